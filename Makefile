@@ -1,0 +1,53 @@
+# make demo   train a small English-Korean Transformer from nothing and look at it
+# make test   lint, types, architecture and every test
+# make bench  this project against its peers, in one run
+#
+# torch: the pin takes the CPU build where a local wheel folder offers one, and the
+# registry's build (CUDA on Linux, gigabytes) elsewhere; `make demo TORCH=...` picks another.
+TORCH ?= torch==2.13.0
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+UV := $(BIN)/uv
+
+# uv reads its own name for a local wheel folder; bytecode makes the second start of torch 2x faster.
+export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
+export UV_LINK_MODE ?= copy
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo test bench lint types clean
+.DEFAULT_GOAL := help
+
+help:
+	@sed -n '1,3s/^# //p' Makefile
+
+$(UV):
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet uv
+
+$(VENV)/.core: pyproject.toml constraints.txt | $(UV)
+	$(UV) pip install --quiet --python $(BIN)/python -c constraints.txt "$(TORCH)" -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.core
+	$(UV) pip install --quiet --python $(BIN)/python -c constraints.txt "$(TORCH)" -e ".[formats,track,ko]" --group dev
+	@touch $@
+
+demo: $(VENV)/.core
+	@$(BIN)/jumok demo
+
+test: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest -n 2
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) runs demo benchmarks/.envs benchmarks/.work
