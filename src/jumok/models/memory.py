@@ -1,0 +1,60 @@
+"""The two nouns every system shares: what an encoder wrote, and what reads it while it writes."""
+
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+import torch
+
+from jumok.shapes import Allowed, Float, Int, States, Tensor
+
+State = TypeVar("State")
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What an encoder wrote: one vector a position, and which positions are real.
+
+    Attributes:
+        states: (batch source dim).
+        allowed: (batch source), True where a position is real. None where all are: exact-length
+            batches carry no padding, and attention without a mask is faster.
+    """
+
+    states: States
+    allowed: Allowed | None = None
+
+    def select(self, rows: Int[Tensor, " rows"]) -> "Memory":
+        """The memories of these rows, in this order; a row may come twice or not at all."""
+        allowed = None if self.allowed is None else self.allowed[rows]
+        return Memory(self.states[rows], allowed)
+
+
+class Decoder(Protocol[State]):
+    """What reads a Memory while it writes. Decoding knows models by these four alone."""
+
+    vocabulary_size: int
+
+    def start(self, memory: Memory) -> State:
+        """The state before the first token."""
+        ...
+
+    def step(
+        self, tokens: Int[Tensor, " batch"], state: State
+    ) -> tuple[Float[Tensor, "batch vocabulary"], State]:
+        """Reads one token a row; gives the logits of the next one. Consumes `state`."""
+        ...
+
+    def reorder(self, state: State, rows: Int[Tensor, " rows"]) -> State:
+        """The state whose row i is the old row rows[i]: rows repeat, leave and change places."""
+        ...
+
+    def forward(
+        self, memory: Memory, tokens: Int[Tensor, "batch target"]
+    ) -> Float[Tensor, "batch target vocabulary"]:
+        """The logits after every prefix of `tokens` at once, as in training."""
+        ...
+
+
+def lengths_to_allowed(lengths: Int[Tensor, " batch"], longest: int) -> Allowed:
+    """True for the first `lengths[i]` positions of row i."""
+    return torch.arange(longest, device=lengths.device) < lengths[:, None]
