@@ -7,16 +7,45 @@ neighbour named; all faults are reported at once.
 
 import difflib
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from string import Template
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 
 from jumok.errors import ConfigError, Place
 
 Share = Annotated[float, Field(ge=0.0, lt=1.0)]
 Count = Annotated[int, Field(ge=1)]
+
+
+def _locate(path: Path, info: Any) -> Path:
+    """Fills in `$NAME`, and takes a relative path from the recipe's folder.
+
+    `info` is pydantic's ValidationInfo, a protocol that cannot be checked at run time.
+    """
+    context = info.context or {}
+    try:
+        filled = Template(str(path)).substitute(context.get("variables", {}))
+    except KeyError as error:
+        raise ValueError(
+            f"the environment variable {error.args[0]} is not set; "
+            f"set it before the run: export {error.args[0]}=/path/to/the/folder"
+        ) from error
+    except ValueError as error:
+        raise ValueError("a $ must be followed by a name; write $$ for the sign itself") from error
+    return Path(context.get("folder", ""), filled)
+
+
+DataPath = Annotated[Path, AfterValidator(_locate)]
 
 
 class Section(BaseModel):
@@ -28,16 +57,16 @@ class Section(BaseModel):
 class CorpusConfig(Section):
     """Pairs of sentences: two aligned files, or one file with two columns."""
 
-    source: Path | None = None
-    target: Path | None = None
-    file: Path | None = None
+    source: DataPath | None = None
+    target: DataPath | None = None
+    file: DataPath | None = None
     source_column: str | int = 0
     target_column: str | int = 1
     format: Literal["auto", "text", "tsv", "jsonl", "parquet", "tmx", "po"] = "auto"
     weight: Annotated[float, Field(gt=0.0)] | None = None
 
     @model_validator(mode="after")
-    def _one_shape(self) -> Self:
+    def _one_shape(self) -> "CorpusConfig":
         if (self.file is None) == (self.source is None and self.target is None):
             raise ValueError("needs either `source` and `target`, or `file`")
         if self.file is None and (self.source is None or self.target is None):
@@ -68,7 +97,7 @@ class DataConfig(Section):
     max_ratio: Annotated[float, Field(gt=1.0)] = 9.0
 
     @model_validator(mode="after")
-    def _something_to_read(self) -> Self:
+    def _something_to_read(self) -> "DataConfig":
         if not self.train and self.smallworld is None:
             raise ValueError("needs at least one [[data.train]] corpus, or [data.smallworld]")
         return self
@@ -82,7 +111,7 @@ class TokenizerConfig(Section):
     byte_fallback: bool = True
     character_coverage: Annotated[float, Field(gt=0.9, le=1.0)] = 1.0
     sampling_alpha: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0
-    path: Path | None = None
+    path: DataPath | None = None
 
 
 class TransformerConfig(Section):
@@ -107,7 +136,7 @@ class TransformerConfig(Section):
     tied: Literal["all", "target", "none"] = "all"
 
     @model_validator(mode="after")
-    def _heads_fit(self) -> Self:
+    def _heads_fit(self) -> "TransformerConfig":
         if self.head_dim is None and self.dim % self.heads:
             raise ValueError(
                 f"dim = {self.dim} cannot be split among heads = {self.heads}: "
@@ -180,18 +209,21 @@ class Config(Section):
     validation: ValidationConfig = ValidationConfig()
 
 
-def load_config(recipe: Path, overrides: Sequence[str] = ()) -> Config:
-    """Reads a recipe; paths in it are relative to the recipe, `$NAME` in them is expanded by cli.
+def load_config(
+    recipe: Path, overrides: Sequence[str] = (), variables: Mapping[str, str] | None = None
+) -> Config:
+    """Reads a recipe.
 
     Args:
-        recipe: a TOML file.
+        recipe: a TOML file; relative paths in it count from its own folder.
         overrides: "training.steps=2000": a dotted key and a TOML value; a bare word is a string.
+        variables: what `$NAME` in a path stands for.
 
     Raises:
         ConfigError: no such file, not TOML, an unknown key (the nearest is named), a wrong type,
-            impossible sizes.
+            impossible sizes, a variable that is not set.
     """
-    return parse_config(read_recipe(recipe), overrides, Place(recipe))
+    return parse_config(read_recipe(recipe), overrides, recipe, variables)
 
 
 def read_recipe(recipe: Path) -> dict[str, Any]:
@@ -215,18 +247,26 @@ def read_recipe(recipe: Path) -> dict[str, Any]:
 
 
 def parse_config(
-    values: dict[str, Any], overrides: Sequence[str] = (), place: Place | None = None
+    values: dict[str, Any],
+    overrides: Sequence[str] = (),
+    recipe: Path | None = None,
+    variables: Mapping[str, str] | None = None,
 ) -> Config:
-    """Judges keys and values; all faults are reported in one ConfigError."""
+    """Judges keys and values; all faults are reported in one ConfigError.
+
+    Args:
+        recipe: the file that the values came from; None: relative paths stay as they are.
+    """
     for override in overrides:
         _override(values, override)
+    context = {"folder": recipe.parent if recipe else "", "variables": variables or {}}
     try:
-        return Config.model_validate(values)
+        return Config.model_validate(values, context=context)
     except ValidationError as error:
         faults = "\n  ".join(_faults(error))
         raise ConfigError(
             f"the recipe cannot be followed:\n  {faults}",
-            place=place,
+            place=Place(recipe) if recipe else None,
             do="mend these keys; recipes/multi30k-en-de.toml explains every one",
         ) from error
 
@@ -247,9 +287,7 @@ def _override(values: dict[str, Any], override: str) -> None:
     for section in sections:
         values = values.setdefault(section, {})
         if not isinstance(values, dict):
-            raise ConfigError(
-                f"{section!r} in {dotted!r} is a value, not a section.", got=override
-            )
+            raise ConfigError(f"{section!r} in {dotted!r} is a value, not a section.", got=override)
     try:
         values[key] = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
@@ -258,16 +296,17 @@ def _override(values: dict[str, Any], override: str) -> None:
 
 def _faults(error: ValidationError) -> Iterator[str]:
     for fault in error.errors():
-        path = ".".join(str(part) for part in fault["loc"])
+        path = ".".join(str(part) for part in fault["loc"]) or "recipe"
+        message = fault["msg"].removeprefix("Value error, ")
         if fault["type"] == "extra_forbidden":
             near = difflib.get_close_matches(str(fault["loc"][-1]), _keys(fault["loc"]), n=1)
-            hint = f"did you mean {near[0]!r}?" if near else "no such key"
-            yield f"{path}: unknown key; {hint}"
+            yield f"{path}: unknown key; " + (
+                f"did you mean {near[0]!r}?" if near else "no such key"
+            )
+        elif fault["type"] == "missing" or isinstance(fault["input"], dict):
+            yield f"{path}: {message}"
         else:
-            message = fault["msg"].removeprefix("Value error, ")
-            yield f"{path or 'recipe'}: {message} (got {fault['input']!r})" if not isinstance(
-                fault["input"], dict
-            ) else f"{path or 'recipe'}: {message}"
+            yield f"{path}: {message} (got {fault['input']!r})"
 
 
 def _keys(location: tuple[str | int, ...]) -> list[str]:
