@@ -1,0 +1,12 @@
+"""A trained model's folder: what training writes and everything else reads.
+
+    config.json         the format, the model's sizes, its vocabulary, languages and limits
+    model.safetensors   the weights, each tensor once
+    tokenizer.model     SentencePiece
+    card.json           what it was trained on, how long, and its scores
+    README.md           the card for people
+
+There is no pickle in a bundle, and a folder that holds one is refused. A bundle is written whole
+or not at all. `reading` checks everything that can be checked without torch, so that
+`jumok info` answers at once; `weights` reads the rest; `writing` writes.
+"""

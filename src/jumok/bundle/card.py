@@ -1,0 +1,97 @@
+"""What a bundle says about itself: to a machine (BundleConfig) and to people (Card)."""
+
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Score:
+    """One figure and what it takes to compare it.
+
+    Attributes:
+        name: BLEU, chrF2, TER, ...
+        value: on the scorer's own scale; for BLEU, chrF and TER that is percent.
+        low, high: the 95 % interval by bootstrap; None where it was not computed.
+        signature: the scorer's settings and version: only equal signatures may be compared.
+        on: the text that was scored, in words.
+    """
+
+    name: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+    signature: str = ""
+    on: str = ""
+
+
+@dataclass(frozen=True)
+class Card:
+    """What a person wants to know before trusting a model.
+
+    Attributes:
+        name: the recipe's name.
+        trained_on: one line a corpus.
+        pairs: sentence pairs trained on; None where nobody counted.
+        steps: optimizer steps.
+        minutes: wall time of the training.
+        scores: how good it is, and on what.
+        date: ISO 8601.
+        notes: anything else worth a line.
+    """
+
+    name: str
+    trained_on: tuple[str, ...] = ()
+    pairs: int | None = None
+    steps: int = 0
+    minutes: float = 0.0
+    scores: tuple[Score, ...] = ()
+    date: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class BundleConfig:
+    """What it takes to build the model again.
+
+    Attributes:
+        model: the recipe's [model] section, every key given.
+        vocabulary_size: pieces of the tokenizer, specials included.
+        source_language, target_language: codes such as "en"; "" where unknown.
+        max_tokens: the longest sentence the model was trained for; longer lines are split.
+    """
+
+    model: dict[str, Any]
+    vocabulary_size: int
+    source_language: str
+    target_language: str
+    max_tokens: int
+
+
+def card_text(config: BundleConfig, card: Card) -> str:
+    """README.md: the card in Markdown."""
+    languages = f"{config.source_language or '?'} → {config.target_language or '?'}"
+    lines = [
+        f"# {card.name}",
+        "",
+        f"A translation model, {languages}, made with jumok {version('jumok')}.",
+        "",
+        "    echo ... | jumok translate THIS_FOLDER",
+        "",
+        "## Training",
+        "",
+        *(f"- {line}" for line in card.trained_on),
+        *([f"- {card.pairs:,} pairs"] if card.pairs is not None else []),
+        f"- {card.steps:,} steps in {card.minutes:.0f} minutes, finished {card.date}",
+        *(f"- {line}" for line in card.notes),
+    ]
+    if card.scores:
+        lines += ["", "## Scores", "", "| on | score | value | 95 % | signature |"]
+        lines += ["|---|---|---|---|---|"]
+        for score in card.scores:
+            whole = "" if score.low is None else f"{score.low:.2f} to {score.high:.2f}"
+            signature = score.signature.replace("|", "\\|")
+            lines.append(
+                f"| {score.on} | {score.name} | {score.value:.2f} | {whole} | {signature} |"
+            )
+    return "\n".join([*lines, ""])

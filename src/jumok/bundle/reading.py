@@ -1,0 +1,211 @@
+"""Reading a bundle up to its weights. Nothing here imports torch."""
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jumok.bundle.card import BundleConfig, Card, Score
+from jumok.errors import BundleError, Place
+
+FORMAT = 1
+CONFIG, WEIGHTS, TOKENIZER, CARD, README = (
+    "config.json",
+    "model.safetensors",
+    "tokenizer.model",
+    "card.json",
+    "README.md",
+)
+PICKLE_SUFFIXES = frozenset({".pt", ".pth", ".bin", ".pkl", ".pickle", ".ckpt", ".joblib"})
+# A zip archive (how torch.save writes) and the protocols 2 to 5 of pickle itself.
+PICKLE_STARTS = (b"PK\x03\x04", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
+
+
+@dataclass(frozen=True)
+class StoredTensor:
+    """A tensor of model.safetensors, by its header alone."""
+
+    shape: tuple[int, ...]
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A bundle's folder that passed its checks: everything but the weights themselves."""
+
+    folder: Path
+    config: BundleConfig
+    card: Card
+    jumok: str
+    tensors: Mapping[str, StoredTensor] = field(repr=False)
+
+    @property
+    def parameters(self) -> int:
+        return sum(math.prod(tensor.shape) for tensor in self.tensors.values())
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(file.stat().st_size for file in self.folder.iterdir() if file.is_file())
+
+
+def read_bundle(folder: Path) -> Bundle:
+    """Reads and checks everything but the weights' values; torch is not imported.
+
+    Raises:
+        BundleError: no such folder, a file missing, a pickle inside, a newer format, weights that
+            are cut off, a tokenizer that is not the one the weights were trained with.
+    """
+    folder = Path(folder)
+    _check_files(folder)
+    _refuse_pickles(folder)
+    config = _read_json(folder / CONFIG)
+    found = config.get("format")
+    if found != FORMAT:
+        newer = isinstance(found, int) and found > FORMAT
+        raise BundleError(
+            "this bundle was written by a newer jumok." if newer else "this is not a jumok bundle.",
+            place=Place(folder / CONFIG),
+            expected=f"format {FORMAT}",
+            got=f"format {found!r}",
+            do="pip install --upgrade jumok" if newer else "check the path",
+        )
+    tensors = read_header(folder / WEIGHTS)
+    _check_tokenizer(folder, config)
+    try:
+        return Bundle(
+            folder=folder,
+            config=BundleConfig(**{key: config[key] for key in BundleConfig.__annotations__}),
+            card=_card(_read_json(folder / CARD)),
+            jumok=str(config["jumok"]),
+            tensors=tensors,
+        )
+    except (KeyError, TypeError) as error:
+        raise BundleError(
+            f"{CONFIG} or {CARD} has a key too few or too many.",
+            place=Place(folder),
+            got=str(error),
+            do="get an undamaged copy of the bundle",
+        ) from error
+
+
+def read_header(file: Path) -> dict[str, StoredTensor]:
+    """The tensors that a safetensors file says it holds, after checking that it is whole.
+
+    Source: the format is 8 bytes of header length, the header in JSON, and the data.
+
+    Raises:
+        BundleError: not safetensors, or cut off.
+    """
+    size = file.stat().st_size
+    with file.open("rb") as stream:
+        length = int.from_bytes(stream.read(8), "little")
+        header = stream.read(length) if 0 < length <= size - 8 else b""
+    try:
+        entries = {name: entry for name, entry in json.loads(header).items() if name[:2] != "__"}
+        needed = 8 + length + max(int(entry["data_offsets"][1]) for entry in entries.values())
+        tensors = {
+            name: StoredTensor(tuple(entry["shape"]), str(entry["dtype"]))
+            for name, entry in entries.items()
+        }
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        raise BundleError(
+            "this is not a safetensors file, or its header is cut off.",
+            place=Place(file),
+            do="get an undamaged copy of the bundle",
+        ) from error
+    if size != needed:
+        raise BundleError(
+            "the weights are cut off." if size < needed else "the weights have bytes left over.",
+            place=Place(file),
+            expected=f"{needed:,} bytes, by its own header",
+            got=f"{size:,} bytes",
+            do="copy or download the bundle again",
+        )
+    return tensors
+
+
+def _check_files(folder: Path) -> None:
+    if not folder.is_dir():
+        aside = previous_folder(folder.absolute())
+        raise BundleError(
+            "there is no such bundle." if not folder.exists() else "a bundle is a folder.",
+            place=Place(folder),
+            do=f"a write was cut short: mv {aside} {folder}"
+            if aside.is_dir()
+            else "give the folder that training wrote, such as runs/NAME/model",
+        )
+    for name in (CONFIG, WEIGHTS, TOKENIZER, CARD):
+        if not (folder / name).is_file():
+            inner = folder / "model"
+            raise BundleError(
+                f"this bundle has no {name}.",
+                place=Place(folder),
+                expected=f"{CONFIG}, {WEIGHTS}, {TOKENIZER} and {CARD}",
+                do=f"did you mean {inner}?"
+                if (inner / CONFIG).is_file()
+                else "copy the whole folder",
+            )
+
+
+def _check_tokenizer(folder: Path, config: dict[str, Any]) -> None:
+    wanted, found = config.get("tokenizer_sha256"), sha256(folder / TOKENIZER)
+    if wanted != found:
+        raise BundleError(
+            "the tokenizer is not the one these weights were trained with.",
+            place=Place(folder / TOKENIZER),
+            expected=f"SHA-256 {wanted}",
+            got=f"SHA-256 {found}",
+            do="put the bundle's own tokenizer.model back",
+        )
+
+
+def _card(values: dict[str, Any]) -> Card:
+    values["scores"] = tuple(Score(**score) for score in values["scores"])
+    values["trained_on"], values["notes"] = tuple(values["trained_on"]), tuple(values["notes"])
+    return Card(**values)
+
+
+def _refuse_pickles(folder: Path) -> None:
+    for file in sorted(folder.rglob("*")):
+        if file.is_file() and (file.suffix in PICKLE_SUFFIXES or _starts_as_pickle(file)):
+            raise BundleError(
+                "this bundle holds what may be a Python pickle, which can run any code when read.",
+                place=Place(file),
+                expected="weights in model.safetensors only",
+                do="remove the file if you know what it is; else do not use this bundle",
+            )
+
+
+def _starts_as_pickle(file: Path) -> bool:
+    with file.open("rb") as stream:
+        start = stream.read(9)
+    # A safetensors file of an unlucky header length starts the same way, but goes on with "{".
+    return start.startswith(PICKLE_STARTS) and start[8:] != b"{"
+
+
+def previous_folder(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}.previous")
+
+
+def _read_json(file: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, OSError) as error:
+        raise BundleError(
+            "this file cannot be read as JSON.",
+            place=Place(file),
+            got=str(error),
+            do="get an undamaged copy of the bundle",
+        ) from error
+    if not isinstance(value, dict):
+        raise BundleError("this file holds no JSON object.", place=Place(file))
+    return value
+
+
+def sha256(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
