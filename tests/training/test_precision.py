@@ -1,0 +1,46 @@
+"""The number format and the device."""
+
+import pytest
+import torch
+
+from jumok.errors import ConfigError
+from jumok.training import precision
+
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize(("wanted", "dtype"), [("bf16", torch.bfloat16), ("fp32", torch.float32)])
+def test_the_recipe_has_the_last_word(wanted, dtype):
+    chosen = precision.choose(wanted, CPU)
+    assert chosen.dtype == dtype
+    assert "as the recipe says" in chosen.reason
+
+
+@pytest.mark.parametrize(
+    ("fp32", "bf16", "dtype", "words"),
+    [
+        (4.4, 1.0, torch.bfloat16, "multiplies 4.4x faster"),
+        (1.2, 1.0, torch.float32, "only 1.2x"),
+        (1.0, 10.0, torch.float32, "only 0.1x"),
+    ],
+)
+def test_auto_takes_bf16_where_it_multiplies_faster(monkeypatch, fp32, bf16, dtype, words):
+    seconds = {torch.float32: fp32, torch.bfloat16: bf16}
+    monkeypatch.setattr(precision, "product_seconds", lambda dtype, device: seconds[dtype])
+    chosen = precision.choose("auto", CPU)
+    assert chosen.dtype == dtype
+    assert words in chosen.reason
+
+
+def test_a_product_takes_some_time():
+    assert 0.0 < precision.product_seconds(torch.float32, CPU, size=64) < 1.0
+
+
+def test_the_processor_can_always_be_named():
+    assert precision.choose_device("cpu") == CPU
+
+
+def test_an_unknown_device_is_refused_with_the_known_ones():
+    with pytest.raises(ConfigError, match="expected: auto, cpu, cuda or cuda:0") as caught:
+        precision.choose_device("gpx")
+    assert "'gpx'" in str(caught.value)
