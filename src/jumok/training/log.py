@@ -1,0 +1,156 @@
+"""What a run tells: records of its steps and validations, and the places they go to."""
+
+import json
+import os
+import resource
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from jumok.errors import MissingExtraError, Place, TrainingError
+
+
+@dataclass(frozen=True)
+class StepRecord:
+    """The optimizer steps since the record before, and totals since the run began.
+
+    Attributes:
+        step: counts from 1.
+        share: how much of the run is over, 0 to 1.
+        loss: mean label-smoothed loss, nats per real target token, since the record before.
+        learning_rate: of the last step.
+        gradient_norm: of the last step, before clipping.
+        tokens, source_tokens: real target and source tokens since the run began.
+        seconds: wall time since the run began, validation and saving included.
+        step_seconds, cpu_seconds: wall time and processor time of the optimizer steps alone.
+        skipped: steps left out because of a loss or gradient that was not finite.
+        memory: the process's peak resident memory in bytes.
+    """
+
+    step: int
+    share: float
+    loss: float
+    learning_rate: float
+    gradient_norm: float
+    tokens: int
+    source_tokens: int
+    seconds: float
+    step_seconds: float
+    cpu_seconds: float
+    skipped: int
+    memory: int
+
+
+@dataclass(frozen=True)
+class ValidationRecord:
+    """How good the averaged weights are after `step` steps.
+
+    Attributes:
+        loss: nats per real target token, without label smoothing.
+        bleu, chrf: of real decoding, 0 to 100.
+        best: whether this is the best so far by the recipe's metric.
+        seconds: wall time since the run began.
+        took: wall seconds of this validation.
+    """
+
+    step: int
+    loss: float
+    bleu: float
+    chrf: float
+    best: bool
+    seconds: float
+    took: float
+
+
+class Log(Protocol):
+    """A place that records go to."""
+
+    def step(self, record: StepRecord) -> None: ...
+
+    def validation(self, record: ValidationRecord) -> None: ...
+
+    def say(self, text: str) -> None:
+        """A sentence for the person who waits."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class JsonLog:
+    """runs/NAME/log.jsonl: one JSON object a line, `kind` "step" or "validation"."""
+
+    def __init__(self, path: Path, resumed_at: int) -> None:
+        """Keeps the lines up to step `resumed_at`: what came after it will be made again."""
+        lines = [line for line in read_log(path) if line["step"] <= resumed_at]
+        partial = path.with_suffix(".partial")
+        partial.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        os.replace(partial, path)
+        self._file = path.open("a", encoding="utf-8")
+
+    def step(self, record: StepRecord) -> None:
+        self._write({"kind": "step", **asdict(record)})
+
+    def validation(self, record: ValidationRecord) -> None:
+        self._write({"kind": "validation", **asdict(record)})
+
+    def say(self, text: str) -> None:
+        pass
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _write(self, line: dict[str, Any]) -> None:
+        try:
+            self._file.write(json.dumps(line) + "\n")
+            self._file.flush()
+        except OSError as error:
+            raise TrainingError(
+                "the log could not be written.",
+                got=str(error),
+                do="free some space or mend the permissions, then run again with --resume",
+                place=Place(self._file.name),
+            ) from error
+
+
+def read_log(path: Path) -> Iterator[dict[str, Any]]:
+    """The records of a log; a last line that a kill cut short is left out."""
+    if not path.exists():
+        return
+    with path.open(encoding="utf-8") as file:
+        for line in file:
+            if line.endswith("\n"):
+                yield json.loads(line)
+
+
+class TensorBoardLog:
+    """The same figures for TensorBoard; needs the extra `track`."""
+
+    def __init__(self, folder: Path, resumed_at: int) -> None:
+        """Tells TensorBoard to forget what it has of steps after `resumed_at`."""
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ImportError as error:
+            raise MissingExtraError("training.tensorboard", "track") from error
+        self._writer = SummaryWriter(folder, purge_step=resumed_at + 1)
+
+    def step(self, record: StepRecord) -> None:
+        for name in ("loss", "learning_rate", "gradient_norm", "tokens"):
+            self._writer.add_scalar(f"training/{name}", getattr(record, name), record.step)
+
+    def validation(self, record: ValidationRecord) -> None:
+        for name in ("loss", "bleu", "chrf"):
+            self._writer.add_scalar(f"validation/{name}", getattr(record, name), record.step)
+
+    def say(self, text: str) -> None:
+        pass
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+def peak_memory() -> int:
+    """The process's peak resident memory in bytes; macOS counts in bytes, Linux in KiB."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
