@@ -1,0 +1,189 @@
+"""Pairs as tensors: what training, validation and decoding feed to a model."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from jumok.data.sampler import Cursor, PairSampler, plan_epoch
+from jumok.data.store import PairStore, Side
+from jumok.data.tokenizer import END, PAD, START
+from jumok.shapes import Bool, Int, Tensor
+
+Ids = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Pairs that are trained on together.
+
+    Attributes:
+        source: pieces and END, filled with PAD.
+        source_allowed: which source positions are real; None means all of them.
+        target_input: START and pieces, filled with PAD.
+        target_output: pieces and END, filled with PAD: what `target_input` should predict.
+        source_tokens, target_tokens: how many positions are real, END counted.
+    """
+
+    source: Int[Tensor, "batch source"]
+    source_allowed: Bool[Tensor, "batch source"] | None
+    target_input: Int[Tensor, "batch target"]
+    target_output: Int[Tensor, "batch target"]
+    source_tokens: int
+    target_tokens: int
+
+
+@dataclass(frozen=True)
+class SourceBatch:
+    """Sources that are decoded together; `rows` are their places in the input."""
+
+    tokens: Int[Tensor, "batch source"]
+    allowed: Bool[Tensor, "batch source"] | None
+    rows: list[int]
+
+
+class UpdateStream:
+    """An endless iterator of updates, each a list of micro-batches, that can be resumed.
+
+    The arguments are `PairSampler`'s. `cursor` is where the stream stands after the update that
+    was handed out last.
+    """
+
+    def __init__(
+        self,
+        stores: Sequence[PairStore],
+        weights: Sequence[float] | None,
+        update_tokens: int,
+        micro_tokens: int,
+        seed: int,
+    ) -> None:
+        self._stores = stores
+        self._sampler = PairSampler(
+            [(store.source.lengths, store.target.lengths) for store in stores],
+            weights,
+            update_tokens,
+            micro_tokens,
+            seed,
+            identity=" ".join(store.key for store in stores),
+        )
+
+    def __iter__(self) -> Iterator[list[Batch]]:
+        return self
+
+    def __next__(self) -> list[Batch]:
+        return [
+            gather_batch(self._stores[corpus], rows) for corpus, rows in self._sampler.next_update()
+        ]
+
+    @property
+    def cursor(self) -> Cursor:
+        return self._sampler.cursor
+
+    def restore(self, cursor: Cursor) -> None:
+        self._sampler.restore(cursor)
+
+    @property
+    def epochs(self) -> list[float]:
+        return self._sampler.epochs
+
+
+def gather_batch(store: PairStore, rows: npt.NDArray[np.int64]) -> Batch:
+    """The pairs in these rows of the store as one batch."""
+    source, source_lengths = _gather(store.source, rows)
+    target, target_lengths = _gather(store.target, rows)
+    return _batch(source, source_lengths, target, target_lengths)
+
+
+def collate(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> Batch:
+    """Pairs of piece ids (without START and END) as one batch."""
+    return _batch(*_fill(sources), *_fill(targets))
+
+
+def validation_batches(store: PairStore, tokens: int) -> Iterator[Batch]:
+    """Every pair of the store once, shortest sources first, about `tokens` tokens a batch."""
+    plan = plan_epoch(store.source.lengths, store.target.lengths, tokens, np.random.default_rng(0))
+    for first, end in zip(plan.starts, plan.starts[1:], strict=False):
+        yield gather_batch(store, plan.order[first:end].astype(np.int64))
+
+
+def source_batches(
+    sources: Sequence[Sequence[int]], *, sentences: int, tokens: int | None = None
+) -> Iterator[SourceBatch]:
+    """Sources of any lengths (piece ids without END), longest first, for decoding.
+
+    Longest first, because a batch too large for the memory should fail at once.
+
+    Args:
+        sentences: the most sources in a batch.
+        tokens: the most positions in a batch, padding and END counted; a longer source comes
+            alone. None sets no such limit.
+    """
+    lengths = np.array([len(source) for source in sources], dtype=np.int64)
+    rows: list[int] = []
+    for row in np.argsort(-lengths, kind="stable").tolist():
+        room = (
+            tokens is None or (len(rows) + 1) * (len(sources[rows[0]]) + 1 if rows else 0) <= tokens
+        )
+        if rows and (len(rows) == sentences or not room):
+            yield _source_batch(sources, rows)
+            rows = []
+        rows.append(row)
+    if rows:
+        yield _source_batch(sources, rows)
+
+
+def padding(batches: Sequence[Batch]) -> float:
+    """The share of positions, on both sides, that are padding: 0 to 1."""
+    real = sum(batch.source_tokens + batch.target_tokens for batch in batches)
+    return 1 - real / sum(batch.source.numel() + batch.target_output.numel() for batch in batches)
+
+
+def _source_batch(sources: Sequence[Sequence[int]], rows: list[int]) -> SourceBatch:
+    ids, lengths = _fill([sources[row] for row in rows])
+    tokens, allowed = _with_end(ids, lengths)
+    return SourceBatch(tokens, allowed, rows)
+
+
+def _batch(source: Ids, source_lengths: Ids, target: Ids, target_lengths: Ids) -> Batch:
+    source_tokens, allowed = _with_end(source, source_lengths)
+    output, _ = _with_end(target, target_lengths)
+    start = torch.full((len(target), 1), START)
+    return Batch(
+        source=source_tokens,
+        source_allowed=allowed,
+        target_input=torch.cat([start, torch.from_numpy(target)], dim=1),
+        target_output=output,
+        source_tokens=int(source_lengths.sum()) + len(source),
+        target_tokens=int(target_lengths.sum()) + len(target),
+    )
+
+
+def _with_end(
+    ids: Ids, lengths: Ids
+) -> tuple[Int[Tensor, "batch length"], Bool[Tensor, "batch length"] | None]:
+    """The ids with END after each row's last piece, and which positions are real (None: all)."""
+    ended = np.pad(ids, ((0, 0), (0, 1)), constant_values=PAD)
+    ended[np.arange(len(ids)), lengths] = END
+    even = bool((lengths == ids.shape[1]).all())
+    allowed = None if even else torch.from_numpy(np.arange(ended.shape[1]) <= lengths[:, None])
+    return torch.from_numpy(ended), allowed
+
+
+def _fill(rows: Sequence[Sequence[int]]) -> tuple[Ids, Ids]:
+    """Rows of different lengths as one array filled with PAD, and their lengths."""
+    lengths = np.array([len(row) for row in rows], dtype=np.int64)
+    filled = np.full((len(rows), int(lengths.max())), PAD, dtype=np.int64)
+    for index, row in enumerate(rows):
+        filled[index, : len(row)] = row
+    return filled, lengths
+
+
+def _gather(side: Side, rows: npt.NDArray[np.int64]) -> tuple[Ids, Ids]:
+    """What `_fill` gives, read from the store in one step."""
+    lengths = side.lengths[rows].astype(np.int64)
+    positions = np.arange(int(lengths.max()))
+    real = positions < lengths[:, None]  # rows, positions
+    places = np.where(real, (side.ends[rows] - lengths)[:, None] + positions, 0)
+    return np.where(real, side.ids[places], PAD).astype(np.int64), lengths

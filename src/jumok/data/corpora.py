@@ -1,0 +1,118 @@
+"""A corpus is a stream of pairs, whatever file or files it lies in."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import NamedTuple
+
+from jumok.data.drift import explain_drift
+from jumok.data.reading import read_lines
+from jumok.data.report import Report
+from jumok.data.tables import read_tsv
+from jumok.errors import ConfigError, DataError, Place
+
+Column = str | int
+
+
+class Pair(NamedTuple):
+    """One sentence and its translation, and the line (from 1) they stand on."""
+
+    source: str
+    target: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Where pairs are: two aligned files, or one file with two columns.
+
+    Attributes:
+        source, target: two text files whose N-th lines belong together; or
+        file: one file that holds both sides.
+        source_column, target_column: in `file`, a column's name (TSV with a header line, JSONL,
+            Parquet), its number from 0 (TSV without a header, Parquet) or a language code (TMX).
+        format: lines, tsv, jsonl, parquet, tmx or po; None finds it from the file's suffix.
+        weight: the share of training this corpus gets beside others; None goes by its size.
+        name: what reports call it; empty takes the file's name.
+    """
+
+    source: Path | None = None
+    target: Path | None = None
+    file: Path | None = None
+    source_column: Column = 0
+    target_column: Column = 1
+    format: str | None = None
+    weight: float | None = None
+    name: str = ""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return tuple(path for path in (self.source, self.target, self.file) if path is not None)
+
+    @property
+    def title(self) -> str:
+        return self.name or " + ".join(path.name for path in self.files)
+
+
+def read_pairs(corpus: Corpus, report: Report | None = None) -> Iterator[Pair]:
+    """The corpus's pairs in order, one at a time; NFC, and no line break inside a sentence.
+
+    Raises:
+        ConfigError: the corpus names neither two aligned files nor one file, or both.
+        DataError: a file cannot be read as what it was said to be; the text says where.
+        MissingExtraError: the format's library is not installed.
+    """
+    if corpus.file is None:
+        if corpus.source is None or corpus.target is None:
+            raise ConfigError(
+                "A corpus needs both sides.",
+                expected="source and target (two aligned files), or file (one file of pairs)",
+            )
+        pairs = _read_aligned(corpus.source, corpus.target, report)
+    elif corpus.source or corpus.target:
+        raise ConfigError(
+            "A corpus is either source and target, or file; not both.",
+            got=", ".join(map(str, corpus.files)),
+        )
+    else:
+        reader = READERS[format_of(corpus)]
+        rows = reader(corpus.file, corpus.source_column, corpus.target_column, report)
+        pairs = (Pair(*row) for row in rows)
+    first = next(pairs, None)
+    if first is None:
+        raise DataError(
+            "There is not one pair in it.", place=Place(" + ".join(map(str, corpus.files)))
+        )
+    yield first
+    yield from pairs
+
+
+Rows = Iterator[tuple[str, str, int]]
+READERS: dict[str, Callable[[Path, Column, Column, Report | None], Rows]] = {
+    "tsv": read_tsv,
+}
+
+
+def format_of(corpus: Corpus) -> str:
+    """The format of `corpus.file`: what was given, or what its suffix says."""
+    assert corpus.file is not None
+    name = corpus.file.name.removesuffix(".gz").removesuffix(".zst")
+    kind = corpus.format or Path(name).suffix.removeprefix(".")
+    if kind not in READERS:
+        raise ConfigError(
+            "The format of this corpus is not known.",
+            expected=f"one of {', '.join(READERS)}",
+            got=repr(kind),
+            do="set format, or give source and target for two aligned text files",
+            place=Place(corpus.file),
+        )
+    return kind
+
+
+def _read_aligned(source: Path, target: Path, report: Report | None) -> Iterator[Pair]:
+    sides = zip_longest(read_lines(source, report), read_lines(target, report))
+    for number, (source_line, target_line) in enumerate(sides, start=1):
+        if source_line is None or target_line is None:
+            raise explain_drift(source, target)
+        yield Pair(source_line, target_line, number)

@@ -1,0 +1,72 @@
+"""Where two files that should be aligned stop being so.
+
+Translations of long sentences are long (Gale and Church 1993): the lengths of aligned lines vary
+together, those of shifted lines do not. With d more lines on one side, every path of shifts
+0 <= 1 <= ... <= d down the files has a cost, and the cheapest path's first step is the place.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from jumok.data.reading import read_lines
+from jumok.errors import DataError, Place
+
+VARIANCE = 6.8  # of the length of a translation, per character (Gale and Church 1993, section 3.1)
+WORST = 9.0  # one pair's cost is capped, so that one odd line does not decide
+SHIFTS = 8  # beyond this many extra lines only the jump to all of them at once is tried
+
+Lengths = npt.NDArray[np.float64]
+
+
+def explain_drift(source: Path, target: Path) -> DataError:
+    """The error for two files with different line counts, with the line they seem to part at."""
+    sources, targets = _line_lengths(source), _line_lengths(target)
+    shorter, longer = (source, target) if len(sources) < len(targets) else (target, source)
+    shared = min(len(sources), len(targets))
+    line = first_drift(sources, targets) + 1
+    if line > shared:
+        where = f"they seem aligned to the end of {shorter.name}, and {longer.name} goes on"
+    else:
+        where = f"by the lengths of their lines they seem to drift apart at line {line:,}"
+    return DataError(
+        "The two sides do not have the same number of lines.",
+        expected="one translation a line",
+        got=f"{len(sources):,} lines in {source}, {len(targets):,} in {target}; {where}",
+        do=f"look at line {min(line, shared):,} of both files",
+        place=Place(longer, line),
+    )
+
+
+def _line_lengths(file: Path) -> Lengths:
+    return np.fromiter((len(line) for line in read_lines(file)), dtype=np.float64)
+
+
+def first_drift(source: Lengths, target: Lengths) -> int:
+    """The index of the first line that has no partner, given the lines' lengths in characters."""
+    longer, shorter = (source, target) if len(source) > len(target) else (target, source)
+    extra, size = len(longer) - len(shorter), len(shorter)
+    if size == 0:
+        return 0
+    ratio = max(longer.mean(), 1.0) / max(shorter.mean(), 1.0)
+    steps = sorted({*range(min(extra, SHIFTS) + 1), extra})
+    # cost[k]: the cheapest way over the first k lines of the shorter file that ends at this shift;
+    # step[k]: where that way left shift 0.
+    cost = np.concatenate([[0.0], np.cumsum(_cost(longer[:size], shorter, ratio))])
+    step = np.arange(size + 1)
+    for shift in steps[1:]:
+        here = np.concatenate(
+            [[0.0], np.cumsum(_cost(longer[shift : shift + size], shorter, ratio))]
+        )
+        gain = cost - here
+        best = np.minimum.accumulate(gain)
+        entered = np.maximum.accumulate(np.where(gain <= best, np.arange(size + 1), 0))
+        cost, step = here + best, step[entered]
+    return int(step[-1])
+
+
+def _cost(longer: Lengths, shorter: Lengths, ratio: float) -> Lengths:
+    """The squared deviation of each length from what its partner's length predicts, capped."""
+    mean = (longer + shorter * ratio) / 2 + 1
+    return np.minimum((longer - shorter * ratio) ** 2 / (mean * VARIANCE), WORST)

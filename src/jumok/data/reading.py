@@ -1,0 +1,165 @@
+"""Bytes on disk to clean lines: opening, decompressing, decoding, splitting.
+
+A line ends at \\n and nowhere else (one \\r before it goes too), so the N-th line of two aligned
+files is the same sentence whatever else the sentences contain. Text comes out as NFC.
+"""
+
+import gzip
+import io
+import unicodedata
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from jumok.data.report import Report
+from jumok.errors import DataError, MissingExtraError, Place
+
+BLOCK = 1 << 20
+# What str.splitlines and most editors also take for a line's end, \n apart.
+LINE_BREAKS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+SPACES = str.maketrans(dict.fromkeys(LINE_BREAKS + "\n", " "))
+MENDED = "line break inside a line made a space"
+
+
+def one_line(text: str) -> str:
+    """The text in NFC, with every kind of line break inside it replaced by a space."""
+    return unicodedata.normalize("NFC", text.translate(SPACES))
+
+
+@contextmanager
+def open_bytes(path: Path) -> Iterator[BinaryIO]:
+    """The file's bytes, decompressed if the name ends in .gz or .zst.
+
+    Raises:
+        DataError: the file is missing, a folder, forbidden, empty, or its compression is damaged.
+    """
+    place = Place(path)
+    try:
+        if path.is_file() and path.stat().st_size == 0:
+            raise DataError("The file is empty.", expected="at least one line", place=place)
+        with path.open("rb") as raw, _decompressed(raw, path.suffix) as stream:
+            yield stream
+    except FileNotFoundError:
+        raise DataError(
+            "There is no such file.", do="check the name; it is read as written", place=place
+        ) from None
+    except IsADirectoryError:
+        raise DataError(
+            "This is a folder.", expected="a file", do="name a file inside it", place=place
+        ) from None
+    except PermissionError:
+        raise DataError("The file may not be read (permission denied).", place=place) from None
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise DataError(
+            "The compressed file is damaged or cut short.",
+            got=str(error),
+            do="download or compress it again",
+            place=place,
+        ) from None
+
+
+@contextmanager
+def _decompressed(raw: BinaryIO, suffix: str) -> Iterator[BinaryIO]:
+    if suffix == ".gz":
+        # GzipFile splits lines in Python; a buffer around it does so in C.
+        yield io.BufferedReader(gzip.GzipFile(fileobj=raw), BLOCK)
+    elif suffix == ".zst":
+        yield io.BufferedReader(_ZstdBytes(raw), BLOCK)
+    else:
+        yield raw
+
+
+class _ZstdBytes(io.RawIOBase):
+    """Decompressed zstd frames; unlike the library's own reader it notices a file cut short."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        try:
+            import zstandard
+        except ImportError:
+            raise MissingExtraError("Reading .zst files", "formats") from None
+        self._new_frame = zstandard.ZstdDecompressor().decompressobj
+        self._failure: type[Exception] = zstandard.ZstdError
+        self._raw, self._frame, self._ready = raw, self._new_frame(), b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        while not self._ready:
+            if self._frame.eof:
+                block = self._frame.unused_data or self._raw.read(BLOCK)
+                if not block:
+                    return 0
+                self._frame = self._new_frame()
+            else:
+                block = self._raw.read(BLOCK)
+                if not block:
+                    raise EOFError("the last zstd frame has no end")
+            try:
+                self._ready = self._frame.decompress(block)
+            except self._failure as error:
+                raise EOFError(str(error)) from None
+        size = min(len(buffer), len(self._ready))
+        buffer[:size], self._ready = self._ready[:size], self._ready[size:]
+        return size
+
+
+def read_lines(path: Path, report: Report | None = None) -> Iterator[str]:
+    """The lines of a text file, in NFC, without their ends.
+
+    Line breaks other than \\n (a lone CR, U+2028, U+0085, ...) become spaces and are counted in
+    `report`. A byte order mark at the start is dropped.
+
+    Raises:
+        DataError: what `open_bytes` raises; bytes that are not UTF-8; NUL bytes.
+    """
+    with open_bytes(path) as stream:
+        number, offset = 0, 0
+        # Whole lines of about a block each: decoding and normalising many lines at once costs a
+        # tenth of doing it line by line, and NFC never reaches across a \n.
+        while block := b"".join(stream.readlines(BLOCK)):
+            text = _decode(block, path, number, offset)
+            lines = _split(text.removeprefix("\ufeff") if offset == 0 else text, number, report)
+            yield from lines
+            number += len(lines)
+            offset += len(block)
+
+
+def _decode(block: bytes, path: Path, number: int, offset: int) -> str:
+    """`number` lines and `offset` bytes of the file stand before this block."""
+    try:
+        text = block.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = number + block.count(b"\n", 0, error.start) + 1
+        raise DataError(
+            "The text is not valid UTF-8.",
+            got=f"byte {block[error.start]:#04x}",
+            do="convert the file, for example: iconv -f LATIN1 -t UTF-8",
+            place=Place(path, line, offset + error.start),
+        ) from None
+    if "\0" in text:
+        start = block.index(b"\0")
+        raise DataError(
+            "The text contains a NUL byte.",
+            expected="UTF-8 text",
+            do="if this is UTF-16, convert it: iconv -f UTF-16 -t UTF-8",
+            place=Place(path, number + block.count(b"\n", 0, start) + 1, offset + start),
+        )
+    return text
+
+
+def _split(text: str, number: int, report: Report | None) -> list[str]:
+    ended = text.endswith("\n")
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").removesuffix("\r")
+    lines = unicodedata.normalize("NFC", text).split("\n")
+    if ended:
+        lines.pop()
+    if any(mark in text for mark in LINE_BREAKS):
+        for index, line in enumerate(lines):
+            lines[index] = line.translate(SPACES)
+            if report and lines[index] != line:
+                report.mend(MENDED, number + index + 1)
+    return lines

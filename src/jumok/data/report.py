@@ -1,0 +1,75 @@
+"""What happened to the lines of a corpus on their way to tokens: counts and first places."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+EXAMPLES = 5
+
+
+@dataclass
+class Count:
+    """How many lines met one reason, and the numbers of the first of them (from 1)."""
+
+    lines: int = 0
+    first: list[int] = field(default_factory=list)
+
+    def add(self, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            self.lines += 1
+            if len(self.first) < EXAMPLES:
+                self.first.append(int(number))
+
+    def __str__(self) -> str:
+        if self.lines == 1:
+            return f"1 (line {self.first[0]})"
+        more = ", ..." if self.lines > len(self.first) else ""
+        return f"{self.lines:,} (lines {', '.join(map(str, self.first))}{more})"
+
+
+@dataclass
+class Report:
+    """What was read, mended and dropped from one corpus.
+
+    `mended` lines were changed and kept; `dropped` pairs are not in the store. Both count by
+    reason, in the words a person reads.
+    """
+
+    name: str
+    read: int = 0
+    kept: int = 0
+    mended: dict[str, Count] = field(default_factory=dict)
+    dropped: dict[str, Count] = field(default_factory=dict)
+
+    def mend(self, reason: str, line: int) -> None:
+        self.mended.setdefault(reason, Count()).add([line])
+
+    def drop(self, reason: str, lines: Iterable[int]) -> None:
+        count = Count()
+        count.add(lines)
+        if count.lines:
+            known = self.dropped.setdefault(reason, Count())
+            known.lines += count.lines
+            known.first = (known.first + count.first)[:EXAMPLES]
+
+    def __str__(self) -> str:
+        lines = [f"{self.name}: {self.read:,} pairs read, {self.kept:,} kept"]
+        lines += [f"  dropped, {reason}: {count}" for reason, count in self.dropped.items()]
+        lines += [f"  mended, {reason}: {count}" for reason, count in self.mended.items()]
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain dicts, lists, numbers and strings."""
+        counts = {
+            kind: {reason: [c.lines, c.first] for reason, c in group.items()}
+            for kind, group in (("mended", self.mended), ("dropped", self.dropped))
+        }
+        return {"name": self.name, "read": self.read, "kept": self.kept, **counts}
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> "Report":
+        mended, dropped = (
+            {reason: Count(lines, first) for reason, (lines, first) in stored[kind].items()}
+            for kind in ("mended", "dropped")
+        )
+        return cls(stored["name"], stored["read"], stored["kept"], mended, dropped)

@@ -1,0 +1,212 @@
+"""Which pairs stand together in a batch, and in which order batches come.
+
+A *micro-batch* holds pairs whose sources have exactly the same length, neighbours by target
+length, so that almost nothing is padded. An *update* is several micro-batches that share one
+optimizer step. Everything here works on lengths alone, in numpy: ten million pairs are 80 MB.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypedDict
+
+import numpy as np
+import numpy.typing as npt
+
+from jumok.errors import DataError
+
+Lengths = npt.NDArray[np.int32]
+Rows = npt.NDArray[np.int64]
+
+SPAN = 1.1  # sparse source lengths share a micro-batch up to this quotient of longest and shortest
+
+
+@dataclass(frozen=True)
+class EpochPlan:
+    """One pass over a corpus: micro-batch i is `order[starts[i] : starts[i + 1]]`."""
+
+    order: npt.NDArray[np.uint32]
+    starts: npt.NDArray[np.int64]
+    shuffled: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.shuffled)
+
+    def rows(self, index: int) -> Rows:
+        """The pairs of the `index`-th micro-batch of the epoch."""
+        micro = self.shuffled[index]
+        return self.order[self.starts[micro] : self.starts[micro + 1]].astype(np.int64)
+
+
+def plan_epoch(
+    source: Lengths, target: Lengths, micro_tokens: int, random: np.random.Generator
+) -> EpochPlan:
+    """Cut all pairs into micro-batches, every pair into exactly one, and shuffle them.
+
+    Args:
+        source, target: each pair's length in pieces.
+        micro_tokens: about how many tokens a micro-batch holds, END counted, on its longer side.
+        random: what the order depends on, besides the lengths.
+    """
+    group = _source_groups(source, target, micro_tokens)[source]
+    # A random order first, and then a stable sort: equals stay in random order.
+    order = random.permutation(len(source)).astype(np.uint32)
+    keys = group.astype(np.int64) * (int(target.max()) + 1) + target
+    order = order[np.argsort(keys[order], kind="stable")]
+    group = group[order]
+    tokens = np.cumsum(np.maximum(source, target)[order] + 1, dtype=np.int64)
+    last = np.flatnonzero(np.diff(group, append=group[-1] + 1))
+    total = np.diff(tokens[last], prepend=0)
+    # Each group is cut into parts of equal token counts rather than full ones and a rest.
+    parts = np.maximum(1, np.round(total / micro_tokens)).astype(np.int64)
+    index = np.searchsorted(last, np.arange(len(order)))
+    middle = tokens - (tokens[last] - total)[index] - 0.5
+    part = np.minimum((middle * parts[index] / total[index]).astype(np.int64), parts[index] - 1)
+    changes = (np.diff(index, prepend=-1) != 0) | (np.diff(part, prepend=-1) != 0)
+    starts = np.append(np.flatnonzero(changes), len(order))
+    return EpochPlan(order, starts, random.permutation(len(starts) - 1))
+
+
+def _source_groups(source: Lengths, target: Lengths, micro_tokens: int) -> npt.NDArray[np.int32]:
+    """For every source length the number of its group: itself, or itself and sparse neighbours.
+
+    A length whose pairs fill no half micro-batch joins the one before it if that is sparse too
+    and the group's lengths stay within SPAN.
+    """
+    tokens = np.bincount(source, weights=np.maximum(source, target) + 1.0)
+    groups = np.zeros(len(tokens), dtype=np.int32)
+    group, first, filled = 0, 0, float("inf")
+    for length in np.flatnonzero(tokens):
+        sparse = tokens[length] + filled <= micro_tokens and length + 1 <= SPAN * (first + 1)
+        if not sparse:
+            group, first, filled = group + 1, int(length), 0.0
+        groups[length] = group
+        filled += tokens[length]
+    return groups
+
+
+class CorpusCursor(TypedDict):
+    """Where one corpus stands: its epoch, the next micro-batch, the target tokens drawn so far."""
+
+    epoch: int
+    micro: int
+    tokens: int
+
+
+class Cursor(TypedDict):
+    """Where a stream of updates stands; plain numbers and strings, for a JSON file."""
+
+    plan: str
+    update: int
+    corpora: list[CorpusCursor]
+
+
+class PairSampler:
+    """An endless, repeatable stream of updates over one or several corpora.
+
+    The next micro-batch comes from the corpus that is furthest behind its share of the target
+    tokens, so the mixture is exact and needs no random state. A corpus that ends starts its next
+    epoch in a new order.
+
+    Args:
+        lengths: the source and target lengths of each corpus, in pieces.
+        weights: each corpus's share of the target tokens; None takes its share of them all.
+        update_tokens: target tokens of one update, END counted; an update ends where it comes
+            nearest to it.
+        micro_tokens: about how many tokens a micro-batch holds, on its longer side.
+        seed: what orders depend on, besides the corpus and its epoch.
+        identity: names the content of the corpora, so that a cursor is not used with another.
+    """
+
+    def __init__(
+        self,
+        lengths: Sequence[tuple[Lengths, Lengths]],
+        weights: Sequence[float] | None,
+        update_tokens: int,
+        micro_tokens: int,
+        seed: int,
+        identity: str = "",
+    ) -> None:
+        self._lengths, self._seed = lengths, seed
+        self._update_tokens, self._micro_tokens = update_tokens, micro_tokens
+        sizes = np.array([target.sum() + len(target) for _, target in lengths], dtype=np.float64)
+        share = sizes if weights is None else np.array(weights, dtype=np.float64)
+        self._share = share / share.sum()
+        self.epoch_tokens = int(sizes.sum())
+        shares = " ".join(f"{share:.6g}" for share in self._share)
+        self._plan = (
+            f"corpora {identity} of {self.epoch_tokens} tokens, shares {shares}, "
+            f"update {update_tokens}, micro-batch {micro_tokens}, seed {seed}"
+        )
+        self._places = [CorpusCursor(epoch=0, micro=0, tokens=0) for _ in lengths]
+        self._plans: list[EpochPlan | None] = [None] * len(lengths)
+        self.update = 0
+
+    @property
+    def cursor(self) -> Cursor:
+        """Where the stream stands: a sampler given this goes on with the next update."""
+        places = [place.copy() for place in self._places]
+        return Cursor(plan=self._plan, update=self.update, corpora=places)
+
+    def restore(self, cursor: Cursor) -> None:
+        """Go to where `cursor` was taken.
+
+        Raises:
+            DataError: the cursor belongs to other data, budgets, weights or another seed.
+        """
+        if cursor["plan"] != self._plan:
+            raise DataError(
+                "The data is not what it was when training stopped.",
+                expected=cursor["plan"],
+                got=self._plan,
+                do="resume with the same corpora, tokenizer, filters, batch sizes and seed",
+            )
+        self.update = cursor["update"]
+        self._places = [place.copy() for place in cursor["corpora"]]
+        self._plans = [None] * len(self._places)
+
+    @property
+    def epochs(self) -> list[float]:
+        """How many times each corpus has been gone through."""
+        return [
+            place["epoch"] + place["micro"] / len(self._epoch_plan(index))
+            for index, place in enumerate(self._places)
+        ]
+
+    def next_update(self) -> list[tuple[int, Rows]]:
+        """The micro-batches of the next update: the corpus's index and the pairs' indices."""
+        micros: list[tuple[int, Rows]] = []
+        filled = 0
+        while True:
+            corpus = self._furthest_behind()
+            place, plan = self._places[corpus], self._epoch_plan(corpus)
+            rows = plan.rows(place["micro"])
+            target = self._lengths[corpus][1]
+            tokens = int(target[rows].sum()) + len(rows)
+            if micros and filled + tokens / 2 > self._update_tokens:
+                break
+            micros.append((corpus, rows))
+            filled += tokens
+            self._advance(corpus, tokens, len(plan))
+        self.update += 1
+        return micros
+
+    def _furthest_behind(self) -> int:
+        drawn = np.array([place["tokens"] for place in self._places], dtype=np.float64)
+        return int(np.argmin(drawn / self._share))
+
+    def _advance(self, corpus: int, tokens: int, size: int) -> None:
+        place = self._places[corpus]
+        place["tokens"] += tokens
+        place["micro"] += 1
+        if place["micro"] == size:
+            place["epoch"], place["micro"] = place["epoch"] + 1, 0
+            self._plans[corpus] = None
+
+    def _epoch_plan(self, corpus: int) -> EpochPlan:
+        plan = self._plans[corpus]
+        if plan is None:
+            epoch = self._places[corpus]["epoch"]
+            random = np.random.default_rng((self._seed, corpus, epoch))
+            plan = plan_epoch(*self._lengths[corpus], self._micro_tokens, random)
+            self._plans[corpus] = plan
+        return plan

@@ -1,0 +1,204 @@
+"""Text to ids and back: a SentencePiece model whose four specials never come from text."""
+
+import hashlib
+import io
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+from math import exp, floor, log, log1p
+from pathlib import Path
+from random import Random
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import sentencepiece
+
+from jumok.errors import ConfigError, DataError, Place
+
+PAD, UNKNOWN, START, END = 0, 1, 2, 3
+SPECIALS = {"pad_id": PAD, "unk_id": UNKNOWN, "bos_id": START, "eos_id": END}
+SPACE = "▁"  # how SentencePiece writes the space before a word
+
+Kind = Literal["unigram", "bpe", "char"]
+
+# Control characters would break the line contract of the output; SPACE is a space to SentencePiece.
+BLANKS = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029, ord(SPACE)], " ")
+
+
+def normalize(text: str) -> str:
+    """The text in NFC, with control characters and line breaks replaced by spaces."""
+    return unicodedata.normalize("NFC", text.translate(BLANKS))
+
+
+class Tokenizer:
+    """A trained SentencePiece model.
+
+    Ids 0 to 3 are PAD, UNKNOWN, START and END. `encode` adds neither START nor END, and text that
+    looks like a special ("<s>", "</s>", "<pad>") is encoded as text. Words are what plain spaces
+    separate; a piece never reaches across one.
+
+    Raises:
+        DataError: the bytes are no SentencePiece model, or number the specials otherwise.
+    """
+
+    def __init__(self, model: bytes, place: Place | None = None) -> None:
+        try:
+            self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+        except RuntimeError:
+            raise DataError("This is not a SentencePiece model.", place=place) from None
+        ids = {name: getattr(self._processor, name)() for name in SPECIALS}
+        if ids != SPECIALS:
+            raise DataError(
+                "The tokenizer numbers its special pieces otherwise.",
+                expected=", ".join(f"{name}={id}" for name, id in SPECIALS.items()),
+                got=", ".join(f"{name}={id}" for name, id in ids.items()),
+                do="train it with spm_train --pad_id=0 --unk_id=1 --bos_id=2 --eos_id=3",
+                place=place,
+            )
+        self.model = model
+        self.size: int = self._processor.get_piece_size()
+        self.hash = hashlib.sha256(model).hexdigest()
+
+    @classmethod
+    def train(
+        cls,
+        lines: Iterable[str],
+        kind: Kind,
+        size: int,
+        *,
+        coverage: float = 1.0,
+        byte_fallback: bool = True,
+        sample: int = 1_000_000,
+        seed: int = 0,
+    ) -> "Tokenizer":
+        """A tokenizer of exactly `size` pieces (specials and bytes among them) learnt from lines.
+
+        Args:
+            lines: both sides of the corpora for a joint vocabulary.
+            kind: unigram (Kudo 2018), bpe (Sennrich et al. 2016), or char (one piece a character;
+                `size` is then the most it may have).
+            coverage: the share of characters of the text that get a piece; the rarest of the
+                rest become bytes, or UNKNOWN without `byte_fallback`.
+            byte_fallback: 256 pieces for bytes, so that any text can be written.
+            sample: the most lines to learn from; more are sampled evenly, by `seed`.
+
+        Raises:
+            DataError: `size` is more than the text allows, or less than its characters need.
+        """
+        out = io.BytesIO()
+        text = [normalize(line) for line in sample_lines(lines, sample, seed)]
+        if not any(line.strip() for line in text):
+            raise DataError("There is no text to train a tokenizer on.")
+        try:
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=iter(text),
+                model_writer=out,
+                model_type=kind,
+                vocab_size=size,
+                character_coverage=coverage,
+                byte_fallback=byte_fallback,
+                normalization_rule_name="identity",
+                max_sentence_length=1 << 16,
+                num_threads=2,  # fixed: sums in another order could give another model
+                minloglevel=2,
+                pad_id=PAD,
+                unk_id=UNKNOWN,
+                bos_id=START,
+                eos_id=END,
+            )
+        except RuntimeError as error:
+            raise _size_error(str(error), size, byte_fallback) from None
+        return cls(out.getvalue())
+
+    @classmethod
+    def load(cls, path: Path) -> "Tokenizer":
+        try:
+            model = path.read_bytes()
+        except OSError as error:
+            raise DataError(
+                "The tokenizer cannot be read.", got=error.strerror, place=Place(path)
+            ) from None
+        return cls(model, Place(path))
+
+    def save(self, path: Path) -> None:
+        path.write_bytes(self.model)
+
+    def encode(self, text: str) -> list[int]:
+        return self._processor.encode(normalize(text))
+
+    def encode_batch(self, texts: Sequence[str], threads: int = 1) -> list[list[int]]:
+        """The ids of each text; `threads` share the texts, outside Python's lock."""
+        return self._processor.encode([normalize(text) for text in texts], num_threads=threads)
+
+    def encode_flat(
+        self, texts: Sequence[str], threads: int = 1
+    ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+        """The ids of all texts one after another, and how many ids each text has."""
+        ids = self.encode_batch(texts, threads)
+        lengths = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
+        flat = np.fromiter(chain.from_iterable(ids), dtype=np.uint32, count=int(lengths.sum()))
+        return flat, lengths
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of the ids; PAD, START and END write nothing, and no piece a line break."""
+        text = [int(id) for id in ids if id not in (PAD, START, END)]
+        return normalize(self._processor.decode(text))
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        return [self._processor.id_to_piece(int(id)) for id in ids]
+
+    def words(self, ids: Sequence[int]) -> list[int]:
+        """For each id the index (from 0) of the word it belongs to.
+
+        A word starts at a piece that starts with the space sign; a sign that stands alone belongs
+        to the word that follows, or at the end to the last word. END belongs to the last word.
+        """
+        words, word, filled = [], 0, False
+        for piece in self.pieces(ids):
+            if piece.startswith(SPACE) and filled:
+                word, filled = word + 1, False
+            filled = filled or piece != SPACE
+            words.append(word)
+        last = word if filled else max(word - 1, 0)
+        return [min(index, last) for index in words]
+
+
+def sample_lines(lines: Iterable[str], count: int, seed: int) -> list[str]:
+    """At most `count` of the lines, every line equally likely, the same for the same seed.
+
+    Reservoir sampling that skips from one chosen line to the next.
+    Source: Li 1994, Reservoir-sampling algorithms of time complexity O(n(1 + log(N/n))), L.
+    """
+    rest: Iterator[str] = iter(lines)
+    chosen = list(islice(rest, count))
+    random = Random(seed)
+    threshold = exp(log(1 - random.random()) / count)
+    while True:
+        skip = floor(log(1 - random.random()) / log1p(-threshold))
+        line = next(islice(rest, skip, None), None)
+        if line is None:
+            return chosen
+        chosen[random.randrange(count)] = line
+        threshold *= exp(log(1 - random.random()) / count)
+
+
+def _size_error(message: str, size: int, byte_fallback: bool) -> DataError | ConfigError:
+    """The user's words for what SentencePiece's trainer refuses."""
+    if most := re.search(r"value <= (\d+)", message):
+        return DataError(
+            "The text is too small for a vocabulary of this size.",
+            expected=f"at most {most[1]} pieces",
+            got=str(size),
+            do=f"set the vocabulary's size to {most[1]} or less, or give more text",
+        )
+    bytes_ = " (256 of them bytes)" if byte_fallback else ""
+    if least := re.search(r"required_chars\. \d+ vs (\d+)", message):
+        return DataError(
+            "The vocabulary is too small for the characters of the text.",
+            expected=f"at least {least[1]} pieces{bytes_}",
+            got=str(size),
+            do="set a larger size, or lower the character coverage",
+        )
+    return ConfigError("SentencePiece refused to train.", got=message)
