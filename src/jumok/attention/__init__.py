@@ -1,0 +1,1 @@
+"""Queries look at keys and take a weighted sum of values."""

@@ -1,0 +1,91 @@
+"""Several attentions side by side, each with its own projections of query, key and value.
+
+Source: Vaswani et al. 2017, section 3.2.2; lecture 002.
+"""
+
+from collections.abc import Callable
+
+from jumok.attention.core import attend, attend_with_weights, merge_heads, split_heads
+from jumok.attention.observe import Attention, Observable
+from jumok.kernels.linear import Linear
+from jumok.kernels.noise import Noise
+from jumok.shapes import Bool, Float, States, Tensor
+
+Rotate = Callable[[Tensor, int], Tensor]
+
+
+class MultiHeadAttention(Observable):
+    """Each head looks with its own eyes; their findings are laid side by side and mixed.
+
+    head_i = attend(X W_i^Q, Y W_i^K, Y W_i^V);  output = [head_1 ... head_h] W^O
+
+    Args:
+        dim: width of the states that come in and go out.
+        heads: how many look side by side.
+        head_dim: width of one head's query and key. The paper splits a fixed budget
+            (dim / heads); full-size heads (head_dim = dim) are allowed.
+        value_dim: width of one head's value, which may differ from `head_dim`.
+        dropout: share of the weights dropped while training.
+        noise: where dropout masks come from.
+        rotate: turns queries and keys by their position (rotary encoding); called with
+            (states, first position). None leaves them as they are.
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        heads: int,
+        head_dim: int,
+        value_dim: int,
+        noise: Noise,
+        dropout: float = 0.0,
+        rotate: Rotate | None = None,
+    ) -> None:
+        super().__init__()
+        self.heads = heads
+        self.query = Linear(dim, heads * head_dim)
+        self.key = Linear(dim, heads * head_dim)
+        self.value = Linear(dim, heads * value_dim)
+        self.output = Linear(heads * value_dim, dim)
+        self.noise = noise
+        self.dropout = dropout
+        self.rotate = rotate
+
+    def forward(
+        self,
+        queries: Float[Tensor, "batch query dim"],
+        memory: Float[Tensor, "batch key dim"],
+        allowed: Bool[Tensor, "#batch 1 #query key"] | None = None,
+    ) -> Float[Tensor, "batch query dim"]:
+        """What each query found in `memory`; self-attention where both are the same states."""
+        return self.look(queries, *self.keys_values(memory), allowed)
+
+    def keys_values(
+        self, memory: States, position: int = 0
+    ) -> tuple[Float[Tensor, "batch heads length _"], Float[Tensor, "batch heads length _"]]:
+        """What can be looked at; `position` is that of the first state, for rotary encoding."""
+        key = split_heads(self.key(memory), self.heads)
+        if self.rotate is not None:
+            key = self.rotate(key, position)
+        return key, split_heads(self.value(memory), self.heads)
+
+    def look(
+        self,
+        queries: Float[Tensor, "batch query dim"],
+        key: Float[Tensor, "batch heads key head_dim"],
+        value: Float[Tensor, "batch heads key value_dim"],
+        allowed: Bool[Tensor, "#batch 1 #query key"] | None = None,
+        position: int = 0,
+    ) -> Float[Tensor, "batch query dim"]:
+        """What each query finds; `position` is that of the first query."""
+        query = split_heads(self.query(queries), self.heads)
+        if self.rotate is not None:
+            query = self.rotate(query, position)
+        drop = self.noise.mask(self.dropout) if self.training and self.dropout else None
+        if self.observers:
+            found, weights = attend_with_weights(query, key, value, allowed, drop=drop)
+            for observer in self.observers:
+                observer(Attention(query, key, value, weights))
+        else:
+            found = attend(query, key, value, allowed, drop=drop)
+        return self.output(merge_heads(found))

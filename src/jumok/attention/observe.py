@@ -1,0 +1,61 @@
+"""How attention is watched: modules call observers they do not know.
+
+An attention module with no observer takes the fast path. With one, it takes the readable path,
+which gives the same outputs, and hands over what it did.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+
+from torch import nn
+
+from jumok.shapes import Float, Tensor
+
+
+@dataclass(frozen=True)
+class Attention:
+    """One call of an attention module.
+
+    Attributes:
+        weights: before dropout; each row sums to 1, or to 0 where nothing was allowed.
+    """
+
+    query: Float[Tensor, "batch heads query dim"]
+    key: Float[Tensor, "batch heads key dim"]
+    value: Float[Tensor, "batch heads key value_dim"]
+    weights: Float[Tensor, "batch heads query key"]
+
+
+class Observable(nn.Module):
+    """A module whose attention can be watched."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.observers: list[Callable[[Attention], None]] = []
+
+
+@contextmanager
+def observe(
+    model: nn.Module,
+    observer: Callable[[str, Attention], None],
+    wanted: Callable[[str], bool] | None = None,
+) -> Iterator[None]:
+    """Calls `observer(site, attention)` for every wanted attention call inside the block.
+
+    Args:
+        wanted: chooses sites by name, which is the module's path in the model, for instance
+            "decoder.blocks.2.cross_attention"; None watches all.
+    """
+    watched: list[tuple[Observable, Callable[[Attention], None]]] = []
+    for site, module in model.named_modules():
+        if isinstance(module, Observable) and (wanted is None or wanted(site)):
+            call: Callable[[Attention], None] = partial(observer, site)
+            module.observers.append(call)
+            watched.append((module, call))
+    try:
+        yield
+    finally:
+        for module, call in watched:
+            module.observers.remove(call)

@@ -1,0 +1,27 @@
+"""Dropout whose masks come from `Noise`, so that a run can be resumed bit by bit."""
+
+from torch import nn
+
+from jumok.kernels.noise import Mask, Noise
+from jumok.shapes import Float, Tensor
+
+
+class Dropout(nn.Module):
+    """Zeroes a share `p` of the elements while training and scales the rest by 1 / (1 - p).
+
+    Source: Srivastava et al. 2014.
+    """
+
+    def __init__(self, p: float, noise: Noise) -> None:
+        super().__init__()
+        self.p = p
+        self.noise = noise
+
+    def forward(self, states: Float[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
+        """The states with some elements dropped; unchanged in evaluation."""
+        mask = self.draw()
+        return states if mask is None else mask.apply(states)
+
+    def draw(self) -> Mask | None:
+        """The next mask, for a kernel that applies it itself; None where nothing is dropped."""
+        return self.noise.mask(self.p) if self.training and self.p else None

@@ -1,0 +1,62 @@
+"""Token ids to vectors, with their positions.
+
+Source: Vaswani et al. 2017, sections 3.4 and 3.5; word dropout: Gal and Ghahramani 2016.
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from jumok.kernels.noise import Noise
+from jumok.layers.dropout import Dropout
+from jumok.positions.learned import LearnedPositions
+from jumok.positions.sinusoidal import SinusoidalPositions
+from jumok.shapes import Float, Int, States, Tensor
+
+Positions = SinusoidalPositions | LearnedPositions
+
+
+class Embedding(nn.Module):
+    """E[token] * sqrt(dim) + P[position].
+
+    Args:
+        table: (vocabulary dim), which the output projection may share.
+        positions: what is added; None where positions enter elsewhere (rotary) or not at all.
+        word_dropout: share of whole words replaced by zeros while training.
+    """
+
+    def __init__(
+        self,
+        table: nn.Parameter,
+        positions: Positions | None,
+        dropout: Dropout,
+        noise: Noise,
+        word_dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.table = table
+        self.positions = positions
+        self.dropout = dropout
+        self.noise = noise
+        self.word_dropout = word_dropout
+        self.scale = math.sqrt(table.shape[1])
+
+    def forward(self, tokens: Int[Tensor, "batch length"], position: int = 0) -> States:
+        """The vectors of `tokens`, the first of which stands at `position`."""
+        states = F.embedding(tokens, self.table) * self.scale
+        if self.training and self.word_dropout:
+            states = states * self._kept_words(tokens, states.dtype)
+        if self.positions is not None:
+            states = states + self.positions(position, tokens.shape[1]).to(states.dtype)
+        return self.dropout(states)
+
+    def _kept_words(self, tokens: Tensor, dtype: torch.dtype) -> Float[Tensor, "batch length 1"]:
+        mask = self.noise.mask(self.word_dropout)
+        return mask.keep(tokens.numel(), tokens.device).view(*tokens.shape, 1).to(dtype)
+
+
+def embedding_table(vocabulary_size: int, dim: int) -> nn.Parameter:
+    """Vectors of length about 1, so that scaled by sqrt(dim) their elements are about 1."""
+    return nn.Parameter(torch.empty(vocabulary_size, dim).normal_(std=dim**-0.5))

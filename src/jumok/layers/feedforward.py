@@ -1,0 +1,30 @@
+"""Two linear layers with a bend between them, for every position alike.
+
+Source: Vaswani et al. 2017, section 3.3.
+"""
+
+from collections.abc import Callable
+
+import torch.nn.functional as F
+from torch import nn
+
+from jumok.kernels.linear import Linear
+from jumok.layers.dropout import Dropout
+from jumok.shapes import States, Tensor
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu}
+
+
+class FeedForward(nn.Module):
+    """W_2 activation(W_1 x + b_1) + b_2."""
+
+    def __init__(self, dim: int, hidden: int, activation: str, dropout: Dropout) -> None:
+        super().__init__()
+        self.inner = Linear(dim, hidden)
+        self.outer = Linear(hidden, dim)
+        self.activation = ACTIVATIONS[activation]
+        self.dropout = dropout
+
+    def forward(self, states: States) -> States:
+        """The states, each transformed on its own."""
+        return self.outer(self.dropout(self.activation(self.inner(states))))

@@ -1,0 +1,31 @@
+"""One learned vector a position. Source: Gehring et al. 2017, section 3.1; lecture 001."""
+
+import torch
+from torch import nn
+
+from jumok.errors import ModelError
+from jumok.shapes import Float, Tensor
+
+
+class LearnedPositions(nn.Module):
+    """A table of vectors, as long as the longest sentence the model will ever see."""
+
+    def __init__(self, dim: int, length: int) -> None:
+        super().__init__()
+        self.table = nn.Parameter(torch.empty(length, dim).normal_(std=dim**-0.5))
+
+    def forward(self, position: int, length: int) -> Float[Tensor, "{length} dim"]:
+        """The vectors of `length` positions from `position` on.
+
+        Raises:
+            ModelError: the table ends before.
+        """
+        end = position + length
+        if end > self.table.shape[0]:
+            raise ModelError(
+                "the sentence is longer than the learned positions reach.",
+                expected=f"at most {self.table.shape[0]} positions (model.max_length)",
+                got=str(end),
+                do="shorten it, or train with a larger model.max_length or another encoding",
+            )
+        return self.table[position:end]

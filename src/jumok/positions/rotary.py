@@ -1,0 +1,39 @@
+"""Positions as rotations: the score of a query and a key depends on their distance alone.
+
+Pair (2i, 2i+1) of a head at position t is turned by the angle t / 10000^(2i/dim), so that
+(R_m q) . (R_n k) = q . R_(n-m) k.
+
+Source: Su et al. 2021 (RoFormer), section 3.2.2.
+"""
+
+import math
+
+import torch
+from torch import nn
+
+from jumok.shapes import Float, Tensor
+
+
+class RotaryPositions(nn.Module):
+    """Turns queries and keys; values stay as they are."""
+
+    frequency: Tensor
+
+    def __init__(self, head_dim: int) -> None:
+        super().__init__()
+        exponent = torch.arange(0, head_dim, 2, dtype=torch.float64) / head_dim
+        frequency = torch.exp(exponent * -math.log(1e4)).float()
+        self.register_buffer("frequency", frequency, persistent=False)
+
+    def forward(
+        self, states: Float[Tensor, "batch heads length dim"], position: int
+    ) -> Float[Tensor, "batch heads length dim"]:
+        """Turns each state by its position; the first one stands at `position`."""
+        end = position + states.shape[2]
+        # angles in float32: a bfloat16 position would be off by whole turns
+        place = torch.arange(position, end, device=states.device, dtype=torch.float32)
+        angle = place[:, None] * self.frequency.float()
+        sine, cosine = angle.sin().to(states.dtype), angle.cos().to(states.dtype)
+        even, odd = states[..., 0::2], states[..., 1::2]
+        turned = torch.stack((even * cosine - odd * sine, even * sine + odd * cosine), dim=-1)
+        return turned.flatten(-2)

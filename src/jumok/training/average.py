@@ -1,0 +1,55 @@
+"""Averaged weights: what is validated and shipped instead of the last, noisy ones.
+
+Source: Polyak and Juditsky 1992 (averaging); Junczys-Dowmunt et al. 2016 (last-k in translation).
+"""
+
+import torch
+
+from jumok.config import AverageConfig
+from jumok.shapes import Float, Tensor
+
+
+class Average:
+    """Follows the weights as `config` says.
+
+    ema: after step t, a <- d a + (1 - d) w with d = min(decay, (1 + t) / (10 + t)), so that the
+    beginning is soon forgotten.
+    last: the mean of the last k snapshots, one taken at every validation.
+    none: the weights themselves.
+    """
+
+    def __init__(self, config: AverageConfig, weights: Float[Tensor, " size"]) -> None:
+        self._config = config
+        self._ema = weights.clone() if config.kind == "ema" else None
+        self._last: list[Tensor] = []
+
+    def follow(self, weights: Float[Tensor, " size"], step: int) -> None:
+        """Called after every step, counted from 1."""
+        if self._ema is not None:
+            decay = min(self._config.decay, (1 + step) / (10 + step))
+            self._ema.lerp_(weights, 1.0 - decay)
+
+    def snapshot(self, weights: Float[Tensor, " size"]) -> None:
+        """Called at every validation."""
+        if self._config.kind == "last":
+            self._last = [*self._last, weights.clone()][-self._config.last :]
+
+    def weights(self, weights: Float[Tensor, " size"]) -> Float[Tensor, " size"]:
+        """The average; `weights` themselves while there is none."""
+        if self._ema is not None:
+            return self._ema
+        if self._last:
+            return torch.stack(self._last).mean(dim=0)
+        return weights
+
+    def state(self) -> dict[str, Tensor]:
+        """All that an exact resume needs."""
+        kept = {f"average.last.{i}": snapshot for i, snapshot in enumerate(self._last)}
+        return kept if self._ema is None else {"average.ema": self._ema}
+
+    def load_state(self, state: dict[str, Tensor]) -> None:
+        """Goes on from a state that `state` gave."""
+        if self._ema is not None:
+            self._ema.copy_(state["average.ema"])
+        count = sum(name.startswith("average.last.") for name in state)
+        self._last = [state[f"average.last.{i}"].clone() for i in range(count)]
