@@ -1,0 +1,142 @@
+"""Which source word each target word looked at: from cross-attention to word alignment.
+
+How the weights are read matters more than the model. The weights that belong to a target piece
+are those of the step at which it is the decoder's *input*, one later than the step that outputs
+it: on German-English that halves the alignment error (AER 29.8 against 47.7, both at their best
+layer; Kobayashi et al. 2020, recorded experiments).
+"""
+
+from collections.abc import Iterable, Sequence
+
+import torch
+from rich.cells import cell_len, set_cell_size
+
+from jumok.attention.observe import Attention, observe
+from jumok.models.encoder_decoder import Transformer
+from jumok.models.memory import Memory
+from jumok.shapes import Float, Int, Tensor
+
+Link = tuple[int, int]
+"""(source word, target word), both counted from 0."""
+
+WIDEST = 24
+SHADES = (" ", "░", "▒", "▓", "█")
+
+
+def alignment_layer(layers: int) -> int:
+    """The decoder layer whose cross-attention aligns best, counted from 0.
+
+    The second of six (Kobayashi et al. 2020; Ferrando and Costa-jussà 2021, each over all
+    layers): the first third of the stack, and there the last layer.
+    """
+    return max(0, round(layers / 3) - 1)
+
+
+@torch.no_grad()
+def cross_attention(
+    model: Transformer,
+    memory: Memory,
+    tokens: Int[Tensor, "batch target"],
+    layer: int | None = None,
+) -> Float[Tensor, "batch target source"]:
+    """How much each position of the decoder's input looked at each source position.
+
+    The mean over the heads of one layer. `tokens` is START and the target pieces; row i of the
+    result is the step at which tokens[i] is the input, so row 0 belongs to START.
+
+    Args:
+        layer: counted from 0; None takes `alignment_layer`.
+    """
+    chosen = alignment_layer(len(model.decoder.blocks)) if layer is None else layer
+    site = f"decoder.blocks.{chosen}.cross_attention"
+    seen: list[Tensor] = []
+
+    def keep(_: str, attention: Attention) -> None:
+        seen.append(attention.weights.mean(dim=1))  # (batch heads query key) -> (batch query key)
+
+    with observe(model, keep, lambda name: name == site):
+        model.decoder.hidden(memory, tokens)
+    return seen[0]
+
+
+def merge_words(
+    weights: Float[Tensor, "target source"],
+    source_words: Sequence[int],
+    target_words: Sequence[int],
+) -> Float[Tensor, "target_words source_words"]:
+    """Weights between words from weights between pieces.
+
+    A word is looked at as much as all its pieces together (sum), and looks as its pieces do on
+    average (mean), so a row that summed to 1 still does.
+
+    Source: Clark et al. 2019, What does BERT look at?, section 4.1.
+
+    Args:
+        source_words, target_words: for each piece the index of its word, from 0 without gaps.
+    """
+    into = _membership(source_words).to(weights)
+    out = _membership(target_words).to(weights)
+    return (out / out.sum(dim=1, keepdim=True)) @ weights @ into.T
+
+
+def links(weights: Float[Tensor, "target_words source_words"]) -> list[Link]:
+    """Each target word with the source word it looked at most, in the order of the source."""
+    return sorted((source, target) for target, source in enumerate(weights.argmax(dim=1).tolist()))
+
+
+def pharaoh(alignment: Iterable[Link]) -> str:
+    """The links as text: "0-0 1-2", source word first, both from 0."""
+    return " ".join(f"{source}-{target}" for source, target in alignment)
+
+
+def heatmap(
+    weights: Float[Tensor, "target_words source_words"],
+    source: Sequence[str],
+    target: Sequence[str],
+    width: int = 80,
+) -> str:
+    """The weights drawn for a terminal: source words across, target words down.
+
+    The shade says the weight itself, never its share of the row's largest: a blank is less than
+    1/8, then a step every 1/4. Words of wide characters (Hangul takes two columns) stay aligned.
+    Where the source is wider than the terminal it goes on in a further panel.
+
+    Args:
+        width: columns of the terminal.
+    """
+    margin = max((_width(word) for word in target), default=0)
+    panels: list[list[int]] = [[]]
+    used = margin
+    for column, word in enumerate(source):
+        if panels[-1] and used + 1 + _width(word) > width:
+            panels.append([])
+            used = margin
+        panels[-1].append(column)
+        used += 1 + _width(word)
+    return "\n\n".join(_panel(weights, source, target, panel, margin) for panel in panels)
+
+
+def _panel(
+    weights: Tensor, source: Sequence[str], target: Sequence[str], columns: list[int], margin: int
+) -> str:
+    widths = {column: _width(source[column]) for column in columns}
+    head = [set_cell_size(source[column], widths[column]) for column in columns]
+    lines = [" ".join([" " * margin, *head])]
+    for row, word in enumerate(target):
+        steps = {
+            column: round(float(weights[row, column]) * (len(SHADES) - 1)) for column in columns
+        }
+        cells = [SHADES[steps[column]] * widths[column] for column in columns]
+        lines.append(" ".join([set_cell_size(word, margin), *cells]))
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _width(word: str) -> int:
+    """Columns for a word: at least one to shade, and no more than a table can bear."""
+    return min(max(cell_len(word), 1), WIDEST)
+
+
+def _membership(words: Sequence[int]) -> Tensor:
+    """(words pieces), 1 where the piece belongs to the word."""
+    index = torch.tensor(words)
+    return (torch.arange(int(index.max()) + 1)[:, None] == index).float()
