@@ -123,12 +123,14 @@ def _panel(
     head = [set_cell_size(source[column], widths[column]) for column in columns]
     lines = [" ".join([" " * margin, *head])]
     for row, word in enumerate(target):
-        steps = {
-            column: round(float(weights[row, column]) * (len(SHADES) - 1)) for column in columns
-        }
-        cells = [SHADES[steps[column]] * widths[column] for column in columns]
+        shades = {column: _shade(float(weights[row, column])) for column in columns}
+        cells = [shades[column] * widths[column] for column in columns]
         lines.append(" ".join([set_cell_size(word, margin), *cells]))
     return "\n".join(line.rstrip() for line in lines)
+
+
+def _shade(weight: float) -> str:
+    return SHADES[round(weight * (len(SHADES) - 1))]
 
 
 def _width(word: str) -> int:
