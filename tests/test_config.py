@@ -51,9 +51,32 @@ def test_a_variable_that_is_not_set_is_named(tmp_path):
     assert "export JUMOK_DATA=/path/to/the/folder" in message
 
 
-def test_a_config_without_a_file_keeps_its_paths():
+def test_a_relative_variable_counts_from_where_the_user_stands(tmp_path):
+    text = MINIMAL.replace('"a.en"', '"$JUMOK_DATA/a.en"')
+    config = load_config(write(tmp_path, text), variables={"JUMOK_DATA": "data"})
+    assert config.data.train[0].source == Path.cwd() / "data" / "a.en"
+
+
+def test_a_stray_dollar_is_explained(tmp_path):
+    message = refusal(tmp_path, MINIMAL.replace('"a.en"', '"a$.en"'))
+    assert "write $$ for the sign itself" in message
+
+
+def test_a_config_without_a_file_counts_from_where_the_user_stands():
     values = {"name": "x", "data": {"train": [{"source": "a", "target": "b"}]}}
-    assert parse_config(values).data.train[0].source == Path("a")
+    assert parse_config(values).data.train[0].source == Path.cwd() / "a"
+
+
+def test_weights_are_given_to_all_corpora_or_to_none(tmp_path):
+    more = MINIMAL + 'weight = 2.0\n[[data.train]]\nfile = "b.tsv"\n'
+    assert "needs a `weight` for every [[data.train]] corpus, or for none" in refusal(
+        tmp_path, more
+    )
+
+
+def test_smallworld_stands_alone(tmp_path):
+    message = refusal(tmp_path, MINIMAL + "[data.smallworld]\n")
+    assert "takes either [[data.train]] corpora, or [data.smallworld]" in message
 
 
 def test_overrides_are_toml_values_or_bare_words(tmp_path):

@@ -6,6 +6,7 @@ neighbour named; all faults are reported at once.
 """
 
 import difflib
+import os
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -28,13 +29,14 @@ Count = Annotated[int, Field(ge=1)]
 
 
 def _locate(path: Path, info: Any) -> Path:
-    """Fills in `$NAME`, and takes a relative path from the recipe's folder.
+    """The absolute path: `$NAME` filled in, and otherwise counted from the recipe's folder.
 
     `info` is pydantic's ValidationInfo, a protocol that cannot be checked at run time.
     """
     context = info.context or {}
+    text = str(path)
     try:
-        filled = Template(str(path)).substitute(context.get("variables", {}))
+        filled = Template(text).substitute(context.get("variables", {}))
     except KeyError as error:
         raise ValueError(
             f"the environment variable {error.args[0]} is not set; "
@@ -42,7 +44,9 @@ def _locate(path: Path, info: Any) -> Path:
         ) from error
     except ValueError as error:
         raise ValueError("a $ must be followed by a name; write $$ for the sign itself") from error
-    return Path(context.get("folder", ""), filled)
+    # What a variable holds was written by someone in their own folder, not in the recipe's.
+    folder = "" if text.startswith("$") else context.get("folder", "")
+    return Path(os.path.abspath(Path(folder, filled)))
 
 
 DataPath = Annotated[Path, AfterValidator(_locate)]
@@ -100,6 +104,10 @@ class DataConfig(Section):
     def _something_to_read(self) -> "DataConfig":
         if not self.train and self.smallworld is None:
             raise ValueError("needs at least one [[data.train]] corpus, or [data.smallworld]")
+        if self.train and self.smallworld is not None:
+            raise ValueError("takes either [[data.train]] corpora, or [data.smallworld]")
+        if len({corpus.weight is None for corpus in self.train}) > 1:
+            raise ValueError("needs a `weight` for every [[data.train]] corpus, or for none")
         return self
 
 
