@@ -1,7 +1,7 @@
 """The two nouns every system shares: what an encoder wrote, and what reads it while it writes."""
 
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 import torch
 
@@ -29,6 +29,7 @@ class Memory:
         return Memory(self.states[rows], allowed)
 
 
+@runtime_checkable  # the tests check annotations while they run
 class Decoder(Protocol[State]):
     """What reads a Memory while it writes. Decoding knows models by these four alone."""
 

@@ -1,0 +1,303 @@
+"""Beam search over all sentences of a batch at once."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil, inf
+from typing import TypeAlias, TypeVar
+
+import torch
+
+from jumok.decoding.hypothesis import Hypothesis
+from jumok.decoding.largest import largest
+from jumok.decoding.limits import Limits, Prefixes
+from jumok.decoding.pool import Pool
+from jumok.decoding.rank import Ranker, log_coverage
+from jumok.errors import ConfigError, ModelError
+from jumok.models.memory import Decoder, Memory
+from jumok.shapes import Bool, Float, Int, Tensor
+
+State = TypeVar("State")
+
+ReadAttention: TypeAlias = Callable[[], Tensor]
+"""What the decoder's last step attended to: (batch source), each row sums to 1."""
+
+
+@dataclass(frozen=True)
+class Beams:
+    """The live hypotheses, `width` a sentence, best first; the row of the decoder's state that
+    belongs to hypothesis w of sentence s is s * width + w.
+
+    Attributes:
+        sentences: which sentences of the batch are still searched.
+        scores: log-probabilities. Minus infinity: nothing stands here, as long as there are fewer
+            hypotheses than the beam holds.
+        tokens: START and what was written; all hypotheses are equally long.
+        attention: what every source position got so far. None where coverage counts for nothing.
+    """
+
+    sentences: Int[Tensor, " sentences"]
+    scores: Float[Tensor, "sentences width"]
+    tokens: Int[Tensor, "sentences width length"]
+    log_probabilities: Float[Tensor, "sentences width written"]
+    attention: Float[Tensor, "sentences width source"] | None
+
+    def keep(
+        self, sentences: Int[Tensor, " kept"], parents: Int[Tensor, "kept width"]
+    ) -> tuple["Beams", Int[Tensor, " rows"]]:
+        """These sentences with these hypotheses, and the rows of the state they come from."""
+        at = sentences[:, None]
+        attention = None if self.attention is None else self.attention[at, parents]
+        kept = Beams(
+            self.sentences[sentences],
+            self.scores[at, parents],
+            self.tokens[at, parents],
+            self.log_probabilities[at, parents],
+            attention,
+        )
+        return kept, (at * self.scores.shape[1] + parents).flatten()
+
+    def extend(
+        self,
+        scores: Float[Tensor, "sentences width"],
+        tokens: Int[Tensor, "sentences width"],
+        log_probabilities: Float[Tensor, "sentences width"],
+    ) -> "Beams":
+        """Each hypothesis with one token more."""
+        return Beams(
+            self.sentences,
+            scores,
+            torch.cat([self.tokens, tokens[..., None]], dim=2),
+            torch.cat([self.log_probabilities, log_probabilities[..., None]], dim=2),
+            self.attention,
+        )
+
+
+@torch.inference_mode()
+def beam_search(
+    decoder: Decoder[State],
+    memory: Memory,
+    beam: int,
+    limits: Limits,
+    ranker: Ranker | None = None,
+    nbest: int = 1,
+    patience: float | None = 1.0,
+    prefixes: Prefixes | None = None,
+    attention: ReadAttention | None = None,
+) -> list[list[Hypothesis]]:
+    """The `nbest` best hypotheses found for every row of the memory, best first.
+
+    A step extends every live hypothesis by every token and takes the best 2 * `beam` by
+    log-probability (of equals: the better hypothesis, then the lower id). Those of the first
+    `beam` that end leave the beam; the best `beam` of those that do not end stay in it.
+    The search for a sentence stops when `beam` * `patience` hypotheses are finished, or when no
+    live one can still get a score above the worst that is kept.
+
+    Args:
+        patience: Source: Kasai et al. 2022, "A Call for Clarity in Beam Search". None: only the
+            second rule stops a search. It finds the better score, but takes up to as many steps as
+            the maximum length, and with a length penalty it may find long repetitions.
+        prefixes: what each row has to begin with, without START. None: nothing.
+        attention: what the last step attended to; asked for only if coverage is penalised.
+
+    Returns:
+        Fewer than `nbest` hypotheses where not as many were found.
+
+    Raises:
+        ConfigError: a beam that is empty or smaller than `nbest`; a coverage penalty without
+            attention.
+        ModelError: a prefix that cannot be forced, or logits that are not numbers.
+    """
+    ranker = ranker or Ranker()
+    check_beam(beam, nbest, patience)
+    if ranker.coverage_penalty and attention is None:
+        raise ConfigError(
+            "The coverage penalty needs to see what the model attends to.",
+            do="use a model with attention over the source, or coverage_penalty=0",
+        )
+    longest = limits.longest(memory)
+    forced = limits.forced_tokens(prefixes, longest, decoder.vocabulary_size)
+    enough = None if patience is None else max(nbest, ceil(beam * patience))
+    search = _Search(
+        beam, limits, ranker, memory.allowed, longest, Pool(len(longest), nbest, enough)
+    )
+    beams = search.begin(memory, watched=ranker.coverage_penalty > 0)
+    state = decoder.start(memory)
+    length = 0
+    while len(beams.sentences):
+        width = beams.scores.shape[1]
+        logits, state = decoder.step(beams.tokens[:, :, -1].flatten(), state)
+        if beams.attention is not None and attention is not None:
+            beams.attention.add_(attention().view_as(beams.attention))
+        forced_now = None
+        if length < forced.shape[1]:
+            forced_now = forced[beams.sentences, length].repeat_interleave(width)
+        scores = limits.log_probabilities(logits, length, forced_now)
+        beams, rows = search.advance(beams, scores.view(-1, width, scores.shape[1]), length)
+        if len(rows):
+            state = decoder.reorder(state, rows)
+        length += 1
+    return search.results()
+
+
+def check_beam(beam: int, nbest: int, patience: float | None) -> None:
+    """Raises ConfigError if a beam of this size cannot give so many hypotheses."""
+    if beam < 1 or nbest < 1:
+        raise ConfigError(
+            "A beam holds at least one hypothesis, and at least one is asked for.",
+            expected="beam >= 1 and nbest >= 1",
+            got=f"beam={beam}, nbest={nbest}",
+        )
+    if nbest > beam:
+        raise ConfigError(
+            "A beam cannot give more hypotheses than it holds.",
+            expected=f"nbest <= {beam}",
+            got=f"nbest={nbest}",
+            do=f"set beam={nbest} or more",
+        )
+    if patience is not None and not 0 < patience < inf:
+        raise ConfigError(
+            "The patience of the beam must be a positive number, or None.", got=str(patience)
+        )
+
+
+class _Search:
+    """What does not change from step to step, and the pool."""
+
+    def __init__(
+        self,
+        beam: int,
+        limits: Limits,
+        ranker: Ranker,
+        allowed: Bool[Tensor, "batch source"] | None,
+        longest: Int[Tensor, " batch"],
+        pool: Pool,
+    ) -> None:
+        self.beam, self.limits, self.ranker, self.pool = beam, limits, ranker, pool
+        self.allowed, self.longest = allowed, longest
+        most = int(longest.max()) if len(longest) else 0
+        self.penalties = ranker.penalties(most).to(longest.device)
+        self.first_limit = int(longest.min()) if len(longest) else 0
+
+    def begin(self, memory: Memory, watched: bool) -> Beams:
+        """One hypothesis a sentence: START."""
+        batch, source, _ = memory.states.shape
+        device = memory.states.device
+        return Beams(
+            torch.arange(batch, device=device),
+            torch.zeros((batch, 1), device=device),
+            torch.full((batch, 1, 1), self.limits.start, device=device),
+            torch.empty((batch, 1, 0), device=device),
+            torch.zeros((batch, 1, source), device=device) if watched else None,
+        )
+
+    def advance(
+        self,
+        beams: Beams,
+        log_probabilities: Float[Tensor, "sentences width vocabulary"],
+        length: int,
+    ) -> tuple[Beams, Int[Tensor, " rows"]]:
+        """The beams one token later, and the rows of the state their hypotheses come from."""
+        _, width, vocabulary = log_probabilities.shape
+        totals = (beams.scores[..., None] + log_probabilities).flatten(1)
+        values, places = largest(totals, min(2 * self.beam, width * vocabulary))
+        parents, tokens = places // vocabulary, places % vocabulary
+        chosen = log_probabilities.flatten(1).gather(1, places)
+
+        ended = tokens == self.limits.end
+        finishing = ended & (values > -inf)
+        finishing[:, self.beam :] = False
+        at_limit = self.longest[beams.sentences] == length
+        if length >= self.first_limit:
+            finishing &= ~at_limit[:, None]
+            self._close(beams, log_probabilities, at_limit)
+        self._finish(beams, finishing, parents, chosen)
+
+        live_values = values.masked_fill(ended, -inf)
+        live_values, order = live_values.sort(dim=1, descending=True, stable=True)
+        live_values, order = live_values[:, : self.beam], order[:, : self.beam]
+        settled = self.pool.settled(beams.sentences, self._bound(beams, live_values[:, 0], length))
+        going = (~(settled | at_limit)).nonzero()[:, 0]
+        order = order[going]
+        kept, rows = beams.keep(going, parents[going].gather(1, order))
+        extended = kept.extend(
+            live_values[going], tokens[going].gather(1, order), chosen[going].gather(1, order)
+        )
+        return extended, rows
+
+    def _bound(
+        self, beams: Beams, best: Float[Tensor, " sentences"], length: int
+    ) -> Float[Tensor, " sentences"]:
+        """The highest score that a live hypothesis can still get.
+
+        Its log-probability can only fall and its coverage costs 0 at best. The penalty that
+        divides it is monotone in the length, so it is largest at the next step (where a negative
+        strength rewards short sentences) or at the maximum length.
+        """
+        last = self.penalties[self.longest[beams.sentences] + 1]
+        soonest = self.penalties[min(length + 2, len(self.penalties) - 1)]
+        return best / torch.maximum(last, soonest)
+
+    def _finish(
+        self,
+        beams: Beams,
+        finishing: Bool[Tensor, "sentences candidates"],
+        parents: Int[Tensor, "sentences candidates"],
+        chosen: Float[Tensor, "sentences candidates"],
+    ) -> None:
+        """Moves the hypotheses that END was added to into the pool."""
+        sentence, candidate = finishing.nonzero(as_tuple=True)
+        if len(sentence):
+            parent = parents[sentence, candidate]
+            self._add(beams, sentence, parent, chosen[sentence, candidate].tolist())
+
+    def _close(
+        self,
+        beams: Beams,
+        log_probabilities: Float[Tensor, "sentences width vocabulary"],
+        at_limit: Bool[Tensor, " sentences"],
+    ) -> None:
+        """Moves all hypotheses of the sentences at their maximum length into the pool."""
+        here = at_limit[:, None] & (beams.scores > -inf)
+        sentence, parent = here.nonzero(as_tuple=True)
+        following = log_probabilities[sentence, parent]
+        ends = (following.argmax(1) == self.limits.end).tolist()
+        end = following[:, self.limits.end].tolist()
+        self._add(
+            beams, sentence, parent, [p if e else None for p, e in zip(end, ends, strict=True)]
+        )
+
+    def _add(
+        self,
+        beams: Beams,
+        sentence: Int[Tensor, " hypotheses"],
+        parent: Int[Tensor, " hypotheses"],
+        end: list[float] | list[float | None],
+    ) -> None:
+        """Puts hypotheses into the pool; `end` is END's log-probability, or None for a cut one."""
+        tokens = beams.tokens[sentence, parent, 1:].tolist()
+        values = beams.log_probabilities[sentence, parent].tolist()
+        where = beams.sentences[sentence]
+        covered = [0.0] * len(tokens)
+        if beams.attention is not None:
+            allowed = None if self.allowed is None else self.allowed[where]
+            covered = log_coverage(beams.attention[sentence, parent], allowed).tolist()
+        rated = [
+            self.ranker.rate(t, v if e is None else [*v, e], c)
+            for t, v, e, c in zip(tokens, values, end, covered, strict=True)
+        ]
+        self.pool.add(where.tolist(), rated)
+
+    def results(self) -> list[list[Hypothesis]]:
+        """The best hypotheses of every sentence.
+
+        Raises:
+            ModelError: the model gave no token a probability.
+        """
+        best = self.pool.best()
+        for sentence, hypotheses in enumerate(best):
+            if not hypotheses:
+                raise ModelError(
+                    f"No target of sentence {sentence} has a probability above 0.",
+                    do="look for a forced prefix that the model rules out",
+                )
+        return best

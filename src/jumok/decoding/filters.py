@@ -1,0 +1,99 @@
+"""Filters: small functions that say which tokens may come next.
+
+A filter takes the logits or log-probabilities of the next token, (batch vocabulary), and gives new
+ones in which a token that may not come is minus infinity. It never writes into its argument.
+"""
+
+from collections.abc import Callable, Sequence
+from math import inf
+from typing import TypeAlias
+
+import torch
+
+from jumok.decoding.largest import largest
+from jumok.errors import ConfigError
+from jumok.shapes import Float, Int, Tensor
+
+Filter: TypeAlias = Callable[[Tensor], Tensor]
+
+FREE = -1  # in a table of forced tokens: nothing is forced here
+
+
+def forbid(tokens: Sequence[int]) -> Filter:
+    """None of `tokens` may come."""
+
+    def filter_tokens(scores: Float[Tensor, "batch vocabulary"]) -> Tensor:
+        scores = scores.clone()
+        for token in tokens:
+            scores[:, token] = -inf
+        return scores
+
+    return filter_tokens
+
+
+def force(forced: Int[Tensor, " batch"]) -> Filter:
+    """Only `forced[i]` may come in row i, and anything where it is FREE."""
+    chosen = forced.clamp(min=0)[:, None]
+    free = (forced == FREE)[:, None]
+
+    def filter_rows(scores: Float[Tensor, "batch vocabulary"]) -> Tensor:
+        nothing = torch.full_like(scores, -inf)
+        only = nothing.scatter(1, chosen, scores.gather(1, chosen))
+        return torch.where(free, scores, only)
+
+    return filter_rows
+
+
+def temperature(value: float) -> Filter:
+    """Divides the scores by `value`: below 1 sharpens the distribution, above 1 flattens it.
+
+    Raises:
+        ConfigError: `value` is not above 0.
+    """
+    if not 0 < value < inf:
+        raise ConfigError(
+            "The temperature must be a positive number.",
+            expected="temperature > 0",
+            got=str(value),
+            do="for the most probable token at every step, decode with beam=1 instead of sampling",
+        )
+    return lambda scores: scores / value
+
+
+def top_k(count: int) -> Filter:
+    """Only the `count` most probable tokens may come; of equals, the lower ids.
+
+    Raises:
+        ConfigError: `count` is below 1.
+    """
+    if count < 1:
+        raise ConfigError("top_k must keep a token.", expected="top_k >= 1", got=str(count))
+
+    def filter_rows(scores: Float[Tensor, "batch vocabulary"]) -> Tensor:
+        values, places = largest(scores, min(count, scores.shape[1]))
+        return torch.full_like(scores, -inf).scatter(1, places, values)
+
+    return filter_rows
+
+
+def top_p(mass: float) -> Filter:
+    """Only the nucleus may come: the fewest most probable tokens that hold `mass` together.
+
+    The most probable token always may. Source: Holtzman et al. 2020, section 3.1.
+
+    Raises:
+        ConfigError: `mass` is not in (0, 1].
+    """
+    if not 0 < mass <= 1:
+        raise ConfigError(
+            "top_p is a share of the probability.", expected="0 < top_p <= 1", got=str(mass)
+        )
+
+    def filter_rows(scores: Float[Tensor, "batch vocabulary"]) -> Tensor:
+        values, places = scores.sort(dim=1, descending=True, stable=True)
+        probabilities = values.softmax(1)
+        mass_before = probabilities.cumsum(1) - probabilities
+        kept = values.masked_fill(mass_before >= mass, -inf)
+        return torch.full_like(scores, -inf).scatter(1, places, kept)
+
+    return filter_rows

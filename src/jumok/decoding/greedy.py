@@ -1,0 +1,31 @@
+"""Greedy decoding: the most probable token at every step."""
+
+from typing import TypeVar
+
+from jumok.decoding.hypothesis import Hypothesis
+from jumok.decoding.largest import place_of_largest
+from jumok.decoding.limits import Limits, Prefixes
+from jumok.decoding.rank import Ranker
+from jumok.decoding.walk import walk
+from jumok.models.memory import Decoder, Memory
+
+State = TypeVar("State")
+
+
+def greedy(
+    decoder: Decoder[State],
+    memory: Memory,
+    limits: Limits,
+    ranker: Ranker | None = None,
+    prefixes: Prefixes | None = None,
+) -> list[Hypothesis]:
+    """The most probable token at every step, the lower id of equals; one hypothesis a row.
+
+    Args:
+        ranker: gives each hypothesis its score; chooses nothing here. None: the log-probability.
+        prefixes: what each row has to begin with, without START. None: nothing.
+
+    Raises:
+        ModelError: a prefix that cannot be forced, or logits that are not numbers.
+    """
+    return walk(decoder, memory, limits, place_of_largest, ranker or Ranker(), prefixes)

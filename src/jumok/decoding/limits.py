@@ -1,0 +1,158 @@
+"""What every hypothesis keeps to: its length, its tokens, its forced beginning."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from jumok.data.tokenizer import END, PAD, START
+from jumok.decoding.filters import FREE, forbid, force
+from jumok.errors import ConfigError, ModelError
+from jumok.models.memory import Memory
+from jumok.shapes import Float, Int, Tensor
+
+Prefixes = Sequence[Sequence[int]]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long a hypothesis may get and which tokens never stand in one.
+
+    Lengths count tokens without START and END. A row whose memory has n real positions may have
+
+        min(maximum_length, floor(maximum_ratio * n) + maximum_extra)
+
+    tokens, though never fewer than `minimum_length` and 1. A hypothesis that has as many is
+    finished if END is its most probable next token (if END is drawn, in sampling), and is cut
+    otherwise.
+
+    Attributes:
+        maximum_ratio: None where the length of the memory sets no limit.
+        start: what a decoder reads first.
+        end: what a decoder writes last.
+        forbidden: tokens that are never chosen. They keep their probability: the others are not
+            raised to make up for it, so scores agree with `score_pairs`.
+
+    Raises:
+        ConfigError: no length or no token would be allowed.
+    """
+
+    minimum_length: int = 0
+    maximum_length: int = 256
+    maximum_ratio: float | None = None
+    maximum_extra: int = 10
+    start: int = START
+    end: int = END
+    forbidden: tuple[int, ...] = (PAD, START)
+
+    def __post_init__(self) -> None:
+        if self.minimum_length < 0 or self.maximum_length < 1:
+            raise ConfigError(
+                "The limits on the length of the target cannot be kept.",
+                expected="minimum_length >= 0 and maximum_length >= 1",
+                got=f"minimum_length={self.minimum_length}, maximum_length={self.maximum_length}",
+            )
+        if self.minimum_length > self.maximum_length:
+            raise ConfigError(
+                "The minimum length is above the maximum length.",
+                expected=f"minimum_length <= {self.maximum_length}",
+                got=f"minimum_length={self.minimum_length}",
+            )
+        if self.maximum_extra < 0 or (self.maximum_ratio is not None and self.maximum_ratio < 0):
+            raise ConfigError(
+                "The maximum length would shrink as the source grows.",
+                expected="maximum_ratio >= 0 and maximum_extra >= 0",
+                got=f"maximum_ratio={self.maximum_ratio}, maximum_extra={self.maximum_extra}",
+            )
+        if self.end in self.forbidden:
+            raise ConfigError(
+                "No sentence could end: the end token is forbidden.", got=f"end={self.end}"
+            )
+
+    def longest(self, memory: Memory) -> Int[Tensor, " batch"]:
+        """The maximum length of every row."""
+        batch, positions, _ = memory.states.shape
+        if memory.allowed is None:
+            real = torch.full((batch,), positions, device=memory.states.device)
+        else:
+            real = memory.allowed.sum(1)
+        if self.maximum_ratio is None:
+            return torch.full_like(real, self.maximum_length)
+        by_source = (real.double() * self.maximum_ratio).floor().long() + self.maximum_extra
+        return by_source.clamp(max(self.minimum_length, 1), self.maximum_length)
+
+    def log_probabilities(
+        self,
+        logits: Float[Tensor, "batch vocabulary"],
+        length: int,
+        forced: Int[Tensor, " batch"] | None = None,
+    ) -> Float[Tensor, "batch vocabulary"]:
+        """The log-probability, in float32, of every token that may follow `length` tokens.
+
+        Below the minimum length END is taken out before the softmax, as CTranslate2 does, so the
+        other tokens share its probability. Taken out afterwards, as Hugging Face does, a hypothesis
+        pays for the end it was not allowed, and other hypotheses win the beam.
+
+        Args:
+            forced: the one token that may follow in each row, whatever is forbidden; FREE where
+                nothing is forced. It keeps its own log-probability.
+        """
+        logits = logits.float()
+        if length < self.minimum_length:
+            logits = forbid((self.end,))(logits)
+        everything = logits.log_softmax(1)
+        allowed = forbid(self.forbidden)(everything)
+        if forced is None:
+            return allowed
+        return torch.where((forced == FREE)[:, None], allowed, force(forced)(everything))
+
+    def forced_tokens(
+        self, prefixes: Prefixes | None, longest: Int[Tensor, " batch"], vocabulary_size: int
+    ) -> Int[Tensor, "batch prefix"]:
+        """A table of what is forced: row i begins with `prefixes[i]`, then FREE.
+
+        Args:
+            prefixes: one a row, without START; an empty one forces nothing. None: nothing at all.
+
+        Raises:
+            ModelError: a prefix is missing, too long, or holds what cannot stand in a sentence.
+        """
+        if prefixes is None:
+            return torch.empty((len(longest), 0), dtype=torch.long, device=longest.device)
+        if len(prefixes) != len(longest):
+            raise ModelError(
+                "Every sentence needs its own forced prefix, if only an empty one.",
+                expected=f"{len(longest)} prefixes",
+                got=str(len(prefixes)),
+            )
+        for row, (prefix, maximum) in enumerate(zip(prefixes, longest.tolist(), strict=True)):
+            if len(prefix) > maximum:
+                raise ModelError(
+                    f"The forced prefix of sentence {row} is longer than its target may get.",
+                    expected=f"at most {maximum} tokens",
+                    got=f"{len(prefix)} tokens",
+                    do="raise maximum_length (or maximum_ratio), or shorten the prefix",
+                )
+            check_tokens(prefix, self, vocabulary_size, f"The forced prefix of sentence {row}")
+        width = max(map(len, prefixes), default=0)
+        padded = [[*prefix, *[FREE] * (width - len(prefix))] for prefix in prefixes]
+        table = torch.tensor(padded, dtype=torch.long, device=longest.device)
+        return table.view(len(prefixes), width)
+
+
+def check_tokens(tokens: Sequence[int], limits: Limits, vocabulary_size: int, name: str) -> None:
+    """Raises ModelError if a token is outside the vocabulary or would end or restart a sentence."""
+    for token in tokens:
+        if not 0 <= token < vocabulary_size:
+            raise ModelError(
+                f"{name} holds a token outside the vocabulary.",
+                expected=f"ids from 0 to {vocabulary_size - 1}",
+                got=str(token),
+            )
+        if token in (limits.start, limits.end):
+            raise ModelError(
+                f"{name} holds the start or the end token.",
+                expected=f"tokens without START ({limits.start}) and END ({limits.end})",
+                got=str(token),
+                do="leave them out; decoding adds them",
+            )

@@ -1,0 +1,142 @@
+"""All that can be chosen about decoding, and the one function that follows it."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+import torch
+
+from jumok.decoding.beam import ReadAttention, beam_search, check_beam
+from jumok.decoding.filters import Filter, temperature, top_k, top_p
+from jumok.decoding.greedy import greedy
+from jumok.decoding.hypothesis import Hypothesis
+from jumok.decoding.limits import Limits, Prefixes
+from jumok.decoding.rank import LengthPenalty, Ranker, google_length_penalty, power_length_penalty
+from jumok.decoding.sample import sample
+from jumok.errors import ConfigError
+from jumok.models.memory import Decoder, Memory
+
+State = TypeVar("State")
+
+LENGTH_RULES = {"google": google_length_penalty, "power": power_length_penalty}
+
+
+@dataclass(frozen=True)
+class DecodingOptions:
+    """How to decode.
+
+    Attributes:
+        beam: hypotheses kept at every step. 1 is greedy decoding. Sampling does not use it.
+        nbest: hypotheses given for each sentence: the best of the beam, or so many samples.
+        length_penalty: strength. 0 favours short sentences, 1 is about even.
+        length_rule: "google" divides the log-probability by ((5 + length) / 6) ** strength,
+            "power" by length ** strength (the plain average for 1).
+        coverage_penalty: strength, 0 or above; needs the model's attention.
+        patience: beam * patience finished hypotheses end a search. None: it goes on until nothing
+            better can come.
+        sample: draw tokens instead of searching for the most probable ones.
+        temperature: of sampling; below 1 sharpens.
+        top_k: sample from the k most probable tokens. None: from all.
+        top_p: sample from the fewest tokens that hold this probability. None: from all.
+        minimum_length, maximum_length: of the target, in tokens, without END.
+        maximum_ratio, maximum_extra: a maximum of ratio * source length + extra as well; None for
+            the ratio: none.
+        seed: of sampling.
+
+    Raises:
+        ConfigError: an option out of range, or options that contradict each other.
+    """
+
+    beam: int = 5
+    nbest: int = 1
+    length_penalty: float = 0.6
+    length_rule: Literal["google", "power"] = "google"
+    coverage_penalty: float = 0.0
+    patience: float | None = 1.0
+    sample: bool = False
+    temperature: float = 1.0
+    top_k: int | None = None
+    top_p: float | None = None
+    minimum_length: int = 0
+    maximum_length: int = 256
+    maximum_ratio: float | None = None
+    maximum_extra: int = 10
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.sample:
+            check_beam(self.nbest, self.nbest, self.patience)
+        else:
+            check_beam(self.beam, self.nbest, self.patience)
+        if self.sample and self.coverage_penalty:
+            raise ConfigError(
+                "Coverage is penalised in beam search only.",
+                do="set coverage_penalty=0, or sample=False",
+            )
+        self.limits()
+        self.ranker()
+        self.filters()
+
+    def limits(self) -> Limits:
+        """What every hypothesis keeps to."""
+        return Limits(
+            self.minimum_length, self.maximum_length, self.maximum_ratio, self.maximum_extra
+        )
+
+    def ranker(self) -> Ranker:
+        """What hypotheses are ranked by."""
+        if self.length_rule not in LENGTH_RULES:
+            raise ConfigError(
+                "There is no such rule for the length penalty.",
+                expected=" or ".join(LENGTH_RULES),
+                got=self.length_rule,
+            )
+        penalty: LengthPenalty = LENGTH_RULES[self.length_rule](self.length_penalty)
+        return Ranker(penalty, self.coverage_penalty)
+
+    def filters(self) -> list[Filter]:
+        """What tokens are sampled from: temperature, then top_k, then top_p."""
+        filters = [temperature(self.temperature)]
+        if self.top_k is not None:
+            filters.append(top_k(self.top_k))
+        if self.top_p is not None:
+            filters.append(top_p(self.top_p))
+        return filters
+
+
+def decode(
+    decoder: Decoder[State],
+    memory: Memory,
+    options: DecodingOptions,
+    prefixes: Prefixes | None = None,
+    attention: ReadAttention | None = None,
+) -> list[list[Hypothesis]]:
+    """`options.nbest` hypotheses for every row of the memory, best first (samples: as drawn).
+
+    Args:
+        prefixes: what each row has to begin with, without START. None: nothing.
+        attention: what the decoder's last step attended to; needed for a coverage penalty
+            (`jumok.decoding.coverage`).
+
+    Raises:
+        ConfigError: a coverage penalty without `attention`.
+        ModelError: a prefix that cannot be forced, or logits that are not numbers.
+    """
+    limits, ranker = options.limits(), options.ranker()
+    if options.sample:
+        generator = torch.Generator(memory.states.device).manual_seed(options.seed)
+        return sample(
+            decoder, memory, limits, generator, options.filters(), options.nbest, ranker, prefixes
+        )
+    if options.beam == 1 and not options.coverage_penalty:
+        return [[best] for best in greedy(decoder, memory, limits, ranker, prefixes)]
+    return beam_search(
+        decoder,
+        memory,
+        options.beam,
+        limits,
+        ranker,
+        options.nbest,
+        options.patience,
+        prefixes,
+        attention,
+    )

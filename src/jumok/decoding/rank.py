@@ -1,0 +1,110 @@
+"""What makes one hypothesis better than another of a different length."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import fsum, isfinite
+from typing import TypeAlias
+
+import torch
+
+from jumok.decoding.hypothesis import Hypothesis
+from jumok.errors import ConfigError, ModelError
+from jumok.shapes import Bool, Float, Tensor
+
+LengthPenalty: TypeAlias = Callable[[int], float]
+"""Length (END counts) to the number above 0 that divides the log-probability; monotone."""
+
+LEAST_ATTENTION = 1e-6  # an ignored source position costs at most -log of it: 13.8
+
+
+def google_length_penalty(alpha: float) -> LengthPenalty:
+    """((5 + length) / 6) ** alpha; 0 ranks by log-probability alone, which favours short ones.
+
+    Source: Wu et al. 2016, section 7, equation 14.
+    """
+    _check_strength(alpha)
+    return lambda length: ((5 + length) / 6) ** alpha
+
+
+def power_length_penalty(alpha: float) -> LengthPenalty:
+    """length ** alpha: the plain average for alpha 1, as Hugging Face and CTranslate2 rank."""
+    _check_strength(alpha)
+    return lambda length: float(length**alpha)
+
+
+def _check_strength(alpha: float) -> None:
+    if not isfinite(alpha):
+        raise ConfigError("The length penalty must be a finite number.", got=str(alpha))
+
+
+def log_coverage(
+    attention: Float[Tensor, "*rows source"], allowed: Bool[Tensor, "*rows source"] | None
+) -> Float[Tensor, "*rows"]:
+    """Sum over the real source positions of log(min(attention, 1)), 0 where all were attended.
+
+    Attention below 1e-6 counts as 1e-6. Source: Wu et al. 2016, section 7, equation 14.
+
+    Args:
+        attention: what each source position got from all steps together, END's included.
+    """
+    terms = attention.clamp(LEAST_ATTENTION, 1.0).log()
+    return (terms if allowed is None else terms.masked_fill(~allowed, 0.0)).sum(-1)
+
+
+NO_LENGTH_PENALTY = google_length_penalty(0.0)
+
+
+@dataclass(frozen=True)
+class Ranker:
+    """The score of a hypothesis: log-probability / length penalty + beta * log coverage.
+
+    Attributes:
+        coverage_penalty: beta, 0 or above. Above 0, source positions that got less than one
+            word's attention in all cost something.
+
+    Source: Wu et al. 2016, section 7, equation 14.
+    """
+
+    length_penalty: LengthPenalty = NO_LENGTH_PENALTY
+    coverage_penalty: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.coverage_penalty < float("inf"):
+            raise ConfigError(
+                "The coverage penalty must not reward ignoring the source.",
+                expected="coverage_penalty >= 0",
+                got=str(self.coverage_penalty),
+            )
+
+    def rate(
+        self,
+        tokens: Sequence[int],
+        token_log_probabilities: Sequence[float],
+        log_coverage: float = 0.0,
+    ) -> Hypothesis:
+        """The hypothesis with its score; finished if there is a log-probability for END.
+
+        Raises:
+            ModelError: the log-probability is not a finite number.
+        """
+        log_probability = fsum(token_log_probabilities)
+        if not isfinite(log_probability):
+            raise ModelError(
+                "The model gives no probability to any next token, or its logits are not numbers.",
+                expected="a finite log-probability",
+                got=f"{log_probability} after {len(tokens)} tokens",
+                do="look for NaN in the model's weights, or for a forced prefix it rules out",
+            )
+        penalty = self.length_penalty(max(len(token_log_probabilities), 1))
+        return Hypothesis(
+            tuple(tokens),
+            tuple(token_log_probabilities),
+            log_probability,
+            log_probability / penalty + self.coverage_penalty * log_coverage,
+            finished=len(token_log_probabilities) > len(tokens),
+        )
+
+    def penalties(self, maximum_length: int) -> Float[Tensor, " length"]:
+        """The length penalty of the lengths 0 to `maximum_length` + 1 (END counts)."""
+        lengths = range(1, maximum_length + 2)
+        return torch.tensor([1.0, *map(self.length_penalty, lengths)], dtype=torch.float32)
