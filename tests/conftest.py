@@ -1,5 +1,43 @@
 """Every shape annotation of jumok is executed while the tests run."""
 
+from pathlib import Path
+
+import pytest
 from jaxtyping import install_import_hook
 
 install_import_hook("jumok", "beartype.beartype")
+
+TINY_TEXT = [
+    "I am a student.",
+    "the cat sat on the mat, and the dog barked.",
+    "나는 학생입니다.",
+    "고양이가 매트 위에 앉았고 개가 짖었다.",
+]
+
+
+@pytest.fixture(scope="session")
+def tiny_bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A real bundle: SentencePiece of 350 pieces, and a Transformer nobody trained."""
+    import torch
+
+    from jumok.bundle.card import BundleConfig, Card, Score
+    from jumok.bundle.writing import write_bundle
+    from jumok.config import TransformerConfig
+    from jumok.data.tokenizer import Tokenizer
+    from jumok.models.catalog import build
+
+    tokenizer = Tokenizer.train(TINY_TEXT, "bpe", 350)
+    sizes = TransformerConfig(
+        dim=24, heads=3, encoder_layers=1, decoder_layers=3, feedforward=29, max_length=200
+    )
+    torch.manual_seed(1)
+    model = build(sizes, tokenizer.size)
+    config = BundleConfig(sizes.model_dump(), tokenizer.size, "en", "ko", max_tokens=61)
+    card = Card(
+        name="tiny",
+        trained_on=("nothing",),
+        date="2026-11-20",
+        scores=(Score("BLEU", 12.5, 11.25, 13.75, "nrefs:1|tok:13a", "test.en"),),
+    )
+    folder = tmp_path_factory.mktemp("bundles") / "tiny"
+    return write_bundle(folder, model.state_dict(), config, tokenizer, card)

@@ -21,8 +21,8 @@ from jumok.bundle.reading import (
     TOKENIZER,
     WEIGHTS,
     previous_folder,
-    sha256,
 )
+from jumok.data.tokenizer import Tokenizer
 from jumok.errors import BundleError, Place
 
 
@@ -30,7 +30,7 @@ def write_bundle(
     folder: Path,
     weights: Mapping[str, Tensor],
     config: BundleConfig,
-    tokenizer: Path,
+    tokenizer: Tokenizer,
     card: Card,
 ) -> Path:
     """Writes a bundle whole or not at all; a bundle that stood there is replaced.
@@ -42,7 +42,7 @@ def write_bundle(
         weights: a `state_dict()`; tied weights may come under several names. They keep their
             types: give float32 or bfloat16.
         config: what it takes to build the model again.
-        tokenizer: the SentencePiece file, which is copied.
+        tokenizer: the one the model was trained with.
         card: what a person wants to know.
 
     Raises:
@@ -78,15 +78,15 @@ def _fill(
     folder: Path,
     weights: Mapping[str, Tensor],
     config: BundleConfig,
-    tokenizer: Path,
+    tokenizer: Tokenizer,
     card: Card,
 ) -> None:
-    shutil.copyfile(tokenizer, folder / TOKENIZER)
+    tokenizer.save(folder / TOKENIZER)
     head = {
         "format": FORMAT,
         "jumok": version("jumok"),
         "task": "translation",
-        "tokenizer_sha256": sha256(folder / TOKENIZER),
+        "tokenizer_sha256": tokenizer.hash,
     }
     _write_json(folder / CONFIG, head | asdict(config))
     _write_json(folder / CARD, asdict(card))
