@@ -1,0 +1,67 @@
+"""Forced decoding: what a model thinks of targets that are given."""
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import torch
+
+from jumok.decoding.hypothesis import Hypothesis
+from jumok.decoding.limits import Limits, check_tokens
+from jumok.decoding.rank import Ranker
+from jumok.errors import ModelError
+from jumok.models.memory import Decoder, Memory
+
+State = TypeVar("State")
+
+
+@torch.inference_mode()
+def score_pairs(
+    decoder: Decoder[State],
+    memory: Memory,
+    targets: Sequence[Sequence[int]],
+    ranker: Ranker | None = None,
+    limits: Limits | None = None,
+) -> list[Hypothesis]:
+    """Every target as a finished hypothesis: the log-probability of each token and of END.
+
+    All positions at once, by the decoder's `forward`; the numbers are those of decoding the same
+    target step by step.
+
+    Args:
+        targets: one a row of the memory, without START and END; may be empty.
+        ranker: gives each target its score. None: the log-probability.
+        limits: only its start and end tokens are used. None: the defaults.
+
+    Raises:
+        ModelError: not one target a row, a token outside the vocabulary, or logits that are not
+            numbers.
+    """
+    ranker, limits = ranker or Ranker(), limits or Limits()
+    rows = len(memory.states)
+    if len(targets) != rows:
+        raise ModelError(
+            "Every source needs its own target.",
+            expected=f"{rows} targets",
+            got=str(len(targets)),
+        )
+    if rows == 0:
+        return []
+    for row, target in enumerate(targets):
+        check_tokens(target, limits, decoder.vocabulary_size, f"Target {row}")
+    longest = max(map(len, targets)) + 1
+    # what stands after a row's END changes nothing before it, so END serves as padding
+    given = [[limits.start, *target] for target in targets]
+    expected = [[*target, limits.end] for target in targets]
+    tokens, following = (
+        torch.tensor(
+            [[*row, *[limits.end] * (longest - len(row))] for row in side],
+            device=memory.states.device,
+        )
+        for side in (given, expected)
+    )
+    log_probabilities = decoder.forward(memory, tokens).float().log_softmax(2)
+    values = log_probabilities.gather(2, following[..., None])[..., 0].tolist()
+    return [
+        ranker.rate(target, row[: len(target) + 1])
+        for target, row in zip(targets, values, strict=True)
+    ]
