@@ -1,0 +1,1 @@
+"""This project against its peers, each in an environment of its own: `python -m benchmarks`."""

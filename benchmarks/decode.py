@@ -1,0 +1,180 @@
+"""Decoding speed: the same weights in every engine, engines taking turns on one core.
+
+Each engine lives in a process of its own environment and answers requests; in every round each of
+them decodes the same sentences once, and ratios are medians over rounds.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from benchmarks.corpus import VOCABULARY, WORK, joint_corpus, test_sources
+from benchmarks.environments import FOLDER, OURS, python_of, version_of
+from benchmarks.errors import BenchmarkError
+from benchmarks.measure import median_ratio
+from benchmarks.peers.trainer import DIM, HEADS, INNER, LAYERS
+from benchmarks.process import one_thread_environment, pinned, stop
+from benchmarks.results import Row
+
+SHAPE = {
+    "vocabulary": VOCABULARY,
+    "dim": DIM,
+    "heads": HEADS,
+    "layers": LAYERS,
+    "inner": INNER,
+    "positions": 256,
+}
+LENGTH = 30
+"""Output tokens a sentence, forced, so that every engine does the same work."""
+
+SOURCE_LENGTHS = range(13, 18)
+"""Source tokens of the sentences that are taken, about 15."""
+
+ROUNDS = 5
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is decoded in one request."""
+
+    name: str
+    beam: int
+    batch: int
+    sentences: int
+
+
+CASES = (
+    Case("greedy, batch 32", beam=1, batch=32, sentences=64),
+    Case("greedy, batch 1", beam=1, batch=1, sentences=16),
+    Case("beam 4, batch 32", beam=4, batch=32, sentences=32),
+    Case("beam 4, batch 1", beam=4, batch=1, sentences=8),
+)
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A worker: its name in the table, its environment, and what follows the folder."""
+
+    name: str
+    environment: str
+    worker: str
+    options: tuple[str, ...] = ()
+
+
+CTRANSLATE2 = f"CTranslate2 {version_of('ctranslate2', 'ctranslate2')}"
+ENGINES = (
+    Engine("jumok", OURS, "jumok_decoding.py"),
+    Engine(
+        f"Hugging Face generate {version_of('huggingface', 'transformers')}",
+        "huggingface",
+        "huggingface_decoding.py",
+    ),
+    Engine(f"{CTRANSLATE2} float32", "ctranslate2", "ctranslate2_decoding.py", ("float32",)),
+    Engine(f"{CTRANSLATE2} int8", "ctranslate2", "ctranslate2_decoding.py", ("int8",)),
+)
+
+Process = subprocess.Popen[bytes]
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What one engine took for one case in each round, and what it wrote in the last."""
+
+    cpu_seconds: list[float]
+    outputs: list[list[int]]
+
+
+def run(core: int, _seconds: float, only: str | None) -> list[Row]:
+    """One row a case and engine; `only` takes the cases whose name begins so."""
+    folder = _weights()
+    corpus = joint_corpus()
+    sources = [row for row in test_sources(corpus) if len(row) in SOURCE_LENGTHS]
+    rows: list[Row] = []
+    with ExitStack() as stack:
+        workers = {
+            engine.name: stack.enter_context(_started(engine, folder, core)) for engine in ENGINES
+        }
+        for case in CASES:
+            if only is None or case.name.startswith(only):
+                print(f"decoding: {case.name} ...", file=sys.stderr)
+                rows += _rows(case, _take_turns(case, workers, sources[: case.sentences]))
+    return rows
+
+
+def _weights() -> Path:
+    folder = WORK / "decode"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "shape.json").write_text(json.dumps(SHAPE))
+    worker = FOLDER / "workers" / "jumok_weights.py"
+    subprocess.run([python_of(OURS), worker, folder], check=True)
+    return folder
+
+
+@contextmanager
+def _started(engine: Engine, folder: Path, core: int) -> Iterator[Process]:
+    command = [python_of(engine.environment), FOLDER / "workers" / engine.worker, folder]
+    with (folder / f"{engine.name}.log").open("wb") as log:
+        process = subprocess.Popen(
+            pinned([*command, *engine.options], core),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            env=one_thread_environment(),
+            start_new_session=True,
+        )
+    try:
+        yield process
+    finally:
+        stop(process)
+
+
+def _take_turns(
+    case: Case, workers: dict[str, Process], sources: list[list[int]]
+) -> dict[str, Answers]:
+    request = {"sources": sources, "batch": case.batch, "beam": case.beam, "length": LENGTH}
+    line = (json.dumps(request) + "\n").encode()
+    for name, worker in workers.items():  # a round to warm up
+        _ask(name, worker, line)
+    rounds = [
+        {name: _ask(name, worker, line) for name, worker in workers.items()} for _ in range(ROUNDS)
+    ]
+    return {
+        name: Answers(
+            [answers[name]["cpu_seconds"] for answers in rounds], rounds[-1][name]["outputs"]
+        )
+        for name in workers
+    }
+
+
+def _ask(name: str, worker: Process, line: bytes) -> Row:
+    assert worker.stdin is not None
+    assert worker.stdout is not None
+    try:
+        worker.stdin.write(line)
+        worker.stdin.flush()
+        return json.loads(worker.stdout.readline())
+    except (OSError, ValueError) as error:
+        log = WORK / "decode" / f"{name}.log"
+        raise BenchmarkError(f"{name} gave no answer: see {log}") from error
+
+
+def _rows(case: Case, answers: dict[str, Answers]) -> list[Row]:
+    ours = answers["jumok"]
+    tokens = case.sentences * LENGTH
+    return [
+        {
+            "case": case.name,
+            "engine": name,
+            "tokens_per_cpu_second": tokens / median(theirs.cpu_seconds),
+            "milliseconds_per_sentence": 1000 * median(theirs.cpu_seconds) / case.sentences,
+            "ours_to_this": median_ratio(theirs.cpu_seconds, ours.cpu_seconds),
+            "same": sum(a == b for a, b in zip(theirs.outputs, ours.outputs, strict=True)),
+            "sentences": case.sentences,
+        }
+        for name, theirs in answers.items()
+    ]
