@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from random import Random
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
 from jumok.data.sampler import Cursor, PairSampler, plan_epoch
-from jumok.data.store import PairStore, Side
-from jumok.data.tokenizer import END, PAD, START
+from jumok.data.store import Flat, PairStore
+from jumok.data.tokenizer import END, PAD, START, Tokenizer
 from jumok.shapes import Bool, Int, Tensor
 
 Ids = npt.NDArray[np.int64]
@@ -44,37 +45,62 @@ class SourceBatch:
     rows: list[int]
 
 
+@dataclass(frozen=True)
+class Resampling:
+    """Subword regularisation: sentences cut into other pieces every time (Kudo 2018).
+
+    Sources of a micro-batch then differ in length, and are padded.
+
+    Attributes:
+        source, target: the tokenizers of the two sides.
+        alpha: see `Tokenizer.encode_sampled`.
+        seed: what the cuts depend on, besides the update.
+    """
+
+    source: Tokenizer
+    target: Tokenizer
+    alpha: float
+    seed: int
+
+    def batch(self, store: PairStore, rows: npt.NDArray[np.int64], random: Random) -> Batch:
+        """The pairs in these rows of a store that keeps its texts, cut anew."""
+        sources, targets = store.texts(rows)
+        return collate(
+            [self.source.encode_sampled(text, self.alpha, random) for text in sources],
+            [self.target.encode_sampled(text, self.alpha, random) for text in targets],
+        )
+
+
 class UpdateStream:
     """An endless iterator of updates, each a list of micro-batches, that can be resumed.
 
-    The arguments are `PairSampler`'s. `cursor` is where the stream stands after the update that
-    was handed out last.
+    `cursor` is where the stream stands after the update that was handed out last.
+
+    Args:
+        stores: the corpora, in the sampler's order.
+        resampling: cuts every sentence anew each time it is seen; None takes the stored ids.
     """
 
     def __init__(
         self,
         stores: Sequence[PairStore],
-        weights: Sequence[float] | None,
-        update_tokens: int,
-        micro_tokens: int,
-        seed: int,
+        sampler: PairSampler,
+        resampling: Resampling | None = None,
     ) -> None:
-        self._stores = stores
-        self._sampler = PairSampler(
-            [(store.source.lengths, store.target.lengths) for store in stores],
-            weights,
-            update_tokens,
-            micro_tokens,
-            seed,
-            identity=" ".join(store.key for store in stores),
-        )
+        self._stores, self._sampler, self._resampling = stores, sampler, resampling
 
     def __iter__(self) -> Iterator[list[Batch]]:
         return self
 
     def __next__(self) -> list[Batch]:
+        update = self._sampler.update
+        micros = self._sampler.next_update()
+        if self._resampling is None:
+            return [gather_batch(self._stores[corpus], rows) for corpus, rows in micros]
+        # Seeded by the update, so that a resumed stream cuts as one that never stopped.
+        random = Random(f"{self._resampling.seed} {update}")
         return [
-            gather_batch(self._stores[corpus], rows) for corpus, rows in self._sampler.next_update()
+            self._resampling.batch(self._stores[corpus], rows, random) for corpus, rows in micros
         ]
 
     @property
@@ -180,10 +206,10 @@ def _fill(rows: Sequence[Sequence[int]]) -> tuple[Ids, Ids]:
     return filled, lengths
 
 
-def _gather(side: Side, rows: npt.NDArray[np.int64]) -> tuple[Ids, Ids]:
+def _gather(side: Flat, rows: npt.NDArray[np.int64]) -> tuple[Ids, Ids]:
     """What `_fill` gives, read from the store in one step."""
     lengths = side.lengths[rows].astype(np.int64)
     positions = np.arange(int(lengths.max()))
     real = positions < lengths[:, None]  # rows, positions
     places = np.where(real, (side.ends[rows] - lengths)[:, None] + positions, 0)
-    return np.where(real, side.ids[places], PAD).astype(np.int64), lengths
+    return np.where(real, side.values[places], PAD).astype(np.int64), lengths

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from jumok.data.drift import explain_drift
 from jumok.data.reading import read_lines
 from jumok.data.report import Report
-from jumok.data.tables import read_tsv
+from jumok.data.tables import read_jsonl, read_parquet, read_tsv
+from jumok.data.translators import read_po, read_tmx
 from jumok.errors import ConfigError, DataError, Place
 
 Column = str | int
@@ -91,6 +92,10 @@ def read_pairs(corpus: Corpus, report: Report | None = None) -> Iterator[Pair]:
 Rows = Iterator[tuple[str, str, int]]
 READERS: dict[str, Callable[[Path, Column, Column, Report | None], Rows]] = {
     "tsv": read_tsv,
+    "jsonl": read_jsonl,
+    "parquet": read_parquet,
+    "tmx": read_tmx,
+    "po": read_po,
 }
 
 

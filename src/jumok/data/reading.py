@@ -23,9 +23,15 @@ SPACES = str.maketrans(dict.fromkeys(LINE_BREAKS + "\n", " "))
 MENDED = "line break inside a line made a space"
 
 
-def one_line(text: str) -> str:
-    """The text in NFC, with every kind of line break inside it replaced by a space."""
-    return unicodedata.normalize("NFC", text.translate(SPACES))
+def one_line(text: str, report: Report | None, number: int) -> str:
+    """The text in NFC, with every kind of line break inside it replaced by a space.
+
+    `number` is the line or row of the file it stands on, for the report.
+    """
+    line = text.translate(SPACES)
+    if report and line != text:
+        report.mend(MENDED, number)
+    return unicodedata.normalize("NFC", line)
 
 
 @contextmanager
@@ -158,8 +164,5 @@ def _split(text: str, number: int, report: Report | None) -> list[str]:
     if ended:
         lines.pop()
     if any(mark in text for mark in LINE_BREAKS):
-        for index, line in enumerate(lines):
-            lines[index] = line.translate(SPACES)
-            if report and lines[index] != line:
-                report.mend(MENDED, number + index + 1)
+        return [one_line(line, report, number + place) for place, line in enumerate(lines, 1)]
     return lines

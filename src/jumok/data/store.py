@@ -1,8 +1,9 @@
 """Pairs as token ids on disk: made once, mapped into memory, found again by their content.
 
-A store is a folder: `source.ids` and `target.ids` hold the ids of all sentences one after another
-(uint16, or uint32 for a vocabulary beyond 65,536), `*.ends` where each sentence ends (int64), and
-`store.json` what they are. Neither START nor END is stored.
+A store is a folder: `source.values` and `target.values` hold the ids of all sentences one after
+another (uint16, or uint32 for a vocabulary beyond 65,536), `*.ends` where each sentence ends
+(int64), `*_text.*` their bytes if texts are kept, and `store.json` how they are stored and what was
+left out. Neither START nor END is stored.
 """
 
 import hashlib
@@ -11,8 +12,9 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
-from itertools import islice
+from itertools import compress, islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -28,7 +30,6 @@ VERSION = 1
 CHUNK = 20_000  # pairs encoded at once: long enough for two threads, small in memory
 SIDES = ("source", "target")
 
-Ids = npt.NDArray[np.uint32]
 Lengths = npt.NDArray[np.int64]
 
 
@@ -47,30 +48,55 @@ class Filters:
 
 
 @dataclass(frozen=True)
-class Side:
-    """One side of all pairs: `ids` of sentence i are `ids[ends[i] - lengths[i] : ends[i]]`."""
+class Flat:
+    """Sequences one after another: the i-th is `values[ends[i] - lengths[i] : ends[i]]`."""
 
-    ids: npt.NDArray[np.unsignedinteger[Any]]
+    values: npt.NDArray[np.unsignedinteger[Any]]
     ends: Lengths
     lengths: npt.NDArray[np.int32]
 
-    def sentence(self, index: int) -> npt.NDArray[np.unsignedinteger[Any]]:
+    def __getitem__(self, index: int) -> npt.NDArray[np.unsignedinteger[Any]]:
         end = int(self.ends[index])
-        return self.ids[end - int(self.lengths[index]) : end]
+        return self.values[end - int(self.lengths[index]) : end]
 
 
 @dataclass(frozen=True)
 class PairStore:
-    """A prepared corpus. `key` names its content; `report` says what was read and left out."""
+    """A prepared corpus.
+
+    Attributes:
+        key: names the content.
+        source, target: the ids of every sentence.
+        source_text, target_text: the bytes of every sentence; None unless texts were kept.
+        report: what was read, mended and left out.
+    """
 
     folder: Path
     key: str
-    source: Side
-    target: Side
+    source: Flat
+    target: Flat
+    source_text: Flat | None
+    target_text: Flat | None
     report: Report
 
     def __len__(self) -> int:
         return len(self.source.lengths)
+
+    def texts(self, rows: Iterable[int]) -> tuple[list[str], list[str]]:
+        """The source and target texts of these pairs.
+
+        Raises:
+            DataError: the store was made without texts.
+        """
+        if self.source_text is None or self.target_text is None:
+            raise DataError(
+                "This prepared corpus holds no texts.",
+                do="prepare it with keep_texts=True",
+                place=Place(self.folder),
+            )
+        chosen = list(rows)
+        sources = [self.source_text[row].tobytes().decode() for row in chosen]
+        return sources, [self.target_text[row].tobytes().decode() for row in chosen]
 
 
 def prepare(
@@ -80,6 +106,7 @@ def prepare(
     cache: Path,
     filters: Filters = Filters(),
     *,
+    keep_texts: bool = False,
     threads: int = 2,
     progress: Callable[[int], None] | None = None,
 ) -> PairStore:
@@ -88,6 +115,7 @@ def prepare(
     Args:
         source, target: the tokenizers of the two sides; the same one for a joint vocabulary.
         cache: the folder that holds stores; made if missing.
+        keep_texts: keep the sentences too, for subword sampling.
         threads: how many encode at once.
         progress: called with the number of pairs read so far, now and then.
 
@@ -104,7 +132,7 @@ def prepare(
     pairs = read_pairs(corpus, report)
     return prepare_pairs(
         pairs, identity, source, target, cache, filters,
-        report=report, threads=threads, progress=progress,
+        report=report, keep_texts=keep_texts, threads=threads, progress=progress,
     )  # fmt: skip
 
 
@@ -117,11 +145,12 @@ def prepare_pairs(
     filters: Filters = Filters(),
     *,
     report: Report,
+    keep_texts: bool = False,
     threads: int = 2,
     progress: Callable[[int], None] | None = None,
 ) -> PairStore:
     """As `prepare`, for any stream of pairs; `identity` (JSON) must change when the pairs would."""
-    described = [VERSION, identity, source.hash, target.hash, asdict(filters)]
+    described = [VERSION, identity, source.hash, target.hash, asdict(filters), keep_texts]
     key = hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()[:32]
     folder = cache / key
     if folder.is_dir():
@@ -130,9 +159,16 @@ def prepare_pairs(
         cache.mkdir(parents=True, exist_ok=True)
         partial = Path(tempfile.mkdtemp(prefix=f".{key}.", dir=cache))
         try:
-            writer = _Writer(partial, source, target, filters, report, threads)
-            writer.write(pairs, progress)
-            _commit(partial, folder, report)
+            encoder = _Encoder((source, target), filters, keep_texts, threads)
+            encoder.write(partial, pairs, report, progress)
+            if report.kept == 0:
+                raise DataError("No pair is left after the filters.", got=str(report))
+            kinds = dict(
+                zip(SIDES, (_width(source).__name__, _width(target).__name__), strict=True)
+            )
+            if keep_texts:
+                kinds |= {f"{side}_text": "uint8" for side in SIDES}
+            _commit(partial, folder, {"kinds": kinds, "report": report.to_json()})
         finally:
             shutil.rmtree(partial, ignore_errors=True)
     except OSError as error:
@@ -149,7 +185,9 @@ def open_store(folder: Path) -> PairStore:
     """The store in this folder, its ids mapped and not read."""
     try:
         described = json.loads((folder / "store.json").read_text("utf-8"))
-        source, target = (_map_side(folder, name) for name in SIDES)
+        kinds: dict[str, str] = described["kinds"]
+        flat = {name: _map(folder, name, np.dtype(kind)) for name, kind in kinds.items()}
+        report = Report.from_json(described["report"])
     except (OSError, ValueError, KeyError) as error:
         raise DataError(
             "The prepared corpus is damaged.",
@@ -157,67 +195,108 @@ def open_store(folder: Path) -> PairStore:
             do="delete this folder; it is made again from the corpus",
             place=Place(folder),
         ) from None
-    return PairStore(folder, folder.name, source, target, Report.from_json(described["report"]))
+    return PairStore(
+        folder,
+        folder.name,
+        flat["source"],
+        flat["target"],
+        flat.get("source_text"),
+        flat.get("target_text"),
+        report,
+    )
 
 
-def _map_side(folder: Path, name: str) -> Side:
+def _map(folder: Path, name: str, kind: np.dtype[Any]) -> Flat:
     ends = np.memmap(folder / f"{name}.ends", dtype=np.int64, mode="r")
-    path = folder / f"{name}.ids"
-    width = path.stat().st_size // int(ends[-1])
-    ids = np.memmap(path, dtype={2: np.uint16, 4: np.uint32}[width], mode="r")
-    if len(ids) != ends[-1]:
-        raise ValueError(f"{path.name} holds {len(ids)} ids, not {ends[-1]}")
-    return Side(ids, ends, np.diff(ends, prepend=0).astype(np.int32))
+    values = np.memmap(folder / f"{name}.values", dtype=kind, mode="r")
+    if len(values) != ends[-1]:
+        raise ValueError(f"{name}.values holds {len(values)} values, not {ends[-1]}")
+    return Flat(values, ends, np.diff(ends, prepend=0).astype(np.int32))
 
 
-class _Writer:
-    """Encodes pairs chunk by chunk, filters them, and appends what is kept to the store's files."""
+class _FlatWriter:
+    """A `Flat` that grows on disk. Used as a context; leaving it puts everything on the disk."""
 
-    def __init__(
-        self,
-        folder: Path,
-        source: Tokenizer,
-        target: Tokenizer,
-        filters: Filters,
-        report: Report,
-        threads: int,
-    ) -> None:
-        self.folder, self.tokenizers = folder, (source, target)
-        self.filters, self.report, self.threads = filters, report, threads
-        self.ends = [0, 0]
-
-    def write(self, pairs: Iterable[Pair], progress: Callable[[int], None] | None) -> None:
-        files: list[tuple[BinaryIO, BinaryIO]] = [
-            ((self.folder / f"{name}.ids").open("wb"), (self.folder / f"{name}.ends").open("wb"))
-            for name in SIDES
+    def __init__(self, folder: Path, name: str, kind: type[np.unsignedinteger[Any]]) -> None:
+        self._kind, self._end = kind, 0
+        self._files: list[BinaryIO] = [
+            (folder / f"{name}.values").open("wb"),
+            (folder / f"{name}.ends").open("wb"),
         ]
-        try:
-            for chunk in _chunks(pairs):
-                self._append(chunk, files)
-                if progress:
-                    progress(self.report.read)
-            for file in (file for side in files for file in side):
+
+    def __enter__(self) -> "_FlatWriter":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with ExitStack() as stack:
+            for file in self._files:
+                stack.enter_context(file)
                 file.flush()
                 os.fsync(file.fileno())
-        finally:
-            for file in (file for side in files for file in side):
-                file.close()
 
-    def _append(self, chunk: list[Pair], files: list[tuple[BinaryIO, BinaryIO]]) -> None:
-        sources, targets, lines = zip(*chunk, strict=True)
+    def append(self, values: npt.NDArray[np.unsignedinteger[Any]], lengths: Lengths) -> None:
+        """Add sequences of these lengths, whose values stand one after another."""
+        ends = self._end + np.cumsum(lengths, dtype=np.int64)
+        self._files[0].write(values.astype(self._kind).tobytes())
+        self._files[1].write(ends.tobytes())
+        self._end += int(lengths.sum())
+
+
+@dataclass(frozen=True)
+class _Encoder:
+    """What is done to every chunk of pairs on its way to the store."""
+
+    tokenizers: tuple[Tokenizer, Tokenizer]
+    filters: Filters
+    keep_texts: bool
+    threads: int
+
+    def write(
+        self,
+        folder: Path,
+        pairs: Iterable[Pair],
+        report: Report,
+        progress: Callable[[int], None] | None,
+    ) -> None:
+        with ExitStack() as stack:
+            ids = [
+                stack.enter_context(_FlatWriter(folder, name, _width(tokenizer)))
+                for name, tokenizer in zip(SIDES, self.tokenizers, strict=True)
+            ]
+            texts = [
+                stack.enter_context(_FlatWriter(folder, f"{name}_text", np.uint8))
+                for name in SIDES[: 2 * self.keep_texts]
+            ]
+            for chunk in _chunks(pairs):
+                self._append(chunk, ids, texts, report)
+                if progress:
+                    progress(report.read)
+
+    def _append(
+        self,
+        chunk: list[Pair],
+        ids: list[_FlatWriter],
+        texts: list[_FlatWriter],
+        report: Report,
+    ) -> None:
+        *sides, lines = zip(*chunk, strict=True)
         encoded = [
-            tokenizer.encode_flat(texts, self.threads)
-            for tokenizer, texts in zip(self.tokenizers, (sources, targets), strict=True)
+            tokenizer.encode_flat(side, self.threads)
+            for tokenizer, side in zip(self.tokenizers, sides, strict=True)
         ]
-        keep = _keep(encoded[0][1], encoded[1][1], np.array(lines), self.filters, self.report)
-        self.report.read += len(chunk)
-        self.report.kept += int(keep.sum())
-        for index, (ids, lengths) in enumerate(encoded):
-            width = np.uint16 if self.tokenizers[index].size <= 1 << 16 else np.uint32
-            ends = self.ends[index] + np.cumsum(lengths[keep])
-            files[index][0].write(ids[np.repeat(keep, lengths)].astype(width).tobytes())
-            files[index][1].write(ends.astype(np.int64).tobytes())
-            self.ends[index] = int(ends[-1]) if len(ends) else self.ends[index]
+        keep = _keep(encoded[0][1], encoded[1][1], np.array(lines), self.filters, report)
+        report.read += len(chunk)
+        report.kept += int(keep.sum())
+        for writer, (values, lengths) in zip(ids, encoded, strict=True):
+            writer.append(values[np.repeat(keep, lengths)], lengths[keep])
+        for writer, side in zip(texts, sides, strict=False):
+            kept = [text.encode() for text in compress(side, keep)]
+            lengths = np.array([len(text) for text in kept], dtype=np.int64)
+            writer.append(np.frombuffer(b"".join(kept), dtype=np.uint8), lengths)
+
+
+def _width(tokenizer: Tokenizer) -> type[np.unsignedinteger[Any]]:
+    return np.uint16 if tokenizer.size <= 1 << 16 else np.uint32
 
 
 def _keep(
@@ -243,12 +322,10 @@ def _keep(
     return keep
 
 
-def _commit(partial: Path, folder: Path, report: Report) -> None:
+def _commit(partial: Path, folder: Path, described: dict[str, Any]) -> None:
     """Make the finished folder appear under its name, whole or not at all."""
-    if report.kept == 0:
-        raise DataError("No pair is left after the filters.", got=str(report))
     with (partial / "store.json").open("w", encoding="utf-8") as file:
-        json.dump({"version": VERSION, "report": report.to_json()}, file, ensure_ascii=False)
+        json.dump(described, file, ensure_ascii=False)
         file.flush()
         os.fsync(file.fileno())
     try:

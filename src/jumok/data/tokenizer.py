@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import sentencepiece
 
+from jumok.data.sampling import piece_sampler
 from jumok.errors import ConfigError, DataError, Place
 
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
@@ -29,7 +30,10 @@ BLANKS = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029, ord(SP
 
 def normalize(text: str) -> str:
     """The text in NFC, with control characters and line breaks replaced by spaces."""
-    return unicodedata.normalize("NFC", text.translate(BLANKS))
+    # Translating is half the cost of reading a corpus, and most lines have nothing to replace.
+    if not text.isprintable() or SPACE in text:
+        text = text.translate(BLANKS)
+    return unicodedata.normalize("NFC", text)
 
 
 class Tokenizer:
@@ -59,6 +63,7 @@ class Tokenizer:
             )
         self.model = model
         self.size: int = self._processor.get_piece_size()
+        self._sampler = piece_sampler(self._processor, SPACE, UNKNOWN)
         self.hash = hashlib.sha256(model).hexdigest()
 
     @classmethod
@@ -127,6 +132,23 @@ class Tokenizer:
 
     def encode(self, text: str) -> list[int]:
         return self._processor.encode(normalize(text))
+
+    def encode_sampled(self, text: str, alpha: float, random: Random) -> list[int]:
+        """The ids of the text, cut into pieces at random: subword regularisation.
+
+        Words are cut one by one. For unigram a word's segmentation x is drawn from its 64 best
+        with P(x) proportional to P_unigram(x)^alpha: alpha 0 is uniform, and the larger alpha the
+        nearer to `encode`. For BPE, alpha is the probability that a merge is left out: 0 is
+        `encode`, 1 cuts into characters. Characters have one segmentation only.
+
+        Source: Kudo 2018, section 3 (unigram); Provilkov et al. 2020, BPE-dropout (BPE).
+        """
+        return [
+            id
+            for word in normalize(text).split(" ")
+            if word
+            for id in self._sampler.sample(word, alpha, random)
+        ]
 
     def encode_batch(self, texts: Sequence[str], threads: int = 1) -> list[list[int]]:
         """The ids of each text; `threads` share the texts, outside Python's lock."""

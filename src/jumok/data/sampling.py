@@ -1,0 +1,98 @@
+"""Words cut into pieces at random, repeatably: subword regularisation.
+
+SentencePiece samples too, but from a generator nobody can seed twice in one process, so a resumed
+training would see other pieces than one that never stopped.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from itertools import accumulate
+from math import exp
+from random import Random
+from typing import Protocol
+
+from sentencepiece import SentencePieceProcessor
+
+BEST = 64  # segmentations of a word to draw from (Kudo 2018, table 2)
+LONGEST = 100  # characters; a longer word is cut as always
+REMEMBERED = 1 << 17  # words
+
+
+class PieceSampler(Protocol):
+    def sample(self, word: str, alpha: float, random: Random) -> list[int]:
+        """The ids of one word, without spaces around it."""
+        ...
+
+
+def piece_sampler(processor: SentencePieceProcessor, space: str, unknown: int) -> PieceSampler:
+    """The sampler that suits the model: by segmentation's probability, or by dropped merges."""
+    try:
+        processor.nbest_encode("a", nbest_size=2)
+    except RuntimeError:
+        return MergeSampler(processor, space, unknown)
+    return UnigramSampler(processor)
+
+
+class UnigramSampler:
+    """Draws a word's segmentation x with P(x) ~ P_unigram(x)^alpha from its best ones.
+
+    Pieces never cross a space, so drawing word by word is drawing a sentence's segmentation from
+    the product of the words' best: far more than the 64 best of the whole sentence.
+    """
+
+    def __init__(self, processor: SentencePieceProcessor) -> None:
+        self._processor = processor
+        self._weighted: Callable[[str, float], tuple[list[list[int]], list[float]]] = lru_cache(
+            maxsize=REMEMBERED
+        )(self._segmentations)
+
+    def sample(self, word: str, alpha: float, random: Random) -> list[int]:
+        if len(word) > LONGEST:
+            return self._processor.encode(word)
+        segmentations, weights = self._weighted(word, alpha)
+        return random.choices(segmentations, cum_weights=weights)[0]
+
+    def _segmentations(self, word: str, alpha: float) -> tuple[list[list[int]], list[float]]:
+        """The best segmentations, and the cumulated weights of them."""
+        best = self._processor.nbest_encode(word, nbest_size=BEST)
+        # What characters without a piece cost is the same in all of them, and cancels.
+        scores = [sum(map(self._processor.get_score, ids)) for ids in best]
+        return best, list(accumulate(exp(alpha * (score - scores[0])) for score in scores))
+
+
+class MergeSampler:
+    """BPE with every possible merge left out with probability alpha at every step.
+
+    Characters that are pieces of their own never merge, so a character model is cut as always.
+    Source: Provilkov et al. 2020, BPE-Dropout, section 3.1.
+    """
+
+    def __init__(self, processor: SentencePieceProcessor, space: str, unknown: int) -> None:
+        self._processor, self._space, self._unknown = processor, space, unknown
+        usable = [
+            id
+            for id in range(processor.get_piece_size())
+            if not (processor.is_control(id) or processor.is_unknown(id) or processor.is_byte(id))
+        ]
+        self._ids = {processor.id_to_piece(id): id for id in usable}
+        # A merge learnt earlier has a higher score, and goes first.
+        self._scores = {piece: processor.get_score(id) for piece, id in self._ids.items()}
+
+    def sample(self, word: str, alpha: float, random: Random) -> list[int]:
+        if len(word) > LONGEST:
+            return self._processor.encode(word)
+        pieces = [*self._space, *word]
+        while merges := [
+            (self._scores[pair], -place)
+            for place, pair in enumerate(map(str.__add__, pieces, pieces[1:]))
+            if pair in self._scores and random.random() >= alpha
+        ]:
+            place = -max(merges)[1]
+            pieces[place : place + 2] = [pieces[place] + pieces[place + 1]]
+        return [id for piece in pieces for id in self._piece_ids(piece)]
+
+    def _piece_ids(self, piece: str) -> list[int]:
+        if piece in self._ids:
+            return [self._ids[piece]]
+        ids = [self._processor.piece_to_id(f"<0x{byte:02X}>") for byte in piece.encode()]
+        return ids if all(map(self._processor.is_byte, ids)) else [self._unknown]

@@ -1,0 +1,117 @@
+"""Translators' own formats: TMX (translation memories) and PO (gettext)."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from jumok.data.reading import one_line, open_bytes, read_lines
+from jumok.data.report import Report
+from jumok.errors import ConfigError, DataError, MissingExtraError, Place
+
+Rows = Iterator[tuple[str, str, int]]
+
+LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
+
+
+def read_tmx(file: Path, source: str | int, target: str | int, report: Report | None) -> Rows:
+    """Pairs of the variants in two languages; units that lack one of them are dropped.
+
+    `source` and `target` are language codes. "en" also stands for "en-GB" and the like. Inline
+    markup is left out, its text kept except where it is code (`bpt`, `ept`, `it`, `ph`, `ut`).
+    """
+    try:
+        from lxml import etree
+    except ImportError:
+        raise MissingExtraError("Reading TMX files", "formats") from None
+    if isinstance(source, int) or isinstance(target, int):
+        raise ConfigError(
+            "The columns of a TMX file are language codes.",
+            expected='for example source_column = "en", target_column = "ko"',
+            place=Place(file),
+        )
+    with open_bytes(file) as stream:
+        # A memory can be larger than this machine's, so units are read and forgotten one by one;
+        # entities are not followed, as they may name files.
+        units = etree.iterparse(
+            stream, tag="{*}tu", resolve_entities=False, no_network=True, huge_tree=True
+        )
+        try:
+            for _, unit in units:
+                texts = _variants(unit, (source, target))
+                line = unit.sourceline
+                sides = [one_line(text, report, line) for text in texts if text is not None]
+                if len(sides) == 2:
+                    yield sides[0], sides[1], line
+                elif report:
+                    report.drop(f"no variant in {source} and {target}", [line])
+                unit.clear()
+                while unit.getprevious() is not None:
+                    del unit.getparent()[0]
+        except etree.XMLSyntaxError as error:
+            raise DataError(
+                "The file is not well-formed TMX.", got=error.msg, place=Place(file, error.lineno)
+            ) from None
+
+
+def _variants(unit: Any, codes: tuple[str, str]) -> list[str | None]:
+    """The text in each language: of the exact code, or else of the first that starts with it."""
+    texts: dict[str, str] = {}
+    for variant in unit.iterfind("{*}tuv"):
+        segment = variant.find("{*}seg")
+        code = variant.get(LANGUAGE) or variant.get("lang") or ""
+        if segment is not None:
+            texts.setdefault(_code(code), _segment_text(segment))
+    found: list[str | None] = []
+    for code in map(_code, codes):
+        close = (text for other, text in texts.items() if other.startswith(f"{code}-"))
+        found.append(texts.get(code, next(close, None)))
+    return found
+
+
+def _code(language: str) -> str:
+    return language.lower().replace("_", "-")
+
+
+def _segment_text(segment: Any) -> str:
+    parts = [segment.text or ""]
+    for child in segment:
+        # <hi> and <sub> mark text; the other elements of TMX 1.4b hold native codes.
+        if str(child.tag).rpartition("}")[2] in ("hi", "sub"):
+            parts.append(_segment_text(child))
+        parts.append(child.tail or "")
+    return "".join(parts)
+
+
+def read_po(file: Path, _source: str | int, _target: str | int, report: Report | None) -> Rows:
+    """Pairs of msgid and msgstr; of plural entries the first form of each.
+
+    The header, obsolete, fuzzy and untranslated entries are dropped. The columns have no meaning:
+    a PO file has one source and one target.
+    """
+    try:
+        from translate.storage.poparser import PoParseError
+        from translate.storage.pypo import pofile
+    except ImportError:
+        raise MissingExtraError("Reading PO files", "formats") from None
+    # Read as UTF-8 here: the library would guess, and take damaged bytes for Latin-1.
+    content = "\n".join(read_lines(file, report)).encode()
+    try:
+        units = pofile.parsestring(content).units
+    except PoParseError as error:
+        message, line = str(error), re.search(r"on line (\d+)", str(error))
+        raise DataError(
+            "The file is not well-formed PO.",
+            got=message,
+            place=Place(file, int(line[1]) if line else None),
+        ) from None
+    for unit in units:
+        if unit.isheader() or unit.isobsolete():
+            continue
+        line = unit.line_number
+        if unit.isfuzzy() or not unit.istranslated():
+            if report:
+                report.drop("fuzzy or untranslated", [line])
+            continue
+        # Line breaks inside are how PO wraps text: nothing to report.
+        yield one_line(str(unit.source), None, line), one_line(str(unit.target), None, line), line
