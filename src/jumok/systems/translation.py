@@ -1,0 +1,54 @@
+"""What a translator gives back for a line."""
+
+from dataclasses import dataclass
+
+from jumok.inspection.alignment import Link
+from jumok.shapes import Float, Tensor
+
+
+@dataclass(frozen=True)
+class Translation:
+    """A line's translation, and what the model thought of it.
+
+    Words are what plain spaces separate. A line that was too long for the model was translated in
+    parts: everything here is then the parts' one after another, and `score` is their sum.
+
+    Attributes:
+        text: one line, never with a line break in it; "" for a line without a word.
+        score: what translations are ranked by: the log-probability after the length and the
+            coverage penalty. Higher is better; only scores of the same source compare.
+        tokens: the pieces of the translation, without END.
+        token_log_probabilities: natural logarithms, one a piece, and one for the END of each
+            part that was written to its end.
+        source_tokens: the pieces that were read, without END.
+        alignment: (source word, target word), both from 0. None where it was not asked for.
+        alternatives: the second best, the third best, ..., where more than one was asked for.
+    """
+
+    text: str
+    score: float = 0.0
+    tokens: tuple[str, ...] = ()
+    token_log_probabilities: tuple[float, ...] = ()
+    source_tokens: tuple[str, ...] = ()
+    alignment: tuple[Link, ...] | None = None
+    alternatives: tuple["Translation", ...] = ()
+
+    @property
+    def log_probability(self) -> float:
+        """Of the whole text given the source, by the model: natural logarithm."""
+        return sum(self.token_log_probabilities)
+
+
+@dataclass(frozen=True)
+class WordAttention:
+    """How much each target word looked at each source word.
+
+    Attributes:
+        weights: rows sum to 1 at most; what is missing went to the source's END.
+        alignment: each target word with the source word it looked at most.
+    """
+
+    source_words: tuple[str, ...]
+    target_words: tuple[str, ...]
+    weights: Float[Tensor, "target_words source_words"]
+    alignment: tuple[Link, ...]

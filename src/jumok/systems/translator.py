@@ -1,0 +1,377 @@
+"""A model as a thing that translates lines of text.
+
+The line contract: N lines in, N lines out, in order. A line without a word stays empty; a line
+longer than the model was trained for is cut at sentence ends (else commas, else spaces, else
+anywhere), translated in parts and joined. Whatever characters come in, no line break goes out.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from jumok.bundle.reading import TOKENIZER, Bundle, read_bundle
+from jumok.bundle.weights import load_model
+from jumok.data.batches import SourceBatch, source_batches
+from jumok.data.tokenizer import END, START, Tokenizer, normalize
+from jumok.decoding import DecodingOptions, Hypothesis, decode
+from jumok.decoding.beam import ReadAttention
+from jumok.decoding.coverage import read_attention
+from jumok.decoding.ensemble import Ensemble, JointMemory, join_memories
+from jumok.decoding.score import score_pairs
+from jumok.errors import BundleError, DataError, ModelError, Place
+from jumok.inspection.alignment import cross_attention, links, merge_words
+from jumok.models.encoder_decoder import Transformer
+from jumok.models.memory import Decoder, Memory
+from jumok.shapes import Float, Tensor
+from jumok.systems.device import choose_device
+from jumok.systems.languages import WITHOUT_SPACES, language_code
+from jumok.systems.parts import Part, cut_lines, join, plain_words
+from jumok.systems.translation import Translation, WordAttention
+
+# A target of three pieces for one is longer than any language needs; it ends runaway repetition.
+DEFAULTS = DecodingOptions(maximum_ratio=3.0)
+
+
+class Translator:
+    """One model or several with one tokenizer, which then write together.
+
+    Args:
+        models: in evaluation mode, on one device.
+        tokenizer: the one they were trained with.
+        max_tokens: pieces of the longest part that is translated at once.
+        target_language: parts are joined without a space where the language has none.
+        longest_target: the most pieces a target may have; None where positions set no limit.
+
+    Raises:
+        ModelError: no model, or a vocabulary that is not the tokenizer's.
+    """
+
+    def __init__(
+        self,
+        models: Sequence[Transformer],
+        tokenizer: Tokenizer,
+        *,
+        max_tokens: int,
+        target_language: str = "",
+        longest_target: int | None = None,
+    ) -> None:
+        for model in models:
+            if model.decoder.vocabulary_size != tokenizer.size:
+                raise ModelError(
+                    "the tokenizer is not this model's.",
+                    expected=f"{model.decoder.vocabulary_size} pieces",
+                    got=f"{tokenizer.size} pieces",
+                )
+        self.models = list(models)
+        self.tokenizer = tokenizer
+        self.max_tokens = max_tokens
+        self.joint = "" if language_code(target_language) in WITHOUT_SPACES else " "
+        self.longest_target = longest_target
+        decoders = [model.decoder for model in models]
+        self.decoder: Decoder[Any] = decoders[0] if len(decoders) == 1 else Ensemble(decoders)
+
+    @classmethod
+    def load(cls, *folders: Path | str, device: str = "auto") -> "Translator":
+        """The bundles in these folders; several become an ensemble.
+
+        Raises:
+            BundleError: a bundle that is missing, damaged or unsafe, or bundles whose tokenizers
+                differ.
+            ConfigError: no such device.
+        """
+        bundles = [read_bundle(Path(folder)) for folder in folders]
+        if not bundles:
+            raise BundleError("there is no model to load.", do="give the folder of a bundle")
+        place = choose_device(device)
+        tokenizers = [Tokenizer.load(bundle.folder / TOKENIZER) for bundle in bundles]
+        for bundle, tokenizer in zip(bundles, tokenizers, strict=True):
+            if tokenizer.hash != tokenizers[0].hash:
+                raise BundleError(
+                    "models that write together need one tokenizer.",
+                    place=Place(bundle.folder),
+                    expected=f"the tokenizer of {bundles[0].folder}",
+                    do="train them on one tokenizer: tokenizer.path in the recipe",
+                )
+        return cls(
+            [_load(bundle, place) for bundle in bundles],
+            tokenizers[0],
+            max_tokens=min(map(_longest_part, bundles)),
+            target_language=bundles[0].config.target_language,
+            longest_target=min(filter(None, map(_positions_end, bundles)), default=None),
+        )
+
+    def translate(
+        self,
+        texts: Sequence[str],
+        options: DecodingOptions = DEFAULTS,
+        *,
+        beam: int | None = None,
+        nbest: int | None = None,
+        alignments: bool = True,
+        prefixes: Sequence[str] | None = None,
+        batch_size: int = 32,
+    ) -> list[Translation]:
+        """A translation for each text, in order.
+
+        Args:
+            texts: any text; each counts as one line.
+            options: everything about decoding.
+            beam, nbest: changed in `options` where given.
+            alignments: read word alignments off the attention, in one more pass.
+            prefixes: how each translation has to begin; "" forces nothing.
+            batch_size: sentences that are decoded together.
+
+        Raises:
+            ConfigError: options that contradict each other.
+            ModelError: a prefix that cannot be forced.
+        """
+        options = self._settled(options, beam, nbest)
+        parts = cut_lines(texts, self.tokenizer, self.max_tokens)
+        forced = self._forced(parts, texts, prefixes)
+        found: list[list[Translation]] = [[] for _ in parts]
+        ids = [part.ids for part in parts]
+        for batch in source_batches(ids, sentences=batch_size) if parts else ():
+            # Every batch draws its own samples, and the same ones whenever it comes again.
+            seeded = replace(options, seed=options.seed + batch.rows[0])
+            prefix = None if forced is None else [forced[row] for row in batch.rows]
+            memory = self._read(batch)
+            with self._coverage(options) as attention:
+                hypotheses = decode(self.decoder, memory, seeded, prefix, attention)
+            here = [parts[row] for row in batch.rows]
+            translated = self._translations(here, memory, hypotheses, alignments)
+            for row, translations in zip(batch.rows, translated, strict=True):
+                found[row] = translations
+        return join(len(texts), parts, found, self.joint)
+
+    def translate_lines(
+        self,
+        lines: Iterable[str],
+        options: DecodingOptions = DEFAULTS,
+        *,
+        alignments: bool = True,
+        prefix: str = "",
+        batch_size: int = 32,
+    ) -> Iterator[Translation]:
+        """Translates a stream of any length, some batches at a time, in order.
+
+        Args:
+            prefix: how every translation has to begin.
+        """
+        stream = iter(lines)
+        done = 0
+        # Sixteen batches: enough for lines of like length to meet in one.
+        while chunk := list(islice(stream, 16 * batch_size)):
+            yield from self.translate(
+                chunk,
+                replace(options, seed=options.seed + done),
+                alignments=alignments,
+                prefixes=[prefix] * len(chunk) if prefix else None,
+                batch_size=batch_size,
+            )
+            done += len(chunk)
+
+    def score(
+        self, sources: Sequence[str], targets: Sequence[str], *, batch_size: int = 32
+    ) -> list[Translation]:
+        """What the model thinks of given translations: log-probabilities of each piece and END.
+
+        Lines are not cut: a pair is scored whole.
+
+        Raises:
+            DataError: more of one than of the other, or a line longer than the model can read.
+        """
+        if len(sources) != len(targets):
+            raise DataError(
+                "every source needs its target.",
+                expected=f"{len(sources):,} targets",
+                got=f"{len(targets):,}",
+            )
+        read = self.tokenizer.encode_batch(sources)
+        write = self.tokenizer.encode_batch(targets)
+        self._check_lengths(read, write)
+        scored: list[Translation] = [Translation("")] * len(sources)
+        for batch in source_batches(read, sentences=batch_size) if read else ():
+            given = [write[row] for row in batch.rows]
+            hypotheses = score_pairs(self.decoder, self._read(batch), given)
+            for row, hypothesis in zip(batch.rows, hypotheses, strict=True):
+                scored[row] = self._translation(read[row], hypothesis)
+        return scored
+
+    def attention(self, source: str, target: str) -> WordAttention:
+        """How much each word of `target` looked at each word of `source`.
+
+        Raises:
+            DataError: a text without a word, or longer than the model can read.
+        """
+        read, write = self.tokenizer.encode(source), self.tokenizer.encode(target)
+        if not read or not write:
+            raise DataError("attention needs a word on both sides.", got=repr((source, target)))
+        self._check_lengths([read], [write])
+        (batch,) = source_batches([read], sentences=1)
+        (weights,) = self._attention(self._read(batch), [write])
+        words = self._between_words(weights, read, write)
+        source_words, target_words = map(plain_words, (normalize(source), normalize(target)))
+        return WordAttention(tuple(source_words), tuple(target_words), words, tuple(links(words)))
+
+    def _settled(
+        self, options: DecodingOptions, beam: int | None, nbest: int | None
+    ) -> DecodingOptions:
+        longest = options.maximum_length
+        if self.longest_target is not None:
+            longest = min(longest, self.longest_target)
+        return replace(
+            options,
+            beam=options.beam if beam is None else beam,
+            nbest=options.nbest if nbest is None else nbest,
+            maximum_length=longest,
+        )
+
+    def _forced(
+        self, parts: Sequence[Part], texts: Sequence[str], prefixes: Sequence[str] | None
+    ) -> list[list[int]] | None:
+        """For each part the pieces it has to begin with: a line's prefix is its first part's."""
+        if prefixes is None:
+            return None
+        if len(prefixes) != len(texts):
+            raise ModelError(
+                "every line needs its own prefix, if only an empty one.",
+                expected=f"{len(texts)} prefixes",
+                got=str(len(prefixes)),
+            )
+        encoded = self.tokenizer.encode_batch(prefixes)
+        begun: set[int] = set()
+        forced = []
+        for part in parts:
+            forced.append([] if part.line in begun else encoded[part.line])
+            begun.add(part.line)
+        return forced
+
+    @torch.inference_mode()
+    def _read(self, batch: SourceBatch) -> Memory:
+        device = next(self.models[0].parameters()).device
+        tokens = batch.tokens.to(device)
+        allowed = None if batch.allowed is None else batch.allowed.to(device)
+        memories = [model.encode(tokens, allowed) for model in self.models]
+        return memories[0] if len(memories) == 1 else join_memories(memories)
+
+    def _coverage(self, options: DecodingOptions) -> AbstractContextManager[ReadAttention | None]:
+        if not options.coverage_penalty:
+            return nullcontext()
+        models = nn.ModuleList(self.models)
+        return read_attention(models, lambda site: site.endswith("cross_attention"))
+
+    def _translations(
+        self,
+        parts: Sequence[Part],
+        memory: Memory,
+        hypotheses: Sequence[Sequence[Hypothesis]],
+        alignments: bool,
+    ) -> list[list[Translation]]:
+        """For each part its translations, with alignments from one pass over all of them."""
+        plain = [
+            [self._translation(part.ids, hypothesis) for hypothesis in of_part]
+            for part, of_part in zip(parts, hypotheses, strict=True)
+        ]
+        if not alignments:
+            return plain
+        rows = [row for row, of_part in enumerate(plain) for _ in of_part]
+        targets = [
+            self._aligned_ids(hypothesis, translation.text)
+            for of_part, translated in zip(hypotheses, plain, strict=True)
+            for hypothesis, translation in zip(of_part, translated, strict=True)
+        ]
+        device = memory.states.device
+        weights = self._attention(memory.select(torch.tensor(rows, device=device)), targets)
+        aligned = [
+            tuple(links(self._between_words(weights[index], parts[row].ids, target)))
+            if target
+            else ()
+            for index, (row, target) in enumerate(zip(rows, targets, strict=True))
+        ]
+        each = iter(aligned)
+        return [
+            [replace(translation, alignment=next(each)) for translation in translated]
+            for translated in plain
+        ]
+
+    def _translation(self, source: Sequence[int], hypothesis: Hypothesis) -> Translation:
+        # Bytes may spell a line break, which would break the line contract.
+        text = normalize(self.tokenizer.decode(hypothesis.tokens)).strip()
+        return Translation(
+            text,
+            hypothesis.score,
+            tuple(self.tokenizer.pieces(hypothesis.tokens)),
+            hypothesis.token_log_probabilities,
+            tuple(self.tokenizer.pieces(source)),
+        )
+
+    def _aligned_ids(self, hypothesis: Hypothesis, text: str) -> Sequence[int]:
+        """The hypothesis's pieces, or those of its text where they spell other words than it has.
+
+        Bytes of a line break, and UNKNOWN, decode to spaces that no piece announces.
+        """
+        if not text:
+            return ()
+        words = self.tokenizer.words(hypothesis.tokens)
+        if words and words[-1] + 1 == len(plain_words(text)):
+            return hypothesis.tokens
+        return self.tokenizer.encode(text)
+
+    def _attention(
+        self, memory: Memory, targets: Sequence[Sequence[int]]
+    ) -> Float[Tensor, "batch target source"]:
+        """For each target piece how much it looked at each source position, END's included."""
+        longest = max(map(len, targets))
+        tokens = torch.tensor(
+            [[START, *target, *[END] * (longest - len(target))] for target in targets],
+            device=memory.states.device,
+        )
+        memories = memory.members if isinstance(memory, JointMemory) else (memory,)
+        seen = [
+            cross_attention(model, its, tokens)
+            for model, its in zip(self.models, memories, strict=True)
+        ]
+        return torch.stack(seen).mean(0)[:, 1:].float().cpu()  # without START's row
+
+    def _between_words(
+        self, weights: Float[Tensor, "target source"], source: Sequence[int], target: Sequence[int]
+    ) -> Float[Tensor, "target_words source_words"]:
+        """Without padding, and without the source's END: no word to be linked to."""
+        real = weights[: len(target), : len(source)]
+        return merge_words(real, self.tokenizer.words(source), self.tokenizer.words(target))
+
+    def _check_lengths(self, *sides: Sequence[Sequence[int]]) -> None:
+        if self.longest_target is None:
+            return
+        for side in sides:
+            for line, ids in enumerate(side, start=1):
+                if len(ids) > self.longest_target:
+                    raise DataError(
+                        f"line {line} is longer than the model's positions reach.",
+                        expected=f"at most {self.longest_target} pieces",
+                        got=f"{len(ids)} pieces",
+                        do="cut the line, here and in the other file",
+                    )
+
+
+def _load(bundle: Bundle, device: torch.device) -> Transformer:
+    model = load_model(bundle, str(device))
+    if not isinstance(model, Transformer):
+        raise BundleError("this model does not translate.", place=Place(bundle.folder))
+    return model
+
+
+def _positions_end(bundle: Bundle) -> int | None:
+    """The most pieces that learned positions leave room for beside START or END."""
+    learned = bundle.config.model.get("positions") == "learned"
+    return int(bundle.config.model["max_length"]) - 1 if learned else None
+
+
+def _longest_part(bundle: Bundle) -> int:
+    return min(bundle.config.max_tokens, _positions_end(bundle) or bundle.config.max_tokens)
