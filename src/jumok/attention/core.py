@@ -13,6 +13,7 @@ import math
 import torch
 import torch.nn.functional as F
 
+from jumok.kernels import attention as kernel
 from jumok.kernels.noise import Mask
 from jumok.shapes import Bool, Float, Tensor
 
@@ -33,6 +34,8 @@ def attend(
         bias: added to the scaled scores (ALiBi); None adds nothing.
         drop: which weights to drop while training; None drops none.
     """
+    if bias is None and kernel.serves(query, key, value):
+        return kernel.attend(query, key, value, allowed, drop)
     if query.is_cuda and drop is None:
         return _fused(query, key, value, allowed, bias)
     return attend_with_weights(query, key, value, allowed, bias, drop)[0]

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from jumok.kernels import native
 from jumok.shapes import Float, Int, Tensor
 
 _CHUNK = 512
@@ -67,9 +68,16 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
 def _loss_and_gradient(logits: Tensor, targets: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
     """The summed loss, and softmax(logits) minus the smoothed target distribution."""
     vocabulary = logits.shape[1]
+    if native.serves(logits):
+        scratch = torch.empty(vocabulary + native.LANES)
+        loss = native.call(
+            "cross_entropy", logits.dtype, logits, targets.contiguous(), scratch,
+            *logits.shape, smoothing,
+        )  # fmt: skip
+        return torch.tensor(loss), logits
     log_p = logits.float().log_softmax(dim=1)
     picked = log_p.gather(1, targets[:, None])
-    loss = -((1.0 - smoothing) * picked.sum() + smoothing / vocabulary * log_p.sum())
+    summed = -((1.0 - smoothing) * picked.sum() + smoothing / vocabulary * log_p.sum())
     gradient = log_p.exp_().sub_(smoothing / vocabulary)
     gradient.scatter_add_(1, targets[:, None], torch.full_like(picked, smoothing - 1.0))
-    return loss, gradient.to(logits.dtype)
+    return summed, gradient.to(logits.dtype)

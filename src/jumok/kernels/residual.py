@@ -1,15 +1,21 @@
 """Residual connection, dropout and layer norm in one pass."""
 
+from typing import Any
+
+import torch
 from torch import nn
 
+from jumok.kernels import native
 from jumok.kernels.noise import Mask
-from jumok.shapes import States
+from jumok.shapes import States, Tensor
 
 
 def add_norm(
     stream: States, update: States, norm: nn.LayerNorm, drop: Mask | None
 ) -> tuple[States, States]:
     """(s, norm(s)) with s = stream + dropout(update)."""
+    if stream.shape[-1] % native.LANES == 0 and native.serves(stream, update, norm.weight):
+        return _AddNorm.apply(stream, update, norm.weight, norm.bias, norm.eps, drop)
     return add_norm_plainly(stream, update, norm, drop)
 
 
@@ -19,3 +25,49 @@ def add_norm_plainly(
     """The readable twin of `add_norm`."""
     total = stream + (update if drop is None else drop.apply(update))
     return total, norm(total)
+
+
+class _AddNorm(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        stream: Tensor,
+        update: Tensor,
+        gain: Tensor,
+        bias: Tensor,
+        epsilon: float,
+        drop: Mask | None,
+    ) -> tuple[Tensor, Tensor]:
+        stream, update = stream.contiguous(), update.contiguous()
+        dim = stream.shape[-1]
+        rows = stream.numel() // dim
+        total, normed = torch.empty_like(stream), torch.empty_like(stream)
+        mean, rate = torch.empty(2, rows)
+        native.call(
+            "add_norm_forward", stream.dtype, stream, update, gain, bias, total, normed,
+            mean, rate, rows, dim, epsilon, *native.numbers(drop),
+        )  # fmt: skip
+        ctx.save_for_backward(total, mean, rate, gain)
+        ctx.drop = drop
+        ctx.set_materialize_grads(False)  # post-norm drops `total`: no zeros for its gradient
+        return total, normed
+
+    @staticmethod
+    def backward(
+        ctx: Any, d_total: Tensor | None, d_normed: Tensor | None
+    ) -> tuple[Tensor | None, ...]:
+        total, mean, rate, gain = ctx.saved_tensors
+        dim = total.shape[-1]
+        d_normed = torch.zeros_like(total) if d_normed is None else d_normed.contiguous()
+        d_total = None if d_total is None else d_total.contiguous()
+        d_stream = torch.empty_like(total)
+        d_update = None if ctx.drop is None else torch.empty_like(total)
+        d_gain, d_bias = torch.zeros(2, dim)
+        native.call(
+            "add_norm_backward", total.dtype, total, mean, rate, gain, d_total, d_normed,
+            d_stream, d_update, d_gain, d_bias, mean.numel(), dim, *native.numbers(ctx.drop),
+        )  # fmt: skip
+        return (
+            d_stream, d_stream if d_update is None else d_update,
+            d_gain.to(gain.dtype), d_bias.to(gain.dtype), None, None,
+        )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from torch import nn
 
+from jumok.kernels.activation import dropout
 from jumok.kernels.noise import Mask, Noise
 from jumok.shapes import Float, Tensor
 
@@ -19,8 +20,7 @@ class Dropout(nn.Module):
 
     def forward(self, states: Float[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
         """The states with some elements dropped; unchanged in evaluation."""
-        mask = self.draw()
-        return states if mask is None else mask.apply(states)
+        return dropout(states, self.draw())
 
     def draw(self) -> Mask | None:
         """The next mask, for a kernel that applies it itself; None where nothing is dropped."""

@@ -3,16 +3,18 @@
 Source: Vaswani et al. 2017, section 3.3.
 """
 
-from collections.abc import Callable
-
 import torch.nn.functional as F
 from torch import nn
 
+from jumok.kernels.activation import dropout, relu_dropout
 from jumok.kernels.linear import Linear
 from jumok.layers.dropout import Dropout
-from jumok.shapes import States, Tensor
+from jumok.shapes import States
 
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu}
+ACTIVATIONS = {
+    "relu": relu_dropout,
+    "gelu": lambda states, drop: dropout(F.gelu(states), drop),
+}
 
 
 class FeedForward(nn.Module):
@@ -27,4 +29,4 @@ class FeedForward(nn.Module):
 
     def forward(self, states: States) -> States:
         """The states, each transformed on its own."""
-        return self.outer(self.dropout(self.activation(self.inner(states))))
+        return self.outer(self.activation(self.inner(states), self.dropout.draw()))

@@ -1,0 +1,67 @@
+"""Elementwise kernels: dropout, and ReLU with dropout."""
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from jumok.kernels import native
+from jumok.kernels.noise import Mask
+from jumok.shapes import Float, Tensor
+
+
+def dropout(states: Float[Tensor, "*axes"], drop: Mask | None) -> Float[Tensor, "*axes"]:
+    """The states with the elements of `drop` zeroed and the rest scaled by 1 / (1 - p)."""
+    if drop is None:
+        return states
+    if states.numel() % native.LANES == 0 and native.serves(states):
+        return _Dropout.apply(states, drop)
+    return drop.apply(states)
+
+
+def relu_dropout(states: Float[Tensor, "*axes"], drop: Mask | None) -> Float[Tensor, "*axes"]:
+    """dropout(max(states, 0)). Overwrites `states`, which nobody else may need.
+
+    Its readable twin is `drop.apply(F.relu(states))`.
+    """
+    if states.numel() % native.LANES == 0 and native.serves(states):
+        return _ReluDropout.apply(states, drop)
+    return dropout(F.relu(states), drop)
+
+
+class _Dropout(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, states: Tensor, drop: Mask) -> Tensor:
+        ctx.drop = drop
+        return _dropped(states, drop)
+
+    @staticmethod
+    def backward(ctx: Any, d_states: Tensor) -> tuple[Tensor, None]:
+        return _dropped(d_states, ctx.drop), None
+
+
+class _ReluDropout(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, states: Tensor, drop: Mask | None) -> Tensor:
+        ctx.mark_dirty(states)
+        native.call("relu_forward", states.dtype, states, states.numel(), *native.numbers(drop))
+        ctx.save_for_backward(states)
+        ctx.scale = 1.0 if drop is None else 1.0 / (1.0 - drop.p)
+        return states
+
+    @staticmethod
+    def backward(ctx: Any, d_states: Tensor) -> tuple[Tensor, None]:
+        (states,) = ctx.saved_tensors
+        d_inner = torch.empty_like(states)
+        native.call(
+            "relu_backward", states.dtype, states, d_states.contiguous(), d_inner,
+            states.numel(), ctx.scale,
+        )  # fmt: skip
+        return d_inner, None
+
+
+def _dropped(states: Tensor, drop: Mask) -> Tensor:
+    states = states.contiguous()
+    kept = torch.empty_like(states)
+    native.call("dropout", states.dtype, states, kept, states.numel(), *native.numbers(drop))
+    return kept

@@ -1,0 +1,98 @@
+"""Attention over short sequences on a CPU, without copies of heads or masks.
+
+Its readable twin is `jumok.attention.core.attend_with_weights`. torch's fused CPU kernel takes 6
+to 12 times as long for the backward pass in bfloat16 at the lengths of sentences.
+"""
+
+import ctypes
+from typing import Any
+
+import torch
+
+from jumok.kernels import native
+from jumok.kernels.noise import Mask
+from jumok.shapes import Bool, Float, Tensor
+
+LONGEST = 1024
+"""Keys beyond which the products are large enough for torch's own kernels."""
+
+
+def serves(query: Tensor, key: Tensor, value: Tensor) -> bool:
+    """Whether `attend` takes these tensors."""
+    return (
+        query.shape[-1] % native.LANES == 0
+        and value.shape[-1] % native.LANES == 0
+        and 0 < key.shape[-2] <= LONGEST
+        and query.numel() > 0
+        and all(tensor.stride(-1) == 1 for tensor in (query, key, value))
+        and native.serves(query, key, value)
+    )
+
+
+def attend(
+    query: Float[Tensor, "batch heads query dim"],
+    key: Float[Tensor, "batch heads key dim"],
+    value: Float[Tensor, "batch heads key value_dim"],
+    allowed: Bool[Tensor, "#batch #heads #query key"] | None = None,
+    drop: Mask | None = None,
+) -> Float[Tensor, "batch heads query value_dim"]:
+    """softmax(query key^T / sqrt(dim)) value; the heads lie side by side in memory, merged."""
+    return _Attention.apply(query, key, value, allowed, drop)
+
+
+class _Attention(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        allowed: Tensor | None,
+        drop: Mask | None,
+    ) -> Tensor:
+        batch, heads, queries, _ = query.shape
+        keys, value_dim = value.shape[-2:]
+        found = _side_by_side(query, value_dim)
+        width = -(-keys // native.LANES) * native.LANES
+        weights = query.new_empty(batch, heads, queries, width)
+        if allowed is not None:
+            allowed = allowed.expand(batch, heads, queries, keys)
+            if allowed.stride(-1) != 1:
+                allowed = allowed.contiguous()
+        strided = [query, key, value, found] + ([] if allowed is None else [allowed])
+        native.call(
+            "attention_forward", query.dtype, query, key, value, found, weights, allowed,
+            _sizes(query, value), _strides(strided), *native.numbers(drop),
+        )  # fmt: skip
+        ctx.save_for_backward(query, key, value, weights)
+        ctx.drop = drop
+        return found
+
+    @staticmethod
+    def backward(ctx: Any, d_found: Tensor) -> tuple[Tensor | None, ...]:
+        query, key, value, weights = ctx.saved_tensors
+        if d_found.stride(-1) != 1:
+            d_found = d_found.contiguous()
+        slopes = [_side_by_side(tensor, tensor.shape[-1]) for tensor in (query, key, value)]
+        native.call(
+            "attention_backward", query.dtype, query, key, value, weights, d_found, *slopes,
+            _sizes(query, value), _strides([query, key, value, d_found, *slopes]),
+            *native.numbers(ctx.drop),
+        )  # fmt: skip
+        return (*slopes, None, None)
+
+
+def _side_by_side(like: Tensor, dim: int) -> Tensor:
+    """Room for (batch heads length dim) in which merging the heads is a view."""
+    batch, heads, length, _ = like.shape
+    return like.new_empty(batch, length, heads, dim).transpose(1, 2)
+
+
+def _sizes(query: Tensor, value: Tensor) -> ctypes.Array[ctypes.c_int64]:
+    batch, heads, queries, dim = query.shape
+    return (ctypes.c_int64 * 6)(batch, heads, queries, *value.shape[-2:-1], dim, value.shape[-1])
+
+
+def _strides(tensors: list[Tensor]) -> ctypes.Array[ctypes.c_int64]:
+    flat = [stride for tensor in tensors for stride in tensor.stride()[:3]]
+    return (ctypes.c_int64 * len(flat))(*flat)

@@ -1,0 +1,433 @@
+/* The hot loops of a training step on one core, over float32 or bfloat16 tensors.
+ *
+ * Every function has a readable twin in torch beside its wrapper (attention.py, residual.py,
+ * cross_entropy.py, activation.py, noise.py), and a test that they agree. Arithmetic is float32
+ * whatever the tensors hold. Vectors of 16 floats are the compiler's own (gcc and clang), so the
+ * file holds no instruction of one machine. There are no threads in here: callers run several
+ * training steps side by side.
+ *
+ * kernels.c includes itself twice, once for each element type: functions end in _f32 or _bf16.
+ */
+#ifndef TYPE
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LANES 16
+typedef float floats __attribute__((vector_size(64)));
+typedef int32_t ints __attribute__((vector_size(64)));
+typedef uint32_t words __attribute__((vector_size(64)));
+typedef uint16_t halves __attribute__((vector_size(32)));
+typedef uint8_t bytes __attribute__((vector_size(16)));
+
+static const words COUNT = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+
+static inline floats spread(float x) { return (floats){} + x; }
+static inline floats choose(ints where, floats yes, floats no) {
+    return (floats)(((ints)yes & where) | ((ints)no & ~where));
+}
+static inline floats larger(floats a, floats b) { return choose(a > b, a, b); }
+
+static inline float sum_of(floats x) {
+    float total = 0;
+    for (int i = 0; i < LANES; i++) total += x[i];
+    return total;
+}
+static inline float max_of(floats x) {
+    float most = x[0];
+    for (int i = 1; i < LANES; i++) most = x[i] > most ? x[i] : most;
+    return most;
+}
+
+static inline floats load_f32(const float *p) {
+    floats x;
+    memcpy(&x, p, sizeof x);
+    return x;
+}
+static inline void store_f32(float *p, floats x) { memcpy(p, &x, sizeof x); }
+
+/* bfloat16 is the upper half of a float32; rounding is to nearest, ties to even, as torch does */
+static inline floats load_bf16(const uint16_t *p) {
+    halves h;
+    memcpy(&h, p, sizeof h);
+    return (floats)(__builtin_convertvector(h, words) << 16);
+}
+static inline void store_bf16(uint16_t *p, floats x) {
+    words bits = (words)x;
+    bits = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16;
+    halves h = __builtin_convertvector(bits, halves);
+    memcpy(p, &h, sizeof h);
+}
+static inline float one_f32(const float *p) { return *p; }
+static inline float one_bf16(const uint16_t *p) {
+    uint32_t bits = (uint32_t)*p << 16;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* exp(x) = 2^n exp(r) with x = n ln 2 + r, |r| <= ln 2 / 2; relative error below 3e-7 */
+static inline floats exponential(floats x) {
+    x = larger(x, spread(-87.0f));
+    floats shifted = x * 1.44269504f + 12582912.0f; /* 1.5 * 2^23: rounds to the nearest integer */
+    floats n = shifted - 12582912.0f;
+    floats r = x - n * 0.693359375f + n * 2.12194440e-4f;
+    floats p = spread(1.9875691500e-4f);
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    p = p * r * r + r + 1.0f;
+    return (floats)((ints)p + (__builtin_convertvector(n, ints) << 23));
+}
+
+/* The same masks as Mask.keep in noise.py: 1 / (1 - p) where an element is kept, 0 elsewhere. */
+typedef struct { uint32_t threshold, seed; float scale; } Drop;
+static inline floats kept(Drop drop, uint32_t index) {
+    words n = (COUNT + index) * 0x9E3779B9u + drop.seed;
+    n = (n ^ (n >> 16)) * 0x7FEB352Du;
+    n = (n ^ (n >> 15)) * 0x846CA68Bu;
+    n = n ^ (n >> 16);
+    return choose((ints)(n >= drop.threshold), spread(drop.scale), spread(0.0f));
+}
+static inline Drop drop_of(int64_t threshold, int64_t seed) {
+    Drop drop = {(uint32_t)threshold, (uint32_t)seed, (float)(1.0 / (1.0 - threshold / 4294967296.0))};
+    return drop;
+}
+
+/* C = A B for small float32 blocks that stay in the cache: A (rows x inner), B (inner x columns).
+ * rows is a multiple of 4 and columns of 16; the caller pads with zeros. */
+static void multiply(const float *a, int64_t a_row, const float *b, int64_t b_row, float *c,
+                     int64_t c_row, int64_t rows, int64_t inner, int64_t columns) {
+    for (int64_t column = 0; column < columns; column += 2 * LANES) {
+        int wide = column + LANES < columns;
+        for (int64_t row = 0; row < rows; row += 4) {
+            floats left[4] = {}, right[4] = {};
+            const float *x = a + row * a_row;
+            const float *y = b + column;
+            if (wide)
+                for (int64_t k = 0; k < inner; k++, y += b_row) {
+                    floats first = load_f32(y), second = load_f32(y + LANES);
+                    for (int r = 0; r < 4; r++) {
+                        floats factor = spread(x[r * a_row + k]);
+                        left[r] += factor * first;
+                        right[r] += factor * second;
+                    }
+                }
+            else
+                for (int64_t k = 0; k < inner; k++, y += b_row) {
+                    floats first = load_f32(y);
+                    for (int r = 0; r < 4; r++) left[r] += spread(x[r * a_row + k]) * first;
+                }
+            for (int r = 0; r < 4; r++) {
+                store_f32(c + (row + r) * c_row + column, left[r]);
+                if (wide) store_f32(c + (row + r) * c_row + column + LANES, right[r]);
+            }
+        }
+    }
+}
+
+static void transpose(const float *from, int64_t from_row, float *to, int64_t to_row, int64_t rows,
+                      int64_t columns) {
+    for (int64_t row = 0; row < rows; row++)
+        for (int64_t column = 0; column < columns; column++)
+            to[column * to_row + row] = from[row * from_row + column];
+}
+
+static inline int64_t padded(int64_t n) { return (n + LANES - 1) / LANES * LANES; }
+
+/* Attention's tensors are (batch, heads, positions, dim) with any strides but the last, which is 1. */
+typedef struct { int64_t batch, heads, queries, keys, dim, value_dim; } Sizes;
+typedef struct { int64_t batch, head, position; } Strides;
+
+#define NAME_(name, type) name##_##type
+#define NAME(name, type) NAME_(name, type)
+#define F(name) NAME(name, SUFFIX)
+
+#define TYPE float
+#define SUFFIX f32
+#include "kernels.c"
+#undef TYPE
+#undef SUFFIX
+#define TYPE uint16_t
+#define SUFFIX bf16
+#include "kernels.c"
+
+#else
+
+/* Reads a head (positions x dim) into float32, rows padded to a multiple of 16 with zeros. */
+static void F(gather)(const TYPE *from, int64_t stride, float *to, int64_t positions, int64_t dim) {
+    for (int64_t i = 0; i < positions; i++)
+        for (int64_t d = 0; d < dim; d += LANES) store_f32(to + i * dim + d, F(load)(from + i * stride + d));
+    memset(to + positions * dim, 0, sizeof(float) * (padded(positions) - positions) * dim);
+}
+
+static void F(scatter)(const float *from, TYPE *to, int64_t stride, int64_t positions, int64_t dim) {
+    for (int64_t i = 0; i < positions; i++)
+        for (int64_t d = 0; d < dim; d += LANES) F(store)(to + i * stride + d, load_f32(from + i * dim + d));
+}
+
+/* softmax of one row of scores, in place; keys beyond `keys` and forbidden ones get zero */
+static void F(softmax_row)(float *row, const uint8_t *allowed, int64_t keys, float scale) {
+    int64_t width = padded(keys);
+    floats most = spread(-INFINITY);
+    for (int64_t j = 0; j < width; j += LANES) {
+        floats score = load_f32(row + j) * scale;
+        ints open = (ints)(COUNT + (uint32_t)j < (uint32_t)keys);
+        if (allowed) {
+            bytes may = {};
+            memcpy(&may, allowed + j, keys - j < LANES ? keys - j : LANES);
+            open &= __builtin_convertvector(may, ints) != 0;
+        }
+        score = choose(open, score, spread(-INFINITY));
+        store_f32(row + j, score);
+        most = larger(most, score);
+    }
+    float peak = max_of(most);
+    if (peak == -INFINITY) {
+        memset(row, 0, sizeof(float) * width);
+        return;
+    }
+    floats total = {};
+    for (int64_t j = 0; j < width; j += LANES) {
+        floats score = load_f32(row + j);
+        floats power = choose(score == -INFINITY, spread(0.0f), exponential(score - peak));
+        store_f32(row + j, power);
+        total += power;
+    }
+    float share = 1.0f / sum_of(total);
+    for (int64_t j = 0; j < width; j += LANES) store_f32(row + j, load_f32(row + j) * share);
+}
+
+/* out = dropout(softmax(q k^T / sqrt(dim))) v; weights, before dropout, are kept for the backward
+ * pass as (batch, heads, queries, padded keys). allowed: bytes, strides in `may`, or NULL. */
+void F(attention_forward)(const TYPE *q, const TYPE *k, const TYPE *v, TYPE *out, TYPE *weights,
+                          const uint8_t *allowed, const Sizes *size, const Strides *stride,
+                          int64_t threshold, int64_t seed) {
+    int64_t n = size->queries, m = size->keys, d = size->dim, e = size->value_dim;
+    int64_t rows = padded(n), width = padded(m);
+    Drop drop = drop_of(threshold, seed);
+    float *query = aligned_alloc(64, sizeof(float) * (rows * d + 2 * width * d + width * e + rows * width + rows * e));
+    float *key = query + rows * d, *key_t = key + width * d, *value = key_t + width * d;
+    float *score = value + width * e, *found = score + rows * width;
+    const Strides *sq = stride, *sk = stride + 1, *sv = stride + 2, *so = stride + 3, *sm = stride + 4;
+    for (int64_t b = 0; b < size->batch; b++)
+        for (int64_t h = 0; h < size->heads; h++) {
+            F(gather)(q + b * sq->batch + h * sq->head, sq->position, query, n, d);
+            F(gather)(k + b * sk->batch + h * sk->head, sk->position, key, m, d);
+            F(gather)(v + b * sv->batch + h * sv->head, sv->position, value, m, e);
+            transpose(key, d, key_t, width, width, d);
+            multiply(query, d, key_t, width, score, width, rows, d, width);
+            int64_t head = b * size->heads + h;
+            for (int64_t i = 0; i < n; i++) {
+                float *row = score + i * width;
+                const uint8_t *may = allowed ? allowed + b * sm->batch + h * sm->head + i * sm->position : NULL;
+                F(softmax_row)(row, may, m, 1.0f / sqrtf((float)d));
+                TYPE *save = weights + (head * n + i) * width;
+                for (int64_t j = 0; j < width; j += LANES) F(store)(save + j, load_f32(row + j));
+                if (threshold)
+                    for (int64_t j = 0; j < width; j += LANES)
+                        store_f32(row + j, load_f32(row + j) * kept(drop, (uint32_t)((head * n + i) * m + j)));
+            }
+            multiply(score, width, value, e, found, e, rows, m, e);
+            F(scatter)(found, out + b * so->batch + h * so->head, so->position, n, e);
+        }
+    free(query);
+}
+
+/* Gradients of q, k and v from that of `out`; strides: q, k, v, d_out, d_q, d_k, d_v. */
+void F(attention_backward)(const TYPE *q, const TYPE *k, const TYPE *v, const TYPE *weights,
+                           const TYPE *d_out, TYPE *d_q, TYPE *d_k, TYPE *d_v, const Sizes *size,
+                           const Strides *stride, int64_t threshold, int64_t seed) {
+    int64_t n = size->queries, m = size->keys, d = size->dim, e = size->value_dim;
+    int64_t rows = padded(n), width = padded(m), most = d > e ? d : e;
+    Drop drop = drop_of(threshold, seed);
+    float *query = aligned_alloc(
+        64, sizeof(float) * (rows * d + width * d + 2 * width * e + rows * e + 4 * rows * width + (rows + width) * most));
+    float *key = query + rows * d, *value = key + width * d, *value_t = value + width * e;
+    float *given = value_t + width * e, *weight = given + rows * e, *slope = weight + rows * width;
+    float *weight_t = slope + rows * width, *slope_t = weight_t + rows * width, *result = slope_t + rows * width;
+    const Strides *sq = stride, *sk = stride + 1, *sv = stride + 2, *so = stride + 3;
+    const Strides *tq = stride + 4, *tk = stride + 5, *tv = stride + 6;
+    floats scale = spread(1.0f / sqrtf((float)d));
+    for (int64_t b = 0; b < size->batch; b++)
+        for (int64_t h = 0; h < size->heads; h++) {
+            F(gather)(q + b * sq->batch + h * sq->head, sq->position, query, n, d);
+            F(gather)(k + b * sk->batch + h * sk->head, sk->position, key, m, d);
+            F(gather)(v + b * sv->batch + h * sv->head, sv->position, value, m, e);
+            F(gather)(d_out + b * so->batch + h * so->head, so->position, given, n, e);
+            transpose(value, e, value_t, width, width, e);
+            multiply(given, e, value_t, width, slope, width, rows, e, width);
+            int64_t head = b * size->heads + h;
+            memset(weight + n * width, 0, sizeof(float) * (rows - n) * width);
+            memset(slope + n * width, 0, sizeof(float) * (rows - n) * width);
+            for (int64_t i = 0; i < n; i++) {
+                const TYPE *saved = weights + (head * n + i) * width;
+                floats dot = {};
+                for (int64_t j = 0; j < width; j += LANES) {
+                    floats p = F(load)(saved + j), dp = load_f32(slope + i * width + j);
+                    floats keep = threshold ? kept(drop, (uint32_t)((head * n + i) * m + j)) : spread(1.0f);
+                    store_f32(weight + i * width + j, p * keep);
+                    store_f32(slope + i * width + j, dp * keep);
+                    dot += p * dp * keep;
+                }
+                floats mean = spread(sum_of(dot));
+                for (int64_t j = 0; j < width; j += LANES)
+                    store_f32(slope + i * width + j,
+                              F(load)(saved + j) * (load_f32(slope + i * width + j) - mean) * scale);
+            }
+            transpose(weight, width, weight_t, rows, rows, width);
+            transpose(slope, width, slope_t, rows, rows, width);
+            multiply(slope, width, key, d, result, d, rows, m, d);
+            F(scatter)(result, d_q + b * tq->batch + h * tq->head, tq->position, n, d);
+            multiply(slope_t, rows, query, d, result, d, width, n, d);
+            F(scatter)(result, d_k + b * tk->batch + h * tk->head, tk->position, m, d);
+            multiply(weight_t, rows, given, e, result, e, width, n, e);
+            F(scatter)(result, d_v + b * tv->batch + h * tv->head, tv->position, m, e);
+        }
+    free(query);
+}
+
+/* total = stream + dropout(update); normed = (total - mean) * rate * gain + bias */
+void F(add_norm_forward)(const TYPE *stream, const TYPE *update, const TYPE *gain, const TYPE *bias,
+                         TYPE *total, TYPE *normed, float *mean, float *rate, int64_t rows, int64_t dim,
+                         double epsilon, int64_t threshold, int64_t seed) {
+    Drop drop = drop_of(threshold, seed);
+    float *line = aligned_alloc(64, sizeof(float) * dim);
+    for (int64_t i = 0; i < rows; i++) {
+        floats sum = {}, squares = {};
+        for (int64_t d = 0; d < dim; d += LANES) {
+            floats x = F(load)(update + i * dim + d);
+            if (threshold) x *= kept(drop, (uint32_t)(i * dim + d));
+            x += F(load)(stream + i * dim + d);
+            F(store)(total + i * dim + d, x);
+            x = F(load)(total + i * dim + d); /* as rounded, which is what the backward pass sees */
+            store_f32(line + d, x);
+            sum += x;
+        }
+        float centre = sum_of(sum) / dim;
+        for (int64_t d = 0; d < dim; d += LANES) {
+            floats x = load_f32(line + d) - centre;
+            squares += x * x;
+        }
+        float inverse = 1.0f / sqrtf(sum_of(squares) / dim + (float)epsilon);
+        for (int64_t d = 0; d < dim; d += LANES) {
+            floats x = (load_f32(line + d) - centre) * inverse;
+            F(store)(normed + i * dim + d, x * F(load)(gain + d) + F(load)(bias + d));
+        }
+        mean[i] = centre;
+        rate[i] = inverse;
+    }
+    free(line);
+}
+
+/* d_stream = d_total + (gradient through the norm); d_update = dropout of that, unless NULL.
+ * d_gain and d_bias are float32 and start at zero. */
+void F(add_norm_backward)(const TYPE *total, const float *mean, const float *rate, const TYPE *gain,
+                          const TYPE *d_total, const TYPE *d_normed, TYPE *d_stream, TYPE *d_update,
+                          float *d_gain, float *d_bias, int64_t rows, int64_t dim, int64_t threshold,
+                          int64_t seed) {
+    Drop drop = drop_of(threshold, seed);
+    for (int64_t i = 0; i < rows; i++) {
+        floats sum = {}, dot = {};
+        for (int64_t d = 0; d < dim; d += LANES) {
+            floats unit = (F(load)(total + i * dim + d) - mean[i]) * rate[i];
+            floats slope = F(load)(d_normed + i * dim + d);
+            store_f32(d_gain + d, load_f32(d_gain + d) + slope * unit);
+            store_f32(d_bias + d, load_f32(d_bias + d) + slope);
+            slope *= F(load)(gain + d);
+            sum += slope;
+            dot += slope * unit;
+        }
+        float average = sum_of(sum) / dim, lean = sum_of(dot) / dim;
+        for (int64_t d = 0; d < dim; d += LANES) {
+            floats unit = (F(load)(total + i * dim + d) - mean[i]) * rate[i];
+            floats slope = F(load)(d_normed + i * dim + d) * F(load)(gain + d);
+            slope = (slope - average - unit * lean) * rate[i];
+            if (d_total) slope += F(load)(d_total + i * dim + d);
+            F(store)(d_stream + i * dim + d, slope);
+            if (d_update) F(store)(d_update + i * dim + d, slope * kept(drop, (uint32_t)(i * dim + d)));
+        }
+    }
+}
+
+/* x = dropout(max(x, 0)) in place; size is a multiple of 16 */
+void F(relu_forward)(TYPE *x, int64_t size, int64_t threshold, int64_t seed) {
+    Drop drop = drop_of(threshold, seed);
+    for (int64_t i = 0; i < size; i += LANES) {
+        floats y = larger(F(load)(x + i), spread(0.0f));
+        if (threshold) y *= kept(drop, (uint32_t)i);
+        F(store)(x + i, y);
+    }
+}
+
+/* d_x from the output y: where y is 0 nothing passes, neither bent nor dropped */
+void F(relu_backward)(const TYPE *y, const TYPE *d_y, TYPE *d_x, int64_t size, double scale) {
+    for (int64_t i = 0; i < size; i += LANES) {
+        floats slope = F(load)(d_y + i) * (float)scale;
+        F(store)(d_x + i, choose(F(load)(y + i) > 0.0f, slope, spread(0.0f)));
+    }
+}
+
+/* y = dropout(x); its own backward pass; size is a multiple of 16 */
+void F(dropout)(const TYPE *x, TYPE *y, int64_t size, int64_t threshold, int64_t seed) {
+    Drop drop = drop_of(threshold, seed);
+    for (int64_t i = 0; i < size; i += LANES)
+        F(store)(y + i, F(load)(x + i) * kept(drop, (uint32_t)i));
+}
+
+/* sums[column] = sum over rows; columns is a multiple of 16 */
+void F(sum_rows)(const TYPE *x, TYPE *sums, int64_t rows, int64_t columns) {
+    for (int64_t column = 0; column < columns; column += LANES) {
+        floats total = {};
+        for (int64_t i = 0; i < rows; i++) total += F(load)(x + i * columns + column);
+        F(store)(sums + column, total);
+    }
+}
+
+/* Replaces logits (rows x vocabulary) by the gradient of the summed label-smoothed loss, which is
+ * returned. scratch holds `padded vocabulary` floats. */
+double F(cross_entropy)(TYPE *logits, const int64_t *targets, float *scratch, int64_t rows,
+                        int64_t vocabulary, double smoothing) {
+    double loss = 0;
+    int64_t whole = vocabulary / LANES * LANES;
+    float even = (float)(smoothing / vocabulary);
+    for (int64_t i = 0; i < rows; i++) {
+        TYPE *row = logits + i * vocabulary;
+        floats most = spread(-INFINITY), sum = {}, powers = {};
+        TYPE rest[LANES] = {0}; /* the last, incomplete vector */
+        memcpy(rest, row + whole, sizeof(TYPE) * (vocabulary - whole));
+        ints real = (ints)(COUNT < (uint32_t)(vocabulary - whole));
+        for (int64_t j = 0; j < whole; j += LANES) {
+            floats x = F(load)(row + j);
+            most = larger(most, x);
+            sum += x;
+        }
+        floats last = F(load)(rest);
+        most = larger(most, choose(real, last, spread(-INFINITY)));
+        sum += choose(real, last, spread(0.0f));
+        float peak = max_of(most);
+        for (int64_t j = 0; j < whole; j += LANES) {
+            floats power = exponential(F(load)(row + j) - peak);
+            store_f32(scratch + j, power);
+            powers += power;
+        }
+        floats power = choose(real, exponential(last - peak), spread(0.0f));
+        store_f32(scratch + whole, power);
+        powers += power;
+        float total = sum_of(powers), share = 1.0f / total;
+        double log_total = peak + log(total);
+        double picked = F(one)(row + targets[i]) - log_total;
+        loss -= (1.0 - smoothing) * picked + smoothing / vocabulary * (sum_of(sum) - vocabulary * log_total);
+        scratch[targets[i]] += (float)(smoothing - 1.0) * total;
+        for (int64_t j = 0; j < whole; j += LANES) F(store)(row + j, load_f32(scratch + j) * share - even);
+        F(store)(rest, load_f32(scratch + whole) * share - even);
+        memcpy(row + whole, rest, sizeof(TYPE) * (vocabulary - whole));
+    }
+    return loss;
+}
+
+#endif
