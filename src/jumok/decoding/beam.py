@@ -11,8 +11,8 @@ from jumok.decoding.hypothesis import Hypothesis
 from jumok.decoding.largest import largest
 from jumok.decoding.limits import Limits, Prefixes
 from jumok.decoding.pool import Pool
-from jumok.decoding.rank import Ranker, log_coverage
-from jumok.errors import ConfigError, ModelError
+from jumok.decoding.rank import Ranker, log_coverage, no_probability
+from jumok.errors import ConfigError
 from jumok.models.memory import Decoder, Memory
 from jumok.shapes import Bool, Float, Int, Tensor
 
@@ -296,8 +296,5 @@ class _Search:
         best = self.pool.best()
         for sentence, hypotheses in enumerate(best):
             if not hypotheses:
-                raise ModelError(
-                    f"No target of sentence {sentence} has a probability above 0.",
-                    do="look for a forced prefix that the model rules out",
-                )
+                raise no_probability(f"no hypothesis for sentence {sentence}")
         return best

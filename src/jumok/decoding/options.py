@@ -1,7 +1,7 @@
 """All that can be chosen about decoding, and the one function that follows it."""
 
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 import torch
 
@@ -49,7 +49,7 @@ class DecodingOptions:
     beam: int = 5
     nbest: int = 1
     length_penalty: float = 0.6
-    length_rule: Literal["google", "power"] = "google"
+    length_rule: str = "google"
     coverage_penalty: float = 0.0
     patience: float | None = 1.0
     sample: bool = False

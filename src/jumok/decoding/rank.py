@@ -37,6 +37,16 @@ def _check_strength(alpha: float) -> None:
         raise ConfigError("The length penalty must be a finite number.", got=str(alpha))
 
 
+def no_probability(got: str) -> ModelError:
+    """What to raise when the search can go nowhere."""
+    return ModelError(
+        "The model gives no probability to any next token, or its logits are not numbers.",
+        expected="a finite log-probability",
+        got=got,
+        do="look for NaN in the model's weights, or for a forced prefix that it rules out",
+    )
+
+
 def log_coverage(
     attention: Float[Tensor, "*rows source"], allowed: Bool[Tensor, "*rows source"] | None
 ) -> Float[Tensor, "*rows"]:
@@ -89,12 +99,7 @@ class Ranker:
         """
         log_probability = fsum(token_log_probabilities)
         if not isfinite(log_probability):
-            raise ModelError(
-                "The model gives no probability to any next token, or its logits are not numbers.",
-                expected="a finite log-probability",
-                got=f"{log_probability} after {len(tokens)} tokens",
-                do="look for NaN in the model's weights, or for a forced prefix it rules out",
-            )
+            raise no_probability(f"{log_probability} after {len(tokens)} tokens")
         penalty = self.length_penalty(max(len(token_log_probabilities), 1))
         return Hypothesis(
             tuple(tokens),

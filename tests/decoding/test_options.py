@@ -1,0 +1,73 @@
+import pytest
+import torch
+
+from jumok.decoding import DecodingOptions, decode
+from jumok.decoding.beam import beam_search
+from jumok.decoding.filters import temperature, top_k, top_p
+from jumok.decoding.greedy import greedy
+from jumok.decoding.limits import Limits
+from jumok.decoding.rank import Ranker, google_length_penalty, power_length_penalty
+from jumok.decoding.sample import sample
+from jumok.errors import ConfigError
+from tests.decoding.tables import CachedTable, mixed_logits, sentences
+
+MEMORY = sentences(*range(5))
+
+
+def table() -> CachedTable:
+    return CachedTable(mixed_logits, 7)
+
+
+def test_decode_with_a_beam_of_one_is_greedy() -> None:
+    options = DecodingOptions(beam=1, length_penalty=1.0, length_rule="power", maximum_length=6)
+    ranker = Ranker(power_length_penalty(1.0))
+    expected = greedy(table(), MEMORY, Limits(maximum_length=6), ranker)
+    assert decode(table(), MEMORY, options) == [[best] for best in expected]
+
+
+def test_decode_searches_with_the_beam_asked_for() -> None:
+    options = DecodingOptions(
+        beam=4, nbest=2, length_penalty=0.8, patience=2.0, minimum_length=1, maximum_length=6
+    )
+    prefixes = [[], [4], [], [5, 5], []]
+    limits, ranker = Limits(1, 6), Ranker(google_length_penalty(0.8))
+    assert decode(table(), MEMORY, options, prefixes) == beam_search(
+        table(), MEMORY, 4, limits, ranker, 2, 2.0, prefixes
+    )
+
+
+def test_decode_samples_with_its_seed() -> None:
+    options = DecodingOptions(
+        sample=True, nbest=3, temperature=0.7, top_k=4, top_p=0.9, maximum_length=6, seed=5
+    )
+    filters = [temperature(0.7), top_k(4), top_p(0.9)]
+    ranker, generator = Ranker(google_length_penalty(0.6)), torch.Generator().manual_seed(5)
+    assert decode(table(), MEMORY, options) == sample(
+        table(), MEMORY, Limits(maximum_length=6), generator, filters, 3, ranker
+    )
+
+
+def test_decode_with_a_coverage_penalty_needs_attention() -> None:
+    with pytest.raises(ConfigError, match="needs to see what the model attends to"):
+        decode(table(), MEMORY, DecodingOptions(beam=1, coverage_penalty=0.1))
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"beam": 0}, "expected: beam >= 1 and nbest >= 1"),
+        ({"beam": 2, "nbest": 3}, "expected: nbest <= 2"),
+        ({"sample": True, "nbest": 0}, "expected: beam >= 1 and nbest >= 1"),
+        ({"sample": True, "temperature": -0.5}, "expected: temperature > 0"),
+        ({"top_p": 1.2}, "expected: 0 < top_p <= 1"),
+        ({"top_k": 0}, "expected: top_k >= 1"),
+        ({"minimum_length": 300}, "expected: minimum_length <= 256"),
+        ({"length_rule": "gogle"}, "expected: google or power\n  got:      gogle"),
+        ({"coverage_penalty": -1.0}, "expected: coverage_penalty >= 0"),
+        ({"sample": True, "coverage_penalty": 1.0}, "penalised in beam search only"),
+        ({"patience": -1.0}, "patience of the beam must be a positive number"),
+    ],
+)
+def test_options_out_of_range_are_refused_before_decoding(options: dict, text: str) -> None:
+    with pytest.raises(ConfigError, match=text):
+        DecodingOptions(**options)
