@@ -1,1 +1,78 @@
-"""jumok (주목): train attention models, look inside them, and ship them."""
+"""jumok (주목): train attention models, look inside them, and ship them.
+
+    import jumok
+
+    model = jumok.load("runs/NAME/model")
+    best = model.translate(["I am a student."], beam=5)[0]
+    best.text, best.score, best.tokens, best.alignment
+
+Nothing heavy is imported until a name is used, so that `jumok --help` answers at once.
+"""
+
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jumok.errors import JumokError
+
+if TYPE_CHECKING:
+    from jumok.bundle.card import Score
+    from jumok.config import Config, load_config
+    from jumok.data.tokenizer import Tokenizer
+    from jumok.decoding import DecodingOptions
+    from jumok.evaluation.text import score_text
+    from jumok.systems.translation import Translation, WordAttention
+    from jumok.systems.translator import Translator
+
+__all__ = [
+    "Config",
+    "DecodingOptions",
+    "JumokError",
+    "Score",
+    "Tokenizer",
+    "Translation",
+    "Translator",
+    "WordAttention",
+    "load",
+    "load_config",
+    "score_text",
+]
+
+_HOMES = {
+    "Config": "jumok.config",
+    "DecodingOptions": "jumok.decoding",
+    "Score": "jumok.bundle.card",
+    "Tokenizer": "jumok.data.tokenizer",
+    "Translation": "jumok.systems.translation",
+    "Translator": "jumok.systems.translator",
+    "WordAttention": "jumok.systems.translation",
+    "load_config": "jumok.config",
+    "score_text": "jumok.evaluation.text",
+}
+
+
+def load(*folders: Path | str, device: str = "auto") -> "Translator":
+    """The trained model in this folder, ready to translate; several become an ensemble.
+
+    Args:
+        folders: bundles, such as "runs/NAME/model".
+        device: "auto" is a GPU where there is one.
+
+    Raises:
+        BundleError: a bundle that is missing, damaged or unsafe.
+        ConfigError: no such device.
+    """
+    from jumok.systems.translator import Translator
+
+    return Translator.load(*folders, device=device)
+
+
+def __getattr__(name: str) -> Any:
+    """Imports a public name's module when the name is first used (PEP 562)."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'jumok' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

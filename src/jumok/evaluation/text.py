@@ -84,22 +84,27 @@ def bleu_tokenizer(language: str) -> str:
     return "char" if code in WITHOUT_SPACES else "13a"
 
 
-def _metric(
-    name: Metric, language: str, tokenizer: str | None, lowercase: bool
-) -> BLEU | CHRF | TER:
-    chosen = tokenizer or bleu_tokenizer(language)
-    if chosen not in TOKENIZERS:
+def check_tokenizer(tokenizer: str) -> None:
+    """Raises where BLEU cannot cut words this way: ConfigError, MissingExtraError."""
+    if tokenizer not in TOKENIZERS:
         raise ConfigError(
-            "BLEU has no such tokenizer.", expected=" | ".join(TOKENIZERS), got=repr(chosen)
+            "BLEU has no such tokenizer.", expected=" | ".join(TOKENIZERS), got=repr(tokenizer)
         )
-    if chosen == "ko-mecab" and not find_spec("mecab_ko"):
+    if tokenizer == "ko-mecab" and not find_spec("mecab_ko"):
         raise MissingExtraError("cutting Korean into words", "ko")
-    if chosen == "ja-mecab" and not find_spec("MeCab"):
+    if tokenizer == "ja-mecab" and not find_spec("MeCab"):
         raise ConfigError(
             "the tokenizer ja-mecab is not installed.",
             do='pip install "sacrebleu[ja]", or use --tokenize char',
         )
+
+
+def _metric(
+    name: Metric, language: str, tokenizer: str | None, lowercase: bool
+) -> BLEU | CHRF | TER:
     if name == "bleu":
+        chosen = tokenizer or bleu_tokenizer(language)
+        check_tokenizer(chosen)
         return BLEU(tokenize=chosen, lowercase=lowercase)
     if name == "ter":
         asian = language_code(language) in ("zh", "ja")

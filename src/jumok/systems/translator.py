@@ -71,7 +71,7 @@ class Translator:
         self.models = list(models)
         self.tokenizer = tokenizer
         self.max_tokens = max_tokens
-        self.joint = "" if language_code(target_language) in WITHOUT_SPACES else " "
+        self.target_language = target_language
         self.longest_target = longest_target
         decoders = [model.decoder for model in models]
         self.decoder: Decoder[Any] = decoders[0] if len(decoders) == 1 else Ensemble(decoders)
@@ -147,7 +147,8 @@ class Translator:
             translated = self._translations(here, memory, hypotheses, alignments)
             for row, translations in zip(batch.rows, translated, strict=True):
                 found[row] = translations
-        return join(len(texts), parts, found, self.joint)
+        spaceless = language_code(self.target_language) in WITHOUT_SPACES
+        return join(len(texts), parts, found, joint="" if spaceless else " ")
 
     def translate_lines(
         self,
@@ -157,16 +158,18 @@ class Translator:
         alignments: bool = True,
         prefix: str = "",
         batch_size: int = 32,
+        ahead: int = 16,
     ) -> Iterator[Translation]:
-        """Translates a stream of any length, some batches at a time, in order.
+        """Translates a stream of any length in order, and holds no more of it than it must.
 
         Args:
             prefix: how every translation has to begin.
+            ahead: batches that are read before the first is translated, so that lines of like
+                length can meet in one.
         """
         stream = iter(lines)
         done = 0
-        # Sixteen batches: enough for lines of like length to meet in one.
-        while chunk := list(islice(stream, 16 * batch_size)):
+        while chunk := list(islice(stream, ahead * batch_size)):
             yield from self.translate(
                 chunk,
                 replace(options, seed=options.seed + done),

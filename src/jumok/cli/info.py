@@ -1,0 +1,54 @@
+"""`jumok info`: what a model is, without loading it."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from jumok.bundle.reading import Bundle, read_bundle
+from jumok.cli.screen import console, scores_table
+
+
+def info(
+    model: Annotated[Path, typer.Argument(help="A bundle: the folder that training wrote.")],
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """Say what a model is: sizes, languages, what it was trained on, its scores."""
+    bundle = read_bundle(model)
+    if as_json:
+        sizes = {"parameters": bundle.parameters, "bytes": bundle.size, "jumok": bundle.jumok}
+        facts = {"config": asdict(bundle.config), "card": asdict(bundle.card), "sizes": sizes}
+        typer.echo(json.dumps(facts, ensure_ascii=False, indent=2))
+        return
+    console().print(facts_table(bundle))
+    if bundle.card.scores:
+        console().print(scores_table(bundle.card.scores))
+
+
+def facts_table(bundle: Bundle) -> Table:
+    config, card = bundle.config, bundle.card
+    stored = ", ".join(sorted({tensor.dtype for tensor in bundle.tensors.values()}))
+    languages = f"{config.source_language or '?'} → {config.target_language or '?'}"
+    facts = {
+        "model": f"{card.name} ({languages})",
+        "folder": str(bundle.folder),
+        "parameters": f"{bundle.parameters:,} ({stored}); {bundle.size / 1e6:.1f} MB on disk",
+        "vocabulary": f"{config.vocabulary_size:,} pieces",
+        "sentences": f"up to {config.max_tokens} pieces; longer lines are split",
+        "architecture": ", ".join(f"{key} {value}" for key, value in config.model.items()),
+        "trained on": "\n".join(card.trained_on) or "not said",
+        "pairs": f"{card.pairs:,}" if card.pairs is not None else "not said",
+        "training": f"{card.steps:,} steps, {card.minutes:.1f} minutes, finished {card.date}",
+        "written by": f"jumok {bundle.jumok}",
+        "notes": "\n".join(card.notes),
+    }
+    table = Table(show_header=False, box=None)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, fact in facts.items():
+        if fact:
+            table.add_row(name, fact)
+    return table

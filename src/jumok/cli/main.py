@@ -1,0 +1,74 @@
+"""The command `jumok`: one verb a file. Starting it imports neither torch nor sacreBLEU."""
+
+import sys
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from jumok.cli.evaluate import evaluate
+from jumok.cli.info import info
+from jumok.cli.score import score
+from jumok.cli.translate import translate
+from jumok.errors import JumokError
+
+TEACH = """Train attention models, look inside them, and ship them.
+
+[bold]First steps[/bold]
+
+  jumok demo                                   a whole run, in five minutes
+  jumok train --source a.en --target a.ko      two text files become a model
+  echo "I am a student." | jumok translate runs/a/model
+
+[bold]With a model[/bold]
+
+  jumok evaluate MODEL --source test.en --reference test.ko
+  jumok translate MODEL book.en --output book.ko
+  jumok info MODEL
+
+Every command explains itself: jumok translate --help
+"""
+
+app = typer.Typer(
+    name="jumok",
+    help=TEACH,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+USE, JUDGE = "Use a model", "Judge a model"
+
+app.command(rich_help_panel=USE)(translate)
+app.command(rich_help_panel=JUDGE)(evaluate)
+app.command(rich_help_panel=JUDGE)(score)
+app.command(rich_help_panel=JUDGE)(info)
+
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"jumok {version('jumok')}")
+        raise typer.Exit
+
+
+@app.callback()
+def jumok(
+    show_version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Say the version and leave.", is_eager=True, callback=_say_version
+        ),
+    ] = False,
+) -> None:
+    """Its options stand before a command; the version has spoken for itself by now."""
+
+
+def run() -> None:
+    """The entry point. What the user can mend is said in plain words; exit code 2."""
+    try:
+        app()
+    except JumokError as error:
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(error.exit_code)

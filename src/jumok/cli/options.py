@@ -1,0 +1,94 @@
+"""The options of the verbs that use a model: each is written once, whoever takes it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from jumok.errors import ConfigError
+
+if TYPE_CHECKING:
+    from jumok.systems.translator import Translator
+
+LENGTH, SAMPLING, OUTPUT, MACHINE = "Length and beginning", "Sampling", "Output", "Machine"
+
+Model = Annotated[
+    str,
+    typer.Argument(
+        help="A bundle: the folder that training wrote. Several with commas between them "
+        "write together (an ensemble)."
+    ),
+]
+Text = Annotated[
+    Path | None, typer.Argument(help="Text, one sentence a line (also .gz, .zst); else stdin.")
+]
+Beam = Annotated[int, typer.Option("--beam", "-b", help="Hypotheses kept; 1 is greedy.")]
+Nbest = Annotated[int, typer.Option(help="Translations for each line, best first.")]
+
+LengthPenalty = Annotated[
+    float, typer.Option(help="0 favours short ones, 1 is about even.", rich_help_panel=LENGTH)
+]
+MinimumLength = Annotated[int, typer.Option(help="Pieces at least.", rich_help_panel=LENGTH)]
+MaximumLength = Annotated[int, typer.Option(help="Pieces at most.", rich_help_panel=LENGTH)]
+Prefix = Annotated[str, typer.Option(help="How all translations begin.", rich_help_panel=LENGTH)]
+
+Sample = Annotated[
+    bool,
+    typer.Option(
+        "--sample", help="Draw instead of search; the beam is not used.", rich_help_panel=SAMPLING
+    ),
+]
+Temperature = Annotated[
+    float, typer.Option(help="Below 1 sharpens, above 1 flattens.", rich_help_panel=SAMPLING)
+]
+TopK = Annotated[
+    int | None, typer.Option(help="Only the K likeliest pieces.", rich_help_panel=SAMPLING)
+]
+TopP = Annotated[
+    float | None,
+    typer.Option(help="Only the likeliest that hold this share.", rich_help_panel=SAMPLING),
+]
+Seed = Annotated[int, typer.Option(help="Equal seeds draw equally.", rich_help_panel=SAMPLING)]
+
+Alignments = Annotated[
+    bool,
+    typer.Option(
+        "--alignments", help="Add word links, source first: 0-0 1-2.", rich_help_panel=OUTPUT
+    ),
+]
+Scores = Annotated[
+    bool,
+    typer.Option("--scores", help="Add what they were ranked by.", rich_help_panel=OUTPUT),
+]
+Json = Annotated[bool, typer.Option("--json", help="JSON.", rich_help_panel=OUTPUT)]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", help="A file, there whole or not at all.", rich_help_panel=OUTPUT
+    ),
+]
+
+Batch = Annotated[
+    int, typer.Option("--batch", min=1, help="Sentences done together.", rich_help_panel=MACHINE)
+]
+Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:0.", rich_help_panel=MACHINE)]
+Threads = Annotated[
+    int, typer.Option(min=0, help="0 takes all processor cores.", rich_help_panel=MACHINE)
+]
+
+
+def load_translator(models: str, device: str, threads: int) -> "Translator":
+    """The models named with commas between them, as one."""
+    import torch
+
+    from jumok.systems.translator import Translator
+
+    if threads:
+        torch.set_num_threads(threads)
+    # A folder may itself have a comma in its name.
+    folders = [models] if Path(models).exists() else models.split(",")
+    if not all(folders):
+        raise ConfigError(
+            "a model's name is missing beside a comma.", got=models, do="write MODEL or MODEL,MODEL"
+        )
+    return Translator.load(*folders, device=device)

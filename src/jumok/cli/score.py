@@ -1,0 +1,56 @@
+"""`jumok score`: how probable given translations are."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from jumok.cli import options as option
+from jumok.cli.streams import open_output
+
+
+def score(
+    model: option.Model,
+    source: Annotated[Path, typer.Option("--source", "-s", help="Text, one sentence a line.")],
+    target: Annotated[Path, typer.Option("--target", "-t", help="Its translation, line by line.")],
+    as_json: option.Json = False,
+    output: option.Output = None,
+    batch: option.Batch = 32,
+    device: option.Device = "auto",
+    threads: option.Threads = 0,
+) -> None:
+    """Say how probable given translations are.
+
+    Prints for each pair the log-probability of the whole target and the mean
+    over its pieces, END counted; on standard error the perplexity of all.
+
+      jumok score MODEL --source test.en --target test.ko
+    """
+    from jumok.data.corpora import Corpus, read_pairs
+    from jumok.evaluation.likelihood import likelihood
+
+    pairs = list(read_pairs(Corpus(source=source, target=target)))
+    translator = option.load_translator(model, device, threads)
+    sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    scored = translator.score(sources, targets, batch_size=batch)
+    with open_output(output) as stream:
+        for pair, one in zip(pairs, scored, strict=True):
+            values = one.token_log_probabilities
+            whole = one.log_probability
+            if as_json:
+                facts = {
+                    "line": pair.line,
+                    "log_probability": whole,
+                    "tokens": one.tokens,
+                    "token_log_probabilities": values,
+                }
+                stream.write(json.dumps(facts, ensure_ascii=False) + "\n")
+            else:
+                stream.write(f"{whole:.4f}\t{whole / len(values):.4f}\n")
+    total = likelihood(scored)
+    typer.echo(
+        f"{len(pairs):,} pairs, {total.tokens:,} pieces: loss {total.loss:.4f} nats a piece, "
+        f"perplexity {total.perplexity:.2f}",
+        err=True,
+    )

@@ -1,0 +1,48 @@
+"""What several verbs draw."""
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
+
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from jumok.bundle.card import Score
+
+Item = TypeVar("Item")
+
+
+def console() -> Console:
+    """Standard output, where [brackets] of the user's text are text."""
+    return Console(markup=False, highlight=False)
+
+
+def scores_table(scores: Sequence[Score]) -> Table:
+    """Each score with its interval and, since figures mislead without it, its signature."""
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    if any(score.on for score in scores):
+        table.add_column("on")
+    table.add_column("score", no_wrap=True)
+    table.add_column("value", justify="right", no_wrap=True)
+    table.add_column("95 %", no_wrap=True)
+    table.add_column("signature", overflow="fold")
+    for score in scores:
+        interval = "" if score.low is None else f"{score.low:.2f} to {score.high:.2f}"
+        cells = [score.name, f"{score.value:.2f}", interval, score.signature]
+        table.add_row(*([score.on] if len(table.columns) == 5 else []), *cells)
+    return table
+
+
+def counted(items: Iterable[Item]) -> Iterator[Item]:
+    """The items, with their number shown while they come.
+
+    Shown on standard error, where that is a terminal and standard output is not the same one.
+    """
+    silent = not sys.stderr.isatty() or sys.stdout.isatty()
+    columns = (SpinnerColumn(), TextColumn("{task.completed:,.0f} lines"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), disable=silent, transient=True) as bar:
+        task = bar.add_task("")
+        for item in items:
+            yield item
+            bar.advance(task)

@@ -1,0 +1,71 @@
+"""Lines from a file or standard input, and text to a file or standard output."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, TextIO
+
+from jumok.data.reading import open_bytes
+from jumok.errors import DataError, Place
+
+# What a terminal and a pipe both understand as "standard input".
+STANDARD = Path("-")
+
+
+def read_lines(file: Path | None) -> Iterator[str]:
+    """The lines of a text file (also .gz and .zst) or of standard input, as they come.
+
+    A line ends at \\n alone. Whatever else a line holds is left to the translator, which copes
+    with it: a NUL or a lone CR is no reason to refuse a book.
+
+    Raises:
+        DataError: no such file, a folder, damaged compression, or bytes that are not UTF-8.
+    """
+    if file is None or file == STANDARD:
+        yield from _decoded(sys.stdin.buffer, Path("standard input"))
+    elif not (file.is_file() and file.stat().st_size == 0):  # no lines in, no lines out
+        with open_bytes(file) as stream:
+            yield from _decoded(stream, file)
+
+
+def _decoded(stream: BinaryIO, name: Path) -> Iterator[str]:
+    offset = 0
+    for number, line in enumerate(stream, start=1):
+        try:
+            text = line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise DataError(
+                "the text is not valid UTF-8.",
+                got=f"byte {line[error.start]:#04x}",
+                do="convert it, for example: iconv -f LATIN1 -t UTF-8",
+                place=Place(name, number, offset + error.start),
+            ) from None
+        yield text.removesuffix("\n")
+        offset += len(line)
+
+
+@contextmanager
+def open_output(file: Path | None) -> Iterator[TextIO]:
+    """Where to write: standard output, or a file that is there whole or not at all.
+
+    Raises:
+        DataError: the file cannot be written.
+    """
+    if file is None or file == STANDARD:
+        # Whatever the terminal's own encoding is, files of text are UTF-8.
+        sys.stdout.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
+        yield sys.stdout
+        return
+    part = file.with_name(f".{file.name}.writing-{os.getpid()}")
+    try:
+        with part.open("w", encoding="utf-8") as stream:
+            yield stream
+        part.replace(file)
+    except OSError as error:
+        raise DataError(
+            "the output cannot be written.", got=str(error.strerror), place=Place(file)
+        ) from error
+    finally:
+        part.unlink(missing_ok=True)

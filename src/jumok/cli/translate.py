@@ -1,0 +1,154 @@
+"""`jumok translate`: lines in, lines out."""
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+from jumok.cli import options as option
+from jumok.cli.screen import counted
+from jumok.cli.streams import STANDARD, open_output, read_lines
+from jumok.errors import ConfigError
+
+if TYPE_CHECKING:
+    from jumok.decoding import DecodingOptions
+    from jumok.systems.translation import Translation
+
+
+def translate(
+    model: option.Model,
+    file: option.Text = None,
+    beam: option.Beam = 5,
+    nbest: option.Nbest = 1,
+    length_penalty: option.LengthPenalty = 0.6,
+    minimum_length: option.MinimumLength = 0,
+    maximum_length: option.MaximumLength = 256,
+    prefix: option.Prefix = "",
+    sample: option.Sample = False,
+    temperature: option.Temperature = 1.0,
+    top_k: option.TopK = None,
+    top_p: option.TopP = None,
+    seed: option.Seed = 0,
+    alignments: option.Alignments = False,
+    scores: option.Scores = False,
+    as_json: option.Json = False,
+    output: option.Output = None,
+    batch: option.Batch = 32,
+    device: option.Device = "auto",
+    threads: option.Threads = 0,
+) -> None:
+    """Translate lines of text. N lines in, N lines out.
+
+    Added columns stand behind tabs. With --nbest above 1 every translation
+    has a line of its own, which starts with the number of the source line.
+    With --json every source line gives one object.
+
+      echo "I am a student." | jumok translate runs/demo/model --alignments
+
+      jumok translate runs/a/model,runs/b/model book.en --output book.ko
+    """
+    options = decoding_options(
+        beam,
+        nbest,
+        length_penalty,
+        minimum_length,
+        maximum_length,
+        sample,
+        temperature,
+        top_k,
+        top_p,
+        seed,
+    )
+    translator = option.load_translator(model, device, threads)
+    typed = file in (None, STANDARD) and sys.stdin.isatty()
+    translations = translator.translate_lines(
+        read_lines(file),
+        options,
+        alignments=alignments,
+        prefix=prefix,
+        batch_size=1 if typed else batch,
+        ahead=1 if typed else 16,
+    )
+    write = to_json if as_json else to_columns(nbest > 1, scores, alignments)
+    with open_output(output) as stream:
+        for number, translation in enumerate(counted(translations), start=1):
+            stream.write(write(number, translation))
+            if typed:
+                stream.flush()
+
+
+def decoding_options(
+    beam: int,
+    nbest: int,
+    length_penalty: float,
+    minimum_length: int,
+    maximum_length: int,
+    sample: bool,
+    temperature: float,
+    top_k: int | None,
+    top_p: float | None,
+    seed: int,
+) -> "DecodingOptions":
+    """What the options of the command line say together.
+
+    Raises:
+        ConfigError: one is out of range, or they contradict each other.
+    """
+    if not sample and (temperature != 1.0 or top_k or top_p or seed):
+        raise ConfigError(
+            "--temperature, --top-k, --top-p and --seed say how to draw.",
+            do="add --sample, or leave them out",
+        )
+    if not sample and nbest > beam:
+        raise ConfigError(
+            "a beam cannot give more translations than it keeps.",
+            expected=f"--nbest {beam} or less",
+            got=f"--nbest {nbest}",
+            do=f"add --beam {nbest}",
+        )
+    from jumok.systems.translator import DEFAULTS
+
+    return replace(
+        DEFAULTS,
+        beam=beam,
+        nbest=nbest,
+        length_penalty=length_penalty,
+        minimum_length=minimum_length,
+        maximum_length=maximum_length,
+        sample=sample,
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        seed=seed,
+    )
+
+
+def to_json(number: int, translation: "Translation") -> str:
+    """One object a source line; the numbers of lines count from 1."""
+    return json.dumps({"line": number} | _facts(translation), ensure_ascii=False) + "\n"
+
+
+def _facts(translation: "Translation") -> dict[str, Any]:
+    facts = asdict(translation)
+    alternatives = [_facts(other) for other in translation.alternatives]
+    return facts | {"log_probability": translation.log_probability, "alternatives": alternatives}
+
+
+def to_columns(
+    numbered: bool, scores: bool, alignments: bool
+) -> Callable[[int, "Translation"], str]:
+    """A writer of tab-separated columns: number, text, score, alignment, those that were asked."""
+    from jumok.inspection.alignment import pharaoh
+
+    def write(number: int, translation: "Translation") -> str:
+        lines = []
+        for one in (translation, *translation.alternatives):
+            columns = [str(number)] if numbered else []
+            columns.append(one.text)
+            columns += [f"{one.score:.4f}"] if scores else []
+            columns += [pharaoh(one.alignment or ())] if alignments else []
+            lines.append("\t".join(columns) + "\n")
+        return "".join(lines)
+
+    return write
