@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from jumok.cli import options as option
-from jumok.cli.screen import console, counted, scores_table
+from jumok.cli.screen import console, counted, print_scores
 from jumok.cli.streams import open_output
 
 
@@ -69,5 +69,5 @@ def evaluate(
         text = json.dumps(facts | {"scores": [asdict(score) for score in scores]}, indent=2)
         typer.echo(text)
         return
-    console().print(scores_table(scores))
+    print_scores(scores)
     console().print(f"{len(pairs):,} sentences, beam {beam}, translated in {seconds:.1f} s")

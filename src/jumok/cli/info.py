@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from jumok.bundle.reading import Bundle, read_bundle
-from jumok.cli.screen import console, scores_table
+from jumok.cli.screen import console, print_scores
 
 
 def info(
@@ -25,7 +25,7 @@ def info(
         return
     console().print(facts_table(bundle))
     if bundle.card.scores:
-        console().print(scores_table(bundle.card.scores))
+        print_scores(bundle.card.scores)
 
 
 def facts_table(bundle: Bundle) -> Table:

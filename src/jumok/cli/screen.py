@@ -18,20 +18,19 @@ def console() -> Console:
     return Console(markup=False, highlight=False)
 
 
-def scores_table(scores: Sequence[Score]) -> Table:
+def print_scores(scores: Sequence[Score]) -> None:
     """Each score with its interval and, since figures mislead without it, its signature."""
     table = Table(box=None, padding=(0, 2, 0, 0))
-    if any(score.on for score in scores):
-        table.add_column("on")
-    table.add_column("score", no_wrap=True)
-    table.add_column("value", justify="right", no_wrap=True)
-    table.add_column("95 %", no_wrap=True)
-    table.add_column("signature", overflow="fold")
+    for heading in ("", "score", "95 %", "on"):
+        table.add_column(heading, no_wrap=True, justify="right" if heading == "score" else "left")
     for score in scores:
         interval = "" if score.low is None else f"{score.low:.2f} to {score.high:.2f}"
-        cells = [score.name, f"{score.value:.2f}", interval, score.signature]
-        table.add_row(*([score.on] if len(table.columns) == 5 else []), *cells)
-    return table
+        table.add_row(score.name, f"{score.value:.2f}", interval, score.on)
+    screen = console()
+    screen.print(table)
+    for score in scores:
+        # One line each, however narrow the terminal: signatures are copied.
+        screen.print(f"{score.name}|{score.signature}", soft_wrap=True)
 
 
 def counted(items: Iterable[Item]) -> Iterator[Item]:

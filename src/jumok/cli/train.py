@@ -1,0 +1,96 @@
+"""`jumok train`: a recipe, or two text files, to a model."""
+
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from jumok.config import Config, load_config
+from jumok.errors import ConfigError
+
+if TYPE_CHECKING:
+    from jumok.training.run import Result
+
+Recipe = Annotated[
+    Path | None, typer.Argument(help="A recipe (TOML); or give --source and --target.")
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Change a key of the recipe: training.steps=2000. Repeatable."),
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint.")]
+Source = Annotated[
+    Path | None, typer.Option(help="Sentences, one a line (also .gz, .zst), without a recipe.")
+]
+Target = Annotated[Path | None, typer.Option(help="Their translations, line by line.")]
+Name = Annotated[str | None, typer.Option(help="The run's name; else the recipe's.")]
+Runs = Annotated[Path, typer.Option(help="The folder of all runs.")]
+
+
+def train(
+    recipe: Recipe = None,
+    source: Source = None,
+    target: Target = None,
+    name: Name = None,
+    runs: Runs = Path("runs"),
+    changes: Set = None,
+    resume: Resume = False,
+) -> None:
+    """Train a model. The best one becomes the bundle runs/NAME/model.
+
+      jumok train recipes/smallworld-en-ko.toml
+
+      jumok train --source a.en --target a.ko
+
+    Without a recipe one is made to the size of the corpus and kept in
+    runs/NAME/recipe.toml, to be read, changed and trained from.
+    """
+    from jumok.training.run import train as train_run
+    from jumok.training.screen import screen
+
+    overrides = [*(changes or []), *([f'name="{name}"'] if name else [])]
+    if recipe is not None and source is None and target is None:
+        config = load_config(recipe, overrides, os.environ)
+    elif recipe is None and source is not None and target is not None:
+        config = make_recipe(source, target, name, runs, overrides)
+    else:
+        raise ConfigError(
+            "give a recipe, or the two text files to train on.",
+            do="jumok train recipes/smallworld-en-ko.toml, "
+            "or jumok train --source a.en --target a.ko",
+        )
+    say_result(train_run(config, runs, screen(), resume=resume))
+
+
+def make_recipe(
+    source: Path, target: Path, name: str | None, runs: Path, overrides: list[str]
+) -> Config:
+    """The recipe sized to the corpus, printed and kept in the run's folder."""
+    from jumok.training.defaults import recipe_for
+
+    name = name or source.name.split(".")[0]
+    text = recipe_for(source, target, name)
+    typer.echo(text, err=True)
+    file = runs / name / "recipe.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+    return load_config(file, overrides, os.environ)
+
+
+def say_result(result: "Result") -> None:
+    """What came out, and what to do next; an interrupted run leaves with 128 + its signal."""
+    progress = result.progress
+    if result.outcome.signal is not None:
+        typer.echo(f"\nstopped at step {progress.step:,}; everything is saved. Go on with:", err=True)
+        again = [word for word in sys.argv[1:] if word != "--resume"]
+        typer.echo(f"  {shlex.join(['jumok', *again, '--resume'])}", err=True)
+        raise typer.Exit(128 + result.outcome.signal)
+    typer.echo(
+        f"{result.outcome.reason} after {progress.step:,} steps, {progress.seconds / 60:.1f} minutes"
+        f"; best at step {progress.best_step:,}\n"
+        f"model: {result.model}\n\n"
+        f'  echo "..." | jumok translate {shlex.quote(str(result.model))}'
+    )
