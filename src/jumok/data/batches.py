@@ -64,7 +64,7 @@ class Resampling:
 
     def batch(self, store: PairStore, rows: npt.NDArray[np.int64], random: Random) -> Batch:
         """The pairs in these rows of a store that keeps its texts, cut anew."""
-        sources, targets = store.texts(rows)
+        sources, targets = store.texts(rows.tolist())
         return collate(
             [self.source.encode_sampled(text, self.alpha, random) for text in sources],
             [self.target.encode_sampled(text, self.alpha, random) for text in targets],

@@ -18,7 +18,7 @@ class Count:
         for number in numbers:
             self.lines += 1
             if len(self.first) < EXAMPLES:
-                self.first.append(int(number))
+                self.first.append(number)
 
     def __str__(self) -> str:
         if self.lines == 1:
@@ -51,6 +51,11 @@ class Report:
             known = self.dropped.setdefault(reason, Count())
             known.lines += count.lines
             known.first = (known.first + count.first)[:EXAMPLES]
+
+    def skip(self, reason: str, line: int) -> None:
+        """Count a pair that its reader left out: read and dropped."""
+        self.read += 1
+        self.drop(reason, [line])
 
     def __str__(self) -> str:
         lines = [f"{self.name}: {self.read:,} pairs read, {self.kept:,} kept"]

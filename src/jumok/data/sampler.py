@@ -131,8 +131,8 @@ class PairSampler:
     Args:
         lengths: the source and target lengths of each corpus, in pieces.
         weights: each corpus's share of the target tokens; None takes its share of them all.
-        update_tokens: target tokens of one update, END counted; an update ends where it comes
-            nearest to it.
+        update_tokens: target tokens of one update on average, END counted; an update ends where
+            the stream comes nearest to that.
         micro_tokens: about how many tokens a micro-batch holds, on its longer side.
         seed: what orders depend on, besides the corpus and its epoch.
         identity: names the content of the corpora, so that a cursor is not used with another.
@@ -196,17 +196,18 @@ class PairSampler:
     def next_update(self) -> list[tuple[int, Rows]]:
         """The micro-batches of the next update: the corpus's index and the pairs' indices."""
         micros: list[tuple[int, Rows]] = []
-        filled = 0
+        drawn = sum(place["tokens"] for place in self._places)
+        goal = (self.update + 1) * self._update_tokens
         while True:
             corpus = self._furthest_behind()
             place, plan = self._places[corpus], self._epoch_plan(corpus)
             rows = plan.rows(place["micro"])
             target = self._lengths[corpus][1]
             tokens = int(target[rows].sum()) + len(rows)
-            if micros and filled + tokens / 2 > self._update_tokens:
+            if micros and drawn + tokens / 2 > goal:
                 break
             micros.append((corpus, rows))
-            filled += tokens
+            drawn += tokens
             self._advance(corpus, tokens, len(plan))
         self.update += 1
         return micros

@@ -9,28 +9,12 @@ from functools import lru_cache
 from itertools import accumulate
 from math import exp
 from random import Random
-from typing import Protocol
 
 from sentencepiece import SentencePieceProcessor
 
 BEST = 64  # segmentations of a word to draw from (Kudo 2018, table 2)
 LONGEST = 100  # characters; a longer word is cut as always
 REMEMBERED = 1 << 17  # words
-
-
-class PieceSampler(Protocol):
-    def sample(self, word: str, alpha: float, random: Random) -> list[int]:
-        """The ids of one word, without spaces around it."""
-        ...
-
-
-def piece_sampler(processor: SentencePieceProcessor, space: str, unknown: int) -> PieceSampler:
-    """The sampler that suits the model: by segmentation's probability, or by dropped merges."""
-    try:
-        processor.nbest_encode("a", nbest_size=2)
-    except RuntimeError:
-        return MergeSampler(processor, space, unknown)
-    return UnigramSampler(processor)
 
 
 class UnigramSampler:
@@ -47,6 +31,7 @@ class UnigramSampler:
         )(self._segmentations)
 
     def sample(self, word: str, alpha: float, random: Random) -> list[int]:
+        """The ids of one word, without spaces around it."""
         if len(word) > LONGEST:
             return self._processor.encode(word)
         segmentations, weights = self._weighted(word, alpha)
@@ -79,6 +64,7 @@ class MergeSampler:
         self._scores = {piece: processor.get_score(id) for piece, id in self._ids.items()}
 
     def sample(self, word: str, alpha: float, random: Random) -> list[int]:
+        """The ids of one word, without spaces around it."""
         if len(word) > LONGEST:
             return self._processor.encode(word)
         pieces = [*self._space, *word]
@@ -96,3 +82,14 @@ class MergeSampler:
             return [self._ids[piece]]
         ids = [self._processor.piece_to_id(f"<0x{byte:02X}>") for byte in piece.encode()]
         return ids if all(map(self._processor.is_byte, ids)) else [self._unknown]
+
+
+def piece_sampler(
+    processor: SentencePieceProcessor, space: str, unknown: int
+) -> UnigramSampler | MergeSampler:
+    """The sampler that suits the model: by segmentation's probability, or by dropped merges."""
+    try:
+        processor.nbest_encode("a", nbest_size=2)
+    except RuntimeError:
+        return MergeSampler(processor, space, unknown)
+    return UnigramSampler(processor)

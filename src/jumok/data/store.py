@@ -317,7 +317,7 @@ def _keep(
         )
     keep = np.ones(len(source), dtype=np.bool_)
     for reason, meets in reasons.items():
-        report.drop(reason, lines[keep & meets])
+        report.drop(reason, lines[keep & meets].tolist())
         keep &= ~meets
     return keep
 

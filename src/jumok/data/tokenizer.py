@@ -215,11 +215,13 @@ def _size_error(message: str, size: int, byte_fallback: bool) -> DataError | Con
             got=str(size),
             do=f"set the vocabulary's size to {most[1]} or less, or give more text",
         )
-    bytes_ = " (256 of them bytes)" if byte_fallback else ""
-    if least := re.search(r"required_chars\. \d+ vs (\d+)", message):
+    least = re.search(r"required_chars\. \d+ vs (\d+)", message)
+    fixed = len(SPECIALS) + 256 * byte_fallback
+    if least or size < fixed:
+        bytes_ = " (256 of them bytes)" if byte_fallback else ""
         return DataError(
             "The vocabulary is too small for the characters of the text.",
-            expected=f"at least {least[1]} pieces{bytes_}",
+            expected=f"at least {least[1] if least else fixed} pieces{bytes_}",
             got=str(size),
             do="set a larger size, or lower the character coverage",
         )

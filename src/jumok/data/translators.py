@@ -44,7 +44,7 @@ def read_tmx(file: Path, source: str | int, target: str | int, report: Report | 
                 if len(sides) == 2:
                     yield sides[0], sides[1], line
                 elif report:
-                    report.drop(f"no variant in {source} and {target}", [line])
+                    report.skip(f"no variant in {source} and {target}", line)
                 unit.clear()
                 while unit.getprevious() is not None:
                     del unit.getparent()[0]
@@ -111,7 +111,7 @@ def read_po(file: Path, _source: str | int, _target: str | int, report: Report |
         line = unit.line_number
         if unit.isfuzzy() or not unit.istranslated():
             if report:
-                report.drop("fuzzy or untranslated", [line])
+                report.skip("fuzzy or untranslated", line)
             continue
         # Line breaks inside are how PO wraps text: nothing to report.
         yield one_line(str(unit.source), None, line), one_line(str(unit.target), None, line), line

@@ -1,0 +1,168 @@
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jumok.data.batches import (
+    Resampling,
+    UpdateStream,
+    collate,
+    gather_batch,
+    padding,
+    source_batches,
+    validation_batches,
+)
+from jumok.data.corpora import Corpus, Pair, read_pairs
+from jumok.data.report import Report
+from jumok.data.sampler import PairSampler
+from jumok.data.store import Filters, PairStore, prepare, prepare_pairs
+from jumok.data.tokenizer import END, PAD, START, Tokenizer
+from tests.data.sentences import ENGLISH
+
+
+def make_store(tokenizer: Tokenizer, cache: Path) -> PairStore:
+    texts = [" ".join(line.split()[:size]) for line in ENGLISH for size in range(1, 12)]
+    pairs = [Pair(text, other, 1) for text, other in zip(texts, reversed(texts), strict=True)]
+    return prepare_pairs(
+        pairs, "x", tokenizer, tokenizer, cache, report=Report("x"), keep_texts=True
+    )
+
+
+@pytest.fixture
+def store(tokenizer: Tokenizer, tmp_path: Path) -> PairStore:
+    return make_store(tokenizer, tmp_path)
+
+
+def make_stream(store: PairStore, resampling: Resampling | None = None) -> UpdateStream:
+    lengths = [(store.source.lengths, store.target.lengths)]
+    return UpdateStream([store], PairSampler(lengths, None, 300, 100, 1), resampling)
+
+
+def test_collate_frames_and_fills_the_pairs() -> None:
+    batch = collate([[11, 13], [17]], [[19], [23, 29, 31]])
+    assert batch.source.tolist() == [[11, 13, END], [17, END, PAD]]
+    assert batch.source_allowed is not None
+    assert batch.source_allowed.tolist() == [[True, True, True], [True, True, False]]
+    assert batch.target_input.tolist() == [[START, 19, PAD, PAD], [START, 23, 29, 31]]
+    assert batch.target_output.tolist() == [[19, END, PAD, PAD], [23, 29, 31, END]]
+    assert (batch.source_tokens, batch.target_tokens) == (5, 6)
+    assert padding([batch]) == pytest.approx(1 - 11 / 14)
+
+
+def test_collate_needs_no_mask_when_sources_are_equally_long() -> None:
+    batch = collate([[11, 13], [17, 19]], [[23], [29, 31]])
+    assert batch.source_allowed is None
+    assert batch.source.tolist() == [[11, 13, END], [17, 19, END]]
+
+
+@given(st.lists(st.integers(0, 219), min_size=1, max_size=7))
+def test_gather_batch_is_collate_of_the_stored_ids(
+    tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory, rows: list[int]
+) -> None:
+    store = make_store(tokenizer, tmp_path_factory.getbasetemp() / "store")
+    gathered = gather_batch(store, torch.tensor(rows).numpy())
+    plain = collate(
+        [store.source[row].tolist() for row in rows], [store.target[row].tolist() for row in rows]
+    )
+    assert torch.equal(gathered.source, plain.source)
+    assert torch.equal(gathered.target_input, plain.target_input)
+    assert torch.equal(gathered.target_output, plain.target_output)
+    assert (gathered.source_allowed is None) == (plain.source_allowed is None)
+    if gathered.source_allowed is not None and plain.source_allowed is not None:
+        assert torch.equal(gathered.source_allowed, plain.source_allowed)
+
+
+def test_a_stream_goes_on_from_its_cursor(store: PairStore) -> None:
+    straight = make_stream(store)
+    for _ in range(13):
+        next(straight)
+    resumed = make_stream(store)
+    resumed.restore(json.loads(json.dumps(straight.cursor)))
+    assert resumed.epochs == straight.epochs
+    for _ in range(23):
+        for batch, expected in zip(next(resumed), next(straight), strict=True):
+            assert torch.equal(batch.source, expected.source)
+            assert torch.equal(batch.target_output, expected.target_output)
+
+
+def test_a_resampled_stream_goes_on_from_its_cursor_with_the_same_pieces(
+    store: PairStore, tokenizer: Tokenizer
+) -> None:
+    resampling = Resampling(tokenizer, tokenizer, alpha=0.3, seed=5)
+    straight = make_stream(store, resampling)
+    plain = make_stream(store)
+    longer = 0
+    for _ in range(7):
+        for batch, whole in zip(next(straight), next(plain), strict=True):
+            for cut, uncut in zip(batch.target_output, whole.target_output, strict=True):
+                assert tokenizer.decode(cut.tolist()) == tokenizer.decode(uncut.tolist())
+            assert batch.target_tokens >= whole.target_tokens
+            longer += batch.target_tokens - whole.target_tokens
+    assert longer > 100
+    resumed = make_stream(store, resampling)
+    resumed.restore(straight.cursor)
+    for batch, expected in zip(next(resumed), next(straight), strict=True):
+        assert torch.equal(batch.source, expected.source)
+        assert torch.equal(batch.target_input, expected.target_input)
+
+
+def test_validation_batches_give_every_pair_once(store: PairStore) -> None:
+    batches = list(validation_batches(store, 150))
+    found = sorted(row.tolist() for batch in batches for row in batch.target_input)
+    stripped = sorted([id for id in row if id not in (PAD, START)] for row in found)
+    assert stripped == sorted(store.target[row].tolist() for row in range(len(store)))
+    lengths = [batch.source.shape[1] for batch in batches]
+    assert lengths == sorted(lengths)
+
+
+@given(
+    st.lists(st.lists(st.integers(4, 99), max_size=19), max_size=31),
+    st.integers(1, 7),
+    st.none() | st.integers(1, 60),
+)
+def test_source_batches_give_every_source_once_within_the_limits(
+    sources: list[list[int]], sentences: int, tokens: int | None
+) -> None:
+    seen: dict[int, list[int]] = {}
+    for batch in source_batches(sources, sentences=sentences, tokens=tokens):
+        assert len(batch.rows) == len(batch.tokens) <= sentences
+        if tokens is not None and len(batch.rows) > 1:
+            assert batch.tokens.numel() <= tokens
+        for place, row in enumerate(batch.rows):
+            real = batch.tokens[place] if batch.allowed is None else batch.tokens[place][
+                batch.allowed[place]
+            ]  # fmt: skip
+            seen[row] = real.tolist()
+    assert seen == {row: [*source, END] for row, source in enumerate(sources)}
+
+
+def test_source_batches_begin_with_the_longest() -> None:
+    batches = list(source_batches([[4], [4, 5, 6], [], [7, 8]], sentences=3))
+    assert [batch.rows for batch in batches] == [[1, 3, 0], [2]]
+    assert batches[0].tokens.tolist() == [[4, 5, 6, 3], [7, 8, 3, 0], [4, 3, 0, 0]]
+    assert batches[1].tokens.tolist() == [[3]]
+
+
+def test_multi30k_is_gone_through_once_an_epoch_with_little_padding(
+    multi30k: Path, tmp_path: Path
+) -> None:
+    corpus = Corpus(multi30k / "train.en.gz", multi30k / "train.de.gz")
+    lines = [text for pair in read_pairs(corpus) for text in pair[:2]]
+    tokenizer = Tokenizer.train(lines, "bpe", 8000)
+    store = prepare(corpus, tokenizer, tokenizer, tmp_path, Filters(None))
+    assert len(store) == 29_000
+    sampler = PairSampler([(store.source.lengths, store.target.lengths)], None, 4096, 1024, 1)
+    micros = []
+    while sampler.epochs[0] < 1:
+        micros += [rows for _, rows in sampler.next_update()]
+    seen = [row for rows in micros for row in rows.tolist()]
+    assert sorted(seen[:29_000]) == list(range(29_000))
+    batches = [gather_batch(store, rows) for rows in micros]
+    real = sum(batch.target_tokens for batch in batches)
+    assert 1 - real / sum(batch.target_output.numel() for batch in batches) < 0.03
+    assert padding(batches) < 0.02
+    unmasked = sum(batch.source_tokens for batch in batches if batch.source_allowed is None)
+    assert unmasked / sum(batch.source_tokens for batch in batches) > 0.99

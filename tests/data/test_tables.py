@@ -1,0 +1,109 @@
+import gzip
+import json
+import sys
+from pathlib import Path
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from jumok.data.corpora import Corpus, Pair, read_pairs
+from jumok.data.reading import MENDED
+from jumok.data.report import Report
+from jumok.errors import DataError, MissingExtraError
+
+EXPECTED = [("one", '"하나'), ("two", "둘")]
+
+
+def sides(corpus: Corpus) -> list[tuple[str, str]]:
+    return [(pair.source, pair.target) for pair in read_pairs(corpus)]
+
+
+def error(corpus: Corpus) -> str:
+    with pytest.raises(DataError) as caught:
+        list(read_pairs(corpus))
+    return str(caught.value)
+
+
+def test_tsv_columns_by_number_keep_quotation_marks(tmp_path: Path) -> None:
+    file = tmp_path / "a.tsv.gz"
+    file.write_bytes(gzip.compress('talk\tone\t"하나\ntalk\ttwo\t둘\textra\n'.encode()))
+    assert sides(Corpus(file=file, source_column=1, target_column=2)) == EXPECTED
+
+
+def test_tsv_columns_by_name_skip_the_header(tmp_path: Path) -> None:
+    file = tmp_path / "a.tsv"
+    file.write_text('ko\ten\n"하나\tone\n둘\ttwo\n')
+    corpus = Corpus(file=file, source_column="en", target_column="ko")
+    assert list(read_pairs(corpus)) == [Pair("one", '"하나', 2), Pair("two", "둘", 3)]
+
+
+def test_tsv_names_the_row_that_lacks_columns(tmp_path: Path) -> None:
+    file = tmp_path / "a.tsv"
+    file.write_text("one\t하나\ntwo\n")
+    message = error(Corpus(file=file))
+    assert message.startswith(f"{file}, line 2: The row has too few columns.")
+    assert "expected: at least 2, separated by tabs" in message
+    assert "got:      1" in message
+
+
+def test_tsv_names_the_columns_there_are(tmp_path: Path) -> None:
+    file = tmp_path / "a.tsv"
+    file.write_text("en\tko\none\t하나\n")
+    message = error(Corpus(file=file, source_column="en", target_column="kr"))
+    assert "There is no column 'kr'." in message
+    assert "one of 'en', 'ko'" in message
+
+
+def test_jsonl_reads_two_keys_and_mends_line_breaks(tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    rows = [{"en": "one", "ko": '"하나', "id": 5}, {"ko": "둘\n둘", "en": "two"}]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    report = Report("a")
+    corpus = Corpus(file=file, source_column="en", target_column="ko")
+    assert list(read_pairs(corpus, report)) == [Pair("one", '"하나', 1), Pair("two", "둘 둘", 2)]
+    assert report.mended[MENDED].first == [2]
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ('{"en": "a", ', "line 2: The line is not JSON."),
+        ("[1]", "line 2: The line is not a JSON object."),
+        ('{"en": "a"}', "line 2: The record has no text under 'ko'."),
+        ('{"en": "a", "ko": 3}', "got:      int"),
+    ],
+)
+def test_jsonl_names_the_bad_line(tmp_path: Path, line: str, what: str) -> None:
+    file = tmp_path / "a.jsonl"
+    file.write_text('{"en": "a", "ko": "b"}\n' + line + "\n")
+    assert what in error(Corpus(file=file, source_column="en", target_column="ko"))
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.parquet.gz"])
+@pytest.mark.parametrize("columns", [("en", "ko"), (1, 0)])
+def test_parquet_reads_columns_by_name_and_number(
+    tmp_path: Path, name: str, columns: tuple[str | int, str | int]
+) -> None:
+    table = pyarrow.table({"ko": ['"하나', "둘", None], "en": ["one", "two", "three"]})
+    pyarrow.parquet.write_table(table, tmp_path / "a.parquet", row_group_size=2)
+    if name.endswith(".gz"):
+        (tmp_path / name).write_bytes(gzip.compress((tmp_path / "a.parquet").read_bytes()))
+    corpus = Corpus(file=tmp_path / name, source_column=columns[0], target_column=columns[1])
+    assert sides(corpus) == [*EXPECTED, ("three", "")]
+
+
+def test_parquet_says_what_is_wrong(tmp_path: Path) -> None:
+    file = tmp_path / "a.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"en": ["one"], "count": [7]}), file)
+    assert "one of 'en', 'count'" in error(Corpus(file=file, source_column="fr"))
+    message = error(Corpus(file=file, source_column="en", target_column="count"))
+    assert message.startswith(f"{file}, line 1: The columns do not hold text.")
+    file.write_bytes(b"PAR1 and then nothing")
+    assert "The file is not readable as Parquet." in error(Corpus(file=file))
+
+
+def test_parquet_asks_for_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingExtraError, match=r"Reading Parquet files needs the extra 'formats'"):
+        list(read_pairs(Corpus(file=tmp_path / "a.parquet")))

@@ -1,0 +1,136 @@
+import gzip
+import sys
+from pathlib import Path
+
+import pytest
+
+from jumok.data.corpora import Corpus, Pair, read_pairs
+from jumok.data.report import Report
+from jumok.errors import ConfigError, DataError, MissingExtraError
+
+TMX = """<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE tmx SYSTEM "tmx14.dtd">
+<tmx version="1.4"><header srclang="en"/><body>
+<tu><tuv xml:lang="en-GB"><seg>Press <bpt i="1">&lt;b&gt;</bpt>Save<ept i="1">&lt;/b&gt;</ept>
+now</seg></tuv><tuv xml:lang="ko"><seg>지금 <hi>저장</hi>을 누르세요</seg></tuv></tu>
+<tu><tuv xml:lang="en"><seg>only English</seg></tuv></tu>
+<tu><tuv lang="KO"><seg>물 &amp; 불</seg></tuv><tuv lang="EN"><seg>water &amp; fire</seg></tuv></tu>
+</body></tmx>
+"""
+
+
+def tmx(file: Path) -> Corpus:
+    return Corpus(file=file, source_column="en", target_column="ko")
+
+
+@pytest.mark.parametrize("name", ["a.tmx", "a.tmx.gz"])
+def test_tmx_gives_the_variants_in_two_languages(tmp_path: Path, name: str) -> None:
+    file = tmp_path / name
+    file.write_bytes(gzip.compress(TMX.encode()) if name.endswith("gz") else TMX.encode())
+    report = Report("a")
+    assert list(read_pairs(tmx(file), report)) == [
+        Pair("Press Save now", "지금 저장을 누르세요", 4),
+        Pair("water & fire", "물 & 불", 7),
+    ]
+    assert report.dropped["no variant in en and ko"].first == [6]
+
+
+def test_tmx_does_not_read_the_files_that_entities_name(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("secret")
+    file = tmp_path / "a.tmx"
+    entity = f'<!DOCTYPE tmx [<!ENTITY x SYSTEM "file://{tmp_path}/secret">]>'
+    file.write_text(
+        f'{entity}<tmx><tu><tuv lang="en"><seg>a&x;b</seg></tuv>'
+        '<tuv lang="ko"><seg>c</seg></tuv></tu></tmx>'
+    )
+    assert [pair.source for pair in read_pairs(tmx(file))] == ["ab"]
+
+
+def test_tmx_names_the_line_where_it_is_malformed(tmp_path: Path) -> None:
+    file = tmp_path / "a.tmx"
+    file.write_text(TMX[: TMX.index("only")])
+    with pytest.raises(DataError) as caught:
+        list(read_pairs(tmx(file)))
+    assert str(caught.value).startswith(f"{file}, line 6: The file is not well-formed TMX.")
+
+
+def test_tmx_cut_short_inside_gzip_is_an_error(tmp_path: Path) -> None:
+    file = tmp_path / "a.tmx.gz"
+    file.write_bytes(gzip.compress(TMX.encode())[:-20])
+    with pytest.raises(DataError, match="The compressed file is damaged or cut short"):
+        list(read_pairs(tmx(file)))
+
+
+def test_tmx_wants_language_codes(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="The columns of a TMX file are language codes"):
+        list(read_pairs(Corpus(file=tmp_path / "a.tmx")))
+
+
+PO = r"""
+msgid ""
+msgstr ""
+"Content-Type: text/plain; charset=UTF-8\n"
+
+#: main.c:5
+msgid ""
+"Open the "
+"file"
+msgstr "파일 열기"
+
+#, fuzzy
+msgid "Close"
+msgstr "열기"
+
+msgid "Save"
+msgstr ""
+
+msgid "one day"
+msgid_plural "%d days"
+msgstr[0] "하루\n지나"
+
+#~ msgid "old"
+#~ msgstr "옛"
+"""
+
+
+def test_po_gives_what_is_translated_and_counts_the_rest(tmp_path: Path) -> None:
+    file = tmp_path / "a.po"
+    file.write_text(PO)
+    report = Report("a")
+    assert list(read_pairs(Corpus(file=file), report)) == [
+        Pair("Open the file", "파일 열기", 6),
+        Pair("one day", "하루 지나", 19),
+    ]
+    assert report.dropped["fuzzy or untranslated"].lines == 2
+    assert report.read == 2  # the two the reader left out; the store counts what it is given
+
+
+@pytest.mark.parametrize(
+    ("tail", "line"),
+    [('msgid "a', 26), ('msgid "a"\nmsgid "b"\n', 27), ("<html>\n", 26)],
+)
+def test_po_names_the_line_where_it_is_malformed(tmp_path: Path, tail: str, line: int) -> None:
+    file = tmp_path / "a.po"
+    file.write_text(PO + "\n" + tail)
+    with pytest.raises(DataError) as caught:
+        list(read_pairs(Corpus(file=file)))
+    assert str(caught.value).startswith(f"{file}, line {line}: The file is not well-formed PO.")
+
+
+def test_po_that_is_not_utf8_is_not_guessed_at(tmp_path: Path) -> None:
+    file = tmp_path / "a.po"
+    file.write_bytes(b'msgid "a"\nmsgstr "\xe9"\n')
+    with pytest.raises(DataError, match="line 2, byte 18: The text is not valid UTF-8"):
+        list(read_pairs(Corpus(file=file)))
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "what"),
+    [("lxml", "a.tmx", "TMX"), ("translate.storage.pypo", "a.po", "PO")],
+)
+def test_translators_formats_ask_for_their_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, name: str, what: str
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingExtraError, match=f"Reading {what} files needs the extra 'formats'"):
+        list(read_pairs(tmx(tmp_path / name)))
