@@ -13,22 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from benchmarks.corpus import VOCABULARY, WORK, joint_corpus, test_sources
+from benchmarks.bundle import trained_bundle
+from benchmarks.corpus import joint_corpus, test_sources
 from benchmarks.environments import FOLDER, OURS, python_of, version_of
 from benchmarks.errors import BenchmarkError
 from benchmarks.measure import median_ratio
-from benchmarks.peers.trainer import DIM, HEADS, INNER, LAYERS
 from benchmarks.process import one_thread_environment, pinned, stop
 from benchmarks.results import Row
 
-SHAPE = {
-    "vocabulary": VOCABULARY,
-    "dim": DIM,
-    "heads": HEADS,
-    "layers": LAYERS,
-    "inner": INNER,
-    "positions": 256,
-}
 LENGTH = 30
 """Output tokens a sentence, forced, so that every engine does the same work."""
 
@@ -91,9 +83,11 @@ class Answers:
 
 def run(core: int, _seconds: float, only: str | None) -> list[Row]:
     """One row a case and engine; `only` takes the cases whose name begins so."""
-    folder = _weights()
     corpus = joint_corpus()
+    folder = _weights(trained_bundle(corpus, core))
     sources = [row for row in test_sources(corpus) if len(row) in SOURCE_LENGTHS]
+    # Longest first, as every engine would sort them: padding is then the same for all.
+    chosen = {case: sorted(sources[: case.sentences], key=len, reverse=True) for case in CASES}
     rows: list[Row] = []
     with ExitStack() as stack:
         workers = {
@@ -102,14 +96,13 @@ def run(core: int, _seconds: float, only: str | None) -> list[Row]:
         for case in CASES:
             if only is None or case.name.startswith(only):
                 print(f"decoding: {case.name} ...", file=sys.stderr)
-                rows += _rows(case, _take_turns(case, workers, sources[: case.sentences]))
+                rows += _rows(case, _take_turns(case, workers, chosen[case]))
     return rows
 
 
-def _weights() -> Path:
-    folder = WORK / "decode"
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "shape.json").write_text(json.dumps(SHAPE))
+def _weights(bundle: Path) -> Path:
+    """The folder that holds the bundle and, beside it, its weights for the other engines."""
+    folder = bundle.parent
     worker = FOLDER / "workers" / "jumok_weights.py"
     subprocess.run([python_of(OURS), worker, folder], check=True)
     return folder
@@ -159,8 +152,9 @@ def _ask(name: str, worker: Process, line: bytes) -> Row:
         worker.stdin.flush()
         return json.loads(worker.stdout.readline())
     except (OSError, ValueError) as error:
-        log = WORK / "decode" / f"{name}.log"
-        raise BenchmarkError(f"{name} gave no answer: see {log}") from error
+        raise BenchmarkError(
+            f"{name} gave no answer: see its log in benchmarks/.work/bundle/benchmark"
+        ) from error
 
 
 def _rows(case: Case, answers: dict[str, Answers]) -> list[Row]:

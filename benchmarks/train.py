@@ -6,12 +6,12 @@ from dataclasses import asdict
 
 from benchmarks.corpus import WORK, Corpus, joint_corpus
 from benchmarks.errors import BenchmarkError
-from benchmarks.peers import eole, huggingface, joeynmt
+from benchmarks.peers import eole, huggingface, joeynmt, jumok
 from benchmarks.peers.trainer import Trainer
 from benchmarks.results import Row
 from benchmarks.watch import watch
 
-TRAINERS = (*joeynmt.TRAINERS, *eole.TRAINERS, *huggingface.TRAINERS)
+TRAINERS = (*jumok.TRAINERS, *joeynmt.TRAINERS, *eole.TRAINERS, *huggingface.TRAINERS)
 """Every row of the table, in its order."""
 
 WARM_UP_SECONDS = 8.0

@@ -1,0 +1,48 @@
+"""A small jumok bundle, trained for a minute: what is decoded with, and what `jumok info` reads."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from benchmarks.corpus import WORK, Corpus
+from benchmarks.errors import BenchmarkError
+from benchmarks.peers.jumok import recipe_variables, train_command
+from benchmarks.process import one_thread_environment, pinned
+
+STEPS = 150
+
+OVERRIDES = (
+    "model.norm=post",  # the order that Marian has
+    f"training.steps={STEPS}",
+    "training.tokens_per_batch=1024",
+    "training.schedule.warmup=50",
+    f"validation.every={STEPS}",
+    "validation.decode_pairs=8",
+)
+
+
+def trained_bundle(corpus: Corpus, core: int) -> Path:
+    """The bundle, trained on the first call.
+
+    Raises:
+        BenchmarkError: training failed.
+    """
+    runs = WORK / "bundle"
+    bundle = runs / "benchmark" / "model"
+    if not bundle.is_dir():
+        print("training a small model to decode with ...", file=sys.stderr)
+        shutil.rmtree(runs, ignore_errors=True)
+        runs.mkdir(parents=True)
+        with (runs / "output.log").open("wb") as log:
+            done = subprocess.run(
+                pinned(train_command(runs, *OVERRIDES), core),
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                env=one_thread_environment() | recipe_variables(corpus),
+                check=False,
+            )
+        if done.returncode != 0:
+            raise BenchmarkError(f"`jumok train` failed: see {runs / 'output.log'}")
+    return bundle

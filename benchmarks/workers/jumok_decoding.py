@@ -1,0 +1,43 @@
+"""Decode with jumok, on the weights that every engine gets.
+
+python jumok_decoding.py FOLDER, which holds the bundle model/.
+"""
+
+import sys
+from functools import partial
+from pathlib import Path
+
+import torch
+from answering import answer_requests
+
+from jumok.bundle.reading import read_bundle
+from jumok.bundle.weights import load_model
+from jumok.data.batches import source_batches
+from jumok.decoding import DecodingOptions, decode
+from jumok.models.encoder_decoder import Transformer
+
+
+def main() -> None:
+    """Load, then answer."""
+    model = load_model(read_bundle(Path(sys.argv[1]) / "model"))
+    answer_requests(partial(_decode, model))
+
+
+@torch.inference_mode()
+def _decode(
+    model: Transformer, sources: list[list[int]], beam: int, length: int
+) -> list[list[int]]:
+    options = DecodingOptions(
+        beam=beam, minimum_length=length, maximum_length=length, length_penalty=1.0
+    )
+    # source_batches writes END itself
+    (batch,) = source_batches([source[:-1] for source in sources], sentences=len(sources))
+    memory = model.encode(batch.tokens, batch.allowed)
+    outputs: list[list[int]] = [[] for _ in sources]
+    for row, hypotheses in zip(batch.rows, decode(model.decoder, memory, options), strict=True):
+        outputs[row] = list(hypotheses[0].tokens)
+    return outputs
+
+
+if __name__ == "__main__":
+    main()
