@@ -24,7 +24,7 @@ def relu_dropout(states: Float[Tensor, "*axes"], drop: Mask | None) -> Float[Ten
 
     Its readable twin is `drop.apply(F.relu(states))`.
     """
-    if states.numel() % native.LANES == 0 and native.serves(states):
+    if states.is_contiguous() and states.numel() % native.LANES == 0 and native.serves(states):
         return _ReluDropout.apply(states, drop)
     return dropout(F.relu(states), drop)
 

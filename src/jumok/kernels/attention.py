@@ -16,6 +16,9 @@ from jumok.shapes import Bool, Float, Tensor
 LONGEST = 1024
 """Keys beyond which the products are large enough for torch's own kernels."""
 
+FEW = 4
+"""Queries up to which it does not pay to copy the keys."""
+
 
 def serves(query: Tensor, key: Tensor, value: Tensor) -> bool:
     """Whether `attend` takes these tensors."""
@@ -37,7 +40,21 @@ def attend(
     drop: Mask | None = None,
 ) -> Float[Tensor, "batch heads query value_dim"]:
     """softmax(query key^T / sqrt(dim)) value; the heads lie side by side in memory, merged."""
+    learning = torch.is_grad_enabled() and any(t.requires_grad for t in (query, key, value))
+    if query.shape[2] <= FEW and drop is None and not learning:
+        return _step(query, key, value, allowed)
     return _Attention.apply(query, key, value, allowed, drop)
+
+
+def _step(query: Tensor, key: Tensor, value: Tensor, allowed: Tensor | None) -> Tensor:
+    """A step of decoding: keys and values are read in place, and no weights are kept."""
+    found = _side_by_side(query, value.shape[-1])
+    allowed = _expanded(allowed, query, key)
+    native.call(
+        "attention_step", query.dtype, query, key, value, found, allowed,
+        _sizes(query, value), _strides(query, key, value, found, allowed),
+    )  # fmt: skip
+    return found
 
 
 class _Attention(torch.autograd.Function):
@@ -55,14 +72,10 @@ class _Attention(torch.autograd.Function):
         found = _side_by_side(query, value_dim)
         width = -(-keys // native.LANES) * native.LANES
         weights = query.new_empty(batch, heads, queries, width)
-        if allowed is not None:
-            allowed = allowed.expand(batch, heads, queries, keys)
-            if allowed.stride(-1) != 1:
-                allowed = allowed.contiguous()
-        strided = [query, key, value, found] + ([] if allowed is None else [allowed])
+        allowed = _expanded(allowed, query, key)
         native.call(
             "attention_forward", query.dtype, query, key, value, found, weights, allowed,
-            _sizes(query, value), _strides(strided), *native.numbers(drop),
+            _sizes(query, value), _strides(query, key, value, found, allowed), *native.numbers(drop),
         )  # fmt: skip
         ctx.save_for_backward(query, key, value, weights)
         ctx.drop = drop
@@ -76,7 +89,7 @@ class _Attention(torch.autograd.Function):
         slopes = [_side_by_side(tensor, tensor.shape[-1]) for tensor in (query, key, value)]
         native.call(
             "attention_backward", query.dtype, query, key, value, weights, d_found, *slopes,
-            _sizes(query, value), _strides([query, key, value, d_found, *slopes]),
+            _sizes(query, value), _strides(query, key, value, d_found, *slopes),
             *native.numbers(ctx.drop),
         )  # fmt: skip
         return (*slopes, None, None)
@@ -93,6 +106,14 @@ def _sizes(query: Tensor, value: Tensor) -> ctypes.Array[ctypes.c_int64]:
     return (ctypes.c_int64 * 6)(batch, heads, queries, *value.shape[-2:-1], dim, value.shape[-1])
 
 
-def _strides(tensors: list[Tensor]) -> ctypes.Array[ctypes.c_int64]:
-    flat = [stride for tensor in tensors for stride in tensor.stride()[:3]]
+def _expanded(allowed: Tensor | None, query: Tensor, key: Tensor) -> Tensor | None:
+    """The mask in the shape of the scores; only its last axis is ever copied."""
+    if allowed is None:
+        return None
+    allowed = allowed.expand(*query.shape[:3], key.shape[2])
+    return allowed if allowed.stride(-1) == 1 else allowed.contiguous()
+
+
+def _strides(*tensors: Tensor | None) -> ctypes.Array[ctypes.c_int64]:
+    flat = [stride for tensor in tensors if tensor is not None for stride in tensor.stride()[:3]]
     return (ctypes.c_int64 * len(flat))(*flat)

@@ -8,6 +8,7 @@ import platform
 import shutil
 import subprocess
 import tempfile
+import threading
 from pathlib import Path
 
 import torch
@@ -15,7 +16,7 @@ import torch
 from jumok.kernels.noise import Mask
 from jumok.shapes import Tensor
 
-SOURCE = Path(__file__).with_name("kernels.c")
+SOURCES = tuple(Path(__file__).with_name(name) for name in ("kernels.c", "vectors.h"))
 FLAGS = ("-O3", "-march=native", "-fno-math-errno", "-shared", "-fPIC")
 SUFFIXES = {torch.float32: "f32", torch.bfloat16: "bf16"}
 LANES = 16
@@ -30,15 +31,23 @@ def library() -> ctypes.CDLL | None:
     if compiler is None:
         return None
     # the processor's name: a home folder may be shared by machines of different kinds
-    version = subprocess.run([compiler, "--version"], capture_output=True, text=True).stdout
-    identity = "\n".join((SOURCE.read_text(), *FLAGS, version, _processor()))
+    version = subprocess.run([compiler, "--version"], check=False, capture_output=True, text=True)
+    sources = map(Path.read_text, SOURCES)
+    identity = "\n".join((*sources, *FLAGS, version.stdout, _processor()))
     name = f"kernels-{hashlib.sha256(identity.encode()).hexdigest()[:16]}.so"
-    for folder in (Path.home() / ".cache" / "jumok", Path(tempfile.gettempdir()) / "jumok"):
+    try:
+        return ctypes.CDLL(str(_compiled(compiler, Path.home() / ".cache" / "jumok" / name)))
+    except (OSError, RuntimeError, subprocess.CalledProcessError):
+        return _without_cache(compiler, name)
+
+
+def _without_cache(compiler: str, name: str) -> ctypes.CDLL | None:
+    """Compiles for this process alone: a folder that others can write to is not to be trusted."""
+    with tempfile.TemporaryDirectory() as folder:
         try:
-            return ctypes.CDLL(str(_compiled(compiler, folder / name)))
+            return ctypes.CDLL(str(_compiled(compiler, Path(folder) / name)))
         except (OSError, subprocess.CalledProcessError):
-            continue
-    return None
+            return None
 
 
 def serves(*tensors: Tensor) -> bool:
@@ -74,11 +83,11 @@ def _argument(value: Argument) -> object:
 
 
 def _compiled(compiler: str, target: Path) -> Path:
-    """Compiles beside the target and renames: another process never sees half a file."""
+    """Compiles beside the target and renames: no other process or thread sees half a file."""
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
-        partial = target.with_suffix(f".{os.getpid()}")
-        command = [compiler, *FLAGS, str(SOURCE), "-o", str(partial), "-lm"]
+        partial = target.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
+        command = [compiler, *FLAGS, str(SOURCES[0]), "-o", str(partial), "-lm"]
         try:
             subprocess.run(command, check=True, capture_output=True)
             partial.rename(target)

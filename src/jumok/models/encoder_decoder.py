@@ -10,12 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 from jumok.attention.core import causal
 from jumok.attention.multihead import MultiHeadAttention
 from jumok.config import TransformerConfig
+from jumok.kernels.linear import Projection
 from jumok.kernels.noise import Noise
 from jumok.layers.block import Block, BlockState, MemoryMask, Stack, reorder_blocks
 from jumok.layers.dropout import Dropout
@@ -98,7 +98,7 @@ class TransformerDecoder(nn.Module):
         self.embedding = parts.embedding(table)
         self.first_norm = parts.first_norm()
         self.blocks = Stack(parts.block(cross=True) for _ in range(parts.config.decoder_layers))
-        self.output = output
+        self.output = Projection(output)
 
     def hidden(
         self, memory: Memory, tokens: Int[Tensor, "batch target"]
@@ -111,7 +111,7 @@ class TransformerDecoder(nn.Module):
 
     def logits(self, hidden: Float[Tensor, "*axes dim"]) -> Float[Tensor, "*axes vocabulary"]:
         """The scores of every entry of the vocabulary."""
-        return F.linear(hidden, self.output)
+        return self.output(hidden)
 
     def forward(
         self, memory: Memory, tokens: Int[Tensor, "batch target"]

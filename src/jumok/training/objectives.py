@@ -19,11 +19,12 @@ class Objective(Protocol):
         ...
 
 
-def translation(model: Transformer, batch: Batch, smoothing: float) -> Float[Tensor, ""]:
+def translation(model: nn.Module, batch: Batch, smoothing: float) -> Float[Tensor, ""]:
     """The label-smoothed cross-entropy of each target token, given the ones before it."""
+    assert isinstance(model, Transformer)
     memory = model.encode(batch.source, batch.source_allowed)
     hidden = model.decoder.hidden(memory, batch.target_input)
     real = batch.target_output != PAD
     return smoothed_cross_entropy(
-        hidden[real], model.decoder.output, batch.target_output[real], smoothing
+        hidden[real], model.decoder.output.weight, batch.target_output[real], smoothing
     )

@@ -1,0 +1,138 @@
+/* What the kernels are made of: vectors of 16 floats, float32 and bfloat16 in memory, exp, dropout
+ * masks, and products of blocks that stay in the cache.
+ */
+#pragma once
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LANES 16
+typedef float floats __attribute__((vector_size(64)));
+typedef int32_t ints __attribute__((vector_size(64)));
+typedef uint32_t words __attribute__((vector_size(64)));
+typedef uint16_t halves __attribute__((vector_size(32)));
+typedef uint8_t bytes __attribute__((vector_size(16)));
+
+static const words COUNT = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+
+static inline floats spread(float x) { return (floats){} + x; }
+static inline floats choose(ints where, floats yes, floats no) {
+    return (floats)(((ints)yes & where) | ((ints)no & ~where));
+}
+/* b where either is NaN */
+static inline floats larger(floats a, floats b) { return choose(a > b, a, b); }
+
+static inline float sum_of(floats x) {
+    float total = 0;
+    for (int i = 0; i < LANES; i++) total += x[i];
+    return total;
+}
+static inline float max_of(floats x) {
+    float most = x[0];
+    for (int i = 1; i < LANES; i++) most = x[i] > most ? x[i] : most;
+    return most;
+}
+
+static inline floats load_f32(const float *p) {
+    floats x;
+    memcpy(&x, p, sizeof x);
+    return x;
+}
+static inline void store_f32(float *p, floats x) { memcpy(p, &x, sizeof x); }
+
+/* bfloat16 is the upper half of a float32; rounding is to nearest, ties to even, as torch does */
+static inline floats load_bf16(const uint16_t *p) {
+    halves h;
+    memcpy(&h, p, sizeof h);
+    return (floats)(__builtin_convertvector(h, words) << 16);
+}
+static inline void store_bf16(uint16_t *p, floats x) {
+    words bits = (words)x;
+    bits = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16;
+    halves h = __builtin_convertvector(bits, halves);
+    memcpy(p, &h, sizeof h);
+}
+static inline float one_f32(const float *p) { return *p; }
+static inline float one_bf16(const uint16_t *p) {
+    uint32_t bits = (uint32_t)*p << 16;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* exp(x) = 2^n exp(r) with x = n ln 2 + r, |r| <= ln 2 / 2; relative error below 3e-7 */
+static inline floats exponential(floats x) {
+    x = larger(spread(-87.0f), x); /* in this order a NaN stays one */
+    floats shifted = x * 1.44269504f + 12582912.0f; /* 1.5 * 2^23: rounds to the nearest integer */
+    floats n = shifted - 12582912.0f;
+    floats r = x - n * 0.693359375f + n * 2.12194440e-4f;
+    floats p = spread(1.9875691500e-4f);
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    p = p * r * r + r + 1.0f;
+    return (floats)((ints)p + (__builtin_convertvector(n, ints) << 23));
+}
+
+/* The same masks as Mask.keep in noise.py: 1 / (1 - p) where an element is kept, 0 elsewhere. */
+typedef struct { uint32_t threshold, seed; float scale; } Drop;
+static inline floats kept(Drop drop, uint32_t index) {
+    words n = (COUNT + index) * 0x9E3779B9u + drop.seed;
+    n = (n ^ (n >> 16)) * 0x7FEB352Du;
+    n = (n ^ (n >> 15)) * 0x846CA68Bu;
+    n = n ^ (n >> 16);
+    return choose((ints)(n >= drop.threshold), spread(drop.scale), spread(0.0f));
+}
+static inline Drop drop_of(int64_t threshold, int64_t seed) {
+    Drop drop = {(uint32_t)threshold, (uint32_t)seed, (float)(1.0 / (1.0 - threshold / 4294967296.0))};
+    return drop;
+}
+
+/* C = A B for small float32 blocks that stay in the cache: A (rows x inner), B (inner x columns).
+ * rows is a multiple of 4 and columns of 16; the caller pads with zeros. */
+static void multiply(const float *a, int64_t a_row, const float *b, int64_t b_row, float *c,
+                     int64_t c_row, int64_t rows, int64_t inner, int64_t columns) {
+    for (int64_t column = 0; column < columns; column += 2 * LANES) {
+        int wide = column + LANES < columns;
+        for (int64_t row = 0; row < rows; row += 4) {
+            floats left[4] = {}, right[4] = {};
+            const float *x = a + row * a_row;
+            const float *y = b + column;
+            if (wide)
+                for (int64_t k = 0; k < inner; k++, y += b_row) {
+                    floats first = load_f32(y), second = load_f32(y + LANES);
+                    for (int r = 0; r < 4; r++) {
+                        floats factor = spread(x[r * a_row + k]);
+                        left[r] += factor * first;
+                        right[r] += factor * second;
+                    }
+                }
+            else
+                for (int64_t k = 0; k < inner; k++, y += b_row) {
+                    floats first = load_f32(y);
+                    for (int r = 0; r < 4; r++) left[r] += spread(x[r * a_row + k]) * first;
+                }
+            for (int r = 0; r < 4; r++) {
+                store_f32(c + (row + r) * c_row + column, left[r]);
+                if (wide) store_f32(c + (row + r) * c_row + column + LANES, right[r]);
+            }
+        }
+    }
+}
+
+static void transpose(const float *from, int64_t from_row, float *to, int64_t to_row, int64_t rows,
+                      int64_t columns) {
+    for (int64_t row = 0; row < rows; row++)
+        for (int64_t column = 0; column < columns; column++)
+            to[column * to_row + row] = from[row * from_row + column];
+}
+
+static inline int64_t padded(int64_t n) { return (n + LANES - 1) / LANES * LANES; }
+
+/* Attention's tensors are (batch, heads, positions, dim) with any strides but the last, which is 1. */
+typedef struct { int64_t batch, heads, queries, keys, dim, value_dim; } Sizes;
+typedef struct { int64_t batch, head, position; } Strides;
