@@ -75,7 +75,8 @@ class _Attention(torch.autograd.Function):
         allowed = _expanded(allowed, query, key)
         native.call(
             "attention_forward", query.dtype, query, key, value, found, weights, allowed,
-            _sizes(query, value), _strides(query, key, value, found, allowed), *native.numbers(drop),
+            _sizes(query, value), _strides(query, key, value, found, allowed),
+            *native.numbers(drop),
         )  # fmt: skip
         ctx.save_for_backward(query, key, value, weights)
         ctx.drop = drop
