@@ -1,0 +1,150 @@
+"""Streams of English-Korean pairs with their gold alignment, in splits that share no sentence."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import islice
+from pathlib import Path
+
+from jumok.errors import ConfigError
+from jumok.smallworld.grammar import LONGEST, write_line
+from jumok.smallworld.writer import Writer
+
+SHORTEST = 3
+SPLITS = ("train", "validation", "test", "longer", "unseen combination")
+USUAL_LENGTHS = (SHORTEST, 16)
+# The share of all sentences, in sixteenths, that a hash gives to each split.
+SHARES = {"validation": (0,), "test": (1,), "longer": (2,)}
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """An English line, its Korean translation and how their words belong together.
+
+    alignment: (English word, Korean word) indices from 0, of the lines split at spaces; sorted.
+    constructions: the register and the names of the constructions in the line.
+    """
+
+    source: str
+    target: str
+    alignment: tuple[tuple[int, int], ...]
+    constructions: tuple[str, ...]
+
+    @property
+    def pharaoh(self) -> str:
+        """The alignment as "0-1 1-0", the format of word aligners."""
+        return " ".join(f"{i}-{j}" for i, j in self.alignment)
+
+
+def split_of(source: str) -> str:
+    """The split that a sentence without unseen combinations belongs to, by a hash of its text."""
+    bucket = blake2b(source.encode(), digest_size=1).digest()[0] % 16
+    for split, share in SHARES.items():
+        if bucket in share:
+            return split
+    return "train"
+
+
+def pairs(
+    split: str = "train",
+    seed: int = 1,
+    minimum_words: int | None = None,
+    maximum_words: int | None = None,
+) -> Iterator[Pair]:
+    """An endless stream of pairs of one split.
+
+    The stream depends on the arguments alone: not on the process, on Python's hash seed or on how
+    much of it is read. It may repeat itself, as short sentences do in any corpus; `distinct` drops
+    repeats. Splits share no sentence, whatever the seeds and lengths: a hash of the English gives
+    a sentence to "train", "validation", "test" or "longer"; what holds a combination of a verb
+    with an object or a frame that `writer.held_out` keeps back is "unseen combination" and is
+    written for no other split.
+
+    Args:
+        split: one of SPLITS.
+        seed: another seed, another stream.
+        minimum_words: of the English, 3 or more. None: 3, and 17 for "longer".
+        maximum_words: of the English, 60 or less. None: 16, and 60 for "longer".
+
+    Raises:
+        ConfigError: the split is not one of SPLITS, or the lengths are not 3 to 60 in order.
+    """
+    if split not in SPLITS:
+        raise ConfigError(
+            "smallworld has no such split.",
+            expected=", ".join(SPLITS),
+            got=split,
+            do="Name one of these.",
+        )
+    usual = (USUAL_LENGTHS[1] + 1, LONGEST) if split == "longer" else USUAL_LENGTHS
+    shortest = usual[0] if minimum_words is None else minimum_words
+    longest = usual[1] if maximum_words is None else maximum_words
+    if not SHORTEST <= shortest <= longest <= LONGEST:
+        raise ConfigError(
+            "smallworld cannot write sentences of these lengths.",
+            expected=f"{SHORTEST} <= minimum_words <= maximum_words <= {LONGEST}",
+            got=f"{shortest} and {longest}",
+            do="Choose lengths within these bounds.",
+        )
+    return _stream(split, seed, shortest, longest)
+
+
+def _stream(split: str, seed: int, shortest: int, longest: int) -> Iterator[Pair]:
+    novel = split == "unseen combination"
+    writer = Writer(f"{split}/{seed}/{shortest}/{longest}", novel)
+    span = longest - shortest + 1
+    while True:
+        room = shortest + int(writer.random() * span)
+        line, constructions = write_line(writer, room)
+        if not shortest <= line.english_words <= longest:
+            continue
+        if writer.met_novel if novel else split_of(line.english) == split:
+            yield Pair(line.english, line.korean, tuple(sorted(line.links)), constructions)
+
+
+def distinct(stream: Iterable[Pair]) -> Iterator[Pair]:
+    """The stream without pairs whose source came before. Remembers 8 bytes for each pair read."""
+    seen: set[bytes] = set()
+    for pair in stream:
+        key = blake2b(pair.source.encode(), digest_size=8).digest()
+        if key not in seen:
+            seen.add(key)
+            yield pair
+
+
+def write(
+    folder: Path,
+    sizes: dict[str, int],
+    seed: int = 1,
+    minimum_words: int | None = None,
+    maximum_words: int | None = None,
+) -> None:
+    """Writes NAME.en, NAME.ko and NAME.align (Pharaoh) for every split in `sizes`.
+
+    NAME is the split with "-" for spaces. "train" is streamed as it comes; in the other splits
+    every sentence occurs once. "longer" begins one word above `maximum_words`.
+
+    Raises:
+        ConfigError: as `pairs`, before anything is written.
+    """
+    streams = {}
+    for split in sizes:
+        shortest, longest = minimum_words, maximum_words
+        if split == "longer":
+            shortest = (maximum_words or USUAL_LENGTHS[1]) + 1
+            longest = LONGEST
+        stream = pairs(split, seed, shortest, longest)
+        streams[split] = stream if split == "train" else distinct(stream)
+    folder.mkdir(parents=True, exist_ok=True)
+    for split, stream in streams.items():
+        name = split.replace(" ", "-")
+        with ExitStack() as stack:
+            english, korean, alignment = (
+                stack.enter_context((folder / f"{name}.{kind}").open("w", encoding="utf-8"))
+                for kind in ("en", "ko", "align")
+            )
+            for pair in islice(stream, sizes[split]):
+                english.write(pair.source + "\n")
+                korean.write(pair.target + "\n")
+                alignment.write(pair.pharaoh + "\n")

@@ -1,0 +1,283 @@
+"""Draws words and phrases for one sentence after another, by one stream of random numbers."""
+
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
+from random import Random
+from typing import NamedTuple, TypeVar
+
+from jumok.smallworld import phrases
+from jumok.smallworld.fragment import EMPTY, Fragment, unspoken
+from jumok.smallworld.lexicon import (
+    ADJECTIVES,
+    GIVING,
+    INTRANSITIVE,
+    MOTION,
+    NAMES,
+    NOUNS,
+    TRANSITIVE,
+    Adjective,
+    Noun,
+    Verb,
+)
+from jumok.smallworld.phrases import NounPhrase
+from jumok.smallworld.predicates import FRAMES, Register
+
+Item = TypeVar("Item")
+
+NAME_LIST = tuple(NAMES)
+ALL_NOUNS = {noun.english: noun for nouns in NOUNS.values() for noun in nouns}
+ADJECTIVES_OF: dict[str, tuple[Adjective, ...]] = {
+    category: tuple(each for each in ADJECTIVES if category in each.categories)
+    for category in NOUNS
+}
+TO = unspoken("to")
+PERSON = "person's name"  # what an object category "name" stands for among the nouns
+
+
+def held_out(*words: str) -> bool:
+    """Whether a combination of words is kept for the split of unseen combinations (1 in 8).
+
+    A stable hash decides, so the answer is the same in every process and on every machine.
+    """
+    return blake2b("+".join(words).encode(), digest_size=1).digest()[0] % 8 == 0
+
+
+class Choices(NamedTuple):
+    """What a verb may be combined with: in every split, and in "unseen combination" alone."""
+
+    familiar: tuple[str, ...]
+    novel: tuple[str, ...]
+
+    @classmethod
+    def of(cls, verb: Verb, others: Sequence[str]) -> "Choices":
+        """Splits the combinations; a verb with fewer than 5 keeps all of them familiar."""
+        novel = tuple(
+            each for each in others if each != "simple" and held_out(verb.english.base, each)
+        )
+        if len(others) < 5 or len(novel) == len(others):
+            novel = ()
+        return cls(tuple(each for each in others if each not in novel), novel)
+
+
+def _objects(verb: Verb) -> Choices:
+    lemmas: list[str] = []
+    for wanted in verb.objects:
+        if wanted == "name":
+            lemmas += [PERSON] * 5
+        elif wanted in NOUNS:
+            lemmas += [noun.english for noun in NOUNS[wanted]]
+        else:
+            lemmas.append(wanted)
+    return Choices.of(verb, lemmas)
+
+
+STATIVE_FRAMES = ("simple",)
+ACTIVE_FRAMES = tuple(FRAMES)
+
+GIVING_VERBS = tuple(verb for twins in GIVING for verb in twins)
+VERBS = (*TRANSITIVE, *INTRANSITIVE, *GIVING_VERBS, *MOTION)
+OBJECTS_OF = {verb: _objects(verb) for verb in VERBS if verb.objects}
+FRAMES_OF = {
+    verb: Choices.of(verb, STATIVE_FRAMES if verb.stative else ACTIVE_FRAMES) for verb in VERBS
+}
+
+
+class Event(NamedTuple):
+    """What happens, without who does it and when: a verb and its phrases in both orders."""
+
+    verb: Verb
+    english: tuple[Fragment, ...]
+    korean: tuple[Fragment, ...]
+
+
+class Writer:
+    """Draws phrases; one Writer writes one stream.
+
+    novel: whether combinations that `held_out` keeps back may be drawn.
+    """
+
+    def __init__(self, seed: str, novel: bool) -> None:
+        self.random: Callable[[], float] = Random(seed).random
+        self.novel = novel
+        self.begin(Register.POLITE, 10)
+
+    def begin(self, register: Register, room: int) -> None:
+        """Starts a line. room: about how many English words may still be written."""
+        self.register = register
+        self.humble = register in (Register.POLITE, Register.FORMAL)
+        self.room = room
+        self.used: list[str] = []
+        self.met_novel = False
+
+    def pick(self, items: Sequence[Item]) -> Item:
+        return items[int(self.random() * len(items))]
+
+    def chance(self, probability: float) -> bool:
+        return self.random() < probability
+
+    def affords(self, words: int) -> bool:
+        """Whether to add a phrase of so many words: half the time, if there is room for it."""
+        if self.room < words or self.random() < 0.45:
+            return False
+        self.room -= words
+        return True
+
+    def _combine(self, choices: Choices) -> str:
+        if self.novel and choices.novel and self.chance(0.5):
+            self.met_novel = True
+            return self.pick(choices.novel)
+        return self.pick(choices.familiar)
+
+    def allows(self, verb: Verb, frame: str) -> bool:
+        """Whether the verb may stand in the frame here; notes an unseen combination."""
+        choices = FRAMES_OF[verb]
+        if frame in choices.familiar:
+            return True
+        if frame in choices.novel and self.novel:
+            self.met_novel = True
+            return True
+        return False
+
+    def person(self, case: str) -> NounPhrase:
+        """Somebody who can act: a name, a pronoun, "my mother", "a doctor", "the kind nurse"."""
+        draw = self.random()
+        if draw < 0.28:
+            return phrases.name(self.pick(NAME_LIST), case)
+        if draw < 0.42:
+            return phrases.pronoun("I", case, self.humble)
+        if draw < 0.56:
+            return phrases.pronoun(self.pick(("we", "he", "she", "they")), case, self.humble)
+        return self.someone(case)
+
+    def someone(self, case: str) -> NounPhrase:
+        """A person who is neither a name nor a pronoun."""
+        draw = self.random()
+        if draw < 0.2:
+            return phrases.common(self.pick(NOUNS["elder"]), "my", case, self.humble)
+        if draw < 0.4:
+            whose = self.pick(("my", "my", "his", "her"))
+            return phrases.common(self.pick(NOUNS["kin"]), whose, case, self.humble)
+        if draw < 0.48:
+            return phrases.common(self.pick(NOUNS["master"]), "the", case, self.humble)
+        return self.thing(self.pick(NOUNS["job"]), case)
+
+    def thing(self, noun: Noun, case: str) -> NounPhrase:
+        """The noun with what may stand before it."""
+        category = noun.category
+        if category == "elder":
+            return phrases.common(noun, "my", case, self.humble)
+        if category == "kin":
+            return phrases.common(noun, self.pick(("my", "his", "her")), case, self.humble)
+        if category == "studies":
+            return phrases.common(noun, "", case, self.humble)
+        draw = self.random()
+        if category == "master":
+            determiner = "the" if draw < 0.7 else "this"
+            return phrases.common(noun, determiner, case, self.humble)
+        if draw < 0.2 and ADJECTIVES_OF[category] and self.room > 0:
+            self.room -= 1
+            self.used.append("adjective")
+            adjective = self.pick(ADJECTIVES_OF[category])
+            determiner = self.pick(
+                ("the", "the", "this", "that")
+                if noun.measure
+                else ("the", "a", "a", "this", "that", "my")
+            )
+            return phrases.modified(noun, adjective, determiner, case, self.humble)
+        if draw < 0.35 and noun.measure != "bit":
+            self.used.append("numeral and counter")
+            return phrases.counted(noun, self.small_number(), case)
+        if noun.measure:
+            determiner = "" if draw < 0.8 else "the"
+            return phrases.common(noun, determiner, case, self.humble)
+        if draw < 0.4:
+            return phrases.common(noun, "many", case, self.humble, plural=True)
+        if draw < 0.5:
+            return phrases.common(noun, "the", case, self.humble, plural=True)
+        determiner = self.pick(("the", "the", "the", "a", "a", "this", "that", "my", "our"))
+        return phrases.common(noun, determiner, case, self.humble)
+
+    def small_number(self) -> int:
+        """2 to 12, the small ones more often; 20 now and then, whose Korean form is its own."""
+        draw = self.random()
+        return 20 if draw > 0.97 else 2 + int(draw * draw * 10)
+
+    def animal(self, case: str) -> NounPhrase:
+        return self.thing(self.pick(NOUNS["animal"]), case)
+
+    def subject_of(self, verb: Verb, case: str) -> NounPhrase:
+        """Somebody, or an animal, that can do what the verb says."""
+        if verb.subjects == "animal" and self.chance(0.35):
+            return self.animal(case)
+        return self.person(case)
+
+    def object_lemma(self, verb: Verb) -> str:
+        """The English lemma of such a thing, or PERSON."""
+        return self._combine(OBJECTS_OF[verb])
+
+    def object_of(self, verb: Verb, case: str = "object") -> NounPhrase:
+        """Something that the verb can be done to."""
+        lemma = self.object_lemma(verb)
+        if lemma == PERSON:
+            return phrases.name(self.pick(NAME_LIST), case)
+        return self.thing(ALL_NOUNS[lemma], case)
+
+    def event(self, kinds: str = "tttttiimg") -> Event:
+        """Something that happens; kinds: letters to draw from, t(ransitive), i(ntransitive),
+        m(otion), g(iving)."""
+        kind = self.pick(kinds)
+        if kind == "t":
+            return self.transitive(self.pick(TRANSITIVE))
+        if kind == "i":
+            return self.intransitive(self.pick(INTRANSITIVE))
+        if kind == "m":
+            return self.motion(self.pick(MOTION))
+        return self.giving(self.pick(GIVING))
+
+    def _circumstances(self, manners: Sequence[Fragment]) -> tuple[Fragment, Fragment]:
+        """A manner and a place, or EMPTY."""
+        manner = self.pick(manners) if self.affords(1) else EMPTY
+        place = self.pick(phrases.ACTING_AT) if self.affords(3) else EMPTY
+        return manner, place
+
+    def transitive(self, verb: Verb) -> Event:
+        manner, place = EMPTY, EMPTY
+        thing = self.object_of(verb).fragment
+        if not verb.stative:
+            manner, place = self._circumstances(phrases.MANNERS)
+        return Event(verb, (thing, manner, place), (place, thing, manner))
+
+    def intransitive(self, verb: Verb) -> Event:
+        manner, place = self._circumstances(phrases.STATES)
+        span = EMPTY
+        if self.affords(3):
+            self.used.append("duration")
+            span = self.duration(ago=False)
+        return Event(verb, (manner, place, span), (place, span, manner))
+
+    def motion(self, verb: Verb) -> Event:
+        to, way = self.pick(phrases.GOING_TO), EMPTY
+        self.used.append("motion")
+        if self.affords(2):
+            way = self.pick(phrases.BY_VEHICLE if self.chance(0.6) else phrases.WITH_FRIEND)
+        return Event(verb, (to, way), (way, to))
+
+    def giving(self, twins: tuple[Verb, Verb]) -> Event:
+        """Something that somebody receives."""
+        self.used.append("giving")
+        thing = self.object_of(twins[0]).fragment
+        kind = self.pick(("name", "kin", "elder", "job", "job", "master"))
+        if kind == "name":
+            receiver = phrases.name(self.pick(NAME_LIST), "to")
+        else:
+            determiner = "my" if kind in ("kin", "elder") else "the"
+            receiver = phrases.common(self.pick(NOUNS[kind]), determiner, "to", self.humble)
+        verb = twins[receiver.honoured]
+        return Event(verb, (thing, TO, receiver.fragment), (receiver.fragment, TO, thing))
+
+    def duration(self, ago: bool) -> Fragment:
+        """A span of time, from one to the largest number said of its unit."""
+        unit = int(self.random() * len(phrases.UNITS_OF_TIME))
+        largest = phrases.UNITS_OF_TIME[unit][3]
+        number = 2 + int(self.random() ** 2 * (largest - 1))
+        return phrases.span(unit, number, ago)
