@@ -3,7 +3,6 @@
 import pytest
 import torch
 
-from jumok.errors import ConfigError
 from jumok.training import precision
 
 CPU = torch.device("cpu")
@@ -34,13 +33,3 @@ def test_auto_takes_bf16_where_it_multiplies_faster(monkeypatch, fp32, bf16, dty
 
 def test_a_product_takes_some_time():
     assert 0.0 < precision.product_seconds(torch.float32, CPU, size=64) < 1.0
-
-
-def test_the_processor_can_always_be_named():
-    assert precision.choose_device("cpu") == CPU
-
-
-def test_an_unknown_device_is_refused_with_the_known_ones():
-    with pytest.raises(ConfigError, match="expected: auto, cpu, cuda or cuda:0") as caught:
-        precision.choose_device("gpx")
-    assert "'gpx'" in str(caught.value)

@@ -84,13 +84,17 @@ def say_result(result: "Result") -> None:
     """What came out, and what to do next; an interrupted run leaves with 128 + its signal."""
     progress = result.progress
     if result.outcome.signal is not None:
-        typer.echo(f"\nstopped at step {progress.step:,}; everything is saved. Go on with:", err=True)
+        typer.echo(
+            f"\nstopped at step {progress.step:,}; everything is saved. Go on with:", err=True
+        )
         again = [word for word in sys.argv[1:] if word != "--resume"]
         typer.echo(f"  {shlex.join(['jumok', *again, '--resume'])}", err=True)
         raise typer.Exit(128 + result.outcome.signal)
+    minutes = progress.seconds / 60.0
+    model = shlex.quote(str(result.model))
     typer.echo(
-        f"{result.outcome.reason} after {progress.step:,} steps, {progress.seconds / 60:.1f} minutes"
-        f"; best at step {progress.best_step:,}\n"
-        f"model: {result.model}\n\n"
-        f'  echo "..." | jumok translate {shlex.quote(str(result.model))}'
+        f"{result.outcome.reason} after {progress.step:,} steps and {minutes:.1f} minutes; "
+        f"best at step {progress.best_step:,}\n\n"
+        f'  echo "..." | jumok translate {model}\n'
+        f"  jumok info {model}"
     )

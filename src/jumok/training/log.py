@@ -102,8 +102,10 @@ class JsonLog:
         self._file.close()
 
     def _write(self, line: dict[str, Any]) -> None:
+        # JSON has no word for not-a-number.
+        known = {key: None if value != value else value for key, value in line.items()}
         try:
-            self._file.write(json.dumps(line) + "\n")
+            self._file.write(json.dumps(known) + "\n")
             self._file.flush()
         except OSError as error:
             raise TrainingError(

@@ -6,8 +6,6 @@ from typing import Literal
 
 import torch
 
-from jumok.errors import ConfigError
-
 
 @dataclass(frozen=True)
 class Precision:
@@ -51,24 +49,3 @@ def product_seconds(dtype: torch.dtype, device: torch.device, size: int = 512) -
         if repeat:
             fastest = min(fastest, time.perf_counter() - start)
     return fastest
-
-
-def choose_device(wanted: str) -> torch.device:
-    """ "auto" is a GPU where there is one.
-
-    Raises:
-        ConfigError: no such device.
-    """
-    if wanted == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(wanted)
-        torch.empty(1, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise ConfigError(
-            "training.device names a device that cannot be used.",
-            expected="auto, cpu, cuda or cuda:0",
-            got=f"{wanted!r}: {str(error).splitlines()[0]}",
-            do="--set training.device=cpu",
-        ) from error
-    return device

@@ -1,0 +1,110 @@
+"""A recipe for two text files, sized to how many pairs they hold.
+
+The steps of the ladder follow what was measured or published at these sizes: small corpora need
+a small, much regularised model (Sennrich and Zhang 2019); the paper's base size pays from about
+half a million pairs on.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from jumok.data.corpora import Corpus, read_pairs
+
+
+@dataclass(frozen=True)
+class Size:
+    """What suits corpora of up to `pairs` pairs.
+
+    Attributes:
+        pieces: entries of the joint vocabulary; characters are the pieces of the smallest corpora,
+            and then it is the most there may be.
+        batch: target tokens of a step.
+    """
+
+    pairs: float
+    kind: str
+    pieces: int
+    dim: int
+    heads: int
+    layers: int
+    dropout: float
+    batch: int
+    learning_rate: float
+    steps: int
+
+
+LADDER = (
+    Size(2_000, "char", 4_000, 128, 4, 2, 0.3, 1024, 2e-3, 2_000),
+    Size(10_000, "unigram", 4_000, 128, 4, 3, 0.3, 2048, 2e-3, 4_000),
+    Size(100_000, "unigram", 8_000, 256, 4, 3, 0.3, 4096, 1.5e-3, 8_000),
+    Size(500_000, "unigram", 16_000, 256, 4, 4, 0.2, 4096, 1.5e-3, 20_000),
+    Size(3_000_000, "unigram", 32_000, 512, 8, 6, 0.1, 8192, 1e-3, 60_000),
+    Size(float("inf"), "unigram", 32_000, 512, 8, 6, 0.1, 16_384, 1e-3, 150_000),
+)
+
+
+def size_for(pairs: int) -> Size:
+    """The first size of the ladder that holds `pairs` pairs."""
+    return next(size for size in LADDER if pairs <= size.pairs)
+
+
+def recipe_for(source: Path, target: Path, name: str) -> str:
+    """A whole recipe, as TOML to be read and changed.
+
+    Raises:
+        DataError: the files cannot be read as pairs.
+    """
+    pairs = sum(1 for _ in read_pairs(Corpus(source, target)))
+    size = size_for(pairs)
+    languages = [_language(path) for path in (source, target)]
+    text = json.dumps  # a JSON string is a TOML string
+    return f"""\
+# Made by jumok for {pairs:,} pairs; change what you like and train from this file.
+# Every key there is: recipes/multi30k-en-de.toml.
+name = {text(name)}
+
+[data]
+source_language = {text(languages[0])}
+target_language = {text(languages[1])}
+validation_pairs = {min(500, max(1, pairs // 10))}  # source sentences kept out of training
+
+[[data.train]]
+source = {_path(source)}
+target = {_path(target)}
+
+[tokenizer]
+kind = {text(size.kind)}
+size = {size.pieces}
+
+[model]
+dim = {size.dim}
+heads = {size.heads}
+encoder_layers = {size.layers}
+decoder_layers = {size.layers}
+feedforward = {4 * size.dim}
+dropout = {size.dropout}
+
+[training]
+steps = {size.steps}
+tokens_per_batch = {size.batch}
+learning_rate = {size.learning_rate}
+
+[training.schedule]
+warmup = {size.steps // 10}
+
+[validation]
+every = {size.steps // 20}
+patience = 6
+"""
+
+
+def _path(path: Path) -> str:
+    """The absolute path, its $ doubled so that it stays a $."""
+    return json.dumps(str(path.absolute()).replace("$", "$$"), ensure_ascii=False)
+
+
+def _language(path: Path) -> str:
+    """ "ko" of "a.ko" and of "train.ko.gz"; "" where the suffix is no code."""
+    suffix = Path(path.name.removesuffix(".gz").removesuffix(".zst")).suffix.removeprefix(".")
+    return suffix if 2 <= len(suffix) <= 3 and suffix.isalpha() and suffix != "txt" else ""

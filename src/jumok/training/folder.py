@@ -1,0 +1,129 @@
+"""A run's folder: whose it is, and what was decided when the run began.
+
+config.json             the recipe with every key, and the decisions below
+tokenizer.model         SentencePiece
+log.jsonl               every record
+checkpoint.safetensors  the last checkpoint, and checkpoint.previous.safetensors
+model/                  the bundle of the best validation
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from jumok.config import Config
+from jumok.errors import BundleError, ConfigError, Place
+from jumok.training import checkpoint
+
+CONFIG, LOG, TOKENIZER, MODEL = "config.json", "log.jsonl", "tokenizer.model", "model"
+# What a resumed run may change: how long it lasts and what it tells, but not its steps.
+FREE_TO_CHANGE = frozenset(
+    {
+        "training.steps",
+        "training.minutes",
+        "training.log_every",
+        "training.checkpoint_every",
+        "training.tensorboard",
+        "validation.patience",
+    }
+)
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """What "auto" came to on the machine where the run began; a resumed run keeps to it.
+
+    Attributes:
+        threads: micro-batches at the same time; another number adds gradients in another order.
+    """
+
+    precision: Literal["bf16", "fp32"]
+    threads: int
+
+
+def start(folder: Path) -> None:
+    """Makes the folder of a new run; what a run left that never came to a checkpoint goes.
+
+    Raises:
+        ConfigError: a run of this name has got somewhere, or the folder cannot be made.
+    """
+    if checkpoint.exists(folder) or (folder / MODEL).exists():
+        raise ConfigError(
+            "there is a run of this name already.",
+            do="go on with it: --resume; or start another: --name OTHER; "
+            f"or remove it: rm -r {folder}",
+            place=Place(folder),
+        )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for left in (CONFIG, LOG, TOKENIZER):
+            (folder / left).unlink(missing_ok=True)
+        shutil.rmtree(folder / "smallworld", ignore_errors=True)
+    except OSError as error:
+        raise ConfigError(
+            "the run's folder cannot be made.",
+            got=str(error.strerror),
+            do="choose a folder that you may write to: --runs FOLDER",
+            place=Place(folder),
+        ) from error
+
+
+def write(folder: Path, config: Config, decisions: Decisions) -> None:
+    """Keeps the whole recipe and the decisions, for the day the run is resumed."""
+    values = {"recipe": config.model_dump(mode="json"), "decisions": asdict(decisions)}
+    partial = folder / f"{CONFIG}.partial"
+    partial.write_text(json.dumps(values, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    os.replace(partial, folder / CONFIG)
+
+
+def read(folder: Path, config: Config) -> Decisions:
+    """The decisions of the run that is to be resumed.
+
+    Raises:
+        ConfigError: the recipe is not the one it began with: the result would belong to neither.
+        BundleError: there is no such run, or its config.json cannot be read.
+    """
+    file = folder / CONFIG
+    if not file.exists():
+        raise BundleError(
+            "there is no run to resume.", do="leave --resume away to start one", place=Place(folder)
+        )
+    try:
+        values = json.loads(file.read_text(encoding="utf-8"))
+        before, decisions = flatten(values["recipe"]), Decisions(**values["decisions"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise BundleError(
+            "the run's config.json is damaged.",
+            got=str(error),
+            do="start the run anew under another name: --name OTHER",
+            place=Place(file),
+        ) from error
+    now = flatten(config.model_dump(mode="json"))
+    changed = [
+        f"{key} was {before.get(key)!r} and is now {now.get(key)!r}"
+        for key in sorted(before.keys() | now.keys())
+        if before.get(key) != now.get(key) and key not in FREE_TO_CHANGE
+    ]
+    if changed:
+        raise ConfigError(
+            "the recipe is not the one this run began with:\n  " + "\n  ".join(changed),
+            do="take the changes back, or start another run: --name OTHER",
+            place=Place(folder),
+        )
+    return decisions
+
+
+def flatten(values: Mapping[str, Any] | list[Any], path: str = "") -> dict[str, Any]:
+    """{"a": {"b": [1, 2]}} becomes {"a.b.0": 1, "a.b.1": 2}."""
+    flat: dict[str, Any] = {}
+    pairs = values.items() if isinstance(values, Mapping) else enumerate(values)
+    for key, value in pairs:
+        if isinstance(value, (Mapping, list)) and value:
+            flat |= flatten(value, f"{path}{key}.")
+        else:
+            flat[f"{path}{key}"] = value
+    return flat
