@@ -9,6 +9,8 @@ import typer
 from jumok.cli.evaluate import evaluate
 from jumok.cli.info import info
 from jumok.cli.score import score
+from jumok.cli.smallworld import smallworld
+from jumok.cli.train import train
 from jumok.cli.translate import translate
 from jumok.errors import JumokError
 
@@ -39,8 +41,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-USE, JUDGE = "Use a model", "Judge a model"
+MAKE, USE, JUDGE = "Make a model", "Use a model", "Judge a model"
 
+app.command(rich_help_panel=MAKE)(train)
+app.command(rich_help_panel=MAKE)(smallworld)
 app.command(rich_help_panel=USE)(translate)
 app.command(rich_help_panel=JUDGE)(evaluate)
 app.command(rich_help_panel=JUDGE)(score)
