@@ -17,13 +17,11 @@ from jumok.shapes import Float, Tensor
 class RotaryPositions(nn.Module):
     """Turns queries and keys; values stay as they are."""
 
-    frequency: Tensor
-
     def __init__(self, head_dim: int) -> None:
         super().__init__()
         exponent = torch.arange(0, head_dim, 2, dtype=torch.float64) / head_dim
-        frequency = torch.exp(exponent * -math.log(1e4)).float()
-        self.register_buffer("frequency", frequency, persistent=False)
+        # no buffer: the module's .to(bfloat16) must not round what positions are multiplied by
+        self._frequency = torch.exp(exponent * -math.log(1e4)).float()
 
     def forward(
         self, states: Float[Tensor, "batch heads length dim"], position: int
@@ -32,7 +30,7 @@ class RotaryPositions(nn.Module):
         end = position + states.shape[2]
         # angles in float32: a bfloat16 position would be off by whole turns
         place = torch.arange(position, end, device=states.device, dtype=torch.float32)
-        angle = place[:, None] * self.frequency.float()
+        angle = place[:, None] * self._frequency.to(states.device)
         sine, cosine = angle.sin().to(states.dtype), angle.cos().to(states.dtype)
         even, odd = states[..., 0::2], states[..., 1::2]
         turned = torch.stack((even * cosine - odd * sine, even * sine + odd * cosine), dim=-1)

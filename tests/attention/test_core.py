@@ -1,0 +1,175 @@
+"""The sentence everything is built on, against torch and against the lectures' own figures."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from jumok.attention.core import (
+    _fused,  # what a GPU runs; on a CPU it can be called, if not reached
+    attend,
+    attend_with_weights,
+    causal,
+    merge_heads,
+    split_heads,
+)
+from jumok.kernels.noise import Mask
+
+CPU = torch.device("cpu")
+
+PATHS = {
+    "fast": attend,
+    "readable": lambda *arguments: attend_with_weights(*arguments)[0],
+    "fused": lambda query, key, value, allowed=None, bias=None: _fused(
+        query, key, value, allowed, bias
+    ),
+}
+every_path = pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
+every_width = pytest.mark.parametrize(("dim", "value_dim"), [(7, 11), (16, 48)])
+
+
+def tensors(queries: int, keys: int, dim: int, value_dim: int) -> list[torch.Tensor]:
+    torch.manual_seed(1)
+    shapes = [(2, 3, queries, dim), (2, 3, keys, dim), (2, 3, keys, value_dim)]
+    return [torch.randn(shape).requires_grad_() for shape in shapes]
+
+
+def allowed_of(queries: int, keys: int) -> torch.Tensor:
+    """Each query may attend to about two thirds of the keys, and to one key at least."""
+    return torch.arange(2 * queries * keys).mul(7).remainder(11).view(2, 1, queries, keys) < 7
+
+
+@every_path
+@every_width
+@pytest.mark.parametrize("masked", [False, True])
+def test_attend_agrees_with_torch_gradients_too(path, dim, value_dim, masked):
+    inputs = tensors(5, 13, dim, value_dim)
+    allowed = allowed_of(5, 13) if masked else None
+    found = path(*inputs, allowed)
+    expected = F.scaled_dot_product_attention(*inputs, attn_mask=allowed)
+    torch.testing.assert_close(found, expected, atol=1e-6, rtol=0)
+    slopes = torch.arange(found.numel()).cos().view(found.shape)
+    ours = torch.autograd.grad((found * slopes).sum(), inputs)
+    theirs = torch.autograd.grad((expected * slopes).sum(), inputs)
+    for mine, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(mine, other, atol=2e-6, rtol=0)
+
+
+@every_path
+def test_attend_adds_the_bias_to_the_scaled_scores(path):
+    query, key, value = tensors(5, 13, 7, 11)
+    bias = torch.arange(3.0 * 5 * 13).sin().view(1, 3, 5, 13)
+    allowed = allowed_of(5, 13)
+    scores = torch.einsum("bhqd,bhkd->bhqk", query, key) / math.sqrt(7) + bias
+    weights = torch.where(allowed, scores.exp(), 0.0)
+    expected = weights / weights.sum(-1, keepdim=True) @ value
+    found = path(query, key, value, allowed, bias)
+    torch.testing.assert_close(found, expected, atol=1e-6, rtol=0)
+
+
+@every_path
+@every_width
+def test_query_that_may_attend_to_nothing_gets_zeros(path, dim, value_dim):
+    inputs = tensors(5, 13, dim, value_dim)
+    allowed = allowed_of(5, 13)
+    allowed[1, :, 2] = False
+    found = path(*inputs, allowed)
+    assert not found[1, :, 2].any()
+    assert found[1, :, 1].any()
+    for gradient in torch.autograd.grad(found.sum(), inputs):
+        assert gradient.isfinite().all()
+    assert not torch.autograd.grad(path(*inputs, allowed)[1, :, 2].sum(), inputs[0])[0].any()
+
+
+@every_width
+def test_paths_drop_the_same_weights(dim, value_dim):
+    inputs = tensors(5, 13, dim, value_dim)
+    drop = Mask(0.3, 12345)
+    fast = attend(*inputs, allowed_of(5, 13), drop=drop)
+    slow, weights = attend_with_weights(*inputs, allowed_of(5, 13), drop=drop)
+    torch.testing.assert_close(fast, slow, atol=1e-6, rtol=0)
+    torch.testing.assert_close(slow, drop.apply(weights) @ inputs[2], atol=1e-6, rtol=0)
+
+
+def test_each_row_of_weights_sums_to_1_before_dropout():
+    allowed = allowed_of(5, 13)
+    allowed[1, :, 2] = False
+    _, weights = attend_with_weights(*tensors(5, 13, 7, 11), allowed, drop=Mask(0.9, 3))
+    sums = torch.ones(2, 3, 5)
+    sums[1, :, 2] = 0
+    torch.testing.assert_close(weights.sum(-1), sums, atol=1e-6, rtol=0)
+    assert not weights.masked_select(~allowed).any()
+
+
+def test_lecture_scores_14_and_12_give_weights_88_and_12():
+    """Lecture 002: "Thinking" is 88 % compatible with itself and 12 % with "Machines".
+
+    The scores are 112 and 96 before they are divided by sqrt(64) = 8.
+    """
+    query = torch.ones(1, 1, 1, 64)
+    key = torch.stack((torch.full((64,), 112 / 64), torch.full((64,), 96 / 64)))[None, None]
+    values = torch.zeros(1, 1, 2, 16)
+    values[0, 0, 0, 0] = values[0, 0, 1, 1] = 1.0  # z1 = 0.88 v1 + 0.12 v2
+    found, weights = attend_with_weights(query, key, values)
+    assert [round(weight, 2) for weight in weights.flatten().tolist()] == [0.88, 0.12]
+    assert [round(part, 2) for part in found.flatten().tolist()[:3]] == [0.88, 0.12, 0.0]
+    torch.testing.assert_close(attend(query, key, values), found, atol=1e-6, rtol=0)
+    assert float(weights[0, 0, 0, 0]) == pytest.approx(1 / (1 + math.exp(-2)), abs=1e-6)
+
+
+def test_lecture_dot_products_are_23_and_minus_4():
+    """Lecture 003: [2, 3].[4, 5] = 23, [2, 3].[-5, 2] = -4.
+
+    A third key of zeros scores 0, so log(weight / its weight) * sqrt(2) is the dot product.
+    """
+    query = torch.tensor([2.0, 3.0], dtype=torch.float64)[None, None, None]
+    key = torch.tensor([[4.0, 5.0], [-5.0, 2.0], [0.0, 0.0]], dtype=torch.float64)[None, None]
+    _, weights = attend_with_weights(query, key, key)
+    likely, unlikely, nothing = weights.flatten()
+    assert float((likely / nothing).log() * math.sqrt(2)) == pytest.approx(23)
+    assert float((unlikely / nothing).log() * math.sqrt(2)) == pytest.approx(-4)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@every_path
+def test_lecture_exp_710_overflows_and_attention_does_not(path, dtype):
+    """Lecture 000: exp(710) overflows float64. The scores are 16 * 179 / 4 = 716, and 712."""
+    assert torch.tensor(710.0, dtype=torch.float64).exp().isinf()
+    query = torch.ones(1, 1, 1, 16, dtype=dtype)
+    key = torch.tensor([179, 178], dtype=dtype)[:, None].repeat(1, 16)[None, None]
+    found = path(query, key, torch.eye(2, 16, dtype=dtype)[None, None])[0, 0, 0, :2]
+    share = 1 / (1 + math.exp(-4))
+    expected = torch.tensor([share, 1 - share], dtype=dtype)
+    torch.testing.assert_close(found, expected, atol=1e-3, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("queries", "keys", "rows"),
+    [
+        (1, 1, ["1"]),
+        (1, 3, ["111"]),  # torch's is_causal=True would see the first key alone
+        (2, 3, ["110", "111"]),
+        (3, 3, ["100", "110", "111"]),
+        (3, 2, ["00", "10", "11"]),
+    ],
+)
+def test_causal_mask_is_aligned_to_the_end_of_the_keys(queries, keys, rows):
+    mask = causal(queries, keys, CPU)
+    assert mask.shape == (1, 1, queries, keys)
+    assert mask[0, 0].int().tolist() == [[int(sign) for sign in row] for row in rows]
+
+
+def test_causal_attention_is_torchs():
+    inputs = tensors(7, 7, 5, 11)
+    expected = F.scaled_dot_product_attention(*inputs, is_causal=True)
+    torch.testing.assert_close(attend(*inputs, causal(7, 7, CPU)), expected, atol=1e-6, rtol=0)
+
+
+def test_split_heads_cuts_the_last_axis_and_merge_heads_mends_it():
+    states = torch.arange(2 * 3 * 10).view(2, 3, 10).float()
+    heads = split_heads(states, 5)
+    assert heads.shape == (2, 5, 3, 2)
+    assert heads[1, 4, 2].tolist() == states[1, 2, 8:].tolist()
+    assert heads.data_ptr() == states.data_ptr()
+    assert torch.equal(merge_heads(heads), states)

@@ -1,0 +1,89 @@
+"""Several attentions side by side, against torch's and by one head at a time."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from jumok.attention.multihead import MultiHeadAttention
+from jumok.kernels.noise import Noise
+from jumok.positions.rotary import RotaryPositions
+from tests.parity.torch_weights import copy_attention, roughen
+
+
+def of_sizes(dim: int, heads: int, head_dim: int, value_dim: int, **parts) -> MultiHeadAttention:
+    torch.manual_seed(1)
+    return roughen(MultiHeadAttention(dim, heads, head_dim, value_dim, Noise(), **parts))
+
+
+def states(dim: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Queries, a memory, and which of its positions are real."""
+    torch.manual_seed(2)
+    return (
+        torch.randn(2, 5, dim),
+        torch.randn(2, 7, dim),
+        torch.arange(7) < torch.tensor([[7], [4]]),
+    )
+
+
+@pytest.mark.parametrize(("dim", "heads"), [(15, 3), (48, 3)])  # in torch, and in C
+@pytest.mark.parametrize("masked", [False, True])
+def test_multihead_is_torchs_on_the_same_weights(dim, heads, masked):
+    theirs = nn.MultiheadAttention(dim, heads, batch_first=True)
+    ours = of_sizes(dim, heads, dim // heads, dim // heads)
+    copy_attention(ours, roughen(theirs))
+    queries, memory, real = states(dim)
+    hidden = ~real if masked else None  # torch's mask says what is hidden, ours what is allowed
+    expected, _ = theirs(queries, memory, memory, key_padding_mask=hidden)
+    found = ours(queries, memory, real[:, None, None] if masked else None)
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize(("head_dim", "value_dim"), [(7, 11), (13, 13), (16, 32)])
+def test_heads_may_have_sizes_of_their_own(head_dim, value_dim):
+    """head_i = attend(X W_i^Q, Y W_i^K, Y W_i^V), one head after the other."""
+    attention = of_sizes(13, 3, head_dim, value_dim)
+    queries, memory, real = states(13)
+    heads = []
+    for i in range(3):
+        look, find = (
+            slice(i * head_dim, (i + 1) * head_dim),
+            slice(i * value_dim, (i + 1) * value_dim),
+        )
+        query = F.linear(queries, attention.query.weight[look], attention.query.bias[look])
+        key = F.linear(memory, attention.key.weight[look], attention.key.bias[look])
+        value = F.linear(memory, attention.value.weight[find], attention.value.bias[find])
+        heads.append(F.scaled_dot_product_attention(query, key, value, real[:, None]))
+    expected = F.linear(torch.cat(heads, -1), attention.output.weight, attention.output.bias)
+    found = attention(queries, memory, real[:, None, None])
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)
+
+
+def test_look_at_prepared_keys_and_values_is_forward():
+    attention = of_sizes(13, 3, 7, 11)
+    queries, memory, _ = states(13)
+    found = attention.look(queries, *attention.keys_values(memory))
+    assert torch.equal(found, attention(queries, memory))
+
+
+def test_rotary_look_depends_on_the_distance_alone():
+    attention = of_sizes(13, 3, 8, 11, rotate=RotaryPositions(8))
+    queries, memory, _ = states(13)
+    here = attention.look(queries, *attention.keys_values(memory, 0), position=2)
+    there = attention.look(queries, *attention.keys_values(memory, 29), position=31)
+    elsewhere = attention.look(queries, *attention.keys_values(memory, 29), position=37)
+    torch.testing.assert_close(here, there, atol=1e-5, rtol=0)
+    assert not torch.allclose(here, elsewhere, atol=1e-2)
+
+
+def test_dropout_of_weights_is_for_training_alone():
+    attention = of_sizes(13, 3, 7, 11, dropout=0.5)
+    queries, memory, _ = states(13)
+    attention.train()
+    dropped = attention(queries, memory)
+    assert not torch.equal(attention(queries, memory), dropped)  # the next mask
+    attention.noise.rekey()
+    attention.eval()
+    whole = attention(queries, memory)
+    assert torch.equal(attention(queries, memory), whole)
+    assert not torch.equal(whole, dropped)
