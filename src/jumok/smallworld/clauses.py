@@ -146,6 +146,8 @@ def action(
     event = writer.event()
     drawn = draw_tense(writer, event) if tense is None else tense
     subject = writer.subject_of(event.verb, case)
+    if tense is None and drawn.frame == "simple":
+        drawn = PAST if writer.settled(event.verb, subject.person, drawn.past) else PRESENT
     writer.used.append(drawn.construction)
     negation = draw_negation(writer, event, drawn) if tense is None else ""
     manner = Manner(subject.person, ending, drawn.past, negation, False, subject.honoured)
@@ -192,7 +194,9 @@ def quality(writer: Writer, ending: str, *, case: str = "topic", future: bool = 
     else:
         noun = writer.pick(DESCRIBED)
         adjective = writer.pick(ADJECTIVES_OF[noun.category])
-        determiner = writer.pick(("the", "the", "this", "that") + (() if noun.measure else ("my",)))
+        determiner = ""
+        if noun.category != "studies":
+            determiner = writer.pick(("the", "the", "this", "that"))
         subject = phrases.common(noun, determiner, case, writer.humble)
     writer.used.append("adjective predicate")
     degree = writer.pick(DEGREES)

@@ -36,6 +36,7 @@ def _comma(clause: Fragment) -> Fragment:
     return clause._replace(english=clause.english + ",")
 
 
+IT = unspoken("it")
 AND, BUT, SO = unspoken("and"), unspoken("but"), unspoken("so")
 
 
@@ -93,7 +94,7 @@ def concession(writer: Writer) -> Fragment:
 
 def _present(writer: Writer, ending: str) -> Fragment:
     if writer.chance(0.35):
-        return weather_clause(writer, ending, past=False)
+        return writer.pick((_sky, _falling))(writer, ending, False)
     return _bare(writer, ending, PRESENT)
 
 
@@ -128,26 +129,31 @@ SKIES = (
 )
 
 
-def weather_clause(writer: Writer, ending: str, past: bool) -> Fragment:
-    """It rains (비가 와요), it is cloudy (흐려요)."""
-    it = unspoken("it")
-    if writer.chance(0.5):
-        english, stem = writer.pick(SKIES)
-        said = finish(stem.past() if past else stem, ending)
-        state = fragment(f"{'was' if past else 'is'} {english}", said, (0, 0), (1, 0))
-    else:
-        english, noun, stem = writer.pick(WEATHERS)
-        base, form = english.split("/")
-        said = f"{noun} {finish(stem.past() if past else stem, ending)}"
-        state = fragment(form if past else base + "s", said, (0, 0), (0, 1))
-    return join((it, state), (state, it))
+def _sky(writer: Writer, ending: str, past: bool) -> Fragment:
+    """It is cloudy (흐려요)."""
+    english, stem = writer.pick(SKIES)
+    said = finish(stem.past() if past else stem, ending)
+    state = fragment(f"{'was' if past else 'is'} {english}", said)
+    return join((IT, state), (state, IT))
+
+
+def _falling(writer: Writer, ending: str, past: bool) -> Fragment:
+    """It rains (비가 와요)."""
+    english, noun, stem = writer.pick(WEATHERS)
+    base, form = english.split("/")
+    said = f"{noun} {finish(stem.past() if past else stem, ending)}"
+    state = fragment(form if past else base + "s", said)
+    return join((IT, state), (state, IT))
 
 
 def weather(writer: Writer) -> Fragment:
     """The weather somewhere, some time."""
     past = writer.chance(0.6)
-    state = weather_clause(writer, STATEMENT[writer.register], past)
-    place = writer.pick(phrases.REGIONS_AT)
+    clause, places = (
+        (_sky, phrases.REGIONS_BEING) if writer.chance(0.5) else (_falling, phrases.REGIONS_AT)
+    )
+    state = clause(writer, STATEMENT[writer.register], past)
+    place = writer.pick(places)
     time = writer.pick(phrases.PAST_TIMES if past else phrases.HABIT_TIMES)
     return join((state, place, time), (time, place, state))
 
@@ -197,7 +203,7 @@ def meanwhile(writer: Writer) -> Fragment:
     """Somebody does something while doing something else: -(으)면서."""
     event, other = activity(writer), activity(writer)
     subject = writer.person("topic")
-    past = writer.chance(0.7)
+    past = writer.settled(event.verb, subject.person, writer.chance(0.7))
     manner = Manner(subject.person, STATEMENT[writer.register], past, "", False, subject.honoured)
     predicate = verb_predicate(event.verb, "simple", manner)
     side = infinite(

@@ -8,14 +8,16 @@ from itertools import islice
 from pathlib import Path
 
 from jumok.errors import ConfigError
+from jumok.smallworld.fragment import index_pairs
 from jumok.smallworld.grammar import LONGEST, write_line
 from jumok.smallworld.writer import Writer
 
 SHORTEST = 3
 SPLITS = ("train", "validation", "test", "longer", "unseen combination")
 USUAL_LENGTHS = (SHORTEST, 16)
-# The share of all sentences, in sixteenths, that a hash gives to each split.
-SHARES = {"validation": (0,), "test": (1,), "longer": (2,)}
+# The share of all sentences, in 256ths, that a hash gives to each split; train has the others.
+SHARE = 10
+HASHED = ("validation", "test", "longer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +41,8 @@ class Pair:
 
 def split_of(source: str) -> str:
     """The split that a sentence without unseen combinations belongs to, by a hash of its text."""
-    bucket = blake2b(source.encode(), digest_size=1).digest()[0] % 16
-    for split, share in SHARES.items():
-        if bucket in share:
-            return split
-    return "train"
+    bucket = blake2b(source.encode(), digest_size=1).digest()[0] // SHARE
+    return HASHED[bucket] if bucket < len(HASHED) else "train"
 
 
 def pairs(
@@ -100,7 +99,7 @@ def _stream(split: str, seed: int, shortest: int, longest: int) -> Iterator[Pair
         if not shortest <= line.english_words <= longest:
             continue
         if writer.met_novel if novel else split_of(line.english) == split:
-            yield Pair(line.english, line.korean, tuple(sorted(line.links)), constructions)
+            yield Pair(line.english, line.korean, index_pairs(line.links), constructions)
 
 
 def distinct(stream: Iterable[Pair]) -> Iterator[Pair]:

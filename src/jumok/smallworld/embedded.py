@@ -32,10 +32,10 @@ def _head(noun: Noun, case: str) -> Fragment:
 def _done_by_somebody(writer: Writer, noun: Noun, case: str) -> NounPhrase:
     """ "the book that Minsu bought": 민수가 산 책."""
     doer = writer.person("subject")
-    past = writer.chance(0.7)
+    verb = writer.pick(DONE_TO[noun.english])
+    past = writer.settled(verb, doer.person, writer.chance(0.7))
     ending = "-(으)ㄴ" if past else "-는"
     manner = Manner(doer.person, ending, past, "", False, doer.honoured)
-    verb = writer.pick(DONE_TO[noun.english])
     predicate = verb_predicate(verb, "simple", manner).whole
     head = _head(noun, case)
     return NounPhrase(
@@ -54,7 +54,7 @@ def object_relative(writer: Writer) -> Fragment:
         lemma = writer.object_lemma(verb)
     thing = _done_by_somebody(writer, ALL_NOUNS[lemma], "object").fragment
     subject = writer.person("topic")
-    past = writer.chance(0.7)
+    past = writer.settled(verb, subject.person, writer.chance(0.7))
     manner = Manner(subject.person, STATEMENT[writer.register], past, "", False, subject.honoured)
     predicate = verb_predicate(verb, "simple", manner)
     time = writer.pick(PAST.times) if past and writer.affords(2) else EMPTY

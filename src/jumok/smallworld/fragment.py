@@ -3,15 +3,28 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-Links = tuple[tuple[int, int], ...]
+# A link is one number, UNIT * English word + Korean word: joining shifts both by one addition.
+UNIT = 1 << 10
+
+Links = tuple[int, ...]
+
+
+def links(*pairs: tuple[int, int]) -> Links:
+    """The links of (English word, Korean word) index pairs."""
+    return tuple(i * UNIT + j for i, j in pairs)
+
+
+def index_pairs(linked: Links) -> tuple[tuple[int, int], ...]:
+    """The index pairs of links, sorted. Inverse of `links` where no index is negative."""
+    return tuple([(link // UNIT, link % UNIT) for link in sorted(linked)])
 
 
 class Fragment(NamedTuple):
     """English words and the Korean words (eojeols) that say the same.
 
-    `links` are (English word, Korean word) index pairs, counted from the fragment's first words.
-    English that has no Korean of its own ("did", a dropped "you") has `korean` "" and links to
-    the Korean word before it, index -1: `join` is told where in the Korean it belongs.
+    `links` count from the fragment's first words. English that has no Korean of its own ("did",
+    a dropped "you") has `korean` "" and links with the Korean word before it, index -1: `join` is
+    told where in the Korean it belongs.
     """
 
     english: str
@@ -24,18 +37,17 @@ class Fragment(NamedTuple):
 EMPTY = Fragment("", 0, "", 0, ())
 
 
-def fragment(english: str, korean: str, *links: tuple[int, int]) -> Fragment:
-    """A fragment from its two strings. Without links, every word is linked with every word."""
+def fragment(english: str, korean: str, *pairs: tuple[int, int]) -> Fragment:
+    """A fragment from its two strings. Without pairs, every word is linked with every word."""
     width, depth = len(english.split()), len(korean.split())
-    all_to_all = tuple((i, j) for i in range(width) for j in range(depth))
-    return Fragment(english, width, korean, depth, links or all_to_all)
+    all_to_all = [(i, j) for i in range(width) for j in range(depth)]
+    return Fragment(english, width, korean, depth, links(*(pairs or all_to_all)))
 
 
 def unspoken(english: str) -> Fragment:
     """English without Korean of its own, linked with the Korean word before it."""
     width = len(english.split())
-    links = tuple((i, -1) for i in range(width))
-    return Fragment(english, width, "", 0, links)
+    return Fragment(english, width, "", 0, links(*((i, -1) for i in range(width))))
 
 
 def join(english: Sequence[Fragment], korean: Sequence[Fragment]) -> Fragment:
@@ -46,19 +58,21 @@ def join(english: Sequence[Fragment], korean: Sequence[Fragment]) -> Fragment:
     """
     starts = {}
     depth = 0
+    said = []
     for part in korean:
         starts[id(part)] = depth
-        depth += part.korean_words
-    links: list[tuple[int, int]] = []
+        _, _, text, count, _ = part
+        if count:
+            said.append(text)
+            depth += count
+    linked: list[int] = []
     width = 0
+    words = []
     for part in english:
-        start = starts[id(part)]
-        links += [(i + width, j + start) for i, j in part.links]
-        width += part.english_words
-    return Fragment(
-        " ".join([part.english for part in english if part.english_words]),
-        width,
-        " ".join([part.korean for part in korean if part.korean_words]),
-        depth,
-        tuple(links),
-    )
+        text, count, _, _, own = part
+        if count:
+            shift = width * UNIT + starts[id(part)]
+            linked += [link + shift for link in own]
+            words.append(text)
+            width += count
+    return Fragment(" ".join(words), width, " ".join(said), depth, tuple(linked))

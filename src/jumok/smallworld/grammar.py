@@ -8,7 +8,7 @@ from jumok.smallworld.fragment import Fragment, fragment, join
 from jumok.smallworld.korean import with_particle
 from jumok.smallworld.lexicon import NAMES
 from jumok.smallworld.predicates import Register
-from jumok.smallworld.writer import NAME_LIST, Writer
+from jumok.smallworld.writer import Writer
 
 
 class Construction(NamedTuple):
@@ -110,7 +110,7 @@ def opening(writer: Writer, room: int) -> tuple[Register, Fragment | None]:
     if draw < 0.8:
         return Register.FORMAL, fragment(*writer.pick(SIRS))
     if draw < 0.92:
-        name = writer.pick(NAME_LIST)
+        name = writer.new_name()
         called = with_particle(NAMES[name], "vocative")
         return Register.CASUAL, fragment(f"{name},", f"{called},")
     return Register.PLAIN, fragment(*writer.pick(HEADINGS))
@@ -128,8 +128,9 @@ def write_line(writer: Writer, room: int) -> tuple[Fragment, tuple[str, ...]]:
 
     A line is a sentence; where the room allows, more sentences of the same register follow.
     """
+    writer.begin()
     register, head = opening(writer, room)
-    writer.begin(register, room)
+    writer.speak(register)
     plain = register is Register.PLAIN
     parts = [] if head is None else [head]
     used = [register.value]

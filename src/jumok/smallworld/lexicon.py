@@ -40,6 +40,11 @@ class Verb:
     honoured: Stem | None
 
     @property
+    def unmarked(self) -> bool:
+        """Whether the English past looks like the present: "they read"."""
+        return self.english.past == self.english.base
+
+    @property
     def splits(self) -> bool:
         plain = self.stem.plain
         return len(plain) > 2 and plain.endswith("하") and not plain.endswith("아하")
@@ -66,8 +71,8 @@ kin 명: brother 남동생, sister 여동생, uncle 삼촌, aunt 이모, son 아
 elder 분: mother 어머니, father 아버지, grandmother 할머니, grandfather 할아버지
 master 분: teacher 선생님, professor 교수님, pastor 목사님
 animal 마리: dog 개, cat 고양이, horse 말, cow 소, pig 돼지, rabbit 토끼, tiger 호랑이,
- lion 사자, bear 곰, fox 여우, monkey 원숭이, elephant 코끼리, mouse/mice 쥐, sheep/sheep 양,
- duck 오리, chicken 닭, frog 개구리, snake 뱀, wolf/wolves 늑대, deer/deer 사슴, turtle 거북이,
+ lion 사자, bear 곰, fox 여우, monkey 원숭이, elephant 코끼리, mouse/mice 쥐, camel 낙타,
+ duck 오리, chicken 닭, frog 개구리, snake 뱀, wolf/wolves 늑대, squirrel 다람쥐, turtle 거북이,
  goat 염소, puppy 강아지
 bird 마리: bird 새, eagle 독수리, butterfly 나비, crow 까마귀
 fruit 개: apple 사과, banana 바나나, orange 오렌지, potato/potatoes 감자, tomato/tomatoes 토마토,
@@ -82,7 +87,7 @@ text 통: letter 편지, email 이메일
 sheet 장: photo 사진, ticket 표, postcard 엽서, map 지도
 film 편: movie 영화, drama 드라마, poem 시
 song 곡: song 노래
-sound 개 = bit: music 음악, radio 라디오, news 뉴스
+sound 개 = bit: music 음악, jazz 재즈, news 뉴스
 vehicle 대: car 자동차, bus/buses 버스, taxi 택시, truck 트럭, bicycle 자전거, boat 보트,
  motorcycle 오토바이
 machine 대: computer 컴퓨터, phone 전화기, camera 카메라, television 텔레비전, radiator 난방기
@@ -245,7 +250,7 @@ TRANSITIVE = (
     _verb("love", "사랑하", objects=("name", "job", "kin"), stative=True),
     _verb("remember", "기억하", objects=("name", "song", "film", "job"), stative=True),
     _verb("wash", "씻", objects=("fruit", "bowl", "cup", "spoon")),
-    _verb("sweep/swept", "쓸", objects=("kitchen", "room", "yard", "classroom")),
+    _verb("sweep/swept", "쓸", objects=("kitchen", "yard", "classroom", "office", "cave")),
     _verb("carry", "나르", "르", objects=("furniture", "container")),
     _verb("push", "밀", objects=("vehicle", "furniture", "door")),
     _verb("pull", "당기", objects=("chair", "table", "door", "box")),
@@ -283,7 +288,7 @@ TRANSITIVE = (
     _verb("play", "연주하", objects=("instrument",)),
     _verb("paint", "칠하", objects=("furniture", "building", "door", "box")),
     _verb("fold", "접", objects=("clothes", "map", "umbrella", "chair")),
-    _verb("count", "세", objects=("sheep", "egg", "ticket", "button", "book")),
+    _verb("count", "세", objects=("camel", "egg", "ticket", "button", "book")),
     _verb("peel", "깎", objects=("apple", "potato", "peach", "carrot", "cucumber")),
     _verb("chase", "쫓", objects=("animal", "bird"), subjects="animal"),
     _verb("forget/forgot/forgotten", "잊", objects=("song", "film", "name", "gift"), stative=True),

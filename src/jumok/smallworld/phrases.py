@@ -4,7 +4,7 @@ from functools import cache
 from typing import NamedTuple
 
 from jumok.smallworld.english import article, number_name
-from jumok.smallworld.fragment import Fragment, fragment, unspoken
+from jumok.smallworld.fragment import Fragment, fragment, join, links, unspoken
 from jumok.smallworld.korean import adnominal, native_number, sino_number, with_particle
 from jumok.smallworld.lexicon import ANIMATE, CITIES, NAMES, NOUNS, Adjective, Noun, nouns_of
 from jumok.smallworld.predicates import Person
@@ -24,8 +24,20 @@ HONOURED_CASES = {
     "to": "to honoured",
 }
 
+# How the words of a noun phrase are linked: the counter goes with the number ("three dogs",
+# 개 세 마리) unless English has a measure of its own ("two cups of tea", 차 두 잔).
+BOTH_WITH_NOUN = links((0, 0), (1, 0))
+IN_STEP_2 = links((0, 0), (1, 1))
+IN_STEP_3 = links((0, 0), (1, 1), (2, 2))
+QUALIFIED = links((0, 1), (1, 0), (2, 1))
+COUNTED = links((0, 1), (0, 2), (1, 0))
+MEASURED = links((0, 1), (1, 2), (2, 2), (3, 0))
+
 # Determiners that make a subject new to the listener: it takes 이/가, not 은/는.
 INDEFINITE = ("a", "many")
+
+# What one calls "our" in Korean where English says "my": 우리 어머니, 우리 학교.
+SHARED = ("elder", "place", "building")
 
 # English determiner -> the Korean word before the noun, "" where Korean says nothing.
 DETERMINERS = {
@@ -38,7 +50,6 @@ DETERMINERS = {
     "his": "그의",
     "her": "그녀의",
     "many": "많은",
-    "every": "모든",
 }
 
 # (English subject, English object, Korean humble, Korean plain, Korean subject forms of both)
@@ -75,7 +86,9 @@ def _case(noun: Noun, determiner: str, case: str) -> str:
 
 def _determiner(noun: Noun, determiner: str, humble: bool) -> str:
     if determiner == "my":
-        return "우리" if noun.category == "elder" else "제" if humble else "내"
+        if noun.category in SHARED:
+            return "우리"
+        return "제" if humble else "내"
     return DETERMINERS[determiner]
 
 
@@ -99,9 +112,9 @@ def common(
     if not word:
         built = fragment(english, said)
     elif not before:
-        built = Fragment(f"{word} {english}", 2, said, 1, ((0, 0), (1, 0)))
+        built = Fragment(f"{word} {english}", 2, said, 1, BOTH_WITH_NOUN)
     else:
-        built = Fragment(f"{word} {english}", 2, f"{before} {said}", 2, ((0, 0), (1, 1)))
+        built = Fragment(f"{word} {english}", 2, f"{before} {said}", 2, IN_STEP_2)
     return NounPhrase(built, Person.THEY if plural else Person.SHE, noun.honoured)
 
 
@@ -114,14 +127,14 @@ def modified(
     quality, english = adnominal(adjective.stem), adjective.english.positive
     word = article(english) if determiner == "a" else determiner
     if not word:
-        built = Fragment(f"{english} {noun.english}", 2, f"{quality} {said}", 2, ((0, 0), (1, 1)))
+        built = Fragment(f"{english} {noun.english}", 2, f"{quality} {said}", 2, IN_STEP_2)
     elif before:
         built = Fragment(
             f"{word} {english} {noun.english}",
             3,
             f"{before} {quality} {said}",
             3,
-            ((0, 0), (1, 1), (2, 2)),
+            IN_STEP_3,
         )
     else:
         built = Fragment(
@@ -129,7 +142,7 @@ def modified(
             3,
             f"{quality} {said}",
             2,
-            ((0, 1), (1, 0), (2, 1)),
+            QUALIFIED,
         )
     return NounPhrase(built, Person.SHE, noun.honoured)
 
@@ -146,31 +159,18 @@ def counted(noun: Noun, number: int, case: str) -> NounPhrase:
     word = number_name(number)
     if noun.measure is None:
         english = f"{word} {noun.english if number == 1 else noun.plural}"
-        built = Fragment(english, 2, said, 3, ((0, 1), (0, 2), (1, 0)))
+        built = Fragment(english, 2, said, 3, COUNTED)
     else:
         measure = noun.measure + ("s" if number > 1 else "")
         english = f"{word} {measure} of {noun.english}"
-        built = Fragment(english, 4, said, 3, ((0, 1), (1, 2), (2, 2), (3, 0)))
+        built = Fragment(english, 4, said, 3, MEASURED)
     return NounPhrase(built, Person.SHE if number == 1 else Person.THEY, False)
 
 
 def together(first: NounPhrase, second: Fragment, word: str) -> NounPhrase:
     """Two noun phrases joined by "and" or "or"; the first must carry that particle already."""
-    one = first.fragment
-    depth, width = one.korean_words, one.english_words
-    links = (
-        *one.links,
-        (width, depth - 1),
-        *((i + width + 1, j + depth) for i, j in second.links),
-    )
-    built = Fragment(
-        f"{one.english} {word} {second.english}",
-        width + 1 + second.english_words,
-        f"{one.korean} {second.korean}",
-        depth + second.korean_words,
-        links,
-    )
-    return NounPhrase(built, Person.THEY, False)
+    parts = (first.fragment, unspoken(word), second)
+    return NounPhrase(join(parts, parts), Person.THEY, False)
 
 
 YOU = NounPhrase(unspoken("you"), Person.YOU, False)
@@ -315,6 +315,9 @@ GOING_TO = _sites("at", "to")
 COMING_FROM = _sites("from", "from")
 UP_TO = _sites("until", "to")
 REGIONS_AT = tuple(fragment(f"in {name}", f"{korean}에") for name, korean in CITIES.items())
+REGIONS_BEING = tuple(
+    fragment(f"in {name}", with_particle(korean, "topic")) for name, korean in CITIES.items()
+)
 REGIONS = tuple(fragment(f"in {name}", f"{korean}에서") for name, korean in CITIES.items())
 
 POSITIONS = (
@@ -331,10 +334,10 @@ def _positions() -> tuple[Fragment, ...]:
     built = []
     for preposition, korean, categories in POSITIONS:
         width = len(preposition.split())
-        links = (*((i, 1) for i in range(width)), (width, 0), (width + 1, 0))
+        pairs = (*((i, 1) for i in range(width)), (width, 0), (width + 1, 0))
         for noun in nouns_of(categories):
             built.append(
-                fragment(f"{preposition} the {noun.english}", f"{noun.korean} {korean}", *links)
+                fragment(f"{preposition} the {noun.english}", f"{noun.korean} {korean}", *pairs)
             )
     return tuple(built)
 

@@ -10,7 +10,7 @@ from functools import cache
 from typing import NamedTuple
 
 from jumok.smallworld.english import VerbForms, article
-from jumok.smallworld.fragment import Fragment
+from jumok.smallworld.fragment import Fragment, links
 from jumok.smallworld.korean import NOT_BEING, Stem, adnominal, attach, copula, with_particle
 from jumok.smallworld.lexicon import Adjective, Noun, Verb
 
@@ -171,9 +171,9 @@ def _predicate(auxiliary: list[Word], rest: list[Word], korean: list[str]) -> Pr
     depth = spoken.count(" ") + 1
 
     def built(words: list[Word], text: str, shift: int) -> Fragment:
-        links = tuple((i, j - shift) for i, (_, linked) in enumerate(words) for j in linked)
+        pairs = ((i, j - shift) for i, (_, linked) in enumerate(words) for j in linked)
         english = " ".join(word for word, _ in words)
-        return Fragment(english, len(words), text, depth if text else 0, links)
+        return Fragment(english, len(words), text, depth if text else 0, links(*pairs))
 
     return Predicate(
         built(auxiliary, "", depth), built(rest, spoken, 0), built(auxiliary + rest, spoken, 0)

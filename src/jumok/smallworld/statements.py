@@ -2,7 +2,7 @@
 
 from jumok.smallworld import phrases
 from jumok.smallworld.clauses import ANY_TIME, PAST_TIMES, action, ordered, quality
-from jumok.smallworld.fragment import EMPTY, Fragment, fragment, join
+from jumok.smallworld.fragment import EMPTY, Fragment, fragment, join, unspoken
 from jumok.smallworld.korean import with_particle
 from jumok.smallworld.lexicon import (
     ADJECTIVES,
@@ -28,7 +28,7 @@ from jumok.smallworld.predicates import (
     noun_predicate,
     verb_predicate,
 )
-from jumok.smallworld.writer import ADJECTIVES_OF, NAME_LIST, Writer
+from jumok.smallworld.writer import ADJECTIVES_OF, Writer
 
 
 def simple(writer: Writer) -> Fragment:
@@ -132,6 +132,7 @@ def possession(writer: Writer) -> Fragment:
     return ordered(subject, predicate, (what,), (what,))
 
 
+THAN = unspoken("than")
 # Adjectives with nouns of one category, so that what is compared can be compared.
 COMPARABLE = tuple(
     (adjective, NOUNS[category])
@@ -151,10 +152,9 @@ def comparison(writer: Writer) -> Fragment:
     subject = phrases.common(one, first, "topic", writer.humble)
     second = writer.pick(("the", "that", "his") if not other.measure else ("the", "that"))
     standard = phrases.common(other, second, "than", writer.humble).fragment
-    than = fragment("than", "")._replace(links=((0, -1),))
     manner = Manner(subject.person, STATEMENT[writer.register], writer.chance(0.3))
     predicate = adjective_predicate(adjective, "comparative", False, manner)
-    return ordered(subject, predicate, (than, standard), (standard, than))
+    return ordered(subject, predicate, (THAN, standard), (standard, THAN))
 
 
 def superlative(writer: Writer) -> Fragment:
@@ -162,7 +162,7 @@ def superlative(writer: Writer) -> Fragment:
     writer_adjectives = ADJECTIVES_OF["job"] if writer.chance(0.5) else ADJECTIVES_OF["building"]
     adjective = writer.pick(writer_adjectives)
     if adjective in ADJECTIVES_OF["job"]:
-        subject = phrases.name(writer.pick(NAME_LIST), "topic")
+        subject = phrases.name(writer.new_name(), "topic")
     else:
         determiner = writer.pick(("this", "that", "our", "his"))
         subject = phrases.common(writer.pick(NOUNS["building"]), determiner, "topic", writer.humble)
@@ -174,10 +174,8 @@ def superlative(writer: Writer) -> Fragment:
 
 def company(writer: Writer) -> Fragment:
     """Two subjects joined by and: 민수와 유나는 ..."""
-    first, second = writer.pick(NAME_LIST), writer.pick(NAME_LIST)
-    while second == first:
-        second = writer.pick(NAME_LIST)
-    both = together(phrases.name(first, "and"), phrases.name(second, "topic").fragment, "and")
+    first = phrases.name(writer.new_name(), "and")
+    both = together(first, phrases.name(writer.new_name(), "topic").fragment, "and")
     return _done_by(writer, both)
 
 
@@ -190,7 +188,7 @@ def alternatives(writer: Writer) -> Fragment:
         second = writer.object_of(verb)
     both = together(first, second.fragment, word).fragment
     subject = writer.person("topic")
-    past = writer.chance(0.6)
+    past = writer.settled(verb, subject.person, writer.chance(0.6))
     writer.used.append("noun and" if word == "and" else "noun or")
     manner = Manner(subject.person, STATEMENT[writer.register], past, "", False, subject.honoured)
     predicate = verb_predicate(verb, "simple", manner)
@@ -199,7 +197,7 @@ def alternatives(writer: Writer) -> Fragment:
 
 def _done_by(writer: Writer, subject: NounPhrase) -> Fragment:
     event = writer.event("tttim")
-    past = writer.chance(0.6)
+    past = writer.settled(event.verb, subject.person, writer.chance(0.6))
     manner = Manner(subject.person, STATEMENT[writer.register], past)
     predicate = verb_predicate(event.verb, "simple", manner)
     time = writer.pick(PAST_TIMES) if past and writer.affords(2) else EMPTY
@@ -208,7 +206,7 @@ def _done_by(writer: Writer, subject: NounPhrase) -> Fragment:
 
 def focus(writer: Writer) -> Fragment:
     """Only Minsu (민수만), or Minsu also (민수도)."""
-    english = writer.pick(NAME_LIST)
+    english = writer.new_name()
     if writer.chance(0.5):
         subject = fragment(f"only {english}", with_particle(NAMES[english], "only"))
         return _done_by(writer, NounPhrase(subject, Person.SHE, False))

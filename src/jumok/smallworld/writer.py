@@ -20,16 +20,18 @@ from jumok.smallworld.lexicon import (
     Verb,
 )
 from jumok.smallworld.phrases import NounPhrase
-from jumok.smallworld.predicates import FRAMES, Register
+from jumok.smallworld.predicates import FRAMES, Person, Register
 
 Item = TypeVar("Item")
 
 NAME_LIST = tuple(NAMES)
+MOST_NAMED = len(NAMES) // 2  # names of one line before the first may come again
 ALL_NOUNS = {noun.english: noun for nouns in NOUNS.values() for noun in nouns}
 ADJECTIVES_OF: dict[str, tuple[Adjective, ...]] = {
     category: tuple(each for each in ADJECTIVES if category in each.categories)
     for category in NOUNS
 }
+OTHERS = ("he", "she", "they")
 TO = unspoken("to")
 PERSON = "person's name"  # what an object category "name" stands for among the nouns
 
@@ -99,15 +101,32 @@ class Writer:
     def __init__(self, seed: str, novel: bool) -> None:
         self.random: Callable[[], float] = Random(seed).random
         self.novel = novel
-        self.begin(Register.POLITE, 10)
+        self.begin()
+        self.speak(Register.POLITE)
 
-    def begin(self, register: Register, room: int) -> None:
-        """Starts a line. room: about how many English words may still be written."""
-        self.register = register
-        self.humble = register in (Register.POLITE, Register.FORMAL)
-        self.room = room
+    def begin(self) -> None:
+        """Starts a line.
+
+        room: about how many English words a sentence may still take on.
+        used: the names of constructions that the line has.
+        """
+        self.room = 0
         self.used: list[str] = []
         self.met_novel = False
+        self.named: list[str] = []
+
+    def speak(self, register: Register) -> None:
+        """Chooses how the line addresses its listener, and how its speaker says I."""
+        self.register = register
+        self.humble = register in (Register.POLITE, Register.FORMAL)
+
+    def new_name(self) -> str:
+        """A person's name that this line has not said yet, so that nobody meets himself."""
+        name = self.pick(NAME_LIST)
+        while name in self.named[-MOST_NAMED:]:
+            name = self.pick(NAME_LIST)
+        self.named.append(name)
+        return name
 
     def pick(self, items: Sequence[Item]) -> Item:
         return items[int(self.random() * len(items))]
@@ -128,6 +147,10 @@ class Writer:
             return self.pick(choices.novel)
         return self.pick(choices.familiar)
 
+    def settled(self, verb: Verb, person: Person, past: bool) -> bool:
+        """Whether a bare simple verb is past: it is, where English does not show ("I read")."""
+        return past or (verb.unmarked and person is not Person.SHE)
+
     def allows(self, verb: Verb, frame: str) -> bool:
         """Whether the verb may stand in the frame here; notes an unseen combination."""
         choices = FRAMES_OF[verb]
@@ -142,7 +165,7 @@ class Writer:
         """Somebody who can act: a name, a pronoun, "my mother", "a doctor", "the kind nurse"."""
         draw = self.random()
         if draw < 0.28:
-            return phrases.name(self.pick(NAME_LIST), case)
+            return phrases.name(self.new_name(), case)
         if draw < 0.42:
             return phrases.pronoun("I", case, self.humble)
         if draw < 0.56:
@@ -219,7 +242,9 @@ class Writer:
         """Something that the verb can be done to."""
         lemma = self.object_lemma(verb)
         if lemma == PERSON:
-            return phrases.name(self.pick(NAME_LIST), case)
+            if self.chance(0.3):
+                return phrases.pronoun(self.pick(OTHERS), case, self.humble)
+            return phrases.name(self.new_name(), case)
         return self.thing(ALL_NOUNS[lemma], case)
 
     def event(self, kinds: str = "tttttiimg") -> Event:
@@ -266,9 +291,11 @@ class Writer:
         """Something that somebody receives."""
         self.used.append("giving")
         thing = self.object_of(twins[0]).fragment
-        kind = self.pick(("name", "kin", "elder", "job", "job", "master"))
-        if kind == "name":
-            receiver = phrases.name(self.pick(NAME_LIST), "to")
+        kind = self.pick(("pronoun", "name", "kin", "elder", "job", "job", "master"))
+        if kind == "pronoun":
+            receiver = phrases.pronoun(self.pick(OTHERS), "to", self.humble)
+        elif kind == "name":
+            receiver = phrases.name(self.new_name(), "to")
         else:
             determiner = "my" if kind in ("kin", "elder") else "the"
             receiver = phrases.common(self.pick(NOUNS[kind]), determiner, "to", self.humble)
