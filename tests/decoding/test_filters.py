@@ -54,6 +54,11 @@ def test_top_p_keeps_the_fewest_that_hold_the_mass() -> None:
     assert kept(top_p(1.0)) == [[0, 1, 2, 3]]
 
 
+def test_top_p_keeps_a_nucleus_of_many() -> None:
+    # 601 tokens of equal probability: 500.5 of them hold 0.83278
+    assert kept(top_p(500.5 / 601), torch.zeros(1, 601)) == [list(range(501))]
+
+
 def test_top_p_after_top_k_counts_what_is_left() -> None:
     # of 0.5 and 0.3, the first holds 0.625
     assert kept(lambda scores: top_p(0.62)(top_k(2)(scores))) == [[1]]

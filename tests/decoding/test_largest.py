@@ -14,7 +14,7 @@ def rows_with_ties(size: int) -> torch.Tensor:
     return rows
 
 
-@pytest.mark.parametrize("size", [11, 64, 127, 128, 129, 1009])
+@pytest.mark.parametrize("size", [11, 64, 127, 128, 129, 400, 1009, 1024])
 @pytest.mark.parametrize("count", [1, 3, 7])
 def test_largest_are_those_of_a_stable_sort(size: int, count: int) -> None:
     scores = rows_with_ties(size)

@@ -16,6 +16,8 @@ from jumok.shapes import Float, Int, Tensor
 
 Filter: TypeAlias = Callable[[Tensor], Tensor]
 
+USUAL_NUCLEUS = 256  # sorting a whole vocabulary takes longer than a step of a small model
+
 FREE = -1  # in a table of forced tokens: nothing is forced here
 
 
@@ -89,11 +91,16 @@ def top_p(mass: float) -> Filter:
             "top_p is a share of the probability.", expected="0 < top_p <= 1", got=str(mass)
         )
 
+    if mass == 1:
+        return lambda scores: scores
+
     def filter_rows(scores: Float[Tensor, "batch vocabulary"]) -> Tensor:
-        values, places = scores.sort(dim=1, descending=True, stable=True)
-        probabilities = values.softmax(1)
-        mass_before = probabilities.cumsum(1) - probabilities
-        kept = values.masked_fill(mass_before >= mass, -inf)
+        probabilities = scores.softmax(1)
+        values, places = largest(probabilities, min(USUAL_NUCLEUS, scores.shape[1]))
+        if (values.sum(1) < mass).any():
+            values, places = largest(probabilities, scores.shape[1])
+        outside = values.cumsum(1) - values >= mass
+        kept = scores.gather(1, places).masked_fill(outside, -inf)
         return torch.full_like(scores, -inf).scatter(1, places, kept)
 
     return filter_rows
