@@ -90,7 +90,8 @@ def beam_search(
     log-probability (of equals: the better hypothesis, then the lower id). Those of the first
     `beam` that end leave the beam; the best `beam` of those that do not end stay in it.
     The search for a sentence stops when `beam` * `patience` hypotheses are finished, or when no
-    live one can still get a score above the worst that is kept.
+    live one can still get a score above the worst that is kept. Where fewer than `nbest` are found,
+    fewer are given.
 
     Args:
         patience: Source: Kasai et al. 2022, "A Call for Clarity in Beam Search". None: only the
@@ -99,9 +100,6 @@ def beam_search(
         prefixes: what each row has to begin with, without START. None: nothing.
         attention: what the last step attended to; asked for only if coverage is penalised.
 
-    Returns:
-        Fewer than `nbest` hypotheses where not as many were found.
-
     Raises:
         ConfigError: a beam that is empty or smaller than `nbest`; a coverage penalty without
             attention.
@@ -109,11 +107,7 @@ def beam_search(
     """
     ranker = ranker or Ranker()
     check_beam(beam, nbest, patience)
-    if ranker.coverage_penalty and attention is None:
-        raise ConfigError(
-            "The coverage penalty needs to see what the model attends to.",
-            do="use a model with attention over the source, or coverage_penalty=0",
-        )
+    _check_attention(ranker, attention)
     longest = limits.longest(memory)
     forced = limits.forced_tokens(prefixes, longest, decoder.vocabulary_size)
     enough = None if patience is None else max(nbest, ceil(beam * patience))
@@ -157,6 +151,14 @@ def check_beam(beam: int, nbest: int, patience: float | None) -> None:
     if patience is not None and not 0 < patience < inf:
         raise ConfigError(
             "The patience of the beam must be a positive number, or None.", got=str(patience)
+        )
+
+
+def _check_attention(ranker: Ranker, attention: ReadAttention | None) -> None:
+    if ranker.coverage_penalty and attention is None:
+        raise ConfigError(
+            "The coverage penalty needs to see what the model attends to.",
+            do="use a model with attention over the source, or coverage_penalty=0",
         )
 
 
