@@ -123,11 +123,11 @@ def draw_negation(writer: Writer, event: Event, tense: Tense) -> str:
     return "not"
 
 
-def draw_time(writer: Writer, tense: Tense) -> Fragment:
+def draw_time(writer: Writer, event: Event, tense: Tense) -> Fragment:
     """A time that suits the tense, or EMPTY."""
     if tense.construction == "experience":
         return phrases.BEFORE
-    if not tense.times or not writer.affords(2):
+    if event.lasting or event.verb.stative or not tense.times or not writer.affords(2):
         return EMPTY
     writer.used.append("time")
     if tense is PAST and writer.chance(0.15):
@@ -152,7 +152,7 @@ def action(
     negation = draw_negation(writer, event, drawn) if tense is None else ""
     manner = Manner(subject.person, ending, drawn.past, negation, False, subject.honoured)
     predicate = verb_predicate(event.verb, drawn.frame, manner)
-    time = draw_time(writer, drawn)
+    time = draw_time(writer, event, drawn)
     plain = drawn.frame == "simple" and not event.verb.stative and time is EMPTY
     if plain and writer.room > 0 and writer.chance(0.12):
         writer.used.append("frequency")
@@ -188,8 +188,7 @@ DESCRIBED = tuple(
 
 def quality(writer: Writer, ending: str, *, case: str = "topic", future: bool = True) -> Fragment:
     """Something is somehow: "The room was very clean." Future only where the ending allows."""
-    draw = writer.random()
-    if draw < 0.3:
+    if writer.chance(0.3):
         adjective, subject = writer.pick(MOODS), writer.person(case)
     else:
         noun = writer.pick(DESCRIBED)
@@ -200,9 +199,8 @@ def quality(writer: Writer, ending: str, *, case: str = "topic", future: bool = 
         subject = phrases.common(noun, determiner, case, writer.humble)
     writer.used.append("adjective predicate")
     degree = writer.pick(DEGREES)
-    draw = writer.random()
-    later = future and draw > 0.9
-    negation = "not" if not degree and not later and draw < 0.12 else ""
+    later = future and writer.chance(0.1)
+    negation = "not" if not degree and not later and writer.chance(0.12) else ""
     past = not later and writer.chance(0.4)
     manner = Manner(subject.person, ending, past, negation, False, subject.honoured)
     predicate = adjective_predicate(adjective, degree, later, manner)

@@ -57,8 +57,13 @@ def number_name(number: int) -> str:
     return f"{name}-{UNITS[number % 10]}" if number % 10 else name
 
 
+FINAL_STRESS = ("begin", "forget")
+
+
 def _doubles(base: str) -> bool:
-    """Whether a short base doubles its last letter: stop, stopping; but open, opening; fix."""
+    """Whether the last letter is doubled: stop, stopping; but open, opening; fix, fixing."""
+    if base in FINAL_STRESS:
+        return True
     if len(base) < 3 or base[-1] in VOWEL_LETTERS + "wxy" or base[-2] not in VOWEL_LETTERS:
         return False
     return sum(letter in VOWEL_LETTERS for letter in base) == 1

@@ -63,7 +63,7 @@ def _question(
     ending = QUESTION[writer.register]
     manner = Manner(subject.person, ending, tense.past, "", True, subject.honoured)
     predicate = verb_predicate(event.verb, tense.frame, manner)
-    time = EMPTY if word is WHEN else draw_time(writer, tense)
+    time = EMPTY if word is WHEN else draw_time(writer, event, tense)
     return asked(subject, predicate, event.english, event.korean, time, word)
 
 
@@ -111,7 +111,7 @@ def what(writer: Writer) -> Fragment:
     ending = QUESTION[writer.register]
     manner = Manner(subject.person, ending, tense.past, "", True, subject.honoured)
     predicate = verb_predicate(verb, tense.frame, manner)
-    time = draw_time(writer, tense)
+    time = draw_time(writer, event, tense)
     who = subject.fragment
     first, last = (who, EMPTY) if who.korean_words else (EMPTY, who)
     return join(
@@ -128,7 +128,7 @@ def who(writer: Writer) -> Fragment:
         tense = PAST
     manner = Manner(Person.SHE, QUESTION[writer.register], tense.past)
     predicate = verb_predicate(event.verb, tense.frame, manner)
-    time = draw_time(writer, tense)
+    time = draw_time(writer, event, tense)
     return ordered(WHO, predicate, event.english, event.korean, time)
 
 

@@ -28,7 +28,7 @@ from jumok.smallworld.predicates import (
     noun_predicate,
     verb_predicate,
 )
-from jumok.smallworld.writer import ADJECTIVES_OF, Writer
+from jumok.smallworld.writer import ADJECTIVES_OF, Writer, spread
 
 
 def simple(writer: Writer) -> Fragment:
@@ -61,38 +61,28 @@ def _there(person: Person, past: bool, ending: str, honoured: bool = False) -> P
     return Predicate(EMPTY, whole, whole)
 
 
+FOUND = ("thing", "tool", "book", "container", "animal", "fruit", "sheet", "flower")
+HOW_FOUND = spread(counted=8, a=6, described=3, many=2, no=2)
+
+
 def existence(writer: Writer) -> Fragment:
     """There is something somewhere: the place comes first in Korean, and 이/가 marks what is."""
-    kind = writer.pick(("thing", "tool", "book", "container", "animal", "fruit", "sheet", "flower"))
-    noun = writer.pick(NOUNS[kind])
-    draw = writer.random()
-    if draw < 0.4:
-        what = phrases.counted(noun, writer.small_number(), "subject")
-        writer.used.append("numeral and counter")
-    elif draw < 0.6 and ADJECTIVES_OF[kind]:
-        adjective = writer.pick(ADJECTIVES_OF[kind])
-        what = phrases.modified(noun, adjective, "a", "subject", writer.humble)
-    elif draw < 0.7:
-        what = phrases.common(noun, "many", "subject", writer.humble, plural=True)
+    noun = writer.pick(NOUNS[writer.pick(FOUND)])
+    kind = writer.pick(HOW_FOUND)
+    if kind == "counted":
+        what = writer.counted(noun, "subject")
+    elif kind == "described" and ADJECTIVES_OF[noun.category]:
+        what = writer.described(noun, "subject", ("a",))
     else:
-        what = phrases.common(noun, "a", "subject", writer.humble)
+        determiner = {"many": "many", "no": ""}.get(kind, "a")
+        what = phrases.common(noun, determiner, "subject", writer.humble, kind == "many")
     where = writer.pick(phrases.PLACED if writer.chance(0.7) else phrases.BEING_AT)
     past = writer.chance(0.3)
-    ending = STATEMENT[writer.register]
-    if draw > 0.9:
-        return _absence(writer, noun.english, where, past)
-    said = finish(HAVING.past() if past else HAVING, ending)
-    there = fragment(f"there {be(what.person, past)}", said)
+    stem = LACKING if kind == "no" else HAVING
+    said = finish(stem.past() if past else stem, STATEMENT[writer.register])
+    english = f"there {be(what.person, past)}"
+    there = fragment(english + " no" if kind == "no" else english, said)
     return join((there, what.fragment, where), (where, what.fragment, there))
-
-
-def _absence(writer: Writer, english: str, where: Fragment, past: bool) -> Fragment:
-    noun = next(each for nouns in NOUNS.values() for each in nouns if each.english == english)
-    ending = STATEMENT[writer.register]
-    said = finish(LACKING.past() if past else LACKING, ending)
-    there = fragment(f"there {be(Person.SHE, past)} no", said)
-    what = fragment(noun.english, with_particle(noun.korean, "subject"))
-    return join((there, what, where), (where, what, there))
 
 
 def location(writer: Writer) -> Fragment:
@@ -220,10 +210,7 @@ def becoming(writer: Writer) -> Fragment:
     while subject.person in (Person.WE, Person.THEY):
         subject = writer.person("topic")
     noun = phrases.common(writer.pick(NOUNS["job"]), "a", "subject", writer.humble).fragment
-    draw = writer.random()
-    frame, past = (
-        ("simple", True) if draw < 0.5 else ("will", False) if draw < 0.75 else ("want", False)
-    )
+    frame, past = writer.pick((("simple", True), ("will", False), ("want", False)))
     manner = Manner(subject.person, STATEMENT[writer.register], past, "", False, subject.honoured)
     predicate = verb_predicate(BECOME, frame, manner)
     times = PAST_TIMES if past else phrases.FUTURE_TIMES

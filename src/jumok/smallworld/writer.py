@@ -31,6 +31,26 @@ ADJECTIVES_OF: dict[str, tuple[Adjective, ...]] = {
     category: tuple(each for each in ADJECTIVES if category in each.categories)
     for category in NOUNS
 }
+
+
+def spread(**weights: int) -> tuple[str, ...]:
+    """Each name as often as it weighs, to pick from."""
+    return tuple(name for name, weight in weights.items() for _ in range(weight))
+
+
+PERSONS = spread(name=7, pronoun=7, elder=2, kin=2, master=1, job=5)
+SOMEONE = spread(elder=2, kin=2, master=1, job=5)
+SPEAKERS = spread(I=4, we=1, he=1, she=1, they=1)
+BEFORE_COUNT = spread(pointer=10, adjective=4, counted=3, many=1) + ("the many",) * 2
+BEFORE_MASS = spread(pointer=13, adjective=4, counted=3)
+POINTERS = spread(the=3, a=2, this=1, that=1, my=1, our=1)
+# Categories that take no adjective and no number, and the determiners that they take.
+DETERMINERS_OF = {
+    "elder": ("my",),
+    "kin": ("my", "my", "his", "her"),
+    "master": ("the", "the", "this"),
+    "studies": ("",),
+}
 OTHERS = ("he", "she", "they")
 TO = unspoken("to")
 PERSON = "person's name"  # what an object category "name" stands for among the nouns
@@ -85,11 +105,15 @@ FRAMES_OF = {
 
 
 class Event(NamedTuple):
-    """What happens, without who does it and when: a verb and its phrases in both orders."""
+    """What happens, without who does it and when: a verb and its phrases in both orders.
+
+    lasting: whether one of the phrases says how long; then nothing says when.
+    """
 
     verb: Verb
     english: tuple[Fragment, ...]
     korean: tuple[Fragment, ...]
+    lasting: bool = False
 
 
 class Writer:
@@ -163,62 +187,46 @@ class Writer:
 
     def person(self, case: str) -> NounPhrase:
         """Somebody who can act: a name, a pronoun, "my mother", "a doctor", "the kind nurse"."""
-        draw = self.random()
-        if draw < 0.28:
+        kind = self.pick(PERSONS)
+        if kind == "name":
             return phrases.name(self.new_name(), case)
-        if draw < 0.42:
-            return phrases.pronoun("I", case, self.humble)
-        if draw < 0.56:
-            return phrases.pronoun(self.pick(("we", "he", "she", "they")), case, self.humble)
-        return self.someone(case)
+        if kind == "pronoun":
+            return phrases.pronoun(self.pick(SPEAKERS), case, self.humble)
+        return self.thing(self.pick(NOUNS[kind]), case)
 
     def someone(self, case: str) -> NounPhrase:
         """A person who is neither a name nor a pronoun."""
-        draw = self.random()
-        if draw < 0.2:
-            return phrases.common(self.pick(NOUNS["elder"]), "my", case, self.humble)
-        if draw < 0.4:
-            whose = self.pick(("my", "my", "his", "her"))
-            return phrases.common(self.pick(NOUNS["kin"]), whose, case, self.humble)
-        if draw < 0.48:
-            return phrases.common(self.pick(NOUNS["master"]), "the", case, self.humble)
-        return self.thing(self.pick(NOUNS["job"]), case)
+        return self.thing(self.pick(NOUNS[self.pick(SOMEONE)]), case)
 
     def thing(self, noun: Noun, case: str) -> NounPhrase:
         """The noun with what may stand before it."""
-        category = noun.category
-        if category == "elder":
-            return phrases.common(noun, "my", case, self.humble)
-        if category == "kin":
-            return phrases.common(noun, self.pick(("my", "his", "her")), case, self.humble)
-        if category == "studies":
-            return phrases.common(noun, "", case, self.humble)
-        draw = self.random()
-        if category == "master":
-            determiner = "the" if draw < 0.7 else "this"
+        if noun.category in DETERMINERS_OF:
+            determiner = self.pick(DETERMINERS_OF[noun.category])
             return phrases.common(noun, determiner, case, self.humble)
-        if draw < 0.2 and ADJECTIVES_OF[category] and self.room > 0:
+        kind = self.pick(BEFORE_MASS if noun.measure else BEFORE_COUNT)
+        if kind == "adjective" and ADJECTIVES_OF[noun.category] and self.room > 0:
             self.room -= 1
-            self.used.append("adjective")
-            adjective = self.pick(ADJECTIVES_OF[category])
-            determiner = self.pick(
-                ("the", "the", "this", "that")
-                if noun.measure
-                else ("the", "a", "a", "this", "that", "my")
-            )
-            return phrases.modified(noun, adjective, determiner, case, self.humble)
-        if draw < 0.35 and noun.measure != "bit":
-            self.used.append("numeral and counter")
-            return phrases.counted(noun, self.small_number(), case)
-        if noun.measure:
-            determiner = "" if draw < 0.8 else "the"
-            return phrases.common(noun, determiner, case, self.humble)
-        if draw < 0.4:
-            return phrases.common(noun, "many", case, self.humble, plural=True)
-        if draw < 0.5:
-            return phrases.common(noun, "the", case, self.humble, plural=True)
-        determiner = self.pick(("the", "the", "the", "a", "a", "this", "that", "my", "our"))
+            return self.described(noun, case)
+        if kind == "counted" and noun.measure != "bit":
+            return self.counted(noun, case)
+        if kind in ("many", "the many"):
+            determiner = "many" if kind == "many" else "the"
+            return phrases.common(noun, determiner, case, self.humble, plural=True)
+        determiner = self.pick(("", "", "", "the") if noun.measure else POINTERS)
         return phrases.common(noun, determiner, case, self.humble)
+
+    def described(self, noun: Noun, case: str, determiners: Sequence[str] = ()) -> NounPhrase:
+        """The noun after an adjective; determiners: to draw from, () for all."""
+        self.used.append("adjective")
+        adjective = self.pick(ADJECTIVES_OF[noun.category])
+        every = ("the", "the", "this", "that") if noun.measure else POINTERS
+        determiner = self.pick(determiners or every)
+        return phrases.modified(noun, adjective, determiner, case, self.humble)
+
+    def counted(self, noun: Noun, case: str) -> NounPhrase:
+        """A number of the noun's things."""
+        self.used.append("numeral and counter")
+        return phrases.counted(noun, self.small_number(), case)
 
     def small_number(self) -> int:
         """2 to 12, the small ones more often; 20 now and then, whose Korean form is its own."""
@@ -278,7 +286,7 @@ class Writer:
         if self.affords(3):
             self.used.append("duration")
             span = self.duration(ago=False)
-        return Event(verb, (manner, place, span), (place, span, manner))
+        return Event(verb, (manner, place, span), (place, span, manner), span is not EMPTY)
 
     def motion(self, verb: Verb) -> Event:
         to, way = self.pick(phrases.GOING_TO), EMPTY
