@@ -4,9 +4,14 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from jumok.data.tokenizer import Tokenizer
 from tests.data.sentences import ENGLISH
+
+# A busy machine is slow, which says nothing about the code.
+settings.register_profile("no deadline", deadline=None)
+settings.load_profile("no deadline")
 
 
 @pytest.fixture(scope="session")

@@ -90,15 +90,15 @@ def _ends(target: Lengths, cost: npt.NDArray[np.float64]) -> Rows:
 def _source_groups(source: Lengths, target: Lengths, micro_tokens: int) -> npt.NDArray[np.int32]:
     """For every source length the number of its group: itself, or itself and sparse neighbours.
 
-    A length whose pairs fill no half micro-batch joins the one before it if that is sparse too
-    and the group's lengths stay within SPAN.
+    A length joins the group before it if they fill no more than one micro-batch together and the
+    group's lengths stay within SPAN.
     """
     tokens = np.bincount(source, weights=np.maximum(source, target) + 1.0)
     groups = np.zeros(len(tokens), dtype=np.int32)
     group, first, filled = -1, 0, float("inf")
     for length in np.flatnonzero(tokens):
-        sparse = tokens[length] + filled <= micro_tokens and length + 1 <= SPAN * (first + 1)
-        if not sparse:
+        joins = tokens[length] + filled <= micro_tokens and length + 1 <= SPAN * (first + 1)
+        if not joins:
             group, first, filled = group + 1, int(length), 0.0
         groups[length] = group
         filled += tokens[length]

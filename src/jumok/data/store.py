@@ -163,12 +163,7 @@ def prepare_pairs(
             encoder.write(partial, pairs, report, progress)
             if report.kept == 0:
                 raise DataError("No pair is left after the filters.", got=str(report))
-            kinds = dict(
-                zip(SIDES, (_width(source).__name__, _width(target).__name__), strict=True)
-            )
-            if keep_texts:
-                kinds |= {f"{side}_text": "uint8" for side in SIDES}
-            _commit(partial, folder, {"kinds": kinds, "report": report.to_json()})
+            _commit(partial, folder, {"kinds": encoder.kinds, "report": report.to_json()})
         finally:
             shutil.rmtree(partial, ignore_errors=True)
     except OSError as error:
@@ -217,7 +212,7 @@ def _map(folder: Path, name: str, kind: np.dtype[Any]) -> Flat:
 class _FlatWriter:
     """A `Flat` that grows on disk. Used as a context; leaving it puts everything on the disk."""
 
-    def __init__(self, folder: Path, name: str, kind: type[np.unsignedinteger[Any]]) -> None:
+    def __init__(self, folder: Path, name: str, kind: np.dtype[Any]) -> None:
         self._kind, self._end = kind, 0
         self._files: list[BinaryIO] = [
             (folder / f"{name}.values").open("wb"),
@@ -251,6 +246,15 @@ class _Encoder:
     keep_texts: bool
     threads: int
 
+    @property
+    def kinds(self) -> dict[str, str]:
+        """The numpy type of each `Flat` of the store, by its name."""
+        kinds = {
+            name: "uint16" if tokenizer.size <= 1 << 16 else "uint32"
+            for name, tokenizer in zip(SIDES, self.tokenizers, strict=True)
+        }
+        return kinds | {f"{name}_text": "uint8" for name in SIDES if self.keep_texts}
+
     def write(
         self,
         folder: Path,
@@ -259,16 +263,12 @@ class _Encoder:
         progress: Callable[[int], None] | None,
     ) -> None:
         with ExitStack() as stack:
-            ids = [
-                stack.enter_context(_FlatWriter(folder, name, _width(tokenizer)))
-                for name, tokenizer in zip(SIDES, self.tokenizers, strict=True)
-            ]
-            texts = [
-                stack.enter_context(_FlatWriter(folder, f"{name}_text", np.uint8))
-                for name in SIDES[: 2 * self.keep_texts]
+            writers = [
+                stack.enter_context(_FlatWriter(folder, name, np.dtype(kind)))
+                for name, kind in self.kinds.items()
             ]
             for chunk in _chunks(pairs):
-                self._append(chunk, ids, texts, report)
+                self._append(chunk, writers[:2], writers[2:], report)
                 if progress:
                     progress(report.read)
 
@@ -293,10 +293,6 @@ class _Encoder:
             kept = [text.encode() for text in compress(side, keep)]
             lengths = np.array([len(text) for text in kept], dtype=np.int64)
             writer.append(np.frombuffer(b"".join(kept), dtype=np.uint8), lengths)
-
-
-def _width(tokenizer: Tokenizer) -> type[np.unsignedinteger[Any]]:
-    return np.uint16 if tokenizer.size <= 1 << 16 else np.uint32
 
 
 def _keep(
