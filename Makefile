@@ -2,8 +2,8 @@
 # make test   lint, types, architecture and every test
 # make bench  this project against its peers, in one run
 #
-# torch: the pin takes the CPU build where a local wheel folder offers one, and the
-# registry's build (CUDA on Linux, gigabytes) elsewhere; `make demo TORCH=...` picks another.
+# torch: a local wheel folder (PIP_FIND_LINKS) decides if there is one; else uv takes the CPU
+# build where it finds no GPU driver, and the right CUDA build where it finds one.
 TORCH ?= torch==2.13.0
 PYTHON ?= python3
 VENV ?= .venv
@@ -13,6 +13,8 @@ UV := $(BIN)/uv
 # uv reads its own name for a local wheel folder; bytecode makes the second start of torch 2x faster.
 export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
 export UV_LINK_MODE ?= copy
+INSTALL = $(UV) pip install --quiet --python $(BIN)/python -c constraints.txt \
+	$(if $(UV_FIND_LINKS),,--torch-backend=auto) "$(TORCH)"
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test bench lint types clean
@@ -26,11 +28,11 @@ $(UV):
 	$(BIN)/pip install --quiet uv
 
 $(VENV)/.core: pyproject.toml constraints.txt | $(UV)
-	$(UV) pip install --quiet --python $(BIN)/python -c constraints.txt "$(TORCH)" -e .
+	$(INSTALL) -e .
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.core
-	$(UV) pip install --quiet --python $(BIN)/python -c constraints.txt "$(TORCH)" -e ".[formats,track,ko]" --group dev
+	$(INSTALL) -e ".[formats,track,ko]" --group dev
 	@touch $@
 
 demo: $(VENV)/.core
