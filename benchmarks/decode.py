@@ -18,6 +18,7 @@ from benchmarks.corpus import joint_corpus, test_sources
 from benchmarks.environments import FOLDER, OURS, python_of, version_of
 from benchmarks.errors import BenchmarkError
 from benchmarks.measure import median_ratio
+from benchmarks.options import Options
 from benchmarks.process import one_thread_environment, pinned, stop
 from benchmarks.results import Row
 
@@ -81,20 +82,21 @@ class Answers:
     outputs: list[list[int]]
 
 
-def run(core: int, _seconds: float, only: str | None) -> list[Row]:
-    """One row a case and engine; `only` takes the cases whose name begins so."""
+def run(options: Options) -> list[Row]:
+    """One row a case and engine."""
     corpus = joint_corpus()
-    folder = _weights(trained_bundle(corpus, core))
+    folder = _weights(trained_bundle(corpus, options.core))
     sources = [row for row in test_sources(corpus) if len(row) in SOURCE_LENGTHS]
     # Longest first, as every engine would sort them: padding is then the same for all.
     chosen = {case: sorted(sources[: case.sentences], key=len, reverse=True) for case in CASES}
     rows: list[Row] = []
     with ExitStack() as stack:
         workers = {
-            engine.name: stack.enter_context(_started(engine, folder, core)) for engine in ENGINES
+            engine.name: stack.enter_context(_started(engine, folder, options.core))
+            for engine in ENGINES
         }
         for case in CASES:
-            if only is None or case.name.startswith(only):
+            if options.wants(case.name):
                 print(f"decoding: {case.name} ...", file=sys.stderr)
                 rows += _rows(case, _take_turns(case, workers, chosen[case]))
     return rows

@@ -110,12 +110,17 @@ def _prepare(rows: Sequence[Row]) -> str:
         [
             row["what"],
             f"{row['pairs']:,}",
-            f"{row['pairs_per_second']:,.0f}",
+            f"{row['wall_seconds']:,.0f}",
+            f"{row['cpu_seconds']:,.0f}",
+            f"{2 * row['pairs'] / row['wall_seconds']:,.0f}",
+            f"{2 * row['pairs'] / row['cpu_seconds']:,.0f}",
             f"{row['peak_bytes'] / GIB:.2f}",
         ]
         for row in rows
     ]
-    return table(["step", "pairs", "pairs / s", "peak GiB"], body)
+    return table(
+        ["step", "pairs", "seconds", "CPU-seconds", "lines / s", "lines / CPU-s", "peak GiB"], body
+    )
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

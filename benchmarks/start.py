@@ -9,20 +9,21 @@ from statistics import median
 from benchmarks.bundle import trained_bundle
 from benchmarks.corpus import joint_corpus
 from benchmarks.environments import OURS, python_of
+from benchmarks.options import Options
 from benchmarks.process import one_thread_environment, pinned
 from benchmarks.results import Row
 
 REPEATS = 9
 
 
-def run(core: int, _seconds: float, only: str | None) -> list[Row]:
-    """One row a command whose words after `jumok` begin with `only`: medians of `REPEATS`."""
-    bundle = trained_bundle(joint_corpus(), core)
+def run(options: Options) -> list[Row]:
+    """One row a command: medians of `REPEATS`."""
+    bundle = trained_bundle(joint_corpus(), options.core)
     commands: dict[str, list[str | Path]] = {"--help": ["--help"], "info MODEL": ["info", bundle]}
     return [
-        _row(name, arguments, core)
+        _row(name, arguments, options.core)
         for name, arguments in commands.items()
-        if only is None or name.startswith(only)
+        if options.wants(name)
     ]
 
 

@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 from benchmarks.corpus import WORK, Corpus, joint_corpus
 from benchmarks.errors import BenchmarkError
+from benchmarks.options import Options
 from benchmarks.peers import eole, huggingface, joeynmt, jumok
 from benchmarks.peers.trainer import Trainer
 from benchmarks.results import Row
@@ -18,20 +19,16 @@ WARM_UP_SECONDS = 8.0
 """CPU-seconds of training left out after the first progress: allocators, caches, compilation."""
 
 
-def run(core: int, seconds: float, only: str | None) -> list[Row]:
-    """One row a trainer whose name begins with `only` (None: every trainer).
+def run(options: Options) -> list[Row]:
+    """One row a trainer.
 
     A row holds what `Watched` holds, or under "failed" why there is no figure.
     """
     corpus = joint_corpus()
-    return [
-        _row(trainer, corpus, core, seconds)
-        for trainer in TRAINERS
-        if only is None or trainer.name.startswith(only)
-    ]
+    return [_row(trainer, corpus, options) for trainer in TRAINERS if options.wants(trainer.name)]
 
 
-def _row(trainer: Trainer, corpus: Corpus, core: int, seconds: float) -> Row:
+def _row(trainer: Trainer, corpus: Corpus, options: Options) -> Row:
     print(f"training with {trainer.name} ...", file=sys.stderr)
     row: Row = {
         "name": trainer.name,
@@ -43,7 +40,9 @@ def _row(trainer: Trainer, corpus: Corpus, core: int, seconds: float) -> Row:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     try:
-        watched = watch(trainer.prepare(corpus, folder), core, seconds, WARM_UP_SECONDS)
+        watched = watch(
+            trainer.prepare(corpus, folder), options.core, options.seconds, WARM_UP_SECONDS
+        )
     except BenchmarkError as error:
         print(error, file=sys.stderr)
         return row | {"failed": str(error).splitlines()[0]}

@@ -82,6 +82,7 @@ def _configuration(
             "world_size": 1,
             "gpu_ranks": [],
             "num_workers": 0,
+            "bucket_size": 29_000,  # the corpus; the default of 262,144 holds it nine times
             "compute_dtype": precision,
             "batch_type": "tokens",
             "batch_size": TOKENS_PER_UPDATE,

@@ -1,0 +1,99 @@
+"""A corpus larger than one would like to hold: written, prepared, and trained on.
+
+Not held to one core: preparation uses two.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.corpus import WORK, joint_corpus
+from benchmarks.environments import FOLDER, OURS, python_of
+from benchmarks.errors import BenchmarkError
+from benchmarks.options import Options
+from benchmarks.peers.jumok import recipe_variables, train_command
+from benchmarks.process import one_thread_environment
+from benchmarks.results import Row
+
+TRAINING_STEPS = 20
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A command that ran to its end: seconds, CPU-seconds, peak resident bytes, its output."""
+
+    wall_seconds: float
+    cpu_seconds: float
+    peak_bytes: int
+    output: str
+
+
+def run(options: Options) -> list[Row]:
+    """Writing smallworld pairs, turning them into token ids, and training on them."""
+    pairs = options.pairs
+    folder = WORK / "prepare"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    source, target, tokenizer = (folder / name for name in ("train.en", "train.ko", "joint.model"))
+    jumok = python_of(OURS).with_name("jumok")
+    print(f"writing {pairs:,} smallworld pairs ...", file=sys.stderr)
+    written = _finish([jumok, "smallworld", folder, "--pairs", str(pairs)], folder)
+    print("preparing them ...", file=sys.stderr)
+    worker = FOLDER / "workers" / "jumok_prepare.py"
+    prepared = _finish(
+        [python_of(OURS), worker, source, target, tokenizer, folder / ".cache"], folder
+    )
+    figures = json.loads(prepared.output.splitlines()[-1])
+    print("training on them ...", file=sys.stderr)
+    trained = _finish(
+        train_command(
+            folder,
+            f'data.train=[{{source="{source}", target="{target}"}}]',
+            f'tokenizer.path="{tokenizer}"',
+            f"training.steps={TRAINING_STEPS}",
+            "validation.decode_pairs=1",
+        ),
+        folder,
+    )
+    rows = [
+        ("write smallworld", written.wall_seconds, written.cpu_seconds, written),
+        ("token ids to disk", figures["wall_seconds"], figures["cpu_seconds"], prepared),
+        (f"train {TRAINING_STEPS} updates", trained.wall_seconds, trained.cpu_seconds, trained),
+    ]
+    return [
+        {
+            "what": what,
+            "pairs": pairs,
+            "wall_seconds": wall,
+            "cpu_seconds": cpu,
+            "peak_bytes": finished.peak_bytes,
+        }
+        for what, wall, cpu, finished in rows
+    ]
+
+
+def _finish(command: list[str | Path], folder: Path) -> Finished:
+    """Run to the end; the output of a command that fails stays in output.log."""
+    begun = time.perf_counter()
+    output = folder / "output.log"
+    with output.open("wb") as log:
+        process = subprocess.Popen(
+            command,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env=one_thread_environment() | recipe_variables(joint_corpus()),
+        )
+        _, status, used = os.wait4(process.pid, 0)
+    if status != 0:
+        raise BenchmarkError(f"{command[:3]} failed: see {output}")
+    return Finished(
+        wall_seconds=time.perf_counter() - begun,
+        cpu_seconds=used.ru_utime + used.ru_stime,
+        peak_bytes=used.ru_maxrss * 1024,
+        output=output.read_text(errors="replace"),
+    )
