@@ -1,8 +1,13 @@
+import copy
 import math
 
+import pytest
 import torch
+from torch import nn
 
-from jumok.kernels.linear import Linear
+from jumok.config import TransformerConfig
+from jumok.kernels.linear import Linear, PackedLinear, Projection, prepare_for_inference
+from jumok.models.encoder_decoder import Transformer
 
 
 def test_weights_start_within_xaviers_bound_and_biases_at_zero():
@@ -17,3 +22,32 @@ def test_linear_is_torchs():
     states = torch.randn(2, 3, 5)
     expected = torch.einsum("bld,od->blo", states, layer.weight) + layer.bias
     torch.testing.assert_close(layer(states), expected)
+
+
+def test_projection_is_the_dot_product_with_each_row_of_its_table():
+    table = nn.Parameter(torch.randn(7, 5))
+    states = torch.randn(2, 3, 5)
+    torch.testing.assert_close(Projection(table)(states), states @ table.t())
+
+
+def sums(model: Transformer) -> torch.Tensor:
+    source, target = torch.arange(2 * 13).view(2, 13), torch.arange(2 * 7).view(2, 7)
+    with torch.inference_mode():
+        return model.decoder(model.encode(source), target).float()
+
+
+@pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="torch without oneDNN")
+@pytest.mark.parametrize("tied", ["all", "none"])
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary"])
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.bfloat16, 0.05)])
+def test_packed_model_gives_the_same_logits(tied, positions, dtype, tolerance):
+    torch.manual_seed(1)
+    config = TransformerConfig(dim=48, heads=3, feedforward=29, tied=tied, positions=positions)
+    model = Transformer(config, 31).eval()
+    expected = sums(model)
+    packed = prepare_for_inference(copy.deepcopy(model).train(), dtype)
+    limit = tolerance * float(expected.abs().max())
+    torch.testing.assert_close(sums(packed), expected, atol=limit, rtol=0)
+    assert not packed.training
+    assert not any(isinstance(layer, Linear | Projection) for layer in packed.modules())
+    assert sum(isinstance(layer, PackedLinear) for layer in packed.modules()) == 3 * 6 + 3 * 10 + 1

@@ -1,0 +1,104 @@
+"""Blocks against torch's layers with the same weights, gradients too."""
+
+import pytest
+import torch
+from torch import nn
+
+from jumok.attention.core import causal
+from jumok.layers.block import Block
+from jumok.layers.residual import PostNorm, PreNorm
+from tests.layers.parts import block, torch_layer
+from tests.parity.torch_weights import copy_block, roughen
+
+SIZES = [(15, 3), (48, 3)]  # in torch, and in C
+KINDS = [(PreNorm, "relu"), (PreNorm, "gelu"), (PostNorm, "relu"), (PostNorm, "gelu")]
+every_block = pytest.mark.parametrize(
+    ("dim", "heads", "norm", "activation"),
+    [(*size, *kind) for size in SIZES for kind in KINDS],
+    ids=lambda value: value.__name__ if isinstance(value, type) else str(value),
+)
+
+SOURCE_REAL = torch.arange(7) < torch.tensor([[7], [4]])
+
+
+def twins(dim, heads, norm, activation, cross) -> tuple[Block, nn.Module]:
+    torch.manual_seed(1)
+    theirs = roughen(torch_layer(dim, heads, norm, activation, cross))
+    return block(dim, heads, norm, activation, cross), theirs
+
+
+def put_norms(ours: Block, norms: list[nn.LayerNorm], norm: type[PreNorm]) -> nn.Module:
+    """Puts torch's norms where they belong; gives the one that stands before the block.
+
+    Ours follow the parts. Pre-norm's first one therefore stands before the block, and what
+    follows its last part belongs to the next block.
+    """
+    after = [ours.after_self, ours.after_cross, ours.after_feedforward]
+    after = [part for part in after if isinstance(part, PreNorm)]
+    first: nn.Module = nn.Identity()
+    if norm is PreNorm:
+        first, *norms = norms
+    for part, layer_norm in zip(after, norms, strict=False):
+        part.norm = layer_norm
+    return first
+
+
+def assert_same(ours: torch.Tensor, theirs: torch.Tensor, inputs: list[torch.Tensor]) -> None:
+    torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=0)
+    slopes = torch.arange(ours.numel()).cos().view(ours.shape)
+    mine = torch.autograd.grad((ours * slopes).sum(), inputs)
+    others = torch.autograd.grad((theirs * slopes).sum(), inputs)
+    for my, other in zip(mine, others, strict=True):
+        torch.testing.assert_close(my, other, atol=2e-5, rtol=0)
+
+
+@every_block
+def test_encoder_block_is_torchs(dim, heads, norm, activation):
+    ours, theirs = twins(dim, heads, norm, activation, cross=False)
+    first = put_norms(ours, copy_block(ours, theirs), norm)
+    states = torch.randn(2, 7, dim).requires_grad_()
+    stream, _ = ours(states, first(states), SOURCE_REAL[:, None, None])
+    assert_same(stream, theirs(states, src_key_padding_mask=~SOURCE_REAL), [states])
+
+
+@every_block
+def test_decoder_block_is_torchs(dim, heads, norm, activation):
+    ours, theirs = twins(dim, heads, norm, activation, cross=True)
+    first = put_norms(ours, copy_block(ours, theirs), norm)
+    states, memory = (
+        torch.randn(2, 5, dim).requires_grad_(),
+        torch.randn(2, 7, dim).requires_grad_(),
+    )
+    allowed = causal(5, 5, states.device)
+    stream, _ = ours(states, first(states), allowed, memory, SOURCE_REAL[:, None, None])
+    expected = theirs(
+        states,
+        memory,
+        tgt_mask=~allowed[0, 0],  # True hides in torch
+        memory_key_padding_mask=~SOURCE_REAL,
+    )
+    assert_same(stream, expected, [states, memory])
+
+
+@every_block
+def test_steps_of_a_block_are_its_forward(dim, heads, norm, activation):
+    torch.manual_seed(1)
+    ours = roughen(block(dim, heads, norm, activation, cross=True))
+    (stream, normed), memory = torch.randn(2, 2, 5, dim), torch.randn(2, 7, dim)
+    real = SOURCE_REAL[:, None, None]
+    with torch.no_grad():
+        expected = ours(stream, normed, causal(5, 5, stream.device), memory, real)
+        state = ours.start(memory)
+        steps = [
+            ours.step(stream[:, t : t + 1], normed[:, t : t + 1], state, real) for t in range(5)
+        ]
+    for found, whole in zip(zip(*steps, strict=True), expected, strict=True):
+        torch.testing.assert_close(torch.cat(found, 1), whole, atol=1e-5, rtol=0)
+
+
+def test_block_without_cross_attention_has_no_memory_to_project():
+    ours = block(15, 3, PreNorm, "relu", cross=False)
+    assert ours.start(None).memory is None
+    state = ours.start(None)
+    stream, normed = torch.randn(2, 2, 1, 15)
+    torch.testing.assert_close(ours.step(stream, normed, state, None), ours(stream, normed, None))

@@ -1,0 +1,37 @@
+"""Every variant that a recipe can ask for, with a size of its own for every axis."""
+
+import torch
+
+from jumok.config import TransformerConfig
+from jumok.models.encoder_decoder import Transformer
+from tests.parity.torch_weights import roughen
+
+VOCABULARY = 31
+SIZES = {"dim": 15, "heads": 3, "encoder_layers": 1, "decoder_layers": 2, "feedforward": 29}
+VARIANTS = {
+    "plain": {},
+    "kernels": {"dim": 48, "feedforward": 64},
+    "post-norm": {"norm": "post"},
+    "post-norm kernels": {"norm": "post", "dim": 48, "feedforward": 64},
+    "learned": {"positions": "learned", "max_length": 41},
+    "rotary": {"positions": "rotary", "head_dim": 8},
+    "rotary kernels": {"positions": "rotary", "dim": 48, "head_dim": 16, "norm": "post"},
+    "no positions": {"positions": "none"},
+    "tied target": {"tied": "target"},
+    "tied none": {"tied": "none", "norm": "post"},
+    "own head sizes": {"head_dim": 7, "value_dim": 11},
+    "full-size heads": {"head_dim": 15},
+    "own head sizes kernels": {"head_dim": 16, "value_dim": 32, "norm": "post"},
+    "gelu": {"activation": "gelu"},
+    "table outgrown": {"max_length": 3},
+}
+
+
+def build(variant: str, **more: object) -> Transformer:
+    """A rough model in evaluation mode; dropout is set, and must not show."""
+    torch.manual_seed(1)
+    dropped = dict.fromkeys(
+        ("dropout", "attention_dropout", "feedforward_dropout", "word_dropout"), 0.5
+    )
+    config = TransformerConfig.model_validate({**SIZES, **dropped, **VARIANTS[variant], **more})
+    return roughen(Transformer(config, VOCABULARY)).eval()

@@ -1,0 +1,54 @@
+"""The loss of a batch, by torch and by hand."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from jumok.data.batches import collate
+from jumok.training.objectives import translation
+from tests.training.tiny import model, pairs
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_translation_is_the_cross_entropy_of_the_real_tokens(smoothing):
+    trained = model().eval()
+    batch = collate(*pairs(7))
+    assert (batch.target_output == 0).any()
+    assert batch.source_allowed is not None
+    with torch.no_grad():
+        memory = trained.encode(batch.source, batch.source_allowed)
+        log_p = F.log_softmax(trained.decoder(memory, batch.target_input), -1)
+    expected = 0.0
+    for row, target in enumerate(pairs(7)[1]):
+        for t, word in enumerate([*target, 3]):
+            expected -= (1 - smoothing) * float(log_p[row, t, word])
+            expected -= smoothing * float(log_p[row, t].mean())
+    found = translation(trained, batch, smoothing).detach()
+    assert float(found) == pytest.approx(expected, rel=1e-5)
+
+
+def test_padding_adds_nothing_to_loss_or_gradient():
+    """Pairs together cost what they cost one by one."""
+    trained = model().eval()
+    sources, targets = pairs(5)
+    together = translation(trained, collate(sources, targets), 0.1)
+    together.backward()
+    gradient = trained.decoder.embedding.table.grad.clone()
+    trained.zero_grad()
+    one_by_one = 0.0
+    for source, target in zip(sources, targets, strict=True):
+        loss = translation(trained, collate([source], [target]), 0.1)
+        loss.backward()
+        one_by_one += float(loss.detach())
+    assert float(together.detach()) == pytest.approx(one_by_one, rel=1e-5)
+    expected = trained.decoder.embedding.table.grad
+    torch.testing.assert_close(gradient, expected, atol=1e-4, rtol=0)
+
+
+def test_even_logits_cost_the_logarithm_of_the_vocabulary():
+    even = model(tied="none").eval()
+    torch.nn.init.zeros_(even.decoder.output.weight)
+    loss = translation(even, collate([[4, 5]], [[6, 7, 8]]), 0.0).detach()
+    assert float(loss) == pytest.approx(4 * math.log(31), rel=1e-6)
