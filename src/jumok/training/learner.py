@@ -9,6 +9,7 @@ Source: Micikevicius et al. 2018 (master weights); Loshchilov and Hutter 2019 (A
 """
 
 import copy
+import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -89,7 +90,7 @@ class Learner:
         tokens = sum(batch.target_tokens for batch in batches)
         loss = self._backward(batches, step, 1.0 / tokens)
         norm = self._sum_gradients()
-        finite = bool(torch.isfinite(norm)) and loss == loss
+        finite = bool(torch.isfinite(norm)) and math.isfinite(loss)
         if finite:
             self._apply(norm, learning_rate)
             self._average.follow(self._master, step)
