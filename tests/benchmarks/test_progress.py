@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.peers import eole, huggingface, joeynmt
+from benchmarks.peers import eole, huggingface, joeynmt, jumok
 
 JOEYNMT = (
     "2026-11-20 10:35:58,689 - INFO - joeynmt.training - Epoch   1, Step:        5, "
@@ -35,3 +35,10 @@ def test_eole_tokens_are_its_mean_of_target_tokens_times_its_batches() -> None:
 )
 def test_huggingface_tokens_are_what_our_loop_prints(line: str, tokens: float | None) -> None:
     assert huggingface.read_progress(line, 0.0) == tokens
+
+
+def test_jumok_tokens_are_the_growth_of_its_running_total() -> None:
+    progress = jumok.Progress()
+    assert progress('{"kind": "step", "step": 1, "tokens": 4099}', 0.0) == 4099.0
+    assert progress('{"kind": "validation", "step": 1}', 0.0) is None
+    assert progress('{"kind": "step", "step": 2, "tokens": 8190}', 0.0) == 4091.0
