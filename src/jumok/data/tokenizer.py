@@ -75,7 +75,7 @@ class Tokenizer:
         *,
         coverage: float = 1.0,
         byte_fallback: bool = True,
-        sample: int = 1_000_000,
+        sample: int = 300_000,
         seed: int = 0,
     ) -> "Tokenizer":
         """A tokenizer of exactly `size` pieces (specials and bytes among them) learnt from lines.
