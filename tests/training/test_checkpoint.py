@@ -1,9 +1,6 @@
 """A checkpoint is whole or not there."""
 
 import os
-import subprocess
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 import torch
@@ -85,18 +82,6 @@ def test_a_newer_format_is_refused(tmp_path, monkeypatch):
     with pytest.raises(BundleError, match="of a newer format") as caught:
         checkpoint.load(tmp_path)
     assert "got:      format 2" in str(caught.value)
-
-
-@pytest.fixture
-def small_disk(tmp_path) -> Iterator[Path]:
-    """A file system of one MiB."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
-    if os.geteuid() != 0 or subprocess.run(mount, check=False, capture_output=True).returncode:
-        pytest.skip("mounting a tmpfs needs root and a system that lets root mount")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
 
 
 def test_a_full_disk_leaves_the_last_checkpoint_whole(small_disk):

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from jumok.errors import MissingExtraError, Place, TrainingError
 
@@ -64,6 +64,7 @@ class ValidationRecord:
     took: float
 
 
+@runtime_checkable
 class Log(Protocol):
     """A place that records go to."""
 
@@ -87,7 +88,8 @@ class JsonLog:
         partial = path.with_suffix(".partial")
         partial.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
         os.replace(partial, path)
-        self._file = path.open("a", encoding="utf-8")
+        # Unbuffered: on a full disk, closing must not try to write again.
+        self._file = path.open("ab", buffering=0)
 
     def step(self, record: StepRecord) -> None:
         self._write({"kind": "step", **asdict(record)})
@@ -105,8 +107,7 @@ class JsonLog:
         # JSON has no word for not-a-number.
         known = {key: None if value != value else value for key, value in line.items()}
         try:
-            self._file.write(json.dumps(known) + "\n")
-            self._file.flush()
+            self._file.write(json.dumps(known).encode() + b"\n")
         except OSError as error:
             raise TrainingError(
                 "the log could not be written.",

@@ -1,6 +1,6 @@
 """Where a batch meets a model, and nowhere else: one objective a kind of system."""
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from torch import nn
 
@@ -11,6 +11,7 @@ from jumok.models.encoder_decoder import Transformer
 from jumok.shapes import Float, Tensor
 
 
+@runtime_checkable
 class Objective(Protocol):
     """Something to make small."""
 

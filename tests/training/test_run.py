@@ -1,0 +1,255 @@
+"""Whole runs on a tiny corpus: what they leave behind, how they stop and how they go on."""
+
+import contextlib
+import os
+import signal
+
+import pytest
+import torch
+
+from jumok.bundle.reading import read_bundle
+from jumok.errors import BundleError, ConfigError, DataError, TrainingError
+from jumok.systems.translator import Translator
+from jumok.training import checkpoint
+from jumok.training.log import read_log
+from jumok.training.run import train
+
+
+def final_state(runs):
+    """Everything of the last checkpoint that a resume must reproduce; times differ of course."""
+    saved = checkpoint.read(runs / "tiny" / checkpoint.CURRENT)
+    timeless = {k: v for k, v in saved.run["progress"].items() if not k.endswith("seconds")}
+    return saved.tensors, timeless, saved.run["cursor"]
+
+
+def assert_same_bits(left, right):
+    assert left[1:] == right[1:]
+    assert left[0].keys() == right[0].keys()
+    for name, tensor in left[0].items():
+        assert torch.equal(tensor, right[0][name]), name
+
+
+def stop_at(step):
+    """Sends this process SIGTERM while it makes `step`."""
+    return lambda now: os.kill(os.getpid(), signal.SIGTERM) if now == step else None
+
+
+def test_a_run_leaves_a_bundle_a_log_and_a_checkpoint(tmp_path, make_config, recorder):
+    screen = recorder()
+    result = train(make_config(), tmp_path, screen)
+    assert result.outcome.reason == "finished"
+    assert result.progress.step == 12
+    assert result.model == tmp_path / "tiny" / "model"
+    bundle = read_bundle(result.model)
+    assert [score.name for score in bundle.card.scores] == ["BLEU", "chrF2"]
+    assert "3 validation sentences, beam 1" in bundle.card.scores[0].on
+    lines = list(read_log(tmp_path / "tiny" / "log.jsonl"))
+    assert [line["step"] for line in lines if line["kind"] == "step"] == list(range(1, 13))
+    assert [line["step"] for line in lines if line["kind"] == "validation"] == [6, 12]
+    assert checkpoint.read(tmp_path / "tiny" / checkpoint.CURRENT).run["progress"]["step"] == 12
+
+
+def test_the_bundle_translates(tmp_path, make_config, recorder):
+    result = train(make_config(), tmp_path, recorder())
+    translations = Translator.load(result.model).translate(["one two", ""])
+    assert len(translations) == 2
+    assert translations[1].text == ""
+
+
+def test_a_model_learns_the_tiny_corpus(tmp_path, make_config, recorder):
+    screen = recorder()
+    train(make_config("training.steps=60", "validation.every=60"), tmp_path, screen)
+    assert screen.validations[-1].loss < 0.7 * screen.steps[0].loss
+
+
+def test_what_was_decided_is_said(tmp_path, make_config, recorder):
+    screen = recorder()
+    train(make_config("training.steps=1"), tmp_path, screen)
+    said = "\n".join(screen.said)
+    assert "cpu, 1 at a time; fp32: as the recipe says" in said
+    assert "11 source sentences are kept out of training" in said
+    assert "tokenizer: char" in said
+    assert "% of a batch" in said
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        [],
+        ["training.average.kind=last", "training.average.last=2", "validation.every=2"],
+        ["training.average.kind=none", "training.tokens_per_batch=100"],
+        ["training.threads=2"],
+        ["training.precision=bf16"],
+        ["tokenizer.kind=unigram", "tokenizer.size=30", "tokenizer.sampling_alpha=0.3"],
+    ],
+    ids=["accumulated, ema", "last-k", "one micro-batch", "threads", "bf16", "resampled"],
+)
+def test_a_stopped_and_resumed_run_ends_in_the_same_bits(
+    tmp_path, make_config, recorder, overrides
+):
+    config = make_config(*overrides)
+    train(config, tmp_path / "whole", recorder())
+    for step, resume in ((4, False), (7, True)):
+        stopped = train(config, tmp_path / "parts", recorder(stop_at(step)), resume=resume)
+        assert stopped.outcome.reason == "interrupted"
+        assert stopped.outcome.signal == signal.SIGTERM
+        assert stopped.progress.step == step
+    finished = train(config, tmp_path / "parts", recorder(), resume=True)
+    assert finished.outcome.reason == "finished"
+    assert_same_bits(final_state(tmp_path / "parts"), final_state(tmp_path / "whole"))
+    models = [(tmp_path / runs / "tiny/model/model.safetensors") for runs in ("parts", "whole")]
+    assert models[0].read_bytes() == models[1].read_bytes()
+
+
+def test_a_resumed_log_holds_every_step_once(tmp_path, make_config, recorder):
+    train(make_config(), tmp_path, recorder(stop_at(7)))
+    log = tmp_path / "tiny" / "log.jsonl"
+    with log.open("a", encoding="utf-8") as file:
+        file.write('{"kind": "step", "step": 8}\n{"kind": "st')  # a kill while it was writing
+    train(make_config(), tmp_path, recorder(), resume=True)
+    lines = [line for line in read_log(log) if line["kind"] == "step"]
+    assert [line["step"] for line in lines] == list(range(1, 13))
+    assert all("loss" in line for line in lines)
+
+
+def test_the_handlers_of_the_process_come_back(tmp_path, make_config, recorder):
+    before = signal.getsignal(signal.SIGTERM)
+    train(make_config("training.steps=3"), tmp_path, recorder(stop_at(2)))
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_a_finished_run_that_is_resumed_is_still_finished(tmp_path, make_config, recorder):
+    train(make_config(), tmp_path, recorder())
+    screen = recorder()
+    assert train(make_config(), tmp_path, screen, resume=True).outcome.reason == "finished"
+    assert screen.steps == []
+
+
+def test_a_run_may_be_made_longer(tmp_path, make_config, recorder):
+    train(make_config(), tmp_path, recorder())
+    longer = train(make_config("training.steps=15"), tmp_path, recorder(), resume=True)
+    assert longer.progress.step == 15
+
+
+def test_resume_before_the_first_checkpoint_starts_from_the_beginning(
+    tmp_path, make_config, recorder
+):
+    def give_up(step):
+        if step == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(make_config(), tmp_path, recorder(give_up))
+    screen = recorder()
+    assert train(make_config(), tmp_path, screen, resume=True).progress.step == 12
+    assert screen.steps[0].step == 1
+
+
+def test_a_name_that_is_taken_is_refused(tmp_path, make_config, recorder):
+    train(make_config("training.steps=1"), tmp_path, recorder())
+    with pytest.raises(ConfigError, match="there is a run of this name already") as caught:
+        train(make_config("training.steps=1"), tmp_path, recorder())
+    assert "go on with it: --resume" in str(caught.value)
+    assert f"rm -r {tmp_path / 'tiny'}" in str(caught.value)
+
+
+def test_resuming_with_another_recipe_names_the_changed_keys(tmp_path, make_config, recorder):
+    train(make_config("training.steps=1"), tmp_path, recorder())
+    with pytest.raises(ConfigError) as caught:
+        train(make_config("model.dim=32", "seed=2"), tmp_path, recorder(), resume=True)
+    message = str(caught.value)
+    assert "model.dim was 16 and is now 32" in message
+    assert "seed was 1 and is now 2" in message
+    assert "training.steps" not in message
+
+
+def test_resuming_what_never_was_is_refused(tmp_path, make_config, recorder):
+    with pytest.raises(BundleError, match="there is no run to resume"):
+        train(make_config(), tmp_path, recorder(), resume=True)
+
+
+def test_resuming_on_changed_data_is_refused(tmp_path, make_config, recorder):
+    config = make_config("training.steps=5")
+    train(config, tmp_path, recorder())
+    source = config.data.train[0].source
+    source.write_text(source.read_text("utf-8").replace("one", "two"), encoding="utf-8")
+    with pytest.raises(DataError, match="The data is not what it was"):
+        train(make_config("training.steps=9"), tmp_path, recorder(), resume=True)
+
+
+def test_a_failed_preparation_does_not_take_the_name(tmp_path, make_config, recorder):
+    config = make_config("training.steps=1")
+    target = config.data.train[0].target
+    whole = target.read_text("utf-8")
+    target.write_text(whole + "one more\n", encoding="utf-8")
+    with pytest.raises(DataError):
+        train(config, tmp_path, recorder())
+    target.write_text(whole, encoding="utf-8")
+    assert train(config, tmp_path, recorder()).outcome.reason == "finished"
+
+
+def test_an_absurd_learning_rate_stops_with_an_explanation(tmp_path, make_config, recorder):
+    config = make_config(
+        "training.learning_rate=1e30", "training.schedule.kind=constant", "training.steps=50"
+    )
+    screen = recorder()
+    with pytest.raises(TrainingError) as caught:
+        train(config, tmp_path, screen)
+    message = str(caught.value)
+    assert "not finite in 5 steps in a row" in message
+    assert "training has diverged" in message
+    assert "got:      a learning rate of 1e+30" in message
+    assert "lower training.learning_rate" in message
+    assert screen.steps[-1].skipped >= 4
+    assert len(screen.steps) < 20
+
+
+def test_training_stops_when_nothing_improves(tmp_path, make_config, recorder):
+    # A learning rate this small changes no validation loss: the first one stays the best.
+    config = make_config(
+        "training.learning_rate=1e-20",
+        "training.steps=100",
+        "validation.every=2",
+        "validation.patience=3",
+    )
+    screen = recorder()
+    result = train(config, tmp_path, screen)
+    assert result.outcome.reason == "no longer improving"
+    assert result.progress.step == 8
+    assert result.progress.best_step == 2
+    assert [record.best for record in screen.validations] == [True, False, False, False]
+
+
+@pytest.mark.parametrize(("metric", "best"), [("bleu", "bleu"), ("chrf", "chrf")])
+def test_the_named_metric_decides(tmp_path, make_config, recorder, metric, best):
+    config = make_config(f"validation.metric={metric}", "validation.every=4")
+    screen = recorder()
+    result = train(config, tmp_path, screen)
+    highest = max(getattr(record, best) for record in screen.validations)
+    assert result.progress.best == highest
+
+
+def test_a_time_budget_ends_a_run(tmp_path, make_config, recorder):
+    screen = recorder()
+    result = train(make_config("training.minutes=0.01"), tmp_path, screen)
+    assert result.outcome.reason == "finished"
+    assert result.progress.seconds >= 0.6
+    assert screen.steps[-1].learning_rate < screen.steps[len(screen.steps) // 2].learning_rate
+
+
+def test_a_full_disk_ends_the_run_and_spares_the_last_checkpoint(
+    tmp_path, make_config, recorder, small_disk
+):
+    config = make_config("training.steps=1000", "validation.every=1000")
+
+    def fill(step):
+        if step == 8:
+            with contextlib.suppress(OSError):
+                (small_disk / "filler").write_bytes(b"0" * (1 << 20))
+
+    with pytest.raises(TrainingError) as caught:
+        train(config, small_disk, recorder(fill))
+    assert "run again with --resume" in str(caught.value)
+    saved, damage = checkpoint.load(small_disk / "tiny")
+    assert damage is None
+    assert saved.run["progress"]["step"] == 5
