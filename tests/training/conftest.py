@@ -26,6 +26,11 @@ def write_corpus(folder: Path, pairs: int = 151) -> tuple[Path, Path]:
     return source, target
 
 
+@pytest.fixture(name="write_corpus")
+def write_corpus_fixture() -> Callable[[Path], tuple[Path, Path]]:
+    return write_corpus
+
+
 MakeConfig = Callable[..., Config]
 
 
