@@ -188,6 +188,7 @@ def _starts_as_pickle(file: Path) -> bool:
 
 
 def previous_folder(folder: Path) -> Path:
+    """Where the bundle that stood here waits until the new one is there."""
     return folder.with_name(f".{folder.name}.previous")
 
 
@@ -207,5 +208,6 @@ def _read_json(file: Path) -> dict[str, Any]:
 
 
 def sha256(file: Path) -> str:
+    """The digest of a file, in hexadecimal."""
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

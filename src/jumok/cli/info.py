@@ -29,6 +29,7 @@ def info(
 
 
 def facts_table(bundle: Bundle) -> Table:
+    """What the bundle says of itself, as two columns."""
     config, card = bundle.config, bundle.card
     stored = ", ".join(sorted({tensor.dtype for tensor in bundle.tensors.values()}))
     languages = f"{config.source_language or '?'} → {config.target_language or '?'}"

@@ -45,6 +45,7 @@ class Report:
         self.mended.setdefault(reason, Count()).add([line])
 
     def drop(self, reason: str, lines: Iterable[int]) -> None:
+        """Count pairs that are left out, and keep the first few line numbers."""
         count = Count()
         count.add(lines)
         if count.lines:

@@ -119,6 +119,7 @@ class Tokenizer:
 
     @classmethod
     def load(cls, path: Path) -> "Tokenizer":
+        """The tokenizer in a SentencePiece model file."""
         try:
             model = path.read_bytes()
         except OSError as error:

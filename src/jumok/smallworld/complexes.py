@@ -178,6 +178,7 @@ def infinite(event: Event, english: str, korean: str) -> Fragment:
 
 
 def activity(writer: Writer) -> Event:
+    """Something that one can go out to do."""
     event = writer.event("ttti")
     while event.verb.stative or event.verb.english.base in ("lose", "fall"):
         event = writer.event("ttti")

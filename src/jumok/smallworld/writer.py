@@ -281,6 +281,7 @@ class Writer:
         return Event(verb, (thing, manner, place), (place, thing, manner))
 
     def intransitive(self, verb: Verb) -> Event:
+        """Something done without an object, for a while if there is room to say so."""
         manner, place = self._circumstances(phrases.STATES)
         span = EMPTY
         if self.affords(3):

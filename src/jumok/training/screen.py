@@ -45,6 +45,7 @@ class Pace:
 
 
 def speed(tokens_per_second: float | None) -> str:
+    """`1,031` for 1031.2; a dash where nobody knows yet."""
     return "-" if tokens_per_second is None else f"{tokens_per_second:,.0f}"
 
 
@@ -58,6 +59,7 @@ def clock(seconds: float | None) -> str:
 
 
 def validation_line(record: ValidationRecord) -> str:
+    """One line that says how good the model is now."""
     mark = "  best so far" if record.best else ""
     return (
         f"step {record.step:>6,}  validation: loss {record.loss:.3f}  BLEU {record.bleu:5.2f}  "

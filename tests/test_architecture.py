@@ -1,0 +1,246 @@
+"""The house stands as designed: who imports whom, how long things are, what is never done."""
+
+import ast
+import re
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
+
+import jumok
+from jumok.cli.main import app
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "jumok"
+MODULES = sorted(SOURCE.rglob("*.py"))
+EVERYTHING = sorted(
+    path
+    for folder in ("src", "tests", "benchmarks")
+    for path in (ROOT / folder).rglob("*")
+    if path.suffix in (".py", ".c", ".h")
+    and not any(part.startswith(".") for part in path.relative_to(ROOT).parts)
+)
+
+MOST_LINES, MOST_FUNCTION_LINES, MOST_PARAMETERS, MOST_NAMES = 400, 60, 10, 15
+MOST_SILENT_LINES = 6
+
+MACHINE = {"--batch", "--device", "--threads"}
+WRITTEN = {"--json", "--output", "-o"}
+OPTIONS = {
+    "train": {"recipe", "--source", "--target", "--name", "--runs", "--set", "--resume"},
+    "smallworld": {
+        *("folder", "--pairs", "--held-out", "--seed", "--minimum-words", "--maximum-words"),
+    },
+    "translate": {
+        *("model", "file", "--beam", "-b", "--nbest", "--alignments", "--scores"),
+        *("--length-penalty", "--minimum-length", "--maximum-length", "--prefix"),
+        *("--sample", "--temperature", "--top-k", "--top-p", "--seed"),
+        *(WRITTEN | MACHINE),
+    },
+    "evaluate": {
+        *("model", "--source", "-s", "--reference", "-r", "--beam", "-b"),
+        *("--tokenize", "--lowercase"),
+        *(WRITTEN | MACHINE),
+    },
+    "score": {"model", "--source", "-s", "--target", "-t", *WRITTEN, *MACHINE},
+    "info": {"model", "--json"},
+}
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def place(path: Path, node: ast.AST | None = None) -> str:
+    return f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}"
+
+
+def functions(path: Path) -> Iterator[Function]:
+    return (node for node in ast.walk(tree(path)) if isinstance(node, Function))
+
+
+def calls(path: Path) -> Iterator[tuple[ast.Call, str]]:
+    """Every call with the name of what is called, such as "torch.load"."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Call):
+            yield node, ast.unparse(node.func)
+
+
+def test_imports_keep_their_contracts(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    assert lint_imports(config_filename="pyproject.toml", no_cache=True) == EXIT_STATUS_SUCCESS
+
+
+def test_files_stay_short():
+    lines = {place(path): len(path.read_text("utf-8").splitlines()) for path in EVERYTHING}
+    assert {name: count for name, count in lines.items() if count > MOST_LINES} == {}
+
+
+def test_functions_stay_short():
+    long = [
+        place(path, node)
+        for path in EVERYTHING
+        if path.suffix == ".py"
+        for node in functions(path)
+        if length(node) > MOST_FUNCTION_LINES
+    ]
+    assert long == []
+
+
+def test_functions_take_few_parameters():
+    """A verb of the command line has a parameter for each of its options, and is exempt."""
+    many = []
+    for path in MODULES:
+        for node in functions(path):
+            given = node.args
+            names = [each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+            count = len(names) - (names[:1] in (["self"], ["cls"]))
+            if count > MOST_PARAMETERS and path.parent.name != "cli":
+                many.append(place(path, node))
+    assert many == []
+
+
+def test_parameters_are_not_handed_on_unnamed():
+    """No **options through layers, and no **vars(batch): who is given what can be read."""
+    unnamed = [
+        place(path, call)
+        for path in MODULES
+        for node in functions(path)
+        for call in ast.walk(node)
+        if isinstance(call, ast.Call)
+        for keyword in call.keywords
+        if keyword.arg is None and hands_on(keyword.value, node.args.kwarg)
+    ]
+    assert unnamed == []
+
+
+def hands_on(value: ast.expr, options: ast.arg | None) -> bool:
+    """Whether `**value` is the function's own `**options`, or the variables of some object."""
+    text = ast.unparse(value)
+    return (options is not None and text == options.arg) or text.startswith("vars(")
+
+
+def test_modules_say_what_they_are_for():
+    silent = [
+        path for path in MODULES if path.read_text("utf-8") and not ast.get_docstring(tree(path))
+    ]
+    assert [place(path) for path in silent] == []
+
+
+def promised() -> set[str]:
+    """The methods that protocols describe, once for all that keep to them."""
+    classes = [
+        node for path in MODULES for node in tree(path).body if isinstance(node, ast.ClassDef)
+    ]
+    protocols = [node for node in classes if "Protocol" in " ".join(map(ast.unparse, node.bases))]
+    return {each.name for node in protocols for each in node.body if isinstance(each, Function)}
+
+
+def public(body: list[ast.stmt], described: set[str]) -> Iterator[Function | ast.ClassDef]:
+    """Public functions and classes, and methods that need more words than their own lines."""
+    for node in body:
+        if isinstance(node, Function | ast.ClassDef) and not node.name.startswith("_"):
+            yield node
+            if isinstance(node, ast.ClassDef):
+                for each in public(node.body, described):
+                    if length(each) > MOST_SILENT_LINES and each.name not in described:
+                        yield each
+
+
+def length(node: Function | ast.ClassDef) -> int:
+    return node.end_lineno - node.lineno + 1
+
+
+def test_public_functions_and_classes_say_what_they_do():
+    described = promised()
+    silent = [
+        f"{place(path, node)} {node.name}"
+        for path in MODULES
+        for node in public(tree(path).body, described)
+        if not ast.get_docstring(node)
+    ]
+    assert silent == []
+
+
+@pytest.mark.parametrize(
+    "forbidden",
+    [
+        "hasattr",
+        "eval",
+        "exec",
+        "torch.load",
+        "torch.save",
+        "pickle.load",
+        "pickle.loads",
+        "np.load",
+    ],
+)
+def test_nothing_calls(forbidden):
+    """hasattr hides a type; the others run what they read, or write what others must run."""
+    found = [
+        place(path, node) for path in MODULES for node, name in calls(path) if name == forbidden
+    ]
+    assert found == []
+
+
+def test_nothing_imports_pickle():
+    for path in MODULES:
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                names = [alias.name for alias in node.names] + [getattr(node, "module", "") or ""]
+                assert not {"pickle", "dill", "cloudpickle", "marshal", "shelve"} & set(names), path
+
+
+def test_environment_is_read_by_the_command_line_alone():
+    readers = [
+        place(path, node)
+        for path in MODULES
+        if path.parent.name != "cli"
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv", "expandvars")
+    ]
+    assert readers == []
+
+
+def test_no_module_changes_its_own_globals():
+    found = [
+        place(path, node)
+        for path in MODULES
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Global)
+    ]
+    assert found == []
+
+
+def test_nothing_is_left_to_do_later():
+    for path in EVERYTHING:
+        if path.suffix == ".py":
+            with tokenize.open(path) as file:
+                for token in tokenize.generate_tokens(file.readline):
+                    late = re.search(r"\b(TODO|FIXME|XXX|HACK)\b", token.string)
+                    assert token.type != tokenize.COMMENT or not late, f"{path}:{token.start[0]}"
+
+
+def test_tests_mirror_the_house():
+    rooms = {path.name for path in SOURCE.iterdir() if (path / "__init__.py").exists()}
+    tested = {path.parent.name for path in (ROOT / "tests").glob("*/test_*.py")}
+    assert rooms - tested == set()
+
+
+def test_public_surface_is_small():
+    assert len(jumok.__all__) <= MOST_NAMES
+
+
+def test_options_of_the_command_line_are_these():
+    """A new option is a decision; one that goes breaks somebody's script."""
+    verbs = typer.main.get_command(app).commands
+    found = {
+        name: {option for parameter in verb.params for option in parameter.opts}
+        for name, verb in verbs.items()
+    }
+    assert found == OPTIONS
