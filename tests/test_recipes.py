@@ -1,0 +1,98 @@
+"""Every shipped recipe can be followed, and the manual names every key."""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from jumok.config import Config, CorpusConfig, Section, load_config
+
+RECIPES = sorted((Path(__file__).parents[1] / "recipes").glob("*.toml"))
+MANUAL = next(recipe for recipe in RECIPES if recipe.name == "multi30k-en-de.toml")
+VARIABLES = {"JUMOK_DATA": "/data"}
+
+
+def keys_of(section: Any, path: str = "") -> set[str]:
+    """Every dotted key that a section knows; the items of a list share one name."""
+    keys: set[str] = set()
+    for name, field in section.model_fields.items():
+        inner = (field.annotation, *get_args(field.annotation))
+        sections = [part for part in inner if isinstance(part, type) and issubclass(part, Section)]
+        keys |= keys_of(sections[0], f"{path}{name}.") if sections else {f"{path}{name}"}
+    return keys
+
+
+def explained_keys(manual: str) -> dict[str, str]:
+    """Each key of the manual, whether it is used or stands as #key, with the text above it."""
+    explained: dict[str, str] = {}
+    section, text = "", ""
+    for line in manual.splitlines():
+        if heading := re.fullmatch(r"#?\[+([\w.]+)\]+", line):
+            section, text = f"{heading[1]}.", ""
+        elif line.startswith("# "):
+            text += line.removeprefix("#")
+        elif key := re.match(r"#?(\w+) = ", line):
+            if section + key[1] not in explained:
+                explained[section + key[1]] = text
+            text = ""
+        elif not line:
+            text = ""
+    return explained
+
+
+def test_the_manual_and_the_config_know_the_same_keys():
+    # A validation corpus has the keys of a training corpus; the manual explains them once.
+    known = {key for key in keys_of(Config) if not key.startswith("data.validation.")}
+    explained = set(explained_keys(MANUAL.read_text("utf-8")))
+    explained -= {"data.validation.source", "data.validation.target"}
+    assert explained == known
+
+
+def test_the_manual_gives_every_default():
+    texts = explained_keys(MANUAL.read_text("utf-8"))
+    for key, text in texts.items():
+        if not key.startswith("data.validation."):
+            assert re.search(r"[Dd]efault", text), key
+
+
+def test_the_defaults_in_the_manual_are_the_real_ones():
+    texts = explained_keys(MANUAL.read_text("utf-8"))
+    checked = 0
+    for path, section in (
+        ("", Config),
+        ("data.", Config.model_fields["data"].annotation),
+        ("data.train.", CorpusConfig),
+        ("tokenizer.", Config.model_fields["tokenizer"].annotation),
+        ("model.", Config.model_fields["model"].annotation),
+        ("training.", Config.model_fields["training"].annotation),
+        ("validation.", Config.model_fields["validation"].annotation),
+    ):
+        for name, field in section.model_fields.items():
+            said = re.search(r"Default ([^:]+?)[.:]( |$)", texts.get(path + name, ""))
+            if said is not None:
+                value = tomllib.loads(f"value = {said[1]}")["value"]
+                default = list(field.default) if isinstance(field.default, tuple) else field.default
+                assert value == default, path + name
+                checked += 1
+    assert checked > 40
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.stem)
+def test_a_shipped_recipe_can_be_followed(recipe):
+    assert load_config(recipe, variables=VARIABLES).name == recipe.stem
+
+
+@pytest.mark.parametrize(
+    "recipe", [recipe for recipe in RECIPES if recipe != MANUAL], ids=lambda recipe: recipe.stem
+)
+def test_every_line_of_a_short_recipe_is_commented(recipe):
+    for line in recipe.read_text("utf-8").splitlines():
+        if line and not line.startswith(("#", "[")):
+            assert re.search(r" # \w", line), line
+
+
+def test_there_are_four_recipes():
+    names = ["enko", "multi30k-en-de", "smallworld-en-ko", "tatoeba-en-fr"]
+    assert [recipe.stem for recipe in RECIPES] == names
