@@ -1,9 +1,14 @@
 """Every shape annotation of jumok is executed while the tests run."""
 
+import os
 from pathlib import Path
 
 import pytest
 from jaxtyping import install_import_hook
+
+# Before torch is imported, and for the processes that tests start: two threads in each of two
+# workers wait for one another on two cores, and a test of 4 s takes 50 s.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 install_import_hook("jumok", "beartype.beartype")
 

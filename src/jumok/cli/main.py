@@ -51,10 +51,11 @@ app.command(rich_help_panel=JUDGE)(score)
 app.command(rich_help_panel=JUDGE)(info)
 
 
-def _say_version(wanted: bool) -> None:
+def _say_version(wanted: bool) -> bool:
     if wanted:
         typer.echo(f"jumok {version('jumok')}")
         raise typer.Exit
+    return wanted
 
 
 @app.callback()

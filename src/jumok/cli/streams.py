@@ -2,10 +2,10 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import TextIO
 
 from jumok.data.reading import open_bytes
 from jumok.errors import DataError, Place
@@ -30,7 +30,7 @@ def read_lines(file: Path | None) -> Iterator[str]:
             yield from _decoded(stream, file)
 
 
-def _decoded(stream: BinaryIO, name: Path) -> Iterator[str]:
+def _decoded(stream: Iterable[bytes], name: Path) -> Iterator[str]:
     offset = 0
     for number, line in enumerate(stream, start=1):
         try:
@@ -57,6 +57,7 @@ def open_output(file: Path | None) -> Iterator[TextIO]:
         # Whatever the terminal's own encoding is, files of text are UTF-8.
         sys.stdout.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
         yield sys.stdout
+        sys.stdout.flush()  # here a reader that left is no fault; at the interpreter's end it is
         return
     part = file.with_name(f".{file.name}.writing-{os.getpid()}")
     try:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from jumok.config import Config, load_config
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
+    from jumok.config import Config
     from jumok.training.run import Result
 
 Recipe = Annotated[
@@ -48,6 +48,7 @@ def train(
     Without a recipe one is made to the size of the corpus and kept in
     runs/NAME/recipe.toml, to be read, changed and trained from.
     """
+    from jumok.config import load_config
     from jumok.training.run import train as train_run
     from jumok.training.screen import screen
 
@@ -67,8 +68,9 @@ def train(
 
 def make_recipe(
     source: Path, target: Path, name: str | None, runs: Path, overrides: list[str]
-) -> Config:
+) -> "Config":
     """The recipe sized to the corpus, printed and kept in the run's folder."""
+    from jumok.config import load_config
     from jumok.training.defaults import recipe_for
 
     name = name or source.name.split(".")[0]

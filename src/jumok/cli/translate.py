@@ -100,7 +100,7 @@ def decoding_options(
             "--temperature, --top-k, --top-p and --seed say how to draw.",
             do="add --sample, or leave them out",
         )
-    if not sample and nbest > beam:
+    if not sample and nbest > beam >= 1:
         raise ConfigError(
             "a beam cannot give more translations than it keeps.",
             expected=f"--nbest {beam} or less",

@@ -4,7 +4,6 @@ BLEU depends on how text is cut into words: one checkpoint scores 27.5 to 29.0 u
 So a Score always carries sacreBLEU's signature, and only equal signatures may be compared.
 """
 
-import json
 from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Literal
@@ -12,6 +11,7 @@ from typing import Literal
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
+from sacrebleu.significance import PairedTest, Result
 
 from jumok.bundle.card import Score
 from jumok.errors import ConfigError, DataError, MissingExtraError
@@ -42,6 +42,7 @@ def score_text(
         target_language: a code such as "ko", which chooses how words are cut.
         metrics: "chrf" is chrF2, on characters alone; "chrf++" adds words.
         tokenizer: for BLEU, one of TOKENIZERS; None chooses by `bleu_tokenizer`.
+        lowercase: BLEU and chrF do not tell cases apart; TER never does.
         resamples: 0 leaves the intervals out.
 
     Raises:
@@ -58,13 +59,22 @@ def score_text(
         )
     if not hypotheses:
         raise DataError("there is nothing to score.", do="give at least one line")
+    chosen = [_metric(name, target_language, tokenizer, lowercase) for name in metrics]
+    if not resamples:
+        return [_plain(metric, hypotheses, references) for metric in chosen]
+    # The test of pairs with one system alone: `corpus_score` makes the same intervals, but stops
+    # at a corpus of which some samples score exactly 0.
+    named = {str(index): metric for index, metric in enumerate(chosen)}
+    test = PairedTest(
+        [("system", hypotheses)], named, [references], test_type="bs", n_samples=resamples
+    )
+    signatures, results = test()
     scores = []
-    for name in metrics:
-        metric = _metric(name, target_language, tokenizer, lowercase)
-        result = metric.corpus_score(list(hypotheses), [list(references)], n_bootstrap=resamples)
-        signature = metric.get_signature().format(short=False)
-        low, high = _interval(result.format(width=12, is_json=True, signature=signature))
-        scores.append(Score(result.name, float(result.score), low, high, signature))
+    for name, (result, *_) in results.items():
+        if isinstance(result, Result):  # the other column holds the system's name
+            mean, half = float(result.mean or 0.0), float(result.ci or 0.0)
+            signature = signatures[name].format()
+            scores.append(Score(name, float(result.score), mean - half, mean + half, signature))
     return scores
 
 
@@ -107,15 +117,15 @@ def _metric(
         check_tokenizer(chosen)
         return BLEU(tokenize=chosen, lowercase=lowercase)
     if name == "ter":
+        # Never case-sensitive: so is TER everywhere, and the signature says case:lc.
         asian = language_code(language) in ("zh", "ja")
-        return TER(case_sensitive=not lowercase, normalized=asian, asian_support=asian)
+        return TER(normalized=asian, asian_support=asian)
     return CHRF(word_order=2 if name == "chrf++" else 0, lowercase=lowercase)
 
 
-def _interval(report: str) -> tuple[float | None, float | None]:
-    """The 95 % interval in sacreBLEU's JSON; absent for a score of 0 and without resampling."""
-    values = json.loads(report)
-    if "confidence_mean" not in values:
-        return None, None
-    mean, half = float(values["confidence_mean"]), float(values["confidence_var"])
-    return mean - half, mean + half
+def _plain(
+    metric: BLEU | CHRF | TER, hypotheses: Sequence[str], references: Sequence[str]
+) -> Score:
+    """The score without an interval."""
+    result = metric.corpus_score(list(hypotheses), [list(references)])
+    return Score(result.name, float(result.score), signature=metric.get_signature().format())

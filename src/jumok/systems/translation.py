@@ -1,6 +1,7 @@
 """What a translator gives back for a line."""
 
 from dataclasses import dataclass
+from math import fsum
 
 from jumok.inspection.alignment import Link
 from jumok.shapes import Float, Tensor
@@ -36,7 +37,7 @@ class Translation:
     @property
     def log_probability(self) -> float:
         """Of the whole text given the source, by the model: natural logarithm."""
-        return sum(self.token_log_probabilities)
+        return fsum(self.token_log_probabilities)
 
 
 @dataclass(frozen=True)

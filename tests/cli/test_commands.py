@@ -1,0 +1,225 @@
+"""The commands, in this process: what they print and what they refuse."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from jumok.cli.main import app
+from jumok.errors import BundleError, ConfigError, DataError, JumokError
+
+FAST = ["--beam", "2", "--maximum-length", "5", "--threads", "1"]
+
+
+def call(*arguments: str | Path, given: bytes | str = "") -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=given)
+
+
+def fault(*arguments: str | Path, given: bytes | str = "") -> JumokError:
+    error = call(*arguments, given=given).exception
+    assert isinstance(error, JumokError), error
+    return error
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> tuple[Path, Path]:
+    source, target = tmp_path / "a.en", tmp_path / "a.ko"
+    source.write_text("I am a student.\n\nthe cat\n", encoding="utf-8")
+    target.write_text("나는 학생입니다.\n\n고양이\n", encoding="utf-8")
+    return source, target
+
+
+def test_translate_gives_a_line_for_a_line(tiny_bundle: Path) -> None:
+    awful = "the cat\n\n \t \n\x00\u2028\r\n🙂\nno end".encode()
+    out = call("translate", tiny_bundle, *FAST, given=awful).stdout
+    lines = out.split("\n")
+    assert len(lines) == 7
+    assert lines[1] == lines[2] == lines[3] == lines[6] == ""
+
+
+def test_translate_adds_the_columns_that_were_asked_for(tiny_bundle: Path) -> None:
+    arguments = ["--scores", "--alignments", *FAST]
+    out = call("translate", tiny_bundle, *arguments, given="the cat\n\n").stdout
+    first, empty, end = out.split("\n")
+    text, score, alignment = first.split("\t")
+    assert float(score) < 0
+    assert len(alignment.split()) == len(text.split(" ")) if text else alignment == ""
+    assert (empty, end) == ("\t0.0000\t", "")
+
+
+def test_translate_numbers_the_lines_of_several_translations(tiny_bundle: Path) -> None:
+    out = call("translate", tiny_bundle, "--nbest", "2", *FAST, given="the cat\n\nI am\n").stdout
+    assert [line.split("\t")[0] for line in out.splitlines()] == ["1", "1", "2", "3", "3"]
+
+
+def test_translate_json_is_an_object_a_line(tiny_bundle: Path) -> None:
+    arguments = ["--json", "--nbest", "2", "--alignments", *FAST]
+    out = call("translate", tiny_bundle, *arguments, given="the cat\n\n").stdout
+    first, empty = map(json.loads, out.splitlines())
+    assert first["line"] == 1
+    assert first["source_tokens"]
+    assert first["log_probability"] == pytest.approx(sum(first["token_log_probabilities"]))
+    assert len(first["alternatives"]) == 1
+    assert set(first["alternatives"][0]) == set(first) - {"line"}
+    assert (empty["line"], empty["text"], empty["alternatives"]) == (2, "", [])
+
+
+def test_translate_reads_compressed_files_and_writes_whole_ones(
+    tiny_bundle: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "in.gz").write_bytes(gzip.compress(b"the cat\nI am\n"))
+    out = tmp_path / "out"
+    done = call("translate", tiny_bundle, tmp_path / "in.gz", "--output", out, *FAST)
+    assert done.stdout == ""
+    assert out.read_text(encoding="utf-8").count("\n") == 2
+    assert {entry.name for entry in tmp_path.iterdir()} == {"in.gz", "out"}
+
+
+def test_translate_of_bad_bytes_names_them_and_leaves_no_half_output(
+    tiny_bundle: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "in").write_bytes(b"good\nb\xffd\n")
+    error = fault("translate", tiny_bundle, tmp_path / "in", "--output", tmp_path / "out", *FAST)
+    assert isinstance(error, DataError)
+    assert "in, line 2, byte 6: the text is not valid UTF-8." in str(error)
+    assert "got:      byte 0xff" in str(error)
+    assert {entry.name for entry in tmp_path.iterdir()} == {"in"}
+
+
+def test_translate_of_an_empty_file_is_empty(tiny_bundle: Path, tmp_path: Path) -> None:
+    (tmp_path / "in").touch()
+    done = call("translate", tiny_bundle, tmp_path / "in")
+    assert (done.exit_code, done.stdout) == (0, "")
+
+
+def test_translate_into_a_folder_that_is_not_there_says_so(
+    tiny_bundle: Path, tmp_path: Path
+) -> None:
+    error = fault("translate", tiny_bundle, "--output", tmp_path / "no" / "out", given="a\n")
+    assert "the output cannot be written" in str(error)
+    assert "No such file or directory" in str(error)
+
+
+def test_translate_of_a_missing_file_says_so(tiny_bundle: Path, tmp_path: Path) -> None:
+    error = fault("translate", tiny_bundle, tmp_path / "nothing.en")
+    assert "nothing.en: There is no such file." in str(error)
+
+
+def test_translate_with_several_models_is_an_ensemble(tiny_bundle: Path) -> None:
+    both = f"{tiny_bundle},{tiny_bundle}"
+    one, two = (call("translate", model, *FAST, given="the cat\n") for model in (tiny_bundle, both))
+    assert one.stdout == two.stdout
+    error = fault("translate", f"{tiny_bundle},", given="a\n")
+    assert "a model's name is missing beside a comma" in str(error)
+
+
+def test_translate_with_a_missing_model_says_what_to_give(tmp_path: Path) -> None:
+    error = fault("translate", tmp_path / "none", given="a\n")
+    assert isinstance(error, BundleError)
+    assert "there is no such bundle" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (["--temperature", "0.5"], "--temperature, --top-k, --top-p and --seed say how to draw"),
+        (["--top-k", "5"], "do:       add --sample, or leave them out"),
+        (["--nbest", "6"], "a beam cannot give more translations than it keeps"),
+        (["--nbest", "6"], "do:       add --beam 6"),
+        (["--beam", "0"], "A beam holds at least one hypothesis"),
+        (["--minimum-length", "9", "--maximum-length", "5"], "minimum length is above the maximum"),
+        (["--sample", "--top-p", "1.5"], "top_p is a share of the probability"),
+        (["--sample", "--temperature", "0"], "The temperature must be a positive number"),
+    ],
+)
+def test_translate_refuses_options_that_contradict(
+    tiny_bundle: Path, arguments: list[str], what: str
+) -> None:
+    error = fault("translate", tiny_bundle, *arguments, given="a\n")
+    assert isinstance(error, ConfigError)
+    assert what in str(error)
+
+
+def test_options_not_given_are_the_translator_s_own() -> None:
+    import inspect
+
+    from jumok.cli.translate import decoding_options, translate
+    from jumok.systems.translator import DEFAULTS
+
+    defaults = {
+        name: parameter.default
+        for name, parameter in inspect.signature(translate).parameters.items()
+        if name in inspect.signature(decoding_options).parameters
+    }
+    assert decoding_options(**defaults) == DEFAULTS
+
+
+def test_evaluate_prints_scores_with_intervals_and_signatures(
+    tiny_bundle: Path, texts: tuple[Path, Path], tmp_path: Path
+) -> None:
+    source, reference = texts
+    out = tmp_path / "out.ko"
+    arguments = ["--source", source, "--reference", reference, "--output", out, "--beam", "1"]
+    done = call("evaluate", tiny_bundle, *arguments, "--threads", "1")
+    assert done.exit_code == 0
+    assert "95 %" in done.stdout
+    assert "BLEU|nrefs:1|bs:1000|seed:12345|" in done.stdout
+    assert "tok:ko-mecab-" in done.stdout
+    assert "3 sentences, beam 1" in done.stdout
+    assert out.read_text(encoding="utf-8").count("\n") == 3
+
+
+def test_evaluate_json_is_one_object(tiny_bundle: Path, texts: tuple[Path, Path]) -> None:
+    source, reference = texts
+    arguments = ["-s", source, "-r", reference, "--json", "--lowercase", "--tokenize", "char"]
+    facts = json.loads(call("evaluate", tiny_bundle, *arguments, "--beam", "1").stdout)
+    assert facts["sentences"] == 3
+    assert [score["name"] for score in facts["scores"]] == ["BLEU", "chrF2", "TER"]
+    assert "case:lc" in facts["scores"][0]["signature"]
+    assert "tok:char" in facts["scores"][0]["signature"]
+
+
+def test_evaluate_refuses_files_of_different_lengths(
+    tiny_bundle: Path, texts: tuple[Path, Path]
+) -> None:
+    source, reference = texts
+    source.write_text("one\n", encoding="utf-8")
+    error = fault("evaluate", tiny_bundle, "--source", source, "--reference", reference)
+    assert isinstance(error, DataError)
+    assert "1 lines in" in str(error)
+    assert "a.en" in str(error)
+
+
+def test_evaluate_refuses_an_unknown_tokenizer_before_it_translates(
+    tiny_bundle: Path, texts: tuple[Path, Path]
+) -> None:
+    source, reference = texts
+    arguments = ["-s", source, "-r", reference, "--tokenize", "moses"]
+    assert "BLEU has no such tokenizer" in str(fault("evaluate", tiny_bundle, *arguments))
+
+
+def test_score_prints_log_probabilities_and_the_perplexity(
+    tiny_bundle: Path, texts: tuple[Path, Path]
+) -> None:
+    source, target = texts
+    done = call("score", tiny_bundle, "--source", source, "--target", target)
+    rows = [list(map(float, line.split("\t"))) for line in done.stdout.splitlines()]
+    assert len(rows) == 3
+    asked = call("score", tiny_bundle, "--source", source, "--target", target, "--json").stdout
+    facts = [json.loads(line) for line in asked.splitlines()]
+    for (whole, mean), fact in zip(rows, facts, strict=True):
+        assert whole == pytest.approx(fact["log_probability"], abs=1e-4)
+        assert mean == pytest.approx(whole / (len(fact["tokens"]) + 1), abs=1e-4)
+    assert "3 pairs" in done.stderr
+    assert "perplexity" in done.stderr
+
+
+def test_info_says_what_the_model_is(tiny_bundle: Path) -> None:
+    out = call("info", tiny_bundle).stdout
+    for fact in ("tiny (en → ko)", "31,604 (F32)", "350 pieces", "dim 24", "12.50", "test.en"):
+        assert fact in out
+    facts = json.loads(call("info", tiny_bundle, "--json").stdout)
+    assert facts["sizes"]["parameters"] == 31604
+    assert facts["card"]["scores"][0]["high"] == 13.75

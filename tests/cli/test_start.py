@@ -1,0 +1,90 @@
+"""The command as a process of its own: exit codes, and what starting it imports."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+JUMOK = [sys.executable, "-c", "from jumok.cli.main import run; run()"]
+HEAVY = {"torch", "numpy", "sacrebleu", "sentencepiece", "safetensors"}
+
+
+def run(*arguments: str | Path, given: str = "") -> subprocess.CompletedProcess[str]:
+    command = [*JUMOK, *map(str, arguments)]
+    return subprocess.run(command, input=given, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["info"], ["translate", "-h"]])
+def test_starting_imports_nothing_heavy(tiny_bundle: Path, arguments: list[str]) -> None:
+    if arguments == ["info"]:
+        arguments = ["info", str(tiny_bundle)]
+    code = (
+        "import atexit, sys; "
+        f"atexit.register(lambda: print('heavy:', {HEAVY!r} & set(sys.modules))); "
+        f"sys.argv = ['jumok', *{arguments!r}]; "
+        "from jumok.cli.main import run; run()"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert done.stdout.rstrip().endswith("heavy: set()")
+
+
+def test_importing_jumok_imports_nothing_heavy() -> None:
+    code = f"import sys, jumok; dir(jumok); print({HEAVY!r} & set(sys.modules))"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
+
+
+def test_help_teaches_commands_that_exist() -> None:
+    text = run("--help").stdout
+    assert "jumok translate MODEL book.en --output book.ko" in text
+    for verb in ("translate", "evaluate", "score", "info"):
+        assert f" {verb} " in text
+
+
+def test_fault_of_the_user_is_words_on_stderr_and_exit_code_2(tmp_path: Path) -> None:
+    done = run("info", tmp_path / "nothing")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("error: ")
+    assert "there is no such bundle" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_unknown_option_is_exit_code_2() -> None:
+    done = run("info", "--colour", "red", "x")
+    assert done.returncode == 2
+    assert "No such option: --colour" in done.stderr
+
+
+def test_reader_that_leaves_early_is_no_error(tiny_bundle: Path) -> None:
+    command = [*JUMOK, "translate", str(tiny_bundle), "--beam", "1", "--maximum-length", "3"]
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        process.stdin.write("the cat\n" * 40)
+        process.stdin.close()
+        assert process.stderr.read() == ""
+
+
+def test_interrupt_is_exit_code_130() -> None:
+    code = (
+        "import jumok.cli.main as main, os, signal\n"
+        "@main.app.command()\n"
+        "def wait(): os.kill(os.getpid(), signal.SIGINT)\n"
+        "import sys; sys.argv = ['jumok', 'wait']; main.run()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 130
+    assert done.stderr == ""
