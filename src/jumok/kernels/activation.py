@@ -20,7 +20,7 @@ def dropout(states: Float[Tensor, "*axes"], drop: Mask | None) -> Float[Tensor, 
 
 
 def relu_dropout(states: Float[Tensor, "*axes"], drop: Mask | None) -> Float[Tensor, "*axes"]:
-    """dropout(max(states, 0)). Overwrites `states`, which nobody else may need.
+    """dropout(max(states, 0)).
 
     Its readable twin is `drop.apply(F.relu(states))`.
     """
@@ -43,11 +43,14 @@ class _Dropout(torch.autograd.Function):
 class _ReluDropout(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, states: Tensor, drop: Mask | None) -> Tensor:
-        ctx.mark_dirty(states)
-        native.call("relu_forward", states.dtype, states, states.numel(), *native.numbers(drop))
-        ctx.save_for_backward(states)
+        states = states.contiguous()
+        bent = torch.empty_like(states)
+        native.call(
+            "relu_forward", states.dtype, states, bent, states.numel(), *native.numbers(drop)
+        )
+        ctx.save_for_backward(bent)
         ctx.scale = 1.0 if drop is None else 1.0 / (1.0 - drop.p)
-        return states
+        return bent
 
     @staticmethod
     def backward(ctx: Any, d_states: Tensor) -> tuple[Tensor, None]:

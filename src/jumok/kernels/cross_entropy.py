@@ -14,6 +14,7 @@ import torch
 import torch.nn.functional as F
 
 from jumok.kernels import native
+from jumok.kernels.linear import whole_rows
 from jumok.shapes import Float, Int, Tensor
 
 _CHUNK = 512
@@ -46,16 +47,19 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         ctx: Any, hidden: Tensor, output: Tensor, targets: Tensor, smoothing: float
     ) -> Tensor:
         total = torch.zeros((), dtype=torch.float32, device=hidden.device)
+        rows = hidden.shape[0]
+        if native.serves(hidden, output):
+            hidden = whole_rows(hidden)
         grad_hidden = torch.empty_like(hidden)
         grad_output = torch.zeros_like(output)
         for start in range(0, hidden.shape[0], _CHUNK):
-            rows = slice(start, start + _CHUNK)
-            logits = F.linear(hidden[rows], output)
-            loss, grad_logits = _loss_and_gradient(logits, targets[rows], smoothing)
+            chunk = slice(start, start + _CHUNK)
+            logits = F.linear(hidden[chunk], output)
+            loss, grad_logits = _loss_and_gradient(logits, targets[chunk], smoothing)
             total += loss
-            torch.mm(grad_logits, output, out=grad_hidden[rows])
-            grad_output.addmm_(grad_logits.t(), hidden[rows])
-        ctx.save_for_backward(grad_hidden, grad_output)
+            torch.mm(grad_logits, output, out=grad_hidden[chunk])
+            grad_output.addmm_(grad_logits.t(), hidden[chunk])
+        ctx.save_for_backward(grad_hidden[:rows], grad_output)
         return total
 
     @staticmethod
@@ -66,14 +70,18 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
 
 
 def _loss_and_gradient(logits: Tensor, targets: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
-    """The summed loss, and softmax(logits) minus the smoothed target distribution."""
+    """The summed loss, and softmax(logits) minus the smoothed target distribution.
+
+    Rows of logits beyond the targets are padding, and get no gradient.
+    """
     vocabulary = logits.shape[1]
     if native.serves(logits):
         scratch = torch.empty(vocabulary + native.LANES)
         loss = native.call(
             "cross_entropy", logits.dtype, logits, targets.contiguous(), scratch,
-            *logits.shape, smoothing,
+            targets.shape[0], vocabulary, smoothing,
         )  # fmt: skip
+        logits[targets.shape[0] :] = 0
         return torch.tensor(loss), logits
     log_p = logits.float().log_softmax(dim=1)
     picked = log_p.gather(1, targets[:, None])

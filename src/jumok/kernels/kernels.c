@@ -256,13 +256,13 @@ void F(add_norm_backward)(const TYPE *total, const float *mean, const float *rat
     }
 }
 
-/* x = dropout(max(x, 0)) in place; size is a multiple of 16 */
-void F(relu_forward)(TYPE *x, int64_t size, int64_t threshold, int64_t seed) {
+/* y = dropout(max(x, 0)); size is a multiple of 16 */
+void F(relu_forward)(const TYPE *x, TYPE *y, int64_t size, int64_t threshold, int64_t seed) {
     Drop drop = drop_of(threshold, seed);
     for (int64_t i = 0; i < size; i += LANES) {
-        floats y = larger(spread(0.0f), F(load)(x + i));
-        if (threshold) y *= kept(drop, (uint32_t)i);
-        F(store)(x + i, y);
+        floats bent = larger(spread(0.0f), F(load)(x + i));
+        if (threshold) bent *= kept(drop, (uint32_t)i);
+        F(store)(y + i, bent);
     }
 }
 
@@ -271,6 +271,17 @@ void F(relu_backward)(const TYPE *y, const TYPE *d_y, TYPE *d_x, int64_t size, d
     for (int64_t i = 0; i < size; i += LANES) {
         floats slope = F(load)(d_y + i) * (float)scale;
         F(store)(d_x + i, choose(F(load)(y + i) > 0.0f, slope, spread(0.0f)));
+    }
+}
+
+/* sums[column] = sum over rows; columns is a multiple of 16 */
+void F(sum_rows)(const TYPE *x, TYPE *sums, int64_t rows, int64_t columns) {
+    for (int64_t first = 0; first < columns; first += 4 * LANES) {
+        floats total[4] = {};
+        int64_t wide = columns - first < 4 * LANES ? (columns - first) / LANES : 4;
+        for (int64_t i = 0; i < rows; i++)
+            for (int64_t c = 0; c < wide; c++) total[c] += F(load)(x + i * columns + first + c * LANES);
+        for (int64_t c = 0; c < wide; c++) F(store)(sums + first + c * LANES, total[c]);
     }
 }
 
