@@ -51,3 +51,19 @@ def test_packed_model_gives_the_same_logits(tied, positions, dtype, tolerance):
     assert not packed.training
     assert not any(isinstance(layer, Linear | Projection) for layer in packed.modules())
     assert sum(isinstance(layer, PackedLinear) for layer in packed.modules()) == 3 * 6 + 3 * 10 + 1
+
+
+@pytest.mark.parametrize("rows", [(3, 13), (64, 1), (1, 67)])
+def test_rows_of_zeros_change_neither_a_product_nor_its_gradients(rows):
+    states = torch.randn(*rows, 32).bfloat16()
+    slope = torch.randn(*rows, 48).bfloat16()
+    layer = Linear(32, 48).bfloat16()
+    plain = nn.Linear(32, 48).bfloat16()
+    plain.load_state_dict(layer.state_dict())
+    found, expected = states.clone().requires_grad_(), states.clone().requires_grad_()
+    layer(found).backward(slope)
+    plain(expected).backward(slope)
+    torch.testing.assert_close(layer(states), plain(states))
+    torch.testing.assert_close(found.grad, expected.grad)
+    torch.testing.assert_close(layer.weight.grad, plain.weight.grad, rtol=2e-2, atol=2e-2)
+    torch.testing.assert_close(layer.bias.grad, plain.bias.grad, rtol=2e-2, atol=6e-2)
