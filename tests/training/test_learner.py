@@ -138,6 +138,20 @@ def test_update_repeats_bit_by_bit(precision):
     assert_same_bits(*ends)
 
 
+def test_masks_are_new_for_every_seed_step_and_micro_batch_and_for_nothing_else():
+    """At a learning rate of zero, nothing but the dropout masks can change a loss."""
+    [batch] = batches(1, micro=1)
+
+    def loss(seed: int, step: int, copies: int = 1) -> float:
+        learning = Learner(model(**DROPPED), translation, config(), seed, torch.float32)
+        learning.update([batch], 1, 0.0)
+        return learning.update([batch] * copies, step, 0.0).loss
+
+    losses = [loss(5, 2), loss(5, 3), loss(6, 2), loss(5, 2, copies=2)]
+    assert len(set(losses)) == 4
+    assert loss(5, 2) == losses[0]
+
+
 def test_two_threads_learn_what_one_does_dropout_too():
     one = learner(model(**DROPPED), config(), threads=1)
     two = learner(model(**DROPPED), config(), threads=2)
