@@ -109,7 +109,9 @@ def draw_tense(writer: Writer, event: Event) -> Tense:
 
 def draw_negation(writer: Writer, event: Event, tense: Tense) -> str:
     """ "", "not" or "n't", whichever the frame and the verb allow."""
-    if tense.frame not in ("simple", "will", "progressive", "want", "can") or writer.chance(0.8):
+    if tense.frame not in ("simple", "will", "progressive", "want", "can") or not writer.chance(
+        0.2
+    ):
         return ""
     if tense.frame == "can" and tense.past:
         return ""

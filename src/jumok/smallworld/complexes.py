@@ -177,18 +177,10 @@ def infinite(event: Event, english: str, korean: str) -> Fragment:
     return join((verb, *event.english), (*event.korean, verb))
 
 
-def activity(writer: Writer) -> Event:
-    """Something that one can go out to do."""
-    event = writer.event("ttti")
-    while event.verb.stative or event.verb.english.base in ("lose", "fall"):
-        event = writer.event("ttti")
-    return event
-
-
 def purpose(writer: Writer) -> Fragment:
     """Somebody goes somewhere to do something: -(으)러."""
     room, writer.room = writer.room, 0
-    move, aim = writer.event("m"), activity(writer)
+    move, aim = writer.event("m"), writer.activity()
     writer.room = room
     subject = writer.person("topic")
     past = writer.chance(0.7)
@@ -202,7 +194,7 @@ def purpose(writer: Writer) -> Fragment:
 
 def meanwhile(writer: Writer) -> Fragment:
     """Somebody does something while doing something else: -(으)면서."""
-    event, other = activity(writer), activity(writer)
+    event, other = writer.activity(), writer.activity()
     subject = writer.person("topic")
     past = writer.settled(event.verb, subject.person, writer.chance(0.7))
     manner = Manner(subject.person, STATEMENT[writer.register], past, "", False, subject.honoured)

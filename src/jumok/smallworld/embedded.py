@@ -1,7 +1,7 @@
 """Constructions with a verb phrase inside a noun phrase: relative clauses, liking to do."""
 
 from jumok.smallworld.clauses import PAST, ordered
-from jumok.smallworld.complexes import activity, infinite
+from jumok.smallworld.complexes import infinite
 from jumok.smallworld.fragment import EMPTY, Fragment, fragment, join, unspoken
 from jumok.smallworld.korean import attach, with_particle
 from jumok.smallworld.lexicon import KNOW, LIKE, NOUNS, TRANSITIVE, Noun, Verb
@@ -12,7 +12,7 @@ from jumok.smallworld.predicates import (
     Person,
     verb_predicate,
 )
-from jumok.smallworld.writer import ALL_NOUNS, OBJECTS_OF, PERSON, Writer
+from jumok.smallworld.writer import ALL_NOUNS, OBJECTS_OF, Writer, objects_where
 
 # Lemma -> the verbs that any split may combine it with.
 DONE_TO: dict[str, tuple[Verb, ...]] = {
@@ -45,13 +45,15 @@ def _done_by_somebody(writer: Writer, noun: Noun, case: str) -> NounPhrase:
     )
 
 
+WHICH = tuple(
+    objects_where(lambda noun: bool(DONE_TO[noun.english]) and noun.category != "studies").items()
+)
+
+
 def object_relative(writer: Writer) -> Fragment:
     """The object is what somebody did something to: 저는 민수가 산 책을 읽었어요."""
-    verb = writer.pick(TRANSITIVE)
-    lemma = writer.object_lemma(verb)
-    while lemma == PERSON or not DONE_TO[lemma] or ALL_NOUNS[lemma].category == "studies":
-        verb = writer.pick(TRANSITIVE)
-        lemma = writer.object_lemma(verb)
+    verb, choices = writer.pick(WHICH)
+    lemma = writer.combine(choices)
     thing = _done_by_somebody(writer, ALL_NOUNS[lemma], "object").fragment
     subject = writer.person("topic")
     past = writer.settled(verb, subject.person, writer.chance(0.7))
@@ -63,7 +65,7 @@ def object_relative(writer: Writer) -> Fragment:
 
 def subject_relative(writer: Writer) -> Fragment:
     """The subject is somebody who does something: 책을 읽는 학생은 ..."""
-    event = activity(writer)
+    event = writer.activity()
     past = writer.chance(0.5)
     manner = Manner(Person.SHE, "-(으)ㄴ" if past else "-는", past)
     frame = "simple" if past or writer.chance(0.5) else "progressive"
@@ -83,7 +85,7 @@ def subject_relative(writer: Writer) -> Fragment:
 
 def liking(writer: Writer) -> Fragment:
     """Somebody likes doing something: 책을 읽는 것을 좋아해요."""
-    event = activity(writer)
+    event = writer.activity()
     subject = writer.person("topic")
     past = writer.chance(0.3)
     manner = Manner(subject.person, STATEMENT[writer.register], past, "", False, subject.honoured)
@@ -95,7 +97,7 @@ def liking(writer: Writer) -> Fragment:
 
 def skill(writer: Writer) -> Fragment:
     """Somebody knows how to do something: 피아노를 연주할 줄 알아요."""
-    event = activity(writer)
+    event = writer.activity()
     subject = writer.person("topic")
     manner = Manner(subject.person, STATEMENT[writer.register], False, "", False, subject.honoured)
     predicate = verb_predicate(KNOW, "simple", manner)

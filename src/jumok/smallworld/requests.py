@@ -11,7 +11,7 @@ from jumok.smallworld.clauses import (
     ordered,
 )
 from jumok.smallworld.fragment import EMPTY, Fragment, fragment, join, unspoken
-from jumok.smallworld.korean import Stem, attach, with_particle
+from jumok.smallworld.korean import attach, with_particle
 from jumok.smallworld.lexicon import NOUNS, TRANSITIVE
 from jumok.smallworld.phrases import YOU, NounPhrase
 from jumok.smallworld.predicates import (
@@ -23,7 +23,7 @@ from jumok.smallworld.predicates import (
     noun_predicate,
     verb_predicate,
 )
-from jumok.smallworld.writer import ADJECTIVES_OF, ALL_NOUNS, PERSON, Event, Writer
+from jumok.smallworld.writer import ADJECTIVES_OF, ALL_NOUNS, Event, Writer, objects_where
 
 ASKED_TENSES = (
     PAST,
@@ -161,13 +161,13 @@ def when_or_why(writer: Writer) -> Fragment:
     return _question(writer, event, tense, subject, word)
 
 
+COUNTABLE = tuple(objects_where(lambda noun: noun.measure is None).items())
+
+
 def how_many(writer: Writer) -> Fragment:
     """How many apples did somebody buy? 사과를 몇 개 샀어요?"""
-    verb, lemma = TRANSITIVE[0], PERSON
-    while lemma == PERSON or ALL_NOUNS[lemma].measure:
-        verb = writer.pick(TRANSITIVE)
-        lemma = writer.object_lemma(verb)
-    noun = ALL_NOUNS[lemma]
+    verb, choices = writer.pick(COUNTABLE)
+    noun = ALL_NOUNS[writer.combine(choices)]
     korean = f"{with_particle(noun.korean, 'object')} 몇 {noun.counter}"
     thing = fragment(f"how many {noun.plural}", korean, (0, 1), (1, 1), (1, 2), (2, 0))
     event = Event(verb, (), ())
@@ -184,18 +184,6 @@ WHAT_TO_DO = {
 }
 
 
-def _to_do(writer: Writer) -> Event:
-    event = writer.event("ttttim")
-    while event.verb.stative or event.verb.english.base in ("fall", "lose", "come"):
-        event = writer.event("ttttim")
-    return event
-
-
-def _stem(writer: Writer, event: Event) -> Stem:
-    honoured = event.verb.honoured
-    return honoured if honoured and writer.register is Register.FORMAL else event.verb.stem
-
-
 def _say(english: Fragment, event: Event, verb: Fragment) -> Fragment:
     return join((english, verb, *event.english), (*event.korean, verb, english))
 
@@ -206,7 +194,7 @@ def _verb_words(event: Event) -> str:
 
 def request(writer: Writer) -> Fragment:
     """Please do something: -아 주세요."""
-    event = _to_do(writer)
+    event = writer.activity("ttttim")
     give = WHAT_TO_DO[writer.register][0]
     words = _verb_words(event)
     said = f"{attach(event.verb.stem, '-아')} {give}"
@@ -216,18 +204,14 @@ def request(writer: Writer) -> Fragment:
 
 def command(writer: Writer) -> Fragment:
     """Do something: -(으)세요."""
-    event = _to_do(writer)
-    said = _commanded(event.verb.stem, WHAT_TO_DO[writer.register][1])
+    event = writer.activity("ttttim")
+    said = attach(event.verb.stem, WHAT_TO_DO[writer.register][1])
     return _say(EMPTY, event, fragment(_verb_words(event), said))
-
-
-def _commanded(stem: Stem, ending: str) -> str:
-    return attach(stem, ending)
 
 
 def prohibition(writer: Writer) -> Fragment:
     """Do not do something: -지 마세요."""
-    event = _to_do(writer)
+    event = writer.activity("ttttim")
     words = _verb_words(event)
     links = tuple((i, 0) for i in range(len(words.split())))
     stop = WHAT_TO_DO[writer.register][2]
@@ -237,13 +221,13 @@ def prohibition(writer: Writer) -> Fragment:
 
 def proposal(writer: Writer) -> Fragment:
     """Let's do something: -(으)ㅂ시다."""
-    event = _to_do(writer)
+    event = writer.activity("ttttim")
     said = attach(event.verb.stem, WHAT_TO_DO[writer.register][3])
     return _say(unspoken("let's"), event, fragment(_verb_words(event), said))
 
 
 def offer(writer: Writer) -> Fragment:
     """Shall we do something? -(으)ㄹ까요?"""
-    event = _to_do(writer)
+    event = writer.activity("ttttim")
     said = attach(event.verb.stem, WHAT_TO_DO[writer.register][4])
     return _say(unspoken("shall we"), event, fragment(_verb_words(event), said))

@@ -56,6 +56,10 @@ TO = unspoken("to")
 PERSON = "person's name"  # what an object category "name" stands for among the nouns
 
 
+# Frames that some construction asks of every verb.
+ALWAYS_SEEN = ("simple", "will")
+
+
 def held_out(*words: str) -> bool:
     """Whether a combination of words is kept for the split of unseen combinations (1 in 8).
 
@@ -74,7 +78,7 @@ class Choices(NamedTuple):
     def of(cls, verb: Verb, others: Sequence[str]) -> "Choices":
         """Splits the combinations; a verb with fewer than 5 keeps all of them familiar."""
         novel = tuple(
-            each for each in others if each != "simple" and held_out(verb.english.base, each)
+            each for each in others if each not in ALWAYS_SEEN and held_out(verb.english.base, each)
         )
         if len(others) < 5 or len(novel) == len(others):
             novel = ()
@@ -93,15 +97,31 @@ def _objects(verb: Verb) -> Choices:
     return Choices.of(verb, lemmas)
 
 
-STATIVE_FRAMES = ("simple",)
-ACTIVE_FRAMES = tuple(FRAMES)
+def _frames(verb: Verb) -> tuple[str, ...]:
+    return ("simple",) if verb.stative else tuple(FRAMES)
+
 
 GIVING_VERBS = tuple(verb for twins in GIVING for verb in twins)
 VERBS = (*TRANSITIVE, *INTRANSITIVE, *GIVING_VERBS, *MOTION)
 OBJECTS_OF = {verb: _objects(verb) for verb in VERBS if verb.objects}
-FRAMES_OF = {
-    verb: Choices.of(verb, STATIVE_FRAMES if verb.stative else ACTIVE_FRAMES) for verb in VERBS
-}
+DOABLE = tuple(
+    verb for verb in TRANSITIVE if not verb.stative and verb.english.base not in ("lose", "break")
+)
+DOABLE_ALONE = tuple(verb for verb in INTRANSITIVE if verb.english.base != "fall")
+FRAMES_OF = {verb: Choices.of(verb, _frames(verb)) for verb in VERBS}
+
+
+def objects_where(fits: Callable[[Noun], bool]) -> dict[Verb, Choices]:
+    """For every transitive verb that has some, the objects that fit."""
+    fitting = {}
+    for verb in TRANSITIVE:
+        familiar, novel = (
+            tuple(lemma for lemma in each if lemma != PERSON and fits(ALL_NOUNS[lemma]))
+            for each in OBJECTS_OF[verb]
+        )
+        if familiar:
+            fitting[verb] = Choices(familiar, novel)
+    return fitting
 
 
 class Event(NamedTuple):
@@ -165,7 +185,8 @@ class Writer:
         self.room -= words
         return True
 
-    def _combine(self, choices: Choices) -> str:
+    def combine(self, choices: Choices) -> str:
+        """One of the choices, and if it is an unseen one, notes that the line has one."""
         if self.novel and choices.novel and self.chance(0.5):
             self.met_novel = True
             return self.pick(choices.novel)
@@ -244,7 +265,7 @@ class Writer:
 
     def object_lemma(self, verb: Verb) -> str:
         """The English lemma of such a thing, or PERSON."""
-        return self._combine(OBJECTS_OF[verb])
+        return self.combine(OBJECTS_OF[verb])
 
     def object_of(self, verb: Verb, case: str = "object") -> NounPhrase:
         """Something that the verb can be done to."""
@@ -266,6 +287,15 @@ class Writer:
         if kind == "m":
             return self.motion(self.pick(MOTION))
         return self.giving(self.pick(GIVING))
+
+    def activity(self, kinds: str = "ttti") -> Event:
+        """Something that one does on purpose, and can be asked to do."""
+        kind = self.pick(kinds)
+        if kind == "t":
+            return self.transitive(self.pick(DOABLE))
+        if kind == "i":
+            return self.intransitive(self.pick(DOABLE_ALONE))
+        return self.motion(MOTION[0])
 
     def _circumstances(self, manners: Sequence[Fragment]) -> tuple[Fragment, Fragment]:
         """A manner and a place, or EMPTY."""
