@@ -30,6 +30,7 @@ MOST_SILENT_LINES = 6
 MACHINE = {"--batch", "--device", "--threads"}
 WRITTEN = {"--json", "--output", "-o"}
 OPTIONS = {
+    "demo": {"--folder", "--minutes"},
     "train": {"recipe", "--source", "--target", "--name", "--runs", "--set", "--resume"},
     "smallworld": {
         *("folder", "--pairs", "--held-out", "--seed", "--minimum-words", "--maximum-words"),
