@@ -1,6 +1,7 @@
 """Pieces of a sentence in both languages, and how pieces are put together."""
 
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 # A link is one number, UNIT * English word + Korean word: joining shifts both by one addition.
@@ -37,6 +38,7 @@ class Fragment(NamedTuple):
 EMPTY = Fragment("", 0, "", 0, ())
 
 
+@cache
 def fragment(english: str, korean: str, *pairs: tuple[int, int]) -> Fragment:
     """A fragment from its two strings. Without pairs, every word is linked with every word."""
     width, depth = len(english.split()), len(korean.split())
@@ -44,6 +46,7 @@ def fragment(english: str, korean: str, *pairs: tuple[int, int]) -> Fragment:
     return Fragment(english, width, korean, depth, links(*(pairs or all_to_all)))
 
 
+@cache
 def unspoken(english: str) -> Fragment:
     """English without Korean of its own, linked with the Korean word before it."""
     width = len(english.split())

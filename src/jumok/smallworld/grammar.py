@@ -71,6 +71,7 @@ CONSTRUCTIONS = (
 )
 
 LONGEST = 60
+ONE_SENTENCE = 20  # words; beyond, a line is filled with more sentences
 NEEDS_A_LISTENER = frozenset(
     each.name
     for each in CONSTRUCTIONS
@@ -92,7 +93,7 @@ def _drawable(plain: bool) -> tuple[tuple[Construction, ...], ...]:
             if each.least <= room and not (plain and each.name in NEEDS_A_LISTENER)
             for _ in range(each.weight)
         )
-        for room in range(LONGEST + 1)
+        for room in range(ONE_SENTENCE + 1)
     )
 
 
@@ -100,27 +101,32 @@ DRAWABLE = {False: _drawable(False), True: _drawable(True)}
 
 SIRS = (("Sir,", "사장님,"), ("Ma'am,", "사모님,"), ("Professor,", "교수님,"))
 HEADINGS = (("Diary:", "일기:"), ("News:", "뉴스:"))
+REGISTERS = (
+    *(Register.POLITE,) * 14,
+    *(Register.FORMAL,) * 2,
+    *(Register.CASUAL,) * 2,
+    *(Register.PLAIN,) * 2,
+)
 
 
 def opening(writer: Writer, room: int) -> tuple[Register, Fragment | None]:
     """The register of a line, and the word at its head that shows it (none: polite)."""
-    draw = writer.random()
-    if draw < 0.7 or room < 4:
+    register = writer.pick(REGISTERS)
+    if register is Register.POLITE or room < 4:
         return Register.POLITE, None
-    if draw < 0.8:
-        return Register.FORMAL, fragment(*writer.pick(SIRS))
-    if draw < 0.92:
-        name = writer.new_name()
-        called = with_particle(NAMES[name], "vocative")
-        return Register.CASUAL, fragment(f"{name},", f"{called},")
-    return Register.PLAIN, fragment(*writer.pick(HEADINGS))
+    if register is Register.FORMAL:
+        return register, fragment(*writer.pick(SIRS))
+    if register is Register.PLAIN:
+        return register, fragment(*writer.pick(HEADINGS))
+    name = writer.new_name()
+    return register, fragment(f"{name},", with_particle(NAMES[name], "vocative") + ",")
 
 
 def _punctuated(sentence: Fragment, mark: str, capital: bool) -> Fragment:
-    english = sentence.english
+    english, width, korean, depth, links = sentence
     if capital:
         english = english[0].upper() + english[1:]
-    return sentence._replace(english=english + mark, korean=sentence.korean + mark)
+    return Fragment(english + mark, width, korean + mark, depth, links)
 
 
 def write_line(writer: Writer, room: int) -> tuple[Fragment, tuple[str, ...]]:
@@ -135,15 +141,17 @@ def write_line(writer: Writer, room: int) -> tuple[Fragment, tuple[str, ...]]:
     parts = [] if head is None else [head]
     used = [register.value]
     left = room - len(parts)
+    # After "Sir," or a name the sentence goes on; after "Diary:" one begins.
+    capital = head is None or plain
     while True:
-        construction = writer.pick(DRAWABLE[plain][min(left, 20)])
-        writer.room = min(left, 20) - construction.least
+        construction = writer.pick(DRAWABLE[plain][min(left, ONE_SENTENCE)])
+        writer.room = min(left, ONE_SENTENCE) - construction.least
         sentence = construction.write(writer)
-        colon = plain or not parts or len(parts) > 1 or head is None
-        parts.append(_punctuated(sentence, construction.mark, colon))
+        parts.append(_punctuated(sentence, construction.mark, capital))
         used.append(construction.name)
+        capital = True
         left -= sentence.english_words
-        if left < 4 or (room <= 20 and writer.random() < 0.6):
+        if left < 4 or (room <= ONE_SENTENCE and writer.chance(0.6)):
             break
     line = parts[0] if len(parts) == 1 else join(parts, parts)
     return line, tuple(dict.fromkeys(used + writer.used))

@@ -11,6 +11,7 @@ stems are stems again, so endings stack up: 읽 -> 읽으시 -> 읽으셨 -> 읽
 """
 
 from dataclasses import dataclass
+from functools import cache
 
 FIRST_SYLLABLE = 0xAC00
 INITIALS = "ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎ"
@@ -75,6 +76,7 @@ PARTICLES = {
 }
 
 
+@cache
 def with_particle(word: str, case: str) -> str:
     """The word with the particle of a case (a key of PARTICLES) in the form its ending asks for.
 
@@ -215,6 +217,7 @@ def _narrated(stem: Stem) -> str:
     return stem.plain + "는다"
 
 
+@cache
 def adnominal(stem: Stem) -> str:
     """The present form before a noun: 읽는 (사람), 큰 (집), 있는, 의사인."""
     if stem.kind in ("verb", "existence", "honorific"):

@@ -111,53 +111,23 @@ room 곳: room 방, kitchen 부엌, garden 정원, office 사무실, classroom �
  city 도시, cave 동굴, yard 마당
 """
 
-NAMES = dict(
-    pair.split()
-    for pair in [
-        "Minsu 민수",
-        "Yuna 유나",
-        "Jiho 지호",
-        "Sujin 수진",
-        "Mina 미나",
-        "Hyunwoo 현우",
-        "Seoyeon 서연",
-        "Junho 준호",
-        "Jimin 지민",
-        "Taeho 태호",
-        "Eunji 은지",
-        "Minjun 민준",
-        "Boram 보람",
-        "Dongsu 동수",
-        "Anna 안나",
-        "Paul 폴",
-        "Mary 메리",
-        "John 존",
-        "Emma 에마",
-        "David 데이비드",
-        "Daniel 다니엘",
-        "Tom 톰",
-    ]
-)
+NAME_TABLE = """
+Minsu 민수, Yuna 유나, Jiho 지호, Sujin 수진, Mina 미나, Hyunwoo 현우, Seoyeon 서연, Junho 준호,
+Jimin 지민, Taeho 태호, Eunji 은지, Minjun 민준, Boram 보람, Dongsu 동수, Anna 안나, Paul 폴,
+Mary 메리, John 존, Emma 에마, David 데이비드, Daniel 다니엘, Tom 톰
+"""
+CITY_TABLE = """
+Seoul 서울, Busan 부산, Paris 파리, London 런던, Tokyo 도쿄, Gyeongju 경주, Korea 한국,
+France 프랑스, Japan 일본, China 중국, Canada 캐나다, Daegu 대구, Rome 로마, Berlin 베를린
+"""
 
-CITIES = dict(
-    pair.split()
-    for pair in [
-        "Seoul 서울",
-        "Busan 부산",
-        "Paris 파리",
-        "London 런던",
-        "Tokyo 도쿄",
-        "Gyeongju 경주",
-        "Korea 한국",
-        "France 프랑스",
-        "Japan 일본",
-        "China 중국",
-        "Canada 캐나다",
-        "Daegu 대구",
-        "Rome 로마",
-        "Berlin 베를린",
-    ]
-)
+
+def _names(table: str) -> dict[str, str]:
+    return dict(pair.split() for pair in table.split(","))
+
+
+NAMES = _names(NAME_TABLE)
+CITIES = _names(CITY_TABLE)
 
 HONOURED_CATEGORIES = ("elder", "master")
 PEOPLE = ("job", "kin", "elder", "master")
@@ -310,7 +280,6 @@ INTRANSITIVE = (
     _verb("exercise", "운동하"),
     _verb("stand/stood", "서", subjects="animal"),
     _verb("travel", "여행하"),
-    _verb("fall/fell/fallen", "넘어지", subjects="animal"),
 )
 
 # Each with its twin for a receiver who is honoured (할머니께 드리다).
@@ -340,7 +309,7 @@ MOTION = (
 )
 
 BECOME = _verb("become/became/become", "되")
-SAY = _verb("say/said", "말하")
+SAY = _verb("say/said", "말하", honoured="말씀하시")
 KNOW = _verb("know/knew/known", "알")
 LIKE = next(verb for verb in TRANSITIVE if verb.english.base == "like")
 THINK = _verb("think/thought", "생각하")

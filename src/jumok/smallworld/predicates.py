@@ -5,7 +5,7 @@ stem of its own (읽-을 수 있-), and the clause asks one ending of the last s
 """
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from functools import cache
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from jumok.smallworld.korean import NOT_BEING, Stem, adnominal, attach, copula, 
 from jumok.smallworld.lexicon import Adjective, Noun, Verb
 
 
-class Register(Enum):
+class Register(StrEnum):
     """How a sentence addresses its listener. The English shows it by what the sentence opens with.
 
     POLITE (해요체): nothing. FORMAL (합쇼체): "Sir,". CASUAL (해체): a friend's name.
@@ -28,7 +28,7 @@ class Register(Enum):
     PLAIN = "plain"
 
 
-class Person(Enum):
+class Person(StrEnum):
     """Whom the English verb agrees with. SHE stands for every singular, THEY for every plural."""
 
     I = "I"  # noqa: E741

@@ -107,7 +107,6 @@ OBJECTS_OF = {verb: _objects(verb) for verb in VERBS if verb.objects}
 DOABLE = tuple(
     verb for verb in TRANSITIVE if not verb.stative and verb.english.base not in ("lose", "break")
 )
-DOABLE_ALONE = tuple(verb for verb in INTRANSITIVE if verb.english.base != "fall")
 FRAMES_OF = {verb: Choices.of(verb, _frames(verb)) for verb in VERBS}
 
 
@@ -294,7 +293,7 @@ class Writer:
         if kind == "t":
             return self.transitive(self.pick(DOABLE))
         if kind == "i":
-            return self.intransitive(self.pick(DOABLE_ALONE))
+            return self.intransitive(self.pick(INTRANSITIVE))
         return self.motion(MOTION[0])
 
     def _circumstances(self, manners: Sequence[Fragment]) -> tuple[Fragment, Fragment]:
