@@ -6,12 +6,13 @@ import pytest
 import torch
 from rich.cells import cell_len
 
-from jumok.attention.observe import Observable
+from jumok.attention.observe import Observable, observe
 from jumok.bundle.reading import read_bundle
 from jumok.bundle.weights import load_model
 from jumok.inspection.alignment import (
-    alignment_layer,
+    Reading,
     cross_attention,
+    default_reading,
     heatmap,
     links,
     merge_words,
@@ -41,28 +42,37 @@ def test_no_links_are_an_empty_line() -> None:
     assert pharaoh([]) == ""
 
 
-@pytest.mark.parametrize(("layers", "layer"), [(1, 0), (2, 0), (3, 0), (4, 0), (6, 1), (12, 3)])
-def test_layer_that_aligns_is_the_end_of_the_first_third(layers: int, layer: int) -> None:
-    assert alignment_layer(layers) == layer
+@pytest.mark.parametrize(("layers", "layer"), [(1, 0), (2, 0), (3, 1), (6, 4)])
+def test_unmeasured_model_is_read_in_its_last_layer_but_one(layers: int, layer: int) -> None:
+    assert default_reading(layers) == Reading(layer, at_input=False)
 
 
 def test_cross_attention_rows_sum_to_one_and_ignore_padding(tiny_bundle: Path) -> None:
     model = load_model(read_bundle(tiny_bundle))
     source = torch.tensor([[5, 6, 7, 8, 3], [5, 6, 3, 0, 0]])
     memory = model.encode(source, source != 0)
-    weights = cross_attention(model, memory, torch.tensor([[2, 11, 12], [2, 13, 14]]))
-    assert weights.shape == (2, 3, 5)
-    torch.testing.assert_close(weights.sum(-1), torch.ones(2, 3))
+    tokens = torch.tensor([[2, 11, 12], [2, 13, 14]])
+    weights = cross_attention(model, memory, tokens, Reading(1, at_input=False))
+    assert weights.shape == (2, 2, 5)
+    torch.testing.assert_close(weights.sum(-1), torch.ones(2, 2))
     assert bool((weights[1, :, 3:] == 0).all())
 
 
-def test_cross_attention_is_the_mean_over_the_heads_of_the_asked_layer(tiny_bundle: Path) -> None:
+@pytest.mark.parametrize("layer", [0, 1, 2])
+def test_piece_is_written_one_step_before_it_is_read(tiny_bundle: Path, layer: int) -> None:
+    # The decoder reads START a b and writes a b END: three rows of weights, two for the pieces.
     model = load_model(read_bundle(tiny_bundle))
     memory = model.encode(torch.tensor([[5, 6, 7, 3]]))
     tokens = torch.tensor([[2, 11, 12]])
-    layers = [cross_attention(model, memory, tokens, layer) for layer in range(3)]
-    torch.testing.assert_close(cross_attention(model, memory, tokens), layers[0])
-    assert not torch.allclose(layers[0], layers[2], atol=1e-4)
+    seen: dict[str, torch.Tensor] = {}
+    with observe(model, lambda site, attention: seen.update({site: attention.weights.mean(1)})):
+        model.decoder.forward(memory, tokens)
+    rows = seen[f"decoder.blocks.{layer}.cross_attention"]
+    written, read = (
+        cross_attention(model, memory, tokens, Reading(layer, step)) for step in (False, True)
+    )
+    torch.testing.assert_close(written, rows[:, :2])
+    torch.testing.assert_close(read, rows[:, 1:])
     assert not any(m.observers for m in model.modules() if isinstance(m, Observable))
 
 

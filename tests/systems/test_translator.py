@@ -16,6 +16,7 @@ from jumok.bundle.writing import write_bundle
 from jumok.data.tokenizer import END, START, Tokenizer
 from jumok.decoding import DecodingOptions
 from jumok.errors import BundleError, ConfigError, DataError, ModelError
+from jumok.inspection.alignment import Reading, cross_attention, merge_words
 from jumok.systems.parts import cut_lines
 from jumok.systems.translator import Translator
 
@@ -185,20 +186,21 @@ def test_alignment_links_every_target_word_to_a_source_word(translator: Translat
     assert translator.translate([source], SHORT, alignments=False)[0].alignment is None
 
 
-def test_alignment_is_read_where_the_piece_is_the_input(translator: Translator) -> None:
-    # Row i + 1 of the decoder's input is the i-th piece: START's own row belongs to no word.
-    model, tokenizer = translator.models[0], translator.tokenizer
-    seen = translator.attention("the cat sat", "나는 학생입니다.")
+def test_alignment_is_read_where_the_bundle_says(tiny_bundle: Path, tmp_path: Path) -> None:
+    bundle = read_bundle(tiny_bundle)
+    model, tokenizer = load_model(bundle), Tokenizer.load(tiny_bundle / "tokenizer.model")
+    config = replace(bundle.config, alignment_layer=2, alignment_at_input=True)
+    told = write_bundle(tmp_path / "told", model.state_dict(), config, tokenizer, bundle.card)
     source, target = tokenizer.encode("the cat sat"), tokenizer.encode("나는 학생입니다.")
-    memory = model.encode(torch.tensor([[*source, END]]))
-    from jumok.inspection.alignment import cross_attention, merge_words
-
-    rows = cross_attention(model, memory, torch.tensor([[START, *target]]))[0]
-    by_hand = merge_words(rows[1:, : len(source)], tokenizer.words(source), tokenizer.words(target))
-    torch.testing.assert_close(seen.weights, by_hand)
-    assert seen.source_words == ("the", "cat", "sat")
-    assert seen.target_words == ("나는", "학생입니다.")
-    assert [target for _, target in sorted(seen.alignment, key=lambda link: link[1])] == [0, 1]
+    memory, tokens = model.encode(torch.tensor([[*source, END]])), torch.tensor([[START, *target]])
+    for folder, reading in ((tiny_bundle, Reading(1, False)), (told, Reading(2, True))):
+        seen = jumok.load(folder).attention("the cat sat", "나는 학생입니다.")
+        (rows,) = cross_attention(model, memory, tokens, reading)
+        words = tokenizer.words(source), tokenizer.words(target)
+        torch.testing.assert_close(seen.weights, merge_words(rows[:, : len(source)], *words))
+        assert seen.source_words == ("the", "cat", "sat")
+        assert seen.target_words == ("나는", "학생입니다.")
+        assert sorted(target for _, target in seen.alignment) == [0, 1]
 
 
 def test_alignments_of_parts_point_into_the_whole_line(translator: Translator) -> None:

@@ -59,6 +59,8 @@ class BundleConfig:
         vocabulary_size: pieces of the tokenizer, specials included.
         source_language, target_language: codes such as "en"; "" where unknown.
         max_tokens: the longest sentence the model was trained for; longer lines are split.
+        alignment_layer, alignment_at_input: where alignments are read
+            (`jumok.inspection.calibration`); None where it was not measured.
     """
 
     model: dict[str, Any]
@@ -66,6 +68,8 @@ class BundleConfig:
     source_language: str
     target_language: str
     max_tokens: int
+    alignment_layer: int | None = None
+    alignment_at_input: bool = False
 
 
 def card_text(config: BundleConfig, card: Card) -> str:

@@ -4,7 +4,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ CONFIG, WEIGHTS, TOKENIZER, CARD, README = (
     "card.json",
     "README.md",
 )
+CONFIG_KEYS = frozenset(key.name for key in fields(BundleConfig))
 PICKLE_SUFFIXES = frozenset({".pt", ".pth", ".bin", ".pkl", ".pickle", ".ckpt", ".joblib"})
 # A zip archive (how torch.save writes) and the protocols 2 to 5 of pickle itself.
 PICKLE_STARTS = (b"PK\x03\x04", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
@@ -78,7 +79,7 @@ def read_bundle(folder: Path) -> Bundle:
     try:
         return Bundle(
             folder=folder,
-            config=BundleConfig(**{key: config[key] for key in BundleConfig.__annotations__}),
+            config=BundleConfig(**{key: config[key] for key in CONFIG_KEYS & config.keys()}),
             card=_card(_read_json(folder / CARD)),
             jumok=str(config["jumok"]),
             tensors=tensors,

@@ -18,17 +18,18 @@ from torch import nn
 from jumok.bundle.reading import TOKENIZER, Bundle, read_bundle
 from jumok.bundle.weights import load_model
 from jumok.data.batches import SourceBatch, source_batches
-from jumok.data.tokenizer import END, START, Tokenizer, normalize
+from jumok.data.tokenizer import Tokenizer, normalize
 from jumok.decoding import DecodingOptions, Hypothesis, decode
 from jumok.decoding.beam import ReadAttention
 from jumok.decoding.coverage import read_attention
-from jumok.decoding.ensemble import Ensemble, JointMemory, join_memories
+from jumok.decoding.ensemble import Ensemble, join_memories
 from jumok.decoding.score import score_pairs
 from jumok.errors import BundleError, DataError, ModelError, Place
-from jumok.inspection.alignment import cross_attention, links, merge_words
+from jumok.inspection.alignment import Reading, default_reading, links
+from jumok.kernels.linear import prepare_for_inference
 from jumok.models.encoder_decoder import Transformer
 from jumok.models.memory import Decoder, Memory
-from jumok.shapes import Float, Tensor
+from jumok.systems.aligner import Aligner
 from jumok.systems.device import choose_device
 from jumok.systems.languages import WITHOUT_SPACES, language_code
 from jumok.systems.parts import Part, cut_lines, join, plain_words
@@ -47,9 +48,10 @@ class Translator:
         max_tokens: pieces of the longest part that is translated at once.
         target_language: parts are joined without a space where the language has none.
         longest_target: the most pieces a target may have; None where positions set no limit.
+        readings: for each model where its alignments are read; None takes `default_reading`.
 
     Raises:
-        ModelError: no model, or a vocabulary that is not the tokenizer's.
+        ModelError: a vocabulary that is not the tokenizer's.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class Translator:
         max_tokens: int,
         target_language: str = "",
         longest_target: int | None = None,
+        readings: Sequence[Reading] | None = None,
     ) -> None:
         for model in models:
             if model.decoder.vocabulary_size != tokenizer.size:
@@ -73,6 +76,8 @@ class Translator:
         self.max_tokens = max_tokens
         self.target_language = target_language
         self.longest_target = longest_target
+        measured = readings or [default_reading(len(model.decoder.blocks)) for model in models]
+        self.aligner = Aligner(self.models, measured, tokenizer)
         decoders = [model.decoder for model in models]
         self.decoder: Decoder[Any] = decoders[0] if len(decoders) == 1 else Ensemble(decoders)
 
@@ -104,6 +109,7 @@ class Translator:
             max_tokens=min(map(_longest_part, bundles)),
             target_language=bundles[0].config.target_language,
             longest_target=min(filter(None, map(_positions_end, bundles)), default=None),
+            readings=list(map(_reading, bundles)),
         )
 
     def translate(
@@ -217,8 +223,8 @@ class Translator:
             raise DataError("attention needs a word on both sides.", got=repr((source, target)))
         self._check_lengths([read], [write])
         (batch,) = source_batches([read], sentences=1)
-        (weights,) = self._attention(self._read(batch), [write])
-        words = self._between_words(weights, read, write)
+        (weights,) = self.aligner.between_pieces(self._read(batch), [write])
+        words = self.aligner.between_words(weights, read, write)
         source_words, target_words = map(plain_words, (normalize(source), normalize(target)))
         return WordAttention(tuple(source_words), tuple(target_words), words, tuple(links(words)))
 
@@ -285,14 +291,16 @@ class Translator:
             return plain
         rows = [row for row, of_part in enumerate(plain) for _ in of_part]
         targets = [
-            self._aligned_ids(hypothesis, translation.text)
+            self.aligner.pieces_of(hypothesis.tokens, translation.text)
             for of_part, translated in zip(hypotheses, plain, strict=True)
             for hypothesis, translation in zip(of_part, translated, strict=True)
         ]
         device = memory.states.device
-        weights = self._attention(memory.select(torch.tensor(rows, device=device)), targets)
+        weights = self.aligner.between_pieces(
+            memory.select(torch.tensor(rows, device=device)), targets
+        )
         aligned = [
-            tuple(links(self._between_words(weights[index], parts[row].ids, target)))
+            tuple(links(self.aligner.between_words(weights[index], parts[row].ids, target)))
             if target
             else ()
             for index, (row, target) in enumerate(zip(rows, targets, strict=True))
@@ -314,41 +322,6 @@ class Translator:
             tuple(self.tokenizer.pieces(source)),
         )
 
-    def _aligned_ids(self, hypothesis: Hypothesis, text: str) -> Sequence[int]:
-        """The hypothesis's pieces, or those of its text where they spell other words than it has.
-
-        Bytes of a line break, and UNKNOWN, decode to spaces that no piece announces.
-        """
-        if not text:
-            return ()
-        words = self.tokenizer.words(hypothesis.tokens)
-        if words and words[-1] + 1 == len(plain_words(text)):
-            return hypothesis.tokens
-        return self.tokenizer.encode(text)
-
-    def _attention(
-        self, memory: Memory, targets: Sequence[Sequence[int]]
-    ) -> Float[Tensor, "batch target source"]:
-        """For each target piece how much it looked at each source position, END's included."""
-        longest = max(map(len, targets))
-        tokens = torch.tensor(
-            [[START, *target, *[END] * (longest - len(target))] for target in targets],
-            device=memory.states.device,
-        )
-        memories = memory.members if isinstance(memory, JointMemory) else (memory,)
-        seen = [
-            cross_attention(model, its, tokens)
-            for model, its in zip(self.models, memories, strict=True)
-        ]
-        return torch.stack(seen).mean(0)[:, 1:].float().cpu()  # without START's row
-
-    def _between_words(
-        self, weights: Float[Tensor, "target source"], source: Sequence[int], target: Sequence[int]
-    ) -> Float[Tensor, "target_words source_words"]:
-        """Without padding, and without the source's END: no word to be linked to."""
-        real = weights[: len(target), : len(source)]
-        return merge_words(real, self.tokenizer.words(source), self.tokenizer.words(target))
-
     def _check_lengths(self, *sides: Sequence[Sequence[int]]) -> None:
         if self.longest_target is None:
             return
@@ -367,7 +340,15 @@ def _load(bundle: Bundle, device: torch.device) -> Transformer:
     model = load_model(bundle, str(device))
     if not isinstance(model, Transformer):
         raise BundleError("this model does not translate.", place=Place(bundle.folder))
+    prepare_for_inference(model, torch.float32)
     return model
+
+
+def _reading(bundle: Bundle) -> Reading:
+    config = bundle.config
+    if config.alignment_layer is None:
+        return default_reading(int(config.model["decoder_layers"]))
+    return Reading(config.alignment_layer, config.alignment_at_input)
 
 
 def _positions_end(bundle: Bundle) -> int | None:

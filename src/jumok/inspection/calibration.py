@@ -1,0 +1,62 @@
+"""Where to read a model's alignments, found without a gold alignment."""
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import product
+from math import log
+
+import torch
+
+from jumok.data.batches import collate
+from jumok.inspection.alignment import Reading, cross_attention
+from jumok.models.encoder_decoder import Transformer
+
+PiecePair = tuple[int, int]
+
+
+@torch.no_grad()
+def choose_reading(
+    model: Transformer, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+) -> Reading:
+    """The layer and step whose links tell most about the target.
+
+    Each target piece is linked to the source piece it looked at most. The better the links, the
+    more a source piece says of the target pieces it is linked to, and that can be counted: it is
+    the mutual information of the two ends of a link. On a smallworld model it puts all four
+    readings in the order of their alignment error, from 40 sentences on.
+
+    Args:
+        model: in evaluation mode.
+        sources, targets: at least one pair with pieces on both sides; some dozens are enough.
+    """
+    batch = collate(sources, targets)
+    device = next(model.parameters()).device
+    allowed = None if batch.source_allowed is None else batch.source_allowed.to(device)
+    memory = model.encode(batch.source.to(device), allowed)
+    tokens = batch.target_input.to(device)
+    readings = [
+        Reading(layer, at_input)
+        for layer, at_input in product(range(len(model.decoder.blocks)), (False, True))
+    ]
+
+    def told(reading: Reading) -> float:
+        weights = cross_attention(model, memory, tokens, reading).cpu()
+        links = Counter[PiecePair]()
+        for row, (source, target) in enumerate(zip(sources, targets, strict=True)):
+            looked = weights[row, : len(target), : len(source)].argmax(dim=1).tolist()
+            links.update(zip((source[place] for place in looked), target, strict=True))
+        return mutual_information(links)
+
+    return max(readings, key=told)
+
+
+def mutual_information(pairs: Counter[PiecePair]) -> float:
+    """sum of p(x, y) log(p(x, y) / (p(x) p(y))) in nats, by relative frequencies."""
+    total = pairs.total()
+    left, right = Counter[int](), Counter[int]()
+    for (x, y), count in pairs.items():
+        left[x] += count
+        right[y] += count
+    return sum(
+        count / total * log(count * total / (left[x] * right[y])) for (x, y), count in pairs.items()
+    )

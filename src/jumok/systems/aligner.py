@@ -1,0 +1,61 @@
+"""Reading word alignments off the attention of the models that wrote."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from jumok.data.tokenizer import END, START, Tokenizer
+from jumok.decoding.ensemble import JointMemory
+from jumok.inspection.alignment import Reading, cross_attention, merge_words
+from jumok.models.encoder_decoder import Transformer
+from jumok.models.memory import Memory
+from jumok.shapes import Float, Tensor
+from jumok.systems.parts import plain_words
+
+
+@dataclass(frozen=True)
+class Aligner:
+    """The models, and where in each of them alignments are read."""
+
+    models: Sequence[Transformer]
+    readings: Sequence[Reading]
+    tokenizer: Tokenizer
+
+    def pieces_of(self, written: Sequence[int], text: str) -> Sequence[int]:
+        """The pieces that were written, or those of their text where that has other words.
+
+        Bytes of a line break, and UNKNOWN, decode to spaces that no piece announces.
+        """
+        if not text:
+            return ()
+        words = self.tokenizer.words(written)
+        if words and words[-1] + 1 == len(plain_words(text)):
+            return written
+        return self.tokenizer.encode(text)
+
+    def between_pieces(
+        self, memory: Memory, targets: Sequence[Sequence[int]]
+    ) -> Float[Tensor, "batch target source"]:
+        """For each target piece how much it looked at each source position, END's included."""
+        longest = max(map(len, targets))
+        tokens = torch.tensor(
+            [[START, *target, *[END] * (longest - len(target))] for target in targets],
+            device=memory.states.device,
+        )
+        memories = memory.members if isinstance(memory, JointMemory) else (memory,)
+        seen = [
+            cross_attention(model, its, tokens, reading)
+            for model, its, reading in zip(self.models, memories, self.readings, strict=True)
+        ]
+        return torch.stack(seen).mean(0).float().cpu()
+
+    def between_words(
+        self, weights: Float[Tensor, "target source"], source: Sequence[int], target: Sequence[int]
+    ) -> Float[Tensor, "target_words source_words"]:
+        """One sentence's weights between words, from those between pieces.
+
+        Padding is left out, and the source's END: no word is linked to it.
+        """
+        real = weights[: len(target), : len(source)]
+        return merge_words(real, self.tokenizer.words(source), self.tokenizer.words(target))
