@@ -52,7 +52,8 @@ DETERMINERS = {
     "many": "많은",
 }
 
-# (English subject, English object, Korean humble, Korean plain, Korean subject forms of both)
+# Agreement, English subject and object, and the Korean, humble and plain, each as it is and as
+# it is before 가 (저, but 제가).
 PRONOUNS = {
     "I": (Person.I, "I", "me", ("저", "제"), ("나", "내")),
     "we": (Person.WE, "we", "us", ("우리", "우리"), ("우리", "우리")),
@@ -64,7 +65,7 @@ PRONOUNS = {
 
 @cache
 def pronoun(word: str, case: str, humble: bool) -> NounPhrase:
-    """A pronoun; humble: 저 and 제, as one speaks of oneself politely, in place of 나 and 내."""
+    """A pronoun by its English subject form; humble: 저 for oneself, which is polite, not 나."""
     person, subject, other, polite, plain = PRONOUNS[word]
     korean, before_subject = polite if humble else plain
     said = with_particle(before_subject if case == "subject" else korean, case)

@@ -97,7 +97,6 @@ WHY = fragment("why", "왜")
 WHERE = fragment("where", "어디에서")
 WHITHER = fragment("where", "어디에")
 WHO = NounPhrase(fragment("who", "누가"), Person.SHE, False)
-WHOM = fragment("who", "누구를")
 
 
 def what(writer: Writer) -> Fragment:
