@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from jumok.cli.demo import demo
 from jumok.cli.evaluate import evaluate
 from jumok.cli.info import info
 from jumok.cli.score import score
@@ -43,6 +44,7 @@ app = typer.Typer(
 
 MAKE, USE, JUDGE = "Make a model", "Use a model", "Judge a model"
 
+app.command(rich_help_panel=MAKE)(demo)
 app.command(rich_help_panel=MAKE)(train)
 app.command(rich_help_panel=MAKE)(smallworld)
 app.command(rich_help_panel=USE)(translate)

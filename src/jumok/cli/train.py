@@ -3,6 +3,7 @@
 import os
 import shlex
 import sys
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -56,7 +57,7 @@ def train(
     if recipe is not None and source is None and target is None:
         config = load_config(recipe, overrides, os.environ)
     elif recipe is None and source is not None and target is not None:
-        config = make_recipe(source, target, name, runs, overrides)
+        config = make_recipe(source, target, name, runs, overrides, resume)
     else:
         raise ConfigError(
             "give a recipe, or the two text files to train on.",
@@ -67,19 +68,21 @@ def train(
 
 
 def make_recipe(
-    source: Path, target: Path, name: str | None, runs: Path, overrides: list[str]
+    source: Path, target: Path, name: str | None, runs: Path, overrides: list[str], resume: bool
 ) -> "Config":
-    """The recipe sized to the corpus, printed and kept in the run's folder."""
-    from jumok.config import load_config
+    """The recipe sized to the corpus; a new run prints it and keeps it in its folder."""
+    from jumok.config import parse_config
+    from jumok.training import folder
     from jumok.training.defaults import recipe_for
 
     name = name or source.name.split(".")[0]
     text = recipe_for(source, target, name)
-    typer.echo(text, err=True)
-    file = runs / name / "recipe.toml"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, encoding="utf-8")
-    return load_config(file, overrides, os.environ)
+    config = parse_config(tomllib.loads(text), overrides)
+    if not resume:
+        folder.start(runs / name)
+        (runs / name / "recipe.toml").write_text(text, encoding="utf-8")
+        typer.echo(text, err=True)
+    return config
 
 
 def say_result(result: "Result") -> None:

@@ -14,7 +14,7 @@ from jumok.data.corpora import Corpus, read_pairs
 
 @dataclass(frozen=True)
 class Size:
-    """What suits corpora of up to `pairs` pairs.
+    """What suits corpora of up to `pairs` pairs; None: of any size.
 
     Attributes:
         pieces: entries of the joint vocabulary; characters are the pieces of the smallest corpora,
@@ -22,7 +22,7 @@ class Size:
         batch: target tokens of a step.
     """
 
-    pairs: float
+    pairs: int | None
     kind: str
     pieces: int
     dim: int
@@ -40,13 +40,13 @@ LADDER = (
     Size(100_000, "unigram", 8_000, 256, 4, 3, 0.3, 4096, 1.5e-3, 8_000),
     Size(500_000, "unigram", 16_000, 256, 4, 4, 0.2, 4096, 1.5e-3, 20_000),
     Size(3_000_000, "unigram", 32_000, 512, 8, 6, 0.1, 8192, 1e-3, 60_000),
-    Size(float("inf"), "unigram", 32_000, 512, 8, 6, 0.1, 16_384, 1e-3, 150_000),
+    Size(None, "unigram", 32_000, 512, 8, 6, 0.1, 16_384, 1e-3, 150_000),
 )
 
 
 def size_for(pairs: int) -> Size:
     """The first size of the ladder that holds `pairs` pairs."""
-    return next(size for size in LADDER if pairs <= size.pairs)
+    return next(size for size in LADDER if size.pairs is None or pairs <= size.pairs)
 
 
 def recipe_for(source: Path, target: Path, name: str) -> str:

@@ -1,10 +1,8 @@
 """Progress for the person who waits: a live line in a terminal, plain lines elsewhere."""
 
-import sys
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
@@ -70,10 +68,8 @@ def validation_line(record: ValidationRecord) -> str:
 class PlainScreen:
     """A line every ten seconds and one a validation, for files, pipes and CI."""
 
-    def __init__(
-        self, stream: TextIO | None = None, now: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._stream = stream or sys.stderr
+    def __init__(self, console: Console, now: Callable[[], float] = time.monotonic) -> None:
+        self._console = console
         self._now = now
         self._pace = Pace()
         self._printed = float("-inf")
@@ -93,7 +89,7 @@ class PlainScreen:
         self.say(validation_line(record))
 
     def say(self, text: str) -> None:
-        print(text, file=self._stream, flush=True)
+        self._console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def close(self) -> None:
         pass
@@ -152,4 +148,4 @@ class LiveScreen:
 def screen(console: Console | None = None) -> Log:
     """The live line in a terminal, plain lines elsewhere; both on the error stream."""
     console = console or Console(stderr=True)
-    return LiveScreen(console) if console.is_terminal else PlainScreen()
+    return LiveScreen(console) if console.is_terminal else PlainScreen(console)

@@ -1,0 +1,167 @@
+"""`jumok demo`: a whole run in a few minutes, on a corpus that comes with jumok."""
+
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from jumok.cli.screen import console
+from jumok.errors import ConfigError, Place
+
+if TYPE_CHECKING:
+    from jumok.bundle.card import Score
+    from jumok.cli.report import Example
+    from jumok.systems.translator import Translator
+    from jumok.training.run import Result
+
+RECIPE = "smallworld-en-ko.toml"
+SENTENCES, LISTED, DRAWN = 300, 12, 4
+
+Folder = Annotated[Path, typer.Option(help="Where everything goes.")]
+Minutes = Annotated[float, typer.Option(min=0.05, help="How long to train.")]
+
+
+def demo(folder: Folder = Path("demo"), minutes: Minutes = 3.0) -> None:
+    """Train a small English-Korean Transformer from nothing and look at it.
+
+    Writes the embedded corpus, trains, translates sentences the model never
+    saw, draws where it looked, and leaves FOLDER/report.html.
+    """
+    from jumok.cli.report import report
+    from jumok.config import load_config
+    from jumok.systems.translator import Translator
+    from jumok.training.log import read_log
+    from jumok.training.run import train
+    from jumok.training.screen import screen
+
+    config = load_config(recipe(), [f"training.minutes={minutes}"], os.environ)
+    home = folder / config.name
+    _clear(home)
+    result = train(config, folder, screen())
+    if result.outcome.signal is not None:
+        raise typer.Exit(128 + result.outcome.signal)
+    assert result.model is not None  # a run that ends has validated
+    translator = Translator.load(result.model)
+    test = home / "smallworld" / "test"
+    examples, scores = try_out(translator, test)
+    commands = next_commands(result.model, test)
+    records = list(read_log(home / "log.jsonl"))
+    page = report(key_figures(result, scores, translator), records, examples, commands)
+    file = folder / "report.html"
+    file.write_text(page, encoding="utf-8")
+    show(examples, scores, file, commands)
+
+
+def recipe() -> Path:
+    """The demo's recipe: in the installed package, or in the checkout it was installed from."""
+    package = Path(__file__).parents[1]
+    places = [package / "recipes" / RECIPE, package.parents[1] / "recipes" / RECIPE]
+    return next((place for place in places if place.exists()), places[0])
+
+
+def _clear(home: Path) -> None:
+    """Every demo starts from nothing: the run of the demo before goes."""
+    if home.exists() and not (home / "config.json").exists():
+        raise ConfigError(
+            "something that is not a run stands where the demo trains.",
+            place=Place(home),
+            do="choose another folder: jumok demo --folder OTHER",
+        )
+    shutil.rmtree(home, ignore_errors=True)
+
+
+def try_out(translator: "Translator", test: Path) -> tuple[list["Example"], list["Score"]]:
+    """Translates sentences of the test split; the first few are drawn, some more are listed."""
+    from jumok.cli.report import Example
+    from jumok.evaluation.text import score_text
+
+    sources, references, links = (
+        test.with_suffix(f".{kind}").read_text("utf-8").splitlines()[:SENTENCES]
+        for kind in ("en", "ko", "align")
+    )
+    texts = [one.text for one in translator.translate(sources, beam=1, alignments=False)]
+    scores = score_text(
+        texts, references, target_language="ko", metrics=("bleu", "chrf"), resamples=0
+    )
+    examples = []
+    for row in range(min(LISTED, len(sources))):
+        drawable = row < DRAWN and texts[row] != ""
+        attention = translator.attention(sources[row], texts[row]) if drawable else None
+        same = texts[row] == references[row]
+        gold = [tuple(map(int, link.split("-"))) for link in links[row].split()] if same else []
+        examples.append(
+            Example(
+                sources[row],
+                texts[row],
+                references[row],
+                attention,
+                tuple((source, target) for source, target in gold),
+            )
+        )
+    return examples, scores
+
+
+def key_figures(
+    result: "Result", scores: Sequence["Score"], translator: "Translator"
+) -> dict[str, str]:
+    """What stands at the top of the report."""
+    progress = result.progress
+    parameters = sum(parameter.numel() for parameter in translator.models[0].parameters())
+    return {
+        f"BLEU on {SENTENCES} unseen sentences": f"{scores[0].value:.1f}",
+        "chrF on the same": f"{scores[1].value:.1f}",
+        "minutes of training": f"{progress.seconds / 60.0:.1f}",
+        "million target tokens seen": f"{progress.tokens / 1e6:.1f}",
+        "tokens a second": f"{progress.tokens / progress.step_seconds:,.0f}",
+        "million parameters": f"{parameters / 1e6:.1f}",
+    }
+
+
+def next_commands(model: Path, test: Path) -> list[str]:
+    """Three things to do with the model, ready to be copied."""
+    program = Path(sys.argv[0])
+    here = program.relative_to(Path.cwd()) if program.is_relative_to(Path.cwd()) else program
+    jumok = shlex.quote(str(here))
+    return [
+        f'echo "The teacher read a book." | {jumok} translate {model} --alignments',
+        f"{jumok} evaluate {model} --source {test}.en --reference {test}.ko",
+        f"{jumok} info {model}",
+    ]
+
+
+def show(
+    examples: Sequence["Example"], scores: Sequence["Score"], file: Path, commands: Sequence[str]
+) -> None:
+    """Translations, one alignment, and what to do next, in the terminal."""
+    from jumok.inspection.alignment import heatmap
+
+    screen = console()
+    screen.print("\nSentences it never saw:\n")
+    for example in examples[:8]:
+        same = example.translation == example.reference
+        screen.print(f"  {example.source}", soft_wrap=True)
+        screen.print(
+            f"  {example.translation}  {'✓' if same else ''}", style="bold", soft_wrap=True
+        )
+        screen.print("" if same else f"  {example.reference}  (reference)\n", soft_wrap=True)
+    screen.print(
+        f"{scores[0].name} {scores[0].value:.1f}, {scores[1].name} {scores[1].value:.1f} "
+        f"on {SENTENCES} unseen sentences\n{scores[0].signature}",
+        soft_wrap=True,
+    )
+    drawn = next((example for example in examples if example.attention is not None), None)
+    if drawn is not None and drawn.attention is not None:
+        seen = drawn.attention
+        screen.print("\nWhere each Korean word looked:\n")
+        screen.print(
+            heatmap(seen.weights, seen.source_words, seen.target_words, screen.width),
+            soft_wrap=True,
+        )
+    screen.print(f"\nThe whole story with curves and attention: {file}\n\nTry next:\n")
+    for command in commands:
+        screen.print(f"  {command}", soft_wrap=True)

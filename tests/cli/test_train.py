@@ -1,0 +1,97 @@
+"""`jumok train` and `jumok smallworld` as a person types them."""
+
+import pytest
+from typer.testing import CliRunner
+
+from jumok.cli.main import app
+from jumok.errors import ConfigError, DataError
+
+SMALL = [
+    *("--set", "training.steps=2", "--set", "validation.every=2", "--set", "training.threads=1"),
+    *("--set", "validation.decode_pairs=2", "--set", "training.precision=fp32"),
+    *("--set", "training.schedule.warmup=1", "--set", "model.encoder_layers=1"),
+    *("--set", "model.decoder_layers=1", "--set", "model.dim=16", "--set", "model.heads=2"),
+    *("--set", "validation.metric=loss"),
+]
+
+
+@pytest.fixture
+def files(tmp_path):
+    source, target = tmp_path / "talk.en", tmp_path / "talk.ko"
+    source.write_text("".join(f"sentence number {n}\n" for n in range(60)), "utf-8")
+    target.write_text("".join(f"{n} 번째 문장\n" for n in range(60)), "utf-8")
+    return source, target
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def refused(*arguments):
+    result = run(*arguments)
+    assert result.exit_code != 0
+    assert result.exception is not None
+    return result.exception
+
+
+def test_two_files_become_a_model_and_a_recipe(tmp_path, files, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run("train", "--source", files[0], "--target", files[1], *SMALL)
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "runs" / "talk" / "model" / "model.safetensors").exists()
+    recipe = (tmp_path / "runs" / "talk" / "recipe.toml").read_text("utf-8")
+    assert "Made by jumok for 60 pairs" in recipe
+    assert "Made by jumok for 60 pairs" in result.output
+    assert "jumok translate runs/talk/model" in result.output
+
+
+def test_the_recipe_that_was_made_can_be_trained_from(tmp_path, files, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run("train", "--source", files[0], "--target", files[1], *SMALL)
+    result = run("train", "runs/talk/recipe.toml", "--name", "again", *SMALL)
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "runs" / "again" / "model").is_dir()
+
+
+def test_a_name_that_is_taken_keeps_its_recipe(tmp_path, files, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run("train", "--source", files[0], "--target", files[1], *SMALL)
+    recipe = tmp_path / "runs" / "talk" / "recipe.toml"
+    recipe.write_text(recipe.read_text("utf-8") + "# mine\n", "utf-8")
+    error = refused("train", "--source", files[0], "--target", files[1], *SMALL)
+    assert "there is a run of this name already" in str(error)
+    assert "# mine" in recipe.read_text("utf-8")
+
+
+@pytest.mark.parametrize("arguments", [[], ["--source", "a.en"], ["r.toml", "--target", "a.ko"]])
+def test_half_a_request_is_refused_with_two_whole_ones(arguments):
+    error = refused("train", *arguments)
+    assert isinstance(error, ConfigError)
+    assert "give a recipe, or the two text files to train on" in str(error)
+    assert "jumok train --source a.en --target a.ko" in str(error)
+
+
+def test_a_missing_file_leaves_nothing_behind(tmp_path, files, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    error = refused("train", "--source", files[0], "--target", tmp_path / "no.ko")
+    assert isinstance(error, DataError)
+    assert "no.ko" in str(error)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_an_unset_variable_is_named(tmp_path, monkeypatch):
+    monkeypatch.delenv("JUMOK_DATA", raising=False)
+    recipe = tmp_path / "r.toml"
+    recipe.write_text('name = "r"\n[[data.train]]\nfile = "$JUMOK_DATA/a.tsv"\n', "utf-8")
+    assert "the environment variable JUMOK_DATA is not set" in str(refused("train", recipe))
+
+
+def test_smallworld_is_written_in_all_its_splits(tmp_path):
+    result = run("smallworld", tmp_path / "corpus", "--pairs", 50, "--held-out", 7)
+    assert result.exit_code == 0, result.output
+    lines = {
+        path.name: len(path.read_text("utf-8").splitlines())
+        for path in (tmp_path / "corpus").iterdir()
+    }
+    assert lines["train.en"] == lines["train.ko"] == lines["train.align"] == 50
+    assert lines["unseen-combination.en"] == lines["longer.ko"] == lines["test.align"] == 7

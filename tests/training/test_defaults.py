@@ -1,0 +1,56 @@
+"""A recipe sized to the corpus."""
+
+import tomllib
+
+import pytest
+
+from jumok.config import parse_config
+from jumok.training.defaults import LADDER, recipe_for, size_for
+
+
+@pytest.mark.parametrize(
+    ("pairs", "dim", "layers", "pieces"),
+    [
+        (100, 128, 2, 4_000),
+        (2_001, 128, 3, 4_000),
+        (29_000, 256, 3, 8_000),
+        (140_000, 256, 4, 16_000),
+        (1_000_000, 512, 6, 32_000),
+        (50_000_000, 512, 6, 32_000),
+    ],
+)
+def test_the_size_follows_the_number_of_pairs(pairs, dim, layers, pieces):
+    size = size_for(pairs)
+    assert (size.dim, size.layers, size.pieces) == (dim, layers, pieces)
+
+
+def test_the_ladder_rises():
+    bounds = [size.pairs or 10**12 for size in LADDER]
+    assert bounds == sorted(bounds)
+    assert [size.steps for size in LADDER] == sorted(size.steps for size in LADDER)
+
+
+@pytest.mark.parametrize("pairs", [12, 2_001])
+def test_the_recipe_can_be_followed(tmp_path, pairs):
+    source, target = tmp_path / "a$b.en", tmp_path / "a$b.ko.txt"
+    source.write_text("".join(f"sentence {number}\n" for number in range(pairs)), "utf-8")
+    target.write_text("".join(f"문장 {number}\n" for number in range(pairs)), "utf-8")
+    text = recipe_for(source, target, "a")
+    config = parse_config(tomllib.loads(text))
+    assert f"for {pairs:,} pairs" in text
+    assert config.data.train[0].source == source
+    assert config.data.source_language == "en"
+    assert config.data.target_language == ""
+    assert config.model.dim == size_for(pairs).dim
+    assert config.validation.every * 20 == config.training.steps
+
+
+def test_languages_are_read_from_compressed_names(tmp_path):
+    import gzip
+
+    source, target = tmp_path / "train.en.gz", tmp_path / "train.de.gz"
+    for path in (source, target):
+        with gzip.open(path, "wt") as file:
+            file.write("a\n")
+    data = tomllib.loads(recipe_for(source, target, "a"))["data"]
+    assert (data["source_language"], data["target_language"]) == ("en", "de")
