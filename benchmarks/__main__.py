@@ -8,6 +8,7 @@ keeps nothing, since ratios hold within one run alone.
 import argparse
 import os
 import sys
+from subprocess import CalledProcessError
 
 from benchmarks import decode, machine, prepare, report, results, start, train
 from benchmarks.errors import BenchmarkError
@@ -17,19 +18,20 @@ PARTS = {"train": train.run, "decode": decode.run, "start": start.run, "prepare"
 
 
 def main() -> int:
-    """Run the parts asked for; 1 when something failed."""
+    """Run the parts asked for; 1 when one of them failed, which does not keep the others."""
     arguments = _arguments()
     options = Options(arguments.core, arguments.seconds, arguments.pairs, arguments.only)
-    parts = [part for part in PARTS if arguments.part in (part, None)]
-    try:
-        for part in parts:
-            _run(part, options)
-    except BenchmarkError as error:
-        print(f"benchmarks: {error}", file=sys.stderr)
-        return 1
+    failed = 0
+    for part in PARTS:
+        if arguments.part in (part, None):
+            try:
+                _run(part, options)
+            except (BenchmarkError, CalledProcessError) as error:
+                print(f"benchmarks: {part}: {error}", file=sys.stderr)
+                failed = 1
     if options.only is None:
         report.write_document()
-    return 0
+    return failed
 
 
 def _run(part: str, options: Options) -> None:
