@@ -2,11 +2,14 @@
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
+from jumok.bundle.card import BundleConfig
+from jumok.cli.info import alignment
 from jumok.cli.main import app
 from jumok.errors import BundleError, ConfigError, DataError, JumokError
 
@@ -214,6 +217,13 @@ def test_score_prints_log_probabilities_and_the_perplexity(
         assert mean == pytest.approx(whole / (len(fact["tokens"]) + 1), abs=1e-4)
     assert "3 pairs" in done.stderr
     assert "perplexity" in done.stderr
+
+
+def test_info_says_where_alignments_are_read() -> None:
+    config = BundleConfig({}, 8, "", "", max_tokens=5)
+    assert alignment(config) == ""
+    told = replace(config, alignment_layer=1, alignment_at_input=True)
+    assert alignment(told) == "from decoder layer 2, at the step that reads the piece"
 
 
 def test_info_says_what_the_model_is(tiny_bundle: Path) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import torch
 from pydantic import TypeAdapter, ValidationError
 from safetensors.torch import load_file
-from torch import nn
+from torch import Tensor, nn
 
 from jumok.bundle.reading import CONFIG, WEIGHTS, Bundle
 from jumok.errors import BundleError, Place
@@ -36,10 +36,16 @@ def load_model(bundle: Bundle, device: str = "cpu") -> nn.Module:
     missing = [name for name, tensor in own.items() if tensor.data_ptr() not in filled]
     if missing:
         raise _unfit(bundle, f"no tensor for {missing[0]}")
-    with torch.no_grad():
-        for name, tensor in stored.items():
-            own[name].copy_(tensor)
+    fill(model, stored)
     return model.to(device).eval()
+
+
+@torch.no_grad()
+def fill(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
+    """Copies the weights into the model, whatever their type; tied ones are needed but once."""
+    own = model.state_dict()
+    for name, tensor in weights.items():
+        own[name].copy_(tensor)
 
 
 def _check_tensors(bundle: Bundle, shapes: Mapping[str, tuple[int, ...]]) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from jumok.bundle.card import BundleConfig
 from jumok.bundle.reading import Bundle, read_bundle
 from jumok.cli.screen import console, print_scores
 
@@ -40,6 +41,7 @@ def facts_table(bundle: Bundle) -> Table:
         "vocabulary": f"{config.vocabulary_size:,} pieces",
         "sentences": f"up to {config.max_tokens} pieces; longer lines are split",
         "architecture": ", ".join(f"{key} {value}" for key, value in config.model.items()),
+        "alignment": alignment(config),
         "trained on": "\n".join(card.trained_on) or "not said",
         "pairs": f"{card.pairs:,}" if card.pairs is not None else "not said",
         "training": f"{card.steps:,} steps, {card.minutes:.1f} minutes, finished {card.date}",
@@ -53,3 +55,11 @@ def facts_table(bundle: Bundle) -> Table:
         if fact:
             table.add_row(name, fact)
     return table
+
+
+def alignment(config: BundleConfig) -> str:
+    """Where it is read, in words; empty where nobody measured."""
+    if config.alignment_layer is None:
+        return ""
+    step = "reads" if config.alignment_at_input else "writes"
+    return f"from decoder layer {config.alignment_layer + 1}, at the step that {step} the piece"

@@ -9,9 +9,13 @@ import torch
 from torch import nn
 
 from jumok.bundle.card import BundleConfig, Card
+from jumok.bundle.weights import fill
 from jumok.bundle.writing import write_bundle
 from jumok.config import Config, TrainingConfig
+from jumok.inspection.alignment import Reading
+from jumok.inspection.calibration import choose_reading
 from jumok.models.catalog import build
+from jumok.models.encoder_decoder import Transformer
 from jumok.shapes import Tensor
 from jumok.systems.device import choose_device
 from jumok.training import checkpoint, folder
@@ -24,6 +28,7 @@ from jumok.training.precision import choose
 from jumok.training.prepare import Prepared, Say, padding_share, prepare, update_stream
 from jumok.training.validate import Scores, Validator
 
+READING_PAIRS = 64
 DTYPES = {"bf16": torch.bfloat16, "fp32": torch.float32}
 
 
@@ -133,12 +138,15 @@ def keep_best(
 ) -> None:
     """Writes the bundle runs/NAME/model."""
     data = config.data
+    reading = _alignment_reading(config, prepared, weights)
     bundle = BundleConfig(
         model=config.model.model_dump(),
         vocabulary_size=prepared.tokenizer.size,
         source_language=data.source_language,
         target_language=data.target_language,
         max_tokens=data.max_tokens,
+        alignment_layer=reading.layer,
+        alignment_at_input=reading.at_input,
     )
     card = Card(
         name=config.name,
@@ -151,6 +159,21 @@ def keep_best(
         notes=(f"validation loss {scores.loss:.4f} nats a target token",),
     )
     write_bundle(home / folder.MODEL, weights, bundle, prepared.tokenizer, card)
+
+
+def _alignment_reading(
+    config: Config, prepared: Prepared, weights: Mapping[str, Tensor]
+) -> Reading:
+    """Where the model's alignments are read best, by some validation pairs."""
+    with torch.random.fork_rng(devices=[]):  # training draws on as if nothing had been built
+        model = build(config.model, prepared.tokenizer.size).eval()
+    assert isinstance(model, Transformer)
+    fill(model, weights)
+    sources, targets = (
+        prepared.tokenizer.encode_batch(side[:READING_PAIRS])
+        for side in (prepared.sources, prepared.references)
+    )
+    return choose_reading(model, sources, targets)
 
 
 def _say_sizes(config: Config, model: nn.Module, prepared: Prepared, say: Say) -> None:
