@@ -125,6 +125,14 @@ def test_rotary_needs_an_even_head(tmp_path):
     assert "rotary positions need an even head size, not 7" in refusal(tmp_path, text)
 
 
+def test_sentences_longer_than_the_positions_are_refused(tmp_path):
+    text = MINIMAL + "[model]\nmax_length = 128\n"
+    message = refusal(tmp_path, text)
+    assert "data.max_tokens = 128 and the end of the sentence need more positions" in message
+    rotary = text + 'positions = "rotary"\n'
+    assert load_config(write(tmp_path, rotary)).model.max_length == 128
+
+
 def test_a_recipe_without_data_is_refused(tmp_path):
     message = refusal(tmp_path, 'name = "x"\n[data]\n')
     assert "needs at least one [[data.train]] corpus, or [data.smallworld]" in message

@@ -216,6 +216,17 @@ class Config(Section):
     training: TrainingConfig = TrainingConfig()
     validation: ValidationConfig = ValidationConfig()
 
+    @model_validator(mode="after")
+    def _positions_suffice(self) -> "Config":
+        counted = self.model.positions in ("sinusoidal", "learned")
+        if counted and self.data.max_tokens >= self.model.max_length:
+            raise ValueError(
+                f"data.max_tokens = {self.data.max_tokens} and the end of the sentence need more "
+                f"positions than model.max_length = {self.model.max_length}: raise the one or "
+                "lower the other"
+            )
+        return self
+
 
 def load_config(
     recipe: Path, overrides: Sequence[str] = (), variables: Mapping[str, str] | None = None

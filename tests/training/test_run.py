@@ -19,7 +19,9 @@ def final_state(runs):
     """Everything of the last checkpoint that a resume must reproduce; times differ of course."""
     saved = checkpoint.read(runs / "tiny" / checkpoint.CURRENT)
     timeless = {k: v for k, v in saved.run["progress"].items() if not k.endswith("seconds")}
-    return saved.tensors, timeless, saved.run["cursor"]
+    # Copies, as the tensors are windows into the file.
+    tensors = {name: tensor.clone() for name, tensor in saved.tensors.items()}
+    return tensors, timeless, saved.run["cursor"]
 
 
 def assert_same_bits(left, right):
@@ -235,6 +237,43 @@ def test_a_time_budget_ends_a_run(tmp_path, make_config, recorder):
     assert result.outcome.reason == "finished"
     assert result.progress.seconds >= 0.6
     assert screen.steps[-1].learning_rate < screen.steps[len(screen.steps) // 2].learning_rate
+
+
+def test_a_resumed_time_budget_goes_on_where_it_stood(tmp_path, make_config, recorder):
+    config = make_config("training.minutes=0.02")
+    stopped = train(config, tmp_path, recorder(stop_at(3)))
+    screen = recorder()
+    finished = train(config, tmp_path, screen, resume=True)
+    assert screen.steps[0].seconds >= stopped.progress.seconds
+    assert finished.progress.seconds >= 60 * 0.02
+
+
+def test_a_folder_that_cannot_be_made_says_where_to_go_instead(tmp_path, make_config, recorder):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match="the run's folder cannot be made") as caught:
+        train(make_config(), tmp_path / "file", recorder())
+    assert "got:      Not a directory" in str(caught.value)
+    assert "--runs FOLDER" in str(caught.value)
+
+
+def test_a_damaged_config_of_a_run_is_said(tmp_path, make_config, recorder):
+    train(make_config("training.steps=1"), tmp_path, recorder())
+    (tmp_path / "tiny" / "config.json").write_text('{"recipe": {}')
+    with pytest.raises(BundleError, match=r"the run's config\.json is damaged"):
+        train(make_config(), tmp_path, recorder(), resume=True)
+
+
+def test_a_cut_checkpoint_is_said_and_the_one_before_taken(tmp_path, make_config, recorder):
+    config = make_config("training.checkpoint_every=4")
+    train(config, tmp_path, recorder())
+    current = tmp_path / "tiny" / checkpoint.CURRENT
+    whole = final_state(tmp_path)
+    current.write_bytes(current.read_bytes()[:1000])
+    screen = recorder()
+    train(config, tmp_path, screen, resume=True)
+    assert any("Going back to checkpoint.previous.safetensors" in text for text in screen.said)
+    assert screen.steps[0].step == 9
+    assert_same_bits(final_state(tmp_path), whole)
 
 
 def test_a_full_disk_ends_the_run_and_spares_the_last_checkpoint(

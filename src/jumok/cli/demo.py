@@ -5,6 +5,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -42,7 +43,8 @@ def demo(folder: Folder = Path("demo"), minutes: Minutes = 3.0) -> None:
     config = load_config(recipe(), [f"training.minutes={minutes}"], os.environ)
     home = folder / config.name
     _clear(home)
-    result = train(config, folder, screen())
+    with closing(screen()) as live:
+        result = train(config, folder, live)
     if result.outcome.signal is not None:
         raise typer.Exit(128 + result.outcome.signal)
     assert result.model is not None  # a run that ends has validated

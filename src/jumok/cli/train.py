@@ -4,6 +4,7 @@ import os
 import shlex
 import sys
 import tomllib
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -64,7 +65,9 @@ def train(
             do="jumok train recipes/smallworld-en-ko.toml, "
             "or jumok train --source a.en --target a.ko",
         )
-    say_result(train_run(config, runs, screen(), resume=resume))
+    with closing(screen()) as live:
+        result = train_run(config, runs, live, resume=resume)
+    say_result(result)
 
 
 def make_recipe(

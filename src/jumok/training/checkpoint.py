@@ -103,7 +103,7 @@ def exists(folder: Path) -> bool:
 
 
 def read(path: Path) -> Checkpoint:
-    """One checkpoint file, checked tensor by tensor.
+    """One checkpoint file, checked tensor by tensor; the tensors are windows into the file.
 
     Raises:
         BundleError: cut, damaged, or of a newer format.
