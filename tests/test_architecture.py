@@ -27,7 +27,7 @@ EVERYTHING = sorted(
 MOST_LINES, MOST_FUNCTION_LINES, MOST_PARAMETERS, MOST_NAMES = 400, 60, 10, 15
 MOST_SILENT_LINES = 6
 
-MACHINE = {"--batch", "--device", "--threads"}
+MACHINE = {"--batch", "--device", "--precision", "--threads"}
 WRITTEN = {"--json", "--output", "-o"}
 OPTIONS = {
     "demo": {"--folder", "--minutes"},

@@ -11,7 +11,7 @@ Nothing heavy is imported until a name is used, so that `jumok --help` answers a
 
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from jumok.errors import JumokError
 
@@ -51,12 +51,15 @@ _HOMES = {
 }
 
 
-def load(*folders: Path | str, device: str = "auto") -> "Translator":
+def load(
+    *folders: Path | str, device: str = "auto", precision: Literal["fp32", "bf16"] = "fp32"
+) -> "Translator":
     """The trained model in this folder, ready to translate; several become an ensemble.
 
     Args:
         folders: bundles, such as "runs/NAME/model".
         device: "auto" is a GPU where there is one.
+        precision: "bf16" is up to twice as fast on processors that multiply it.
 
     Raises:
         BundleError: a bundle that is missing, damaged or unsafe.
@@ -64,7 +67,7 @@ def load(*folders: Path | str, device: str = "auto") -> "Translator":
     """
     from jumok.systems.translator import Translator
 
-    return Translator.load(*folders, device=device)
+    return Translator.load(*folders, device=device, precision=precision)
 
 
 def __getattr__(name: str) -> Any:

@@ -31,6 +31,7 @@ def evaluate(
     output: option.Output = None,
     batch: option.Batch = 32,
     device: option.Device = "auto",
+    precision: option.Precision = "fp32",
     threads: option.Threads = 0,
 ) -> None:
     """Translate a text and compare with people's translation: BLEU, chrF, TER.
@@ -47,7 +48,7 @@ def evaluate(
     if tokenize is not None:
         check_tokenizer(tokenize)  # before minutes of translating
     pairs = list(read_pairs(Corpus(source=source, target=reference)))
-    translator = option.load_translator(model, device, threads)
+    translator = option.load_translator(model, device, precision, threads)
     started = time.perf_counter()
     lines = (pair.source for pair in pairs)
     options = replace(DEFAULTS, beam=beam)

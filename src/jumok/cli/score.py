@@ -18,6 +18,7 @@ def score(
     output: option.Output = None,
     batch: option.Batch = 32,
     device: option.Device = "auto",
+    precision: option.Precision = "fp32",
     threads: option.Threads = 0,
 ) -> None:
     """Say how probable given translations are.
@@ -31,7 +32,7 @@ def score(
     from jumok.evaluation.likelihood import likelihood
 
     pairs = list(read_pairs(Corpus(source=source, target=target)))
-    translator = option.load_translator(model, device, threads)
+    translator = option.load_translator(model, device, precision, threads)
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
     scored = translator.score(sources, targets, batch_size=batch)
     with open_output(output) as stream:

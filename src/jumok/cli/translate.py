@@ -36,6 +36,7 @@ def translate(
     output: option.Output = None,
     batch: option.Batch = 32,
     device: option.Device = "auto",
+    precision: option.Precision = "fp32",
     threads: option.Threads = 0,
 ) -> None:
     """Translate lines of text. N lines in, N lines out.
@@ -60,7 +61,7 @@ def translate(
         top_p,
         seed,
     )
-    translator = option.load_translator(model, device, threads)
+    translator = option.load_translator(model, device, precision, threads)
     typed = file in (None, STANDARD) and sys.stdin.isatty()
     translations = translator.translate_lines(
         read_lines(file),

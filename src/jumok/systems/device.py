@@ -1,8 +1,13 @@
 """Where to compute."""
 
+from typing import Literal
+
 import torch
 
 from jumok.errors import ConfigError
+
+Precision = Literal["fp32", "bf16"]
+DTYPES: dict[Precision, torch.dtype] = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 
 def choose_device(wanted: str) -> torch.device:

@@ -17,7 +17,7 @@ from jumok.inspection.calibration import choose_reading
 from jumok.models.catalog import build
 from jumok.models.encoder_decoder import Transformer
 from jumok.shapes import Tensor
-from jumok.systems.device import choose_device
+from jumok.systems.device import DTYPES, choose_device
 from jumok.training import checkpoint, folder
 from jumok.training.folder import Decisions
 from jumok.training.learner import Learner
@@ -29,7 +29,6 @@ from jumok.training.prepare import Prepared, Say, padding_share, prepare, update
 from jumok.training.validate import Scores, Validator
 
 READING_PAIRS = 64
-DTYPES = {"bf16": torch.bfloat16, "fp32": torch.float32}
 
 
 @dataclass(frozen=True)
@@ -120,7 +119,7 @@ def assemble(
         home,
         learner,
         updates,
-        Validator(config, prepared, translation),
+        Validator(config, prepared, translation, DTYPES[decisions.precision]),
         lambda weights, scores, progress: keep_best(
             config, home, prepared, weights, scores, progress
         ),
