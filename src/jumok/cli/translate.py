@@ -50,17 +50,9 @@ def translate(
       jumok translate runs/a/model,runs/b/model book.en --output book.ko
     """
     options = decoding_options(
-        beam,
-        nbest,
-        length_penalty,
-        minimum_length,
-        maximum_length,
-        sample,
-        temperature,
-        top_k,
-        top_p,
-        seed,
-    )
+        beam, nbest, length_penalty, minimum_length, maximum_length,
+        sample, temperature, top_k, top_p, seed,
+    )  # fmt: skip
     translator = option.load_translator(model, device, precision, threads)
     typed = file in (None, STANDARD) and sys.stdin.isatty()
     translations = translator.translate_lines(
