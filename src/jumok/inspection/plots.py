@@ -40,7 +40,7 @@ def chart(lines: Sequence[Line], title: str, x_title: str, most: float = 0.0) ->
     lines = [line for line in lines if line.points]
     if not lines:
         return ""
-    width, height, left, right, top, bottom = 460, 240, 40, 96, 30, 34
+    width, height, left, right, top, bottom = 470, 240, 40, 116, 30, 34
     x_end = max(x for line in lines for x, _ in line.points) or 1.0
     y_ticks = ticks(0.0, max(most, *(y for line in lines for _, y in line.points)) or 1.0)
 
