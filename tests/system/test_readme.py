@@ -1,0 +1,77 @@
+"""Every command of the READMEs is run, in order, as it stands there.
+
+Two things are changed for the clock's sake: trainings stop after three steps, and the corpus that
+the first command writes is cut to a few lines once it is there.
+"""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SHORT = "--set training.steps=3 --set validation.every=3 --set validation.decode_pairs=3"
+RUN_BY_HAND = ("git clone", "make demo", "make test")  # this test is part of the last one
+
+
+def blocks(readme: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / readme).read_text(), re.DOTALL)
+
+
+def commands(readme: str) -> list[str]:
+    lines = "".join(blocks(readme, "bash")).splitlines()
+    return [line.partition("#")[0].strip() for line in lines]
+
+
+def test_both_readmes_give_the_same_commands():
+    assert commands("README.md") == commands("README.ko.md")
+    assert blocks("README.md", "python") == blocks("README.ko.md", "python")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("readme")
+    (folder / "recipes").symlink_to(ROOT / "recipes")
+    return folder
+
+
+def run(command: list[str] | str, folder: Path) -> subprocess.CompletedProcess[str]:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        shell=isinstance(command, str),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_every_command_of_the_readme_works(folder: Path):
+    for command in commands("README.md"):
+        if command.startswith(RUN_BY_HAND):
+            continue
+        if command.startswith("jumok train"):
+            command = f"{command} {SHORT}"
+        result = run(command, folder)
+        assert result.returncode == 0, f"{command}\n{result.stdout}\n{result.stderr}"
+        if command.startswith("jumok smallworld"):
+            shorten(folder / "corpus")
+    assert len((folder / "test.out").read_text().splitlines()) == 5
+
+
+def test_the_readme_s_python_works(folder: Path):
+    for block in blocks("README.md", "python"):
+        result = run([sys.executable, "-c", block], folder)
+        assert result.returncode == 0, f"{shlex.quote(block)}\n{result.stderr}"
+
+
+def shorten(corpus: Path) -> None:
+    for file in corpus.iterdir():
+        count = 2000 if file.stem == "train" else 5
+        file.write_text("".join(file.read_text().splitlines(keepends=True)[:count]))
