@@ -46,7 +46,7 @@ def make_config(tmp_path) -> MakeConfig:
                 "train": [{"source": str(source), "target": str(target)}],
                 "validation_pairs": 11,
             },
-            "tokenizer": {"kind": "char", "size": 64, "byte_fallback": False},
+            "tokenizer": {"kind": "bpe", "size": 48, "byte_fallback": False},
             "model": {
                 "dim": 16,
                 "heads": 2,

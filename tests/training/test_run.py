@@ -70,7 +70,7 @@ def test_what_was_decided_is_said(tmp_path, make_config, recorder):
     said = "\n".join(screen.said)
     assert "cpu, 1 at a time; fp32: as the recipe says" in said
     assert "11 source sentences are kept out of training" in said
-    assert "tokenizer: char" in said
+    assert "tokenizer: bpe, 48 pieces" in said
     assert "% of a batch" in said
 
 
@@ -292,3 +292,11 @@ def test_a_full_disk_ends_the_run_and_spares_the_last_checkpoint(
     saved, damage = checkpoint.load(small_disk / "tiny")
     assert damage is None
     assert saved.run["progress"]["step"] == 5
+
+
+def test_a_disk_that_is_full_from_the_start_is_said(small_disk, make_config, recorder):
+    with contextlib.suppress(OSError):
+        (small_disk / "filler").write_bytes(b"0" * (1 << 21))
+    with pytest.raises(TrainingError, match="could not be read or written") as caught:
+        train(make_config(), small_disk, recorder())
+    assert "No space left on device" in str(caught.value)

@@ -12,6 +12,7 @@ from jumok.bundle.card import BundleConfig, Card
 from jumok.bundle.weights import fill
 from jumok.bundle.writing import write_bundle
 from jumok.config import Config, TrainingConfig
+from jumok.errors import Place, TrainingError
 from jumok.inspection.alignment import Reading
 from jumok.inspection.calibration import choose_reading
 from jumok.models.catalog import build
@@ -58,7 +59,19 @@ def train(config: Config, runs: Path, screen: Log, *, resume: bool = False) -> R
         BundleError: nothing whole to resume from, or a bundle that cannot be written.
         TrainingError: divergence, or a disk that refuses.
     """
-    home = runs / config.name
+    try:
+        return _train(config, runs / config.name, screen, resume)
+    except OSError as error:
+        raise TrainingError(
+            "a file of the run could not be read or written.",
+            got=str(error),
+            do="free some space or mend the permissions, then run again; "
+            "with --resume if there is a checkpoint",
+            place=Place(runs / config.name),
+        ) from error
+
+
+def _train(config: Config, home: Path, screen: Log, resume: bool) -> Result:
     device = choose_device(config.training.device)
     if resume:
         decisions = folder.read(home, config)
@@ -66,7 +79,7 @@ def train(config: Config, runs: Path, screen: Log, *, resume: bool = False) -> R
         folder.start(home)
         decisions = decide(config.training, device, screen.say)
         folder.write(home, config, decisions)
-    prepared = prepare(config, home, runs / ".cache", screen.say)
+    prepared = prepare(config, home, home.parent / ".cache", screen.say)
     loop = assemble(config, home, prepared, decisions, screen)
     if resume and checkpoint.exists(home):
         saved, damage = checkpoint.load(home)
