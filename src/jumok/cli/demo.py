@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from jumok.bundle.card import Score
     from jumok.cli.report import Example
     from jumok.systems.translator import Translator
-    from jumok.training.run import Result
+    from jumok.training.loop import Progress
 
 RECIPE = "smallworld-en-ko.toml"
 SENTENCES, LISTED, DRAWN = 300, 12, 4
@@ -33,6 +33,7 @@ def demo(folder: Folder = Path("demo"), minutes: Minutes = 3.0) -> None:
     Writes the embedded corpus, trains, translates sentences the model never
     saw, draws where it looked, and leaves FOLDER/report.html.
     """
+    from jumok.bundle.reading import read_bundle
     from jumok.cli.report import report
     from jumok.config import load_config
     from jumok.systems.translator import Translator
@@ -52,8 +53,9 @@ def demo(folder: Folder = Path("demo"), minutes: Minutes = 3.0) -> None:
     test = home / "smallworld" / "test"
     examples, scores = try_out(translator, test)
     commands = next_commands(result.model, test)
+    figures = key_figures(result.progress, scores, read_bundle(result.model).parameters)
     records = list(read_log(home / "log.jsonl"))
-    page = report(key_figures(result, scores, translator), records, examples, commands)
+    page = report(figures, records, examples, commands)
     file = folder / "report.html"
     file.write_text(page, encoding="utf-8")
     show(examples, scores, file, commands)
@@ -108,12 +110,8 @@ def try_out(translator: "Translator", test: Path) -> tuple[list["Example"], list
     return examples, scores
 
 
-def key_figures(
-    result: "Result", scores: Sequence["Score"], translator: "Translator"
-) -> dict[str, str]:
+def key_figures(progress: "Progress", scores: Sequence["Score"], parameters: int) -> dict[str, str]:
     """What stands at the top of the report."""
-    progress = result.progress
-    parameters = sum(parameter.numel() for parameter in translator.models[0].parameters())
     return {
         f"BLEU on {SENTENCES} unseen sentences": f"{scores[0].value:.1f}",
         "chrF on the same": f"{scores[1].value:.1f}",
