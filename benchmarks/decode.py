@@ -59,9 +59,13 @@ class Engine:
     options: tuple[str, ...] = ()
 
 
+JUMOK = "jumok float32"
+"""What the others are compared with: the precision that they have in common."""
+
 CTRANSLATE2 = f"CTranslate2 {version_of('ctranslate2', 'ctranslate2')}"
 ENGINES = (
-    Engine("jumok", OURS, "jumok_decoding.py"),
+    Engine(JUMOK, OURS, "jumok_decoding.py", ("fp32",)),
+    Engine("jumok bfloat16", OURS, "jumok_decoding.py", ("bf16",)),
     Engine(
         f"Hugging Face generate {version_of('huggingface', 'transformers')}",
         "huggingface",
@@ -160,7 +164,7 @@ def _ask(name: str, worker: Process, line: bytes) -> Row:
 
 
 def _rows(case: Case, answers: dict[str, Answers]) -> list[Row]:
-    ours = answers["jumok"]
+    ours = answers[JUMOK]
     tokens = case.sentences * LENGTH
     return [
         {

@@ -91,8 +91,8 @@ def _decode(rows: Sequence[Row]) -> str:
         "engine",
         "tokens / CPU-s",
         "CPU-ms a sentence",
-        "jumok is x times that",
-        "same output as jumok",
+        "jumok float32 is x times that",
+        "same output as it",
     ]
     return table(head, body)
 

@@ -1,6 +1,7 @@
 """Decode with jumok, on the weights that every engine gets.
 
-python jumok_decoding.py FOLDER, which holds the bundle model/.
+python jumok_decoding.py FOLDER PRECISION; the folder holds the bundle model/, PRECISION is fp32 or
+bf16. The model is loaded as `jumok translate` loads it.
 """
 
 import sys
@@ -10,16 +11,16 @@ from pathlib import Path
 import torch
 from answering import answer_requests
 
-from jumok.bundle.reading import read_bundle
-from jumok.bundle.weights import load_model
 from jumok.data.batches import source_batches
 from jumok.decoding import DecodingOptions, decode
 from jumok.models.encoder_decoder import Transformer
+from jumok.systems.translator import Translator
 
 
 def main() -> None:
     """Load, then answer."""
-    model = load_model(read_bundle(Path(sys.argv[1]) / "model"))
+    translator = Translator.load(Path(sys.argv[1]) / "model", device="cpu", precision=sys.argv[2])
+    (model,) = translator.models
     answer_requests(partial(_decode, model))
 
 
