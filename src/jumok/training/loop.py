@@ -9,13 +9,10 @@ until the budget is spent:
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
-
-import torch
 
 from jumok.config import Config, TrainingConfig
 from jumok.data.batches import UpdateStream
@@ -26,6 +23,7 @@ from jumok.training.checkpoint import Checkpoint
 from jumok.training.interrupt import Interrupt
 from jumok.training.learner import Learner
 from jumok.training.log import Log, StepRecord, ValidationRecord, peak_memory
+from jumok.training.precision import one_thread
 from jumok.training.schedule import learning_rate
 from jumok.training.validate import Scores, Validator
 
@@ -207,6 +205,7 @@ class Loop:
         progress, metric = self.progress, self.config.validation.metric
         start = time.perf_counter()
         self.learner.snapshot()
+        # Products this small, cut among threads, take longer: 11 s for 1 s on two busy cores.
         with one_thread():
             scores = self.validator(self.learner.averaged())
             value = -scores.loss if metric == "loss" else getattr(scores, metric)
@@ -232,17 +231,3 @@ class Loop:
         run: dict[str, Any] = {"progress": asdict(self.progress), "cursor": self.updates.cursor}
         checkpoint.save(self.folder, Checkpoint(self.learner.state(), run))
         self._saved = self.progress.step
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Cutting the small products of a validation among threads takes longer than it saves.
-
-    On two busy cores the demo's validation took 11 s with two threads and 1.1 s with one.
-    """
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)

@@ -1,6 +1,8 @@
 """Which number format to train in: the one this machine multiplies faster in, found by trying."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -38,14 +40,29 @@ def choose(wanted: Literal["auto", "bf16", "fp32"], device: torch.device) -> Pre
 def product_seconds(dtype: torch.dtype, device: torch.device, size: int = 512) -> float:
     """Seconds for one size x size matrix product: the fastest of seven, after one to warm up.
 
-    The fastest, because whatever else the machine does can only add time.
+    On a CPU in one thread and by that thread's own clock, so that other processes on a busy
+    machine do not count. The fastest, because whatever else happens can only add time.
     """
+    on_cpu = device.type == "cpu"
+    now = time.thread_time if on_cpu else time.perf_counter
     left = torch.ones(size, size, dtype=dtype, device=device)
     fastest = float("inf")
-    for repeat in range(8):
-        start = time.perf_counter()
-        product = left @ left
-        float(product[0, 0])  # waits for a device that works on its own
-        if repeat:
-            fastest = min(fastest, time.perf_counter() - start)
+    with one_thread():
+        for repeat in range(8):
+            start = now()
+            product = left @ left
+            float(product[0, 0])  # waits for a device that works on its own
+            if repeat:
+                fastest = min(fastest, now() - start)
     return fastest
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """While entered, torch computes a product in one thread."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
