@@ -38,6 +38,7 @@ def demo(folder: Folder = Path("demo"), minutes: Minutes = 3.0) -> None:
     from jumok.config import load_config
     from jumok.systems.translator import Translator
     from jumok.training.log import read_log
+    from jumok.training.precision import one_thread
     from jumok.training.run import train
     from jumok.training.screen import screen
 
@@ -51,7 +52,8 @@ def demo(folder: Folder = Path("demo"), minutes: Minutes = 3.0) -> None:
     assert result.model is not None  # a run that ends has validated
     translator = Translator.load(result.model)
     test = home / "smallworld" / "test"
-    examples, scores = try_out(translator, test)
+    with one_thread():
+        examples, scores = try_out(translator, test)
     commands = next_commands(result.model, test)
     figures = key_figures(result.progress, scores, read_bundle(result.model).parameters)
     records = list(read_log(home / "log.jsonl"))

@@ -101,6 +101,7 @@ class Loop:
         self.progress = Progress()
         self._loss_sum, self._loss_tokens = 0.0, 0
         self._saved = 0
+        self._began = 0.0
 
     def resume(self, saved: Checkpoint) -> None:
         """Goes to where `saved` was taken."""
@@ -119,15 +120,13 @@ class Loop:
             TrainingError: losses that are not finite, or a disk that refuses.
         """
         self.files = files
-        began = time.monotonic() - self.progress.seconds
+        self._began = time.monotonic() - self.progress.seconds
         progress, validation = self.progress, self.config.validation
         with Interrupt() as interrupt:
             while not self._over:
                 self._step()
-                progress.seconds = time.monotonic() - began
                 if progress.step % validation.every == 0 or self._over:
                     self._validate()
-                    progress.seconds = time.monotonic() - began
                 due = progress.step - self._saved >= self.config.training.checkpoint_every
                 if due or self._over or interrupt.signal is not None:
                     self._save()
@@ -155,6 +154,7 @@ class Loop:
         progress.step = step
         progress.step_seconds += time.perf_counter() - wall
         progress.cpu_seconds += time.process_time() - cpu
+        progress.seconds = time.monotonic() - self._began
         progress.tokens += update.tokens
         progress.source_tokens += update.source_tokens
         if update.skipped:
@@ -215,6 +215,7 @@ class Loop:
                 self.keep_best(self.learner.weights(), scores, progress)
             else:
                 progress.worse += 1
+        progress.seconds = time.monotonic() - self._began
         record = ValidationRecord(
             step=progress.step,
             loss=scores.loss,
