@@ -38,7 +38,14 @@ def test_decode_searches_with_the_beam_asked_for() -> None:
 
 def test_decode_samples_with_its_seed() -> None:
     options = DecodingOptions(
-        sample=True, nbest=3, temperature=0.7, top_k=4, top_p=0.9, maximum_length=6, seed=5
+        sample=True,
+        nbest=3,
+        length_penalty=0.6,
+        temperature=0.7,
+        top_k=4,
+        top_p=0.9,
+        maximum_length=6,
+        seed=5,
     )
     filters = [temperature(0.7), top_k(4), top_p(0.9)]
     ranker, generator = Ranker(google_length_penalty(0.6)), torch.Generator().manual_seed(5)

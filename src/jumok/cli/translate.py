@@ -21,7 +21,7 @@ def translate(
     file: option.Text = None,
     beam: option.Beam = 5,
     nbest: option.Nbest = 1,
-    length_penalty: option.LengthPenalty = 0.6,
+    length_penalty: option.LengthPenalty = 1.0,
     minimum_length: option.MinimumLength = 0,
     maximum_length: option.MaximumLength = 256,
     prefix: option.Prefix = "",

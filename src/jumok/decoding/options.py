@@ -48,7 +48,7 @@ class DecodingOptions:
 
     beam: int = 5
     nbest: int = 1
-    length_penalty: float = 0.6
+    length_penalty: float = 1.0
     length_rule: str = "google"
     coverage_penalty: float = 0.0
     patience: float | None = 1.0
