@@ -276,12 +276,17 @@ void F(relu_backward)(const TYPE *y, const TYPE *d_y, TYPE *d_x, int64_t size, d
 
 /* sums[column] = sum over rows; columns is a multiple of 16 */
 void F(sum_rows)(const TYPE *x, TYPE *sums, int64_t rows, int64_t columns) {
-    for (int64_t first = 0; first < columns; first += 4 * LANES) {
+    int64_t first = 0;
+    for (; first + 4 * LANES <= columns; first += 4 * LANES) {
         floats total[4] = {};
-        int64_t wide = columns - first < 4 * LANES ? (columns - first) / LANES : 4;
         for (int64_t i = 0; i < rows; i++)
-            for (int64_t c = 0; c < wide; c++) total[c] += F(load)(x + i * columns + first + c * LANES);
-        for (int64_t c = 0; c < wide; c++) F(store)(sums + first + c * LANES, total[c]);
+            for (int c = 0; c < 4; c++) total[c] += F(load)(x + i * columns + first + c * LANES);
+        for (int c = 0; c < 4; c++) F(store)(sums + first + c * LANES, total[c]);
+    }
+    for (; first < columns; first += LANES) {
+        floats total = {};
+        for (int64_t i = 0; i < rows; i++) total += F(load)(x + i * columns + first);
+        F(store)(sums + first, total);
     }
 }
 

@@ -10,7 +10,7 @@ from torch import nn
 from jumok.kernels import native
 from jumok.shapes import Float, Tensor
 
-ROWS = 64
+ROWS = 32
 """Products of bfloat16 matrices on a CPU get a multiple of this many rows.
 
 oneDNN makes code for every new shape, which takes 1.5 ms and a megabyte, and it forgets: with as

@@ -124,11 +124,41 @@ static void multiply(const float *a, int64_t a_row, const float *b, int64_t b_ro
     }
 }
 
+/* Transposes by blocks of 16 x 16: each round exchanges what lies across the diagonal at distance
+ * 8, 4, 2 and 1. rows and columns are multiples of 16. */
+#ifdef __clang__
+#define PICK(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define PICK(a, b, ...) __builtin_shuffle(a, b, (ints){__VA_ARGS__})
+#endif
+#define UPPER_8 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23
+#define LOWER_8 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31
+#define UPPER_4 0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27
+#define LOWER_4 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31
+#define UPPER_2 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29
+#define LOWER_2 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31
+#define UPPER_1 0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30
+#define LOWER_1 1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31
+#define EXCHANGE(distance)                                                       \
+    for (int i = 0; i < LANES; i++)                                              \
+        if (!(i & distance)) {                                                   \
+            floats a = block[i], b = block[i + distance];                        \
+            block[i] = PICK(a, b, UPPER_##distance);                             \
+            block[i + distance] = PICK(a, b, LOWER_##distance);                  \
+        }
+
 static void transpose(const float *from, int64_t from_row, float *to, int64_t to_row, int64_t rows,
                       int64_t columns) {
-    for (int64_t row = 0; row < rows; row++)
-        for (int64_t column = 0; column < columns; column++)
-            to[column * to_row + row] = from[row * from_row + column];
+    for (int64_t row = 0; row < rows; row += LANES)
+        for (int64_t column = 0; column < columns; column += LANES) {
+            floats block[LANES];
+            for (int i = 0; i < LANES; i++) block[i] = load_f32(from + (row + i) * from_row + column);
+            EXCHANGE(8)
+            EXCHANGE(4)
+            EXCHANGE(2)
+            EXCHANGE(1)
+            for (int i = 0; i < LANES; i++) store_f32(to + (column + i) * to_row + row, block[i]);
+        }
 }
 
 static inline int64_t padded(int64_t n) { return (n + LANES - 1) / LANES * LANES; }

@@ -1,5 +1,6 @@
 """A run: from a config to a folder with a log, checkpoints and the best model."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -103,7 +104,9 @@ def _train(config: Config, home: Path, screen: Log, resume: bool) -> Result:
 def decide(training: TrainingConfig, device: torch.device, say: Say) -> Decisions:
     """Finds out what "auto" means on this machine, and says so."""
     precision = choose(training.precision, device)
-    threads = (training.threads or torch.get_num_threads()) if device.type == "cpu" else 1
+    cores = training.threads or torch.get_num_threads()
+    micro_batches = math.ceil(training.tokens_per_batch / training.tokens_per_micro_batch)
+    threads = min(cores, micro_batches) if device.type == "cpu" else 1
     say(f"{device.type}, {threads} at a time; {precision.reason}")
     return Decisions("bf16" if precision.dtype == torch.bfloat16 else "fp32", threads)
 
