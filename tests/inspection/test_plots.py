@@ -57,7 +57,7 @@ def test_a_chart_escapes_names():
 
 def test_a_chart_of_one_point_can_be_drawn():
     for value in (0.0, 3.0):
-        parse(chart([Line("loss", [(0.0, value)])], "loss", "step"))
+        assert parse(chart([Line("loss", [(0.0, value)])], "loss", "step")).tag.endswith("svg")
 
 
 def test_a_chart_of_nothing_is_nothing():
