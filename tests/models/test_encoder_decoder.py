@@ -4,13 +4,13 @@ import pytest
 import torch
 
 from jumok.models.encoder_decoder import Transformer
-from jumok.models.memory import Decoder, Memory, lengths_to_allowed
+from jumok.models.memory import Decoder, Memory
 from tests.models.variants import VARIANTS, VOCABULARY, build
 
 SOURCE = torch.tensor(
     [[5, 6, 7, 8, 9, 10, 3], [11, 12, 13, 3, 0, 0, 0], [14, 15, 16, 17, 18, 3, 0]]
 )
-ALLOWED = lengths_to_allowed(torch.tensor([7, 4, 6]), 7)
+ALLOWED = torch.arange(7) < torch.tensor([[7], [4], [6]])
 TARGET = torch.tensor([[2, 21, 22, 23, 24], [2, 25, 26, 27, 28], [2, 29, 30, 19, 20]])
 
 every_variant = pytest.mark.parametrize("variant", VARIANTS)

@@ -1,6 +1,6 @@
 import torch
 
-from jumok.models.memory import Memory, lengths_to_allowed
+from jumok.models.memory import Memory
 
 
 def test_select_repeats_drops_and_moves_rows():
@@ -12,8 +12,3 @@ def test_select_repeats_drops_and_moves_rows():
     assert torch.equal(selected.states, memory.states[rows])
     assert selected.allowed.sum(1).tolist() == [1, 3, 1]
     assert Memory(memory.states).select(rows).allowed is None
-
-
-def test_lengths_become_permissions():
-    allowed = lengths_to_allowed(torch.tensor([3, 0, 2]), 3)
-    assert allowed.int().tolist() == [[1, 1, 1], [0, 0, 0], [1, 1, 0]]

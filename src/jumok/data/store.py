@@ -123,7 +123,7 @@ def prepare(
         DataError: what `read_pairs` raises; no pair is left; the cache cannot be written.
     """
     identity = {
-        "files": [_digest(path) for path in corpus.files],
+        "files": [digest(path) for path in corpus.files],
         "columns": [corpus.source_column, corpus.target_column],
         "format": corpus.format,
         "suffixes": [path.suffixes for path in corpus.files],
@@ -338,9 +338,10 @@ def _chunks(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
         yield chunk
 
 
-def _digest(path: Path) -> str:
+def digest(path: Path) -> str:
+    """The SHA-256 of a file's bytes; "" where it cannot be read, of which reading it will tell."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
-        return ""  # read_pairs says what is wrong with the file
+        return ""

@@ -20,10 +20,7 @@ def dropout(states: Float[Tensor, "*axes"], drop: Mask | None) -> Float[Tensor, 
 
 
 def relu_dropout(states: Float[Tensor, "*axes"], drop: Mask | None) -> Float[Tensor, "*axes"]:
-    """dropout(max(states, 0)).
-
-    Its readable twin is `drop.apply(F.relu(states))`.
-    """
+    """dropout(max(states, 0)); its readable twin is `drop.apply(F.relu(states))`."""
     if states.is_contiguous() and states.numel() % native.LANES == 0 and native.serves(states):
         return _ReluDropout.apply(states, drop)
     return dropout(F.relu(states), drop)
@@ -43,7 +40,6 @@ class _Dropout(torch.autograd.Function):
 class _ReluDropout(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, states: Tensor, drop: Mask | None) -> Tensor:
-        states = states.contiguous()
         bent = torch.empty_like(states)
         native.call(
             "relu_forward", states.dtype, states, bent, states.numel(), *native.numbers(drop)

@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, runtime_checkable
 
-import torch
-
 from jumok.shapes import Allowed, Float, Int, States, Tensor
 
 State = TypeVar("State")
@@ -54,8 +52,3 @@ class Decoder(Protocol[State]):
     ) -> Float[Tensor, "batch target vocabulary"]:
         """The logits after every prefix of `tokens` at once, as in training."""
         ...
-
-
-def lengths_to_allowed(lengths: Int[Tensor, " batch"], longest: int) -> Allowed:
-    """True for the first `lengths[i]` positions of row i."""
-    return torch.arange(longest, device=lengths.device) < lengths[:, None]

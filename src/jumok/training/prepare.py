@@ -14,7 +14,7 @@ from jumok.data.batches import Resampling, UpdateStream, padding
 from jumok.data.corpora import Corpus, Pair, read_pairs
 from jumok.data.report import Report
 from jumok.data.sampler import PairSampler
-from jumok.data.store import Filters, PairStore, prepare_pairs
+from jumok.data.store import Filters, PairStore, digest, prepare_pairs
 from jumok.data.store import prepare as prepare_corpus
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import DataError
@@ -250,7 +250,7 @@ def _store(
     if not held.hashes:
         return prepare_corpus(one, tokenizer, tokenizer, cache, filters, keep_texts=keep_texts)
     report = Report(one.title)
-    identity = [str(one), [_digest(path) for path in one.files], sorted(held.hashes)]
+    identity = [str(one), [digest(path) for path in one.files], sorted(held.hashes)]
     pairs = held.training(read_pairs(one, report))
     return prepare_pairs(
         pairs,
@@ -262,8 +262,3 @@ def _store(
         report=report,
         keep_texts=keep_texts,
     )
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
