@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import pytest
 
-from jumok.config import Config, CorpusConfig, Section, load_config
+from jumok.config import CorpusConfig, Section, TranslationConfig, load_config
 
 RECIPES = sorted((Path(__file__).parents[1] / "recipes").glob("*.toml"))
 MANUAL = next(recipe for recipe in RECIPES if recipe.name == "multi30k-en-de.toml")
@@ -44,7 +44,7 @@ def explained_keys(manual: str) -> dict[str, str]:
 
 def test_the_manual_and_the_config_know_the_same_keys():
     # A validation corpus has the keys of a training corpus; the manual explains them once.
-    known = {key for key in keys_of(Config) if not key.startswith("data.validation.")}
+    known = {key for key in keys_of(TranslationConfig) if not key.startswith("data.validation.")}
     explained = set(explained_keys(MANUAL.read_text("utf-8")))
     explained -= {"data.validation.source", "data.validation.target"}
     assert explained == known
@@ -61,13 +61,13 @@ def test_the_defaults_in_the_manual_are_the_real_ones():
     texts = explained_keys(MANUAL.read_text("utf-8"))
     checked = 0
     for path, section in (
-        ("", Config),
-        ("data.", Config.model_fields["data"].annotation),
+        ("", TranslationConfig),
+        ("data.", TranslationConfig.model_fields["data"].annotation),
         ("data.train.", CorpusConfig),
-        ("tokenizer.", Config.model_fields["tokenizer"].annotation),
-        ("model.", Config.model_fields["model"].annotation),
-        ("training.", Config.model_fields["training"].annotation),
-        ("validation.", Config.model_fields["validation"].annotation),
+        ("tokenizer.", TranslationConfig.model_fields["tokenizer"].annotation),
+        ("model.", TranslationConfig.model_fields["model"].annotation),
+        ("training.", TranslationConfig.model_fields["training"].annotation),
+        ("validation.", TranslationConfig.model_fields["validation"].annotation),
     ):
         for name, field in section.model_fields.items():
             said = re.search(r"Default ([^:]+?)[.:]( |$)", texts.get(path + name, ""))

@@ -220,7 +220,7 @@ def test_score_prints_log_probabilities_and_the_perplexity(
 
 
 def test_info_says_where_alignments_are_read() -> None:
-    config = BundleConfig({}, 8, "", "", max_tokens=5)
+    config = BundleConfig("translation", {}, 8, max_tokens=5)
     assert alignment(config) == ""
     told = replace(config, alignment_layer=1, alignment_at_input=True)
     assert alignment(told) == "from decoder layer 2, at the step that reads the piece"
@@ -228,7 +228,14 @@ def test_info_says_where_alignments_are_read() -> None:
 
 def test_info_says_what_the_model_is(tiny_bundle: Path) -> None:
     out = call("info", tiny_bundle).stdout
-    for fact in ("tiny (en → ko)", "31,604 (F32)", "350 pieces", "dim 24", "12.50", "test.en"):
+    for fact in (
+        "tiny (translation, en → ko)",
+        "31,604 (F32)",
+        "350 pieces",
+        "dim 24",
+        "12.50",
+        "test.en",
+    ):
         assert fact in out
     facts = json.loads(call("info", tiny_bundle, "--json").stdout)
     assert facts["sizes"]["parameters"] == 31604

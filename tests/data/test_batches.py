@@ -48,7 +48,7 @@ def test_collate_frames_and_fills_the_pairs() -> None:
     assert batch.source_allowed.tolist() == [[True, True, True], [True, True, False]]
     assert batch.target_input.tolist() == [[START, 19, PAD, PAD], [START, 23, 29, 31]]
     assert batch.target_output.tolist() == [[19, END, PAD, PAD], [23, 29, 31, END]]
-    assert (batch.source_tokens, batch.target_tokens) == (5, 6)
+    assert (batch.sources, batch.targets) == (5, 6)
     assert padding([batch]) == pytest.approx(1 - 11 / 14)
 
 
@@ -99,8 +99,8 @@ def test_a_resampled_stream_goes_on_from_its_cursor_with_the_same_pieces(
         for batch, whole in zip(next(straight), next(plain), strict=True):
             for cut, uncut in zip(batch.target_output, whole.target_output, strict=True):
                 assert tokenizer.decode(cut.tolist()) == tokenizer.decode(uncut.tolist())
-            assert batch.target_tokens >= whole.target_tokens
-            longer += batch.target_tokens - whole.target_tokens
+            assert batch.targets >= whole.targets
+            longer += batch.targets - whole.targets
     assert longer > 100
     resumed = make_stream(store, resampling)
     resumed.restore(straight.cursor)
@@ -161,8 +161,8 @@ def test_multi30k_is_gone_through_once_an_epoch_with_little_padding(
     seen = [row for rows in micros for row in rows.tolist()]
     assert sorted(seen[:29_000]) == list(range(29_000))
     batches = [gather_batch(store, rows) for rows in micros]
-    real = sum(batch.target_tokens for batch in batches)
+    real = sum(batch.targets for batch in batches)
     assert 1 - real / sum(batch.target_output.numel() for batch in batches) < 0.03
     assert padding(batches) < 0.02
-    unmasked = sum(batch.source_tokens for batch in batches if batch.source_allowed is None)
-    assert unmasked / sum(batch.source_tokens for batch in batches) > 0.99
+    unmasked = sum(batch.sources for batch in batches if batch.source_allowed is None)
+    assert unmasked / sum(batch.sources for batch in batches) > 0.99

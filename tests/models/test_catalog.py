@@ -1,16 +1,23 @@
-from typing import get_args
+"""What a recipe's `model.kind` becomes."""
 
 from jumok.config import TransformerConfig
-from jumok.models.catalog import CATALOG, build
+from jumok.config.families import FAMILIES
+from jumok.models.catalog import CATALOG, Sizes, build, model_config
 from jumok.models.encoder_decoder import Transformer
+from jumok.training.tasks.catalog import TASKS
 
 
 def test_catalog_builds_what_a_recipe_names():
     config = TransformerConfig(dim=15, heads=3, encoder_layers=1, decoder_layers=2)
-    model = build(config, 31)
+    model = build(config, Sizes(vocabulary=31))
     assert isinstance(model, Transformer)
     assert (len(model.encoder.blocks), len(model.decoder.blocks)) == (1, 2)
 
 
-def test_catalog_knows_every_kind_a_recipe_may_name():
-    assert set(CATALOG) == set(get_args(TransformerConfig.model_fields["kind"].annotation))
+def test_every_kind_has_a_recipe_a_model_and_a_task():
+    assert set(CATALOG) == set(FAMILIES) == set(TASKS)
+
+
+def test_a_section_that_a_bundle_kept_becomes_the_same_config():
+    config = TransformerConfig(dim=15, heads=3, norm="post")
+    assert model_config(config.model_dump()) == config

@@ -46,12 +46,12 @@ def translator(tiny_bundle: Path) -> Translator:
 def rewritten(tiny_bundle: Path, folder: Path, **sizes: object) -> Path:
     """The tiny bundle with other sizes and fresh weights."""
     from jumok.config import TransformerConfig
-    from jumok.models.catalog import build
+    from jumok.models.catalog import Sizes, build
 
     bundle = read_bundle(tiny_bundle)
     model = TransformerConfig.model_validate(bundle.config.model | sizes)
     torch.manual_seed(2)
-    weights = build(model, 350).state_dict()
+    weights = build(model, Sizes(vocabulary=350)).state_dict()
     config = replace(bundle.config, model=model.model_dump())
     tokenizer = Tokenizer.load(tiny_bundle / "tokenizer.model")
     return write_bundle(folder, weights, config, tokenizer, bundle.card)

@@ -72,7 +72,7 @@ def plain_update(
             label_smoothing=settings.label_smoothing,
             reduction="sum",
         )
-    loss = total / sum(batch.target_tokens for batch in micro)
+    loss = total / sum(batch.targets for batch in micro)
     loss.backward()
     clip = math.inf if settings.clip is None else settings.clip
     norm = torch.nn.utils.clip_grad_norm_(trained.parameters(), clip)

@@ -24,11 +24,12 @@ STEP = StepRecord(
     step_seconds=8.0,
     cpu_seconds=7.0,
     skipped=0,
+    unit="tokens",
     memory=123,
 )
 LATER = replace(STEP, step=40, share=0.5, tokens=5000, seconds=20.0, step_seconds=16.0)
 VALIDATION = ValidationRecord(
-    step=40, loss=1.75, bleu=33.3, chrf=55.5, best=True, seconds=21.0, took=1.0
+    step=40, loss=1.75, figures={"BLEU": 33.3, "chrF": 55.5}, best=True, seconds=21.0, took=1.0
 )
 
 
@@ -125,7 +126,7 @@ def test_the_live_line_shows_loss_speed_time_and_scores():
     live.say("[brackets] are text")
     live.close()
     drawn = stream.getvalue()
-    for part in ("2.500", "500", "tok/s", "33.3", "55.5", "0:20", "left", "[brackets] are text"):
+    for part in ("2.500", "500", "tokens/s", "33.3", "55.5", "0:20", "left", "[brackets] are text"):
         assert part in drawn
 
 

@@ -32,7 +32,7 @@ class Card:
     Attributes:
         name: the recipe's name.
         trained_on: one line a corpus.
-        pairs: sentence pairs trained on; None where nobody counted.
+        examples: how much it was trained on, such as "29,000 pairs".
         steps: optimizer steps.
         minutes: wall time of the training.
         scores: how good it is, and on what.
@@ -42,7 +42,7 @@ class Card:
 
     name: str
     trained_on: tuple[str, ...] = ()
-    pairs: int | None = None
+    examples: str = ""
     steps: int = 0
     minutes: float = 0.0
     scores: tuple[Score, ...] = ()
@@ -55,37 +55,46 @@ class BundleConfig:
     """What it takes to build the model again.
 
     Attributes:
+        task: what it does, by the name of its system: "translation", ... (`systems/catalog.py`).
         model: the recipe's [model] section, every key given.
-        vocabulary_size: pieces of the tokenizer, specials included.
+        vocabulary_size: pieces of the tokenizer, specials included; 0 where there is none.
+        labels: what a classifier chooses from, in its outputs' order.
         source_language, target_language: codes such as "en"; "" where unknown.
         max_tokens: the longest sentence the model was trained for; longer lines are split.
         alignment_layer, alignment_at_input: where alignments are read
             (`jumok.inspection.calibration`); None where it was not measured.
     """
 
+    task: str
     model: dict[str, Any]
-    vocabulary_size: int
-    source_language: str
-    target_language: str
-    max_tokens: int
+    vocabulary_size: int = 0
+    labels: tuple[str, ...] = ()
+    source_language: str = ""
+    target_language: str = ""
+    max_tokens: int = 0
     alignment_layer: int | None = None
     alignment_at_input: bool = False
 
 
+def languages(config: BundleConfig) -> str:
+    """ ", en → ko", ", ko", or nothing where no language is known."""
+    known = [language for language in (config.source_language, config.target_language) if language]
+    return f", {' → '.join(known)}" if known else ""
+
+
 def card_text(config: BundleConfig, card: Card) -> str:
     """README.md: the card in Markdown."""
-    languages = f"{config.source_language or '?'} → {config.target_language or '?'}"
     lines = [
         f"# {card.name}",
         "",
-        f"A translation model, {languages}, made with jumok {version('jumok')}.",
+        f"Made with jumok {version('jumok')} for {config.task}{languages(config)}.",
         "",
-        "    echo ... | jumok translate THIS_FOLDER",
+        "    jumok info THIS_FOLDER",
         "",
         "## Training",
         "",
         *(f"- {line}" for line in card.trained_on),
-        *([f"- {card.pairs:,} pairs"] if card.pairs is not None else []),
+        *([f"- {card.examples}"] if card.examples else []),
         f"- {card.steps:,} steps in {card.minutes:.0f} minutes, finished {card.date}",
         *(f"- {line}" for line in card.notes),
     ]

@@ -79,7 +79,7 @@ def read_bundle(folder: Path) -> Bundle:
     try:
         return Bundle(
             folder=folder,
-            config=BundleConfig(**{key: config[key] for key in CONFIG_KEYS & config.keys()}),
+            config=_config(config),
             card=_card(_read_json(folder / CARD)),
             jumok=str(config["jumok"]),
             tensors=tensors,
@@ -139,13 +139,13 @@ def _check_files(folder: Path) -> None:
             if aside.is_dir()
             else "give the folder that training wrote, such as runs/NAME/model",
         )
-    for name in (CONFIG, WEIGHTS, TOKENIZER, CARD):
+    for name in (CONFIG, WEIGHTS, CARD):
         if not (folder / name).is_file():
             inner = folder / "model"
             raise BundleError(
                 f"this bundle has no {name}.",
                 place=Place(folder),
-                expected=f"{CONFIG}, {WEIGHTS}, {TOKENIZER} and {CARD}",
+                expected=f"{CONFIG}, {WEIGHTS} and {CARD}",
                 do=f"did you mean {inner}?"
                 if (inner / CONFIG).is_file()
                 else "copy the whole folder",
@@ -153,7 +153,14 @@ def _check_files(folder: Path) -> None:
 
 
 def _check_tokenizer(folder: Path, config: dict[str, Any]) -> None:
-    wanted, found = config.get("tokenizer_sha256"), sha256(folder / TOKENIZER)
+    wanted = config.get("tokenizer_sha256")
+    if wanted is None:  # what reads no text has none
+        return
+    if not (folder / TOKENIZER).is_file():
+        raise BundleError(
+            f"this bundle has no {TOKENIZER}.", place=Place(folder), do="copy the whole folder"
+        )
+    found = sha256(folder / TOKENIZER)
     if wanted != found:
         raise BundleError(
             "the tokenizer is not the one these weights were trained with.",
@@ -162,6 +169,11 @@ def _check_tokenizer(folder: Path, config: dict[str, Any]) -> None:
             got=f"SHA-256 {found}",
             do="put the bundle's own tokenizer.model back",
         )
+
+
+def _config(values: dict[str, Any]) -> BundleConfig:
+    known = {key: values[key] for key in CONFIG_KEYS & values.keys()}
+    return BundleConfig(**known | {"labels": tuple(values["labels"])})
 
 
 def _card(values: dict[str, Any]) -> Card:

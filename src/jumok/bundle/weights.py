@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 
 import torch
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from jumok.bundle.reading import CONFIG, WEIGHTS, Bundle
 from jumok.errors import BundleError, Place
-from jumok.models.catalog import ModelConfig, build
+from jumok.models.catalog import Sizes, build, model_config
 
 
 def load_model(bundle: Bundle, device: str = "cpu") -> nn.Module:
@@ -19,7 +19,7 @@ def load_model(bundle: Bundle, device: str = "cpu") -> nn.Module:
         BundleError: tensors that are missing, unknown, or shaped otherwise than config.json says.
     """
     try:
-        config = TypeAdapter(ModelConfig).validate_python(bundle.config.model)
+        config = model_config(bundle.config.model)
     except ValidationError as error:
         raise BundleError(
             "the model's sizes in config.json cannot be followed.",
@@ -27,7 +27,8 @@ def load_model(bundle: Bundle, device: str = "cpu") -> nn.Module:
             got="; ".join(f"{fault['loc']}: {fault['msg']}" for fault in error.errors()),
             do="get an undamaged copy of the bundle",
         ) from error
-    model = build(config, bundle.config.vocabulary_size)
+    sizes = Sizes(bundle.config.vocabulary_size, len(bundle.config.labels))
+    model = build(config, sizes)
     own = model.state_dict()
     _check_tensors(bundle, {name: tuple(tensor.shape) for name, tensor in own.items()})
     stored = load_file(bundle.folder / WEIGHTS)

@@ -30,7 +30,7 @@ def write_bundle(
     folder: Path,
     weights: Mapping[str, Tensor],
     config: BundleConfig,
-    tokenizer: Tokenizer,
+    tokenizer: Tokenizer | None,
     card: Card,
 ) -> Path:
     """Writes a bundle whole or not at all; a bundle that stood there is replaced.
@@ -42,7 +42,7 @@ def write_bundle(
         weights: a `state_dict()`; tied weights may come under several names. They keep their
             types: give float32 or bfloat16.
         config: what it takes to build the model again.
-        tokenizer: the one the model was trained with.
+        tokenizer: the one the model was trained with; None for what reads no text.
         card: what a person wants to know.
 
     Raises:
@@ -78,15 +78,15 @@ def _fill(
     folder: Path,
     weights: Mapping[str, Tensor],
     config: BundleConfig,
-    tokenizer: Tokenizer,
+    tokenizer: Tokenizer | None,
     card: Card,
 ) -> None:
-    tokenizer.save(folder / TOKENIZER)
+    if tokenizer is not None:
+        tokenizer.save(folder / TOKENIZER)
     head = {
         "format": FORMAT,
         "jumok": version("jumok"),
-        "task": "translation",
-        "tokenizer_sha256": tokenizer.hash,
+        "tokenizer_sha256": tokenizer.hash if tokenizer is not None else None,
     }
     _write_json(folder / CONFIG, head | asdict(config))
     _write_json(folder / CARD, asdict(card))

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from jumok.bundle.card import BundleConfig
+from jumok.bundle.card import BundleConfig, languages
 from jumok.bundle.reading import Bundle, read_bundle
 from jumok.cli.screen import console, print_scores
 
@@ -33,17 +33,17 @@ def facts_table(bundle: Bundle) -> Table:
     """What the bundle says of itself, as two columns."""
     config, card = bundle.config, bundle.card
     stored = ", ".join(sorted({tensor.dtype for tensor in bundle.tensors.values()}))
-    languages = f"{config.source_language or '?'} → {config.target_language or '?'}"
     facts = {
-        "model": f"{card.name} ({languages})",
+        "model": f"{card.name} ({config.task}{languages(config)})",
         "folder": str(bundle.folder),
         "parameters": f"{bundle.parameters:,} ({stored}); {bundle.size / 1e6:.1f} MB on disk",
-        "vocabulary": f"{config.vocabulary_size:,} pieces",
-        "sentences": f"up to {config.max_tokens} pieces; longer lines are split",
+        "vocabulary": f"{config.vocabulary_size:,} pieces" if config.vocabulary_size else "",
+        "labels": ", ".join(config.labels),
+        "texts": f"up to {config.max_tokens} pieces" if config.max_tokens else "",
         "architecture": ", ".join(f"{key} {value}" for key, value in config.model.items()),
         "alignment": alignment(config),
         "trained on": "\n".join(card.trained_on) or "not said",
-        "pairs": f"{card.pairs:,}" if card.pairs is not None else "not said",
+        "examples": card.examples,
         "training": f"{card.steps:,} steps, {card.minutes:.1f} minutes, finished {card.date}",
         "written by": f"jumok {bundle.jumok}",
         "notes": "\n".join(card.notes),

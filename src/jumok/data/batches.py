@@ -25,15 +25,20 @@ class Batch:
         source_allowed: which source positions are real; None means all of them.
         target_input: START and pieces, filled with PAD.
         target_output: pieces and END, filled with PAD: what `target_input` should predict.
-        source_tokens, target_tokens: how many positions are real, END counted.
+        sources, targets: how many positions of each side are real, END counted.
     """
 
     source: Int[Tensor, "batch source"]
     source_allowed: Bool[Tensor, "batch source"] | None
     target_input: Int[Tensor, "batch target"]
     target_output: Int[Tensor, "batch target"]
-    source_tokens: int
-    target_tokens: int
+    sources: int
+    targets: int
+
+    @property
+    def work(self) -> int:
+        """Target positions, padding counted."""
+        return self.target_input.numel()
 
 
 @dataclass(frozen=True)
@@ -162,7 +167,7 @@ def source_batches(
 
 def padding(batches: Sequence[Batch]) -> float:
     """The share of positions, on both sides, that are padding: 0 to 1."""
-    real = sum(batch.source_tokens + batch.target_tokens for batch in batches)
+    real = sum(batch.sources + batch.targets for batch in batches)
     return 1 - real / sum(batch.source.numel() + batch.target_output.numel() for batch in batches)
 
 
@@ -181,8 +186,8 @@ def _batch(source: Ids, source_lengths: Ids, target: Ids, target_lengths: Ids) -
         source_allowed=allowed,
         target_input=torch.cat([start, torch.from_numpy(target)], dim=1),
         target_output=output,
-        source_tokens=int(source_lengths.sum()) + len(source),
-        target_tokens=int(target_lengths.sum()) + len(target),
+        sources=int(source_lengths.sum()) + len(source),
+        targets=int(target_lengths.sum()) + len(target),
     )
 
 

@@ -1,19 +1,44 @@
 """Every architecture by name: the `model.kind` of a recipe."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from torch import nn
 
-from jumok.config import TransformerConfig
+from jumok.config.section import ModelSection
+from jumok.config.transformer import TransformerConfig
 from jumok.models.encoder_decoder import Transformer
 
-ModelConfig = TransformerConfig
 
-CATALOG: dict[str, Callable[[TransformerConfig, int], nn.Module]] = {
-    "transformer": Transformer,
+@dataclass(frozen=True)
+class Sizes:
+    """What the data decides about a model.
+
+    Attributes:
+        vocabulary: pieces of the tokenizer; 0 where there is none.
+        labels: what a classifier chooses from; 0 where nothing is classified.
+    """
+
+    vocabulary: int = 0
+    labels: int = 0
+
+
+CATALOG: dict[str, tuple[type[ModelSection], Callable[[Any, Sizes], nn.Module]]] = {
+    "transformer": (TransformerConfig, lambda config, sizes: Transformer(config, sizes.vocabulary)),
 }
 
 
-def build(config: ModelConfig, vocabulary_size: int) -> nn.Module:
-    """The untrained model that `config` describes."""
-    return CATALOG[config.kind](config, vocabulary_size)
+def build(config: ModelSection, sizes: Sizes) -> nn.Module:
+    """The untrained model that a recipe's [model] section describes."""
+    return CATALOG[config.kind][1](config, sizes)
+
+
+def model_config(values: Mapping[str, Any]) -> ModelSection:
+    """A [model] section that a bundle kept.
+
+    Raises:
+        ValidationError: pydantic's: keys or values that this kind does not have.
+    """
+    section, _ = CATALOG.get(str(values.get("kind")), (TransformerConfig, None))
+    return section.model_validate(values)

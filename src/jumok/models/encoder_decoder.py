@@ -22,14 +22,14 @@ from jumok.layers.dropout import Dropout
 from jumok.layers.embedding import Embedding, Positions, embedding_table
 from jumok.layers.feedforward import FeedForward
 from jumok.layers.residual import PostNorm, PreNorm
-from jumok.models.memory import Memory
+from jumok.models.memory import Memory, SequenceToSequence
 from jumok.positions.learned import LearnedPositions
 from jumok.positions.rotary import RotaryPositions
 from jumok.positions.sinusoidal import SinusoidalPositions
 from jumok.shapes import Allowed, Float, Int, Tensor
 
 
-class Transformer(nn.Module):
+class Transformer(SequenceToSequence):
     """Encoder and decoder, with one vocabulary.
 
     Args:

@@ -1,8 +1,12 @@
 """The two nouns every system shares: what an encoder wrote, and what reads it while it writes."""
 
 from dataclasses import dataclass
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
+from torch import nn
+
+from jumok.kernels.linear import Projection
+from jumok.kernels.noise import Noise
 from jumok.shapes import Allowed, Float, Int, States, Tensor
 
 State = TypeVar("State")
@@ -52,3 +56,36 @@ class Decoder(Protocol[State]):
     ) -> Float[Tensor, "batch target vocabulary"]:
         """The logits after every prefix of `tokens` at once, as in training."""
         ...
+
+
+@runtime_checkable
+class Writer(Decoder[State], Protocol[State]):
+    """A decoder that can be trained: its states before they become logits are to be had.
+
+    Attributes:
+        output: states to logits; training projects only the real positions.
+    """
+
+    output: Projection
+
+    def hidden(
+        self, memory: Memory, tokens: Int[Tensor, "batch target"]
+    ) -> Float[Tensor, "batch target dim"]:
+        """The states from which the logits after every prefix of `tokens` are read."""
+        ...
+
+
+class SequenceToSequence(nn.Module):
+    """An encoder that writes a Memory and a decoder that reads it.
+
+    Attributes:
+        noise: where every dropout mask of this model comes from.
+        decoder: a Writer.
+    """
+
+    noise: Noise
+    decoder: Any
+
+    def encode(self, tokens: Int[Tensor, "batch source"], allowed: Allowed | None = None) -> Memory:
+        """Reads the source once. `allowed` is True where a token is real; None where all are."""
+        raise NotImplementedError

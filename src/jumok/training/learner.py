@@ -18,12 +18,11 @@ import torch
 from torch import nn
 
 from jumok.config import TrainingConfig
-from jumok.data.batches import Batch
 from jumok.kernels.noise import Noise
 from jumok.shapes import Float, Tensor
 from jumok.training.average import Average
-from jumok.training.objectives import Objective
 from jumok.training.parameters import FlatParameters
+from jumok.training.task import MicroBatch, Objective
 
 
 @dataclass(frozen=True)
@@ -31,8 +30,8 @@ class Update:
     """What one step did.
 
     Attributes:
-        loss: label-smoothed, nats per real target token.
-        tokens: real target tokens, end tokens counted.
+        loss: label-smoothed, nats a target.
+        tokens, source_tokens: `targets` and `sources` of its micro-batches.
         gradient_norm: before clipping.
         skipped: the loss or the gradient was not finite, and the weights stayed as they were.
     """
@@ -85,9 +84,9 @@ class Learner:
         self._optimizer = self._adamw()
         self._average = Average(config.average, self._master)
 
-    def update(self, batches: Sequence[Batch], step: int, learning_rate: float) -> Update:
+    def update(self, batches: Sequence[MicroBatch], step: int, learning_rate: float) -> Update:
         """One step, counted from 1, on all `batches` together."""
-        tokens = sum(batch.target_tokens for batch in batches)
+        tokens = sum(batch.targets for batch in batches)
         loss = self._backward(batches, step, 1.0 / tokens)
         norm = self._sum_gradients()
         finite = bool(torch.isfinite(norm)) and math.isfinite(loss)
@@ -97,7 +96,7 @@ class Learner:
         return Update(
             loss=loss / tokens,
             tokens=tokens,
-            source_tokens=sum(batch.source_tokens for batch in batches),
+            source_tokens=sum(batch.sources for batch in batches),
             gradient_norm=float(norm),
             skipped=not finite,
         )
@@ -157,7 +156,7 @@ class Learner:
     def _optimized(self) -> list[Tensor]:
         return [group["params"][0] for group in self._optimizer.param_groups]
 
-    def _backward(self, batches: Sequence[Batch], step: int, scale: float) -> float:
+    def _backward(self, batches: Sequence[MicroBatch], step: int, scale: float) -> float:
         """Adds each worker's share of the gradient; gives the summed loss."""
         shares = _share_out(batches, len(self._workers))
 
@@ -199,12 +198,12 @@ def _noise(model: nn.Module) -> Noise:
     return noise
 
 
-def _share_out(batches: Sequence[Batch], workers: int) -> list[list[int]]:
+def _share_out(batches: Sequence[MicroBatch], workers: int) -> list[list[int]]:
     """Indexes of the batches for each worker: the largest first, always to the least laden."""
     shares: list[list[int]] = [[] for _ in range(workers)]
     loads = [0] * workers
-    for index in sorted(range(len(batches)), key=lambda i: -batches[i].target_input.numel()):
+    for index in sorted(range(len(batches)), key=lambda i: -batches[i].work):
         worker = loads.index(min(loads))
         shares[worker].append(index)
-        loads[worker] += batches[index].target_input.numel()
+        loads[worker] += batches[index].work
     return shares

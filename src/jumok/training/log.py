@@ -19,13 +19,14 @@ class StepRecord:
     Attributes:
         step: counts from 1.
         share: how much of the run is over, 0 to 1.
-        loss: mean label-smoothed loss, nats per real target token, since the record before.
+        loss: mean label-smoothed loss, nats a target, since the record before.
         learning_rate: of the last step.
         gradient_norm: of the last step, before clipping.
-        tokens, source_tokens: real target and source tokens since the run began.
+        tokens, source_tokens: targets and sources since the run began, padding not counted.
         seconds: wall time since the run began, validation and saving included.
         step_seconds, cpu_seconds: wall time and processor time of the optimizer steps alone.
         skipped: steps left out because of a loss or gradient that was not finite.
+        unit: what a target is: "tokens", "pictures".
         memory: the process's peak resident memory in bytes.
     """
 
@@ -40,6 +41,7 @@ class StepRecord:
     step_seconds: float
     cpu_seconds: float
     skipped: int
+    unit: str
     memory: int
 
 
@@ -48,8 +50,8 @@ class ValidationRecord:
     """How good the averaged weights are after `step` steps.
 
     Attributes:
-        loss: nats per real target token, without label smoothing.
-        bleu, chrf: of real decoding, 0 to 100.
+        loss: nats a target, without label smoothing.
+        figures: by name, the higher the better; BLEU and chrF of real decoding, for instance.
         best: whether this is the best so far by the recipe's metric.
         seconds: wall time since the run began.
         took: wall seconds of this validation.
@@ -57,8 +59,7 @@ class ValidationRecord:
 
     step: int
     loss: float
-    bleu: float
-    chrf: float
+    figures: dict[str, float]
     best: bool
     seconds: float
     took: float
@@ -95,7 +96,9 @@ class JsonLog:
         self._write({"kind": "step", **asdict(record)})
 
     def validation(self, record: ValidationRecord) -> None:
-        self._write({"kind": "validation", **asdict(record)})
+        line = {"kind": "validation", **asdict(record)}
+        figures = {name.lower(): value for name, value in line.pop("figures").items()}
+        self._write(line | figures)
 
     def say(self, text: str) -> None:
         pass
@@ -143,8 +146,8 @@ class TensorBoardLog:
             self._writer.add_scalar(f"training/{name}", getattr(record, name), record.step)
 
     def validation(self, record: ValidationRecord) -> None:
-        for name in ("loss", "bleu", "chrf"):
-            self._writer.add_scalar(f"validation/{name}", getattr(record, name), record.step)
+        for name, value in {"loss": record.loss, **record.figures}.items():
+            self._writer.add_scalar(f"validation/{name.lower()}", value, record.step)
 
     def say(self, text: str) -> None:
         pass

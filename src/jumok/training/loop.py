@@ -9,23 +9,24 @@ until the budget is spent:
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import torch
+
 from jumok.config import Config, TrainingConfig
-from jumok.data.batches import UpdateStream
 from jumok.errors import TrainingError
-from jumok.shapes import Tensor
 from jumok.training import checkpoint
 from jumok.training.checkpoint import Checkpoint
+from jumok.training.folder import MODEL
 from jumok.training.interrupt import Interrupt
 from jumok.training.learner import Learner
 from jumok.training.log import Log, StepRecord, ValidationRecord, peak_memory
 from jumok.training.precision import one_thread
 from jumok.training.schedule import learning_rate
-from jumok.training.validate import Scores, Validator
+from jumok.training.task import Facts, Task, label
 
 PATIENCE_WITH_NONFINITE = 5
 
@@ -71,16 +72,13 @@ class Outcome:
     signal: int | None = None
 
 
-KeepBest = Callable[[Mapping[str, Tensor], Scores, Progress], None]
-
-
 class Loop:
     """One run from where `progress` stands to its end.
 
     Args:
         folder: where checkpoints go.
-        updates: an endless stream of the micro-batches of one step; it can be resumed.
-        keep_best: gets the averaged weights whenever they are the best so far.
+        task: hands out the batches, scores the averaged weights, and writes the best of them.
+        dtype: what validation decodes in, the fastest one here.
         screen: is told of every step.
     """
 
@@ -89,14 +87,12 @@ class Loop:
         config: Config,
         folder: Path,
         learner: Learner,
-        updates: UpdateStream,
-        validator: Validator,
-        keep_best: KeepBest,
+        task: Task,
+        dtype: torch.dtype,
         screen: Log,
     ) -> None:
         self.config, self.folder = config, folder
-        self.learner, self.updates, self.validator = learner, updates, validator
-        self.keep_best, self.screen = keep_best, screen
+        self.learner, self.task, self.dtype, self.screen = learner, task, dtype, screen
         self.files: Sequence[Log] = ()
         self.progress = Progress()
         self._loss_sum, self._loss_tokens = 0.0, 0
@@ -106,7 +102,7 @@ class Loop:
     def resume(self, saved: Checkpoint) -> None:
         """Goes to where `saved` was taken."""
         self.learner.load_state(saved.tensors)
-        self.updates.restore(saved.run["cursor"])
+        self.task.updates.restore(saved.run["cursor"])
         self.progress = Progress(**saved.run["progress"])
         self._saved = self.progress.step
 
@@ -150,7 +146,7 @@ class Loop:
         rate = learning_rate(
             training.schedule, training.learning_rate, step, progress.share(training)
         )
-        update = self.learner.update(next(self.updates), step, rate)
+        update = self.learner.update(next(self.task.updates), step, rate)
         progress.step = step
         progress.step_seconds += time.perf_counter() - wall
         progress.cpu_seconds += time.process_time() - cpu
@@ -193,6 +189,7 @@ class Loop:
             step_seconds=progress.step_seconds,
             cpu_seconds=progress.cpu_seconds,
             skipped=progress.skipped,
+            unit=self.task.unit,
             memory=peak_memory(),
         )
         self.screen.step(record)
@@ -207,20 +204,20 @@ class Loop:
         self.learner.snapshot()
         # Products this small, cut among threads, take longer: 11 s for 1 s on two busy cores.
         with one_thread():
-            scores = self.validator(self.learner.averaged())
-            value = -scores.loss if metric == "loss" else getattr(scores, metric)
+            scores = self.task.validate(self.learner.averaged(), self.dtype)
+            value = scores.value(metric)
             best = progress.best is None or value > progress.best
             if best:
                 progress.best, progress.best_step, progress.worse = value, progress.step, 0
-                self.keep_best(self.learner.weights(), scores, progress)
+                facts = Facts(progress.step, progress.seconds / 60.0)
+                self.task.write(self.folder / MODEL, self.learner.weights(), scores, facts)
             else:
                 progress.worse += 1
         progress.seconds = time.monotonic() - self._began
         record = ValidationRecord(
             step=progress.step,
             loss=scores.loss,
-            bleu=scores.bleu,
-            chrf=scores.chrf,
+            figures={label(score): score.value for score in scores.figures},
             best=best,
             seconds=progress.seconds,
             took=time.perf_counter() - start,
@@ -229,6 +226,9 @@ class Loop:
             log.validation(record)
 
     def _save(self) -> None:
-        run: dict[str, Any] = {"progress": asdict(self.progress), "cursor": self.updates.cursor}
+        run: dict[str, Any] = {
+            "progress": asdict(self.progress),
+            "cursor": self.task.updates.cursor,
+        }
         checkpoint.save(self.folder, Checkpoint(self.learner.state(), run))
         self._saved = self.progress.step

@@ -1,36 +1,22 @@
 """A run: from a config to a folder with a log, checkpoints and the best model."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 import torch
-from torch import nn
 
-from jumok.bundle.card import BundleConfig, Card
-from jumok.bundle.weights import fill
-from jumok.bundle.writing import write_bundle
 from jumok.config import Config, TrainingConfig
 from jumok.errors import Place, TrainingError
-from jumok.inspection.alignment import Reading
-from jumok.inspection.calibration import choose_reading
-from jumok.models.catalog import build
-from jumok.models.encoder_decoder import Transformer
-from jumok.shapes import Tensor
 from jumok.systems.device import DTYPES, choose_device
 from jumok.training import checkpoint, folder
 from jumok.training.folder import Decisions
 from jumok.training.learner import Learner
 from jumok.training.log import JsonLog, Log, TensorBoardLog
 from jumok.training.loop import Loop, Outcome, Progress
-from jumok.training.objectives import translation
 from jumok.training.precision import choose
-from jumok.training.prepare import Prepared, Say, padding_share, prepare, update_stream
-from jumok.training.validate import Scores, Validator
-
-READING_PAIRS = 64
+from jumok.training.task import Say, Task
+from jumok.training.tasks.catalog import prepare
 
 
 @dataclass(frozen=True)
@@ -80,8 +66,8 @@ def _train(config: Config, home: Path, screen: Log, resume: bool) -> Result:
         folder.start(home)
         decisions = decide(config.training, device, screen.say)
         folder.write(home, config, decisions)
-    prepared = prepare(config, home, home.parent / ".cache", screen.say)
-    loop = assemble(config, home, prepared, decisions, screen)
+    task = prepare(config, home, home.parent / ".cache", screen.say)
+    loop = assemble(config, home, task, decisions, screen)
     if resume and checkpoint.exists(home):
         saved, damage = checkpoint.load(home)
         if damage:
@@ -111,96 +97,20 @@ def decide(training: TrainingConfig, device: torch.device, say: Say) -> Decision
     return Decisions("bf16" if precision.dtype == torch.bfloat16 else "fp32", threads)
 
 
-def assemble(
-    config: Config, home: Path, prepared: Prepared, decisions: Decisions, screen: Log
-) -> Loop:
+def assemble(config: Config, home: Path, task: Task, decisions: Decisions, screen: Log) -> Loop:
     """The loop of a run that has made no step yet."""
     device = choose_device(config.training.device)
     torch.set_num_threads(decisions.threads)
     torch.manual_seed(config.seed)
-    model = build(config.model, prepared.tokenizer.size).to(device)
+    model = task.build().to(device)
     learner = Learner(
         model,
-        translation,
+        task.objective,
         config.training,
         config.seed,
         DTYPES[decisions.precision],
         decisions.threads,
     )
-    updates = update_stream(config, prepared.train, prepared.tokenizer)
-    _say_sizes(config, model, prepared, screen.say)
-    screen.say(f"padding: {padding_share(updates):.1%} of a batch")
-    return Loop(
-        config,
-        home,
-        learner,
-        updates,
-        Validator(config, prepared, translation, DTYPES[decisions.precision]),
-        lambda weights, scores, progress: keep_best(
-            config, home, prepared, weights, scores, progress
-        ),
-        screen,
-    )
-
-
-def keep_best(
-    config: Config,
-    home: Path,
-    prepared: Prepared,
-    weights: Mapping[str, Tensor],
-    scores: Scores,
-    progress: Progress,
-) -> None:
-    """Writes the bundle runs/NAME/model."""
-    data = config.data
-    reading = _alignment_reading(config, prepared, weights)
-    bundle = BundleConfig(
-        model=config.model.model_dump(),
-        vocabulary_size=prepared.tokenizer.size,
-        source_language=data.source_language,
-        target_language=data.target_language,
-        max_tokens=data.max_tokens,
-        alignment_layer=reading.layer,
-        alignment_at_input=reading.at_input,
-    )
-    card = Card(
-        name=config.name,
-        trained_on=tuple(f"{store.report.name}: {len(store):,} pairs" for store in prepared.train),
-        pairs=sum(len(store) for store in prepared.train),
-        steps=progress.step,
-        minutes=progress.seconds / 60.0,
-        scores=scores.text,
-        date=datetime.now(UTC).date().isoformat(),
-        notes=(f"validation loss {scores.loss:.4f} nats a target token",),
-    )
-    write_bundle(home / folder.MODEL, weights, bundle, prepared.tokenizer, card)
-
-
-def _alignment_reading(
-    config: Config, prepared: Prepared, weights: Mapping[str, Tensor]
-) -> Reading:
-    """Where the model's alignments are read best, by some validation pairs."""
-    with torch.random.fork_rng(devices=[]):  # training draws on as if nothing had been built
-        model = build(config.model, prepared.tokenizer.size).eval()
-    assert isinstance(model, Transformer)
-    fill(model, weights)
-    sources, targets = (
-        prepared.tokenizer.encode_batch(side[:READING_PAIRS])
-        for side in (prepared.sources, prepared.references)
-    )
-    return choose_reading(model, sources, targets)
-
-
-def _say_sizes(config: Config, model: nn.Module, prepared: Prepared, say: Say) -> None:
-    parameters = sum(parameter.numel() for parameter in model.parameters())
-    sizes = config.model
-    say(
-        f"model: {parameters / 1e6:.1f} M parameters; {sizes.encoder_layers}+"
-        f"{sizes.decoder_layers} layers, width {sizes.dim}, {sizes.heads} heads"
-    )
-    stores = prepared.train
-    targets = sum(int(store.target.lengths.sum()) + len(store) for store in stores)
-    say(
-        f"data: {sum(map(len, stores)):,} pairs, {targets:,} target tokens, in batches of "
-        f"{config.training.tokens_per_batch:,}"
-    )
+    for line in task.describe(model):
+        screen.say(line)
+    return Loop(config, home, learner, task, DTYPES[decisions.precision], screen)

@@ -60,9 +60,14 @@ def validation_line(record: ValidationRecord) -> str:
     """One line that says how good the model is now."""
     mark = "  best so far" if record.best else ""
     return (
-        f"step {record.step:>6,}  validation: loss {record.loss:.3f}  BLEU {record.bleu:5.2f}  "
-        f"chrF {record.chrf:5.2f}  ({record.took:.1f} s){mark}"
+        f"step {record.step:>6,}  validation: loss {record.loss:.3f}  "
+        f"{figures(record, 2)}({record.took:.1f} s){mark}"
     )
+
+
+def figures(record: ValidationRecord, digits: int) -> str:
+    """ "BLEU 37.21  chrF 60.33  ", with two spaces behind each."""
+    return "".join(f"{name} {value:.{digits}f}  " for name, value in record.figures.items())
 
 
 class PlainScreen:
@@ -81,7 +86,7 @@ class PlainScreen:
         self._printed = self._now()
         self.say(
             f"step {record.step:>6,}  {record.share:4.0%}  loss {record.loss:.3f}  "
-            f"{speed(self._pace.tokens_per_second)} tokens/s  "
+            f"{speed(self._pace.tokens_per_second)} {record.unit}/s  "
             f"{clock(self._pace.seconds_left)} left"
         )
 
@@ -104,16 +109,15 @@ class LiveScreen:
             BarColumn(bar_width=None),
             TextColumn("{task.percentage:>3.0f}%"),
             TextColumn("loss [bold]{task.fields[loss]}"),
-            TextColumn("[cyan]{task.fields[speed]} tok/s"),
-            TextColumn("BLEU [bold green]{task.fields[bleu]}"),
-            TextColumn("chrF [bold green]{task.fields[chrf]}"),
+            TextColumn("[cyan]{task.fields[speed]}"),
+            TextColumn("[bold green]{task.fields[figures]}"),
             TextColumn("[yellow]{task.fields[left]} left"),
             console=console,
             auto_refresh=False,  # a thread of its own would take time from the training
             expand=True,
         )
         self._task = self._progress.add_task(
-            "train", total=1.0, step=0, loss="-", speed="-", bleu="-", chrf="-", left="-:--"
+            "train", total=1.0, step=0, loss="-", speed="-", figures="", left="-:--"
         )
         self._pace = Pace()
         self._drawn = 0.0
@@ -126,7 +130,7 @@ class LiveScreen:
             completed=record.share,
             step=record.step,
             loss=f"{record.loss:.3f}",
-            speed=speed(self._pace.tokens_per_second),
+            speed=f"{speed(self._pace.tokens_per_second)} {record.unit}/s",
             left=clock(self._pace.seconds_left),
         )
         if time.monotonic() - self._drawn >= REFRESH_SECONDS:
@@ -134,7 +138,7 @@ class LiveScreen:
             self._progress.refresh()
 
     def validation(self, record: ValidationRecord) -> None:
-        self._progress.update(self._task, bleu=f"{record.bleu:.1f}", chrf=f"{record.chrf:.1f}")
+        self._progress.update(self._task, figures=figures(record, 1).rstrip())
         self.say(validation_line(record))
 
     def say(self, text: str) -> None:

@@ -4,8 +4,8 @@ import pytest
 
 from jumok.data.corpora import Corpus, read_pairs
 from jumok.errors import DataError
-from jumok.training import prepare
-from jumok.training.prepare import HeldOut, spread
+from jumok.training import pairs
+from jumok.training.pairs import HeldOut, spread
 
 
 def corpus(folder, pairs):
@@ -55,7 +55,7 @@ def test_an_even_choice_reaches_both_ends():
 def test_dropped_pairs_are_said_with_their_reason(tmp_path, make_config):
     config = make_config("data.max_tokens=5")
     said: list[str] = []
-    prepared = prepare.prepare(config, tmp_path, tmp_path / "cache", said.append)
+    prepared = pairs.prepare(config, tmp_path, tmp_path / "cache", said.append)
     text = "\n".join(said)
     assert "dropped, longer than 5 tokens" in text
     assert 0 < len(prepared.train[0]) < 151
@@ -64,9 +64,9 @@ def test_dropped_pairs_are_said_with_their_reason(tmp_path, make_config):
 def test_a_given_tokenizer_is_taken_and_kept_with_the_run(tmp_path, make_config):
     (tmp_path / "first").mkdir()
     (tmp_path / "second").mkdir()
-    first = prepare.prepare(make_config(), tmp_path / "first", tmp_path / "cache", print)
+    first = pairs.prepare(make_config(), tmp_path / "first", tmp_path / "cache", print)
     config = make_config(f'tokenizer.path="{tmp_path / "first" / "tokenizer.model"}"')
-    second = prepare.prepare(config, tmp_path / "second", tmp_path / "cache", print)
+    second = pairs.prepare(config, tmp_path / "second", tmp_path / "cache", print)
     assert second.tokenizer.hash == first.tokenizer.hash
     assert (tmp_path / "second" / "tokenizer.model").exists()
 
@@ -82,7 +82,7 @@ def test_smallworld_is_written_into_the_run_and_splits_share_nothing(tmp_path):
             "validation": {"decode_pairs": 5},
         }
     )
-    prepared = prepare.prepare(config, tmp_path, tmp_path / "cache", print)
+    prepared = pairs.prepare(config, tmp_path, tmp_path / "cache", print)
     assert len(prepared.train[0]) == 211
     assert len(prepared.validation) == 17
     assert len(prepared.sources) == 5
@@ -96,8 +96,8 @@ def test_smallworld_is_written_into_the_run_and_splits_share_nothing(tmp_path):
 
 
 def test_micro_batches_hold_little_padding(tmp_path, make_config):
-    prepared = prepare.prepare(make_config(), tmp_path, tmp_path / "cache", print)
-    stream = prepare.update_stream(make_config(), prepared.train, prepared.tokenizer)
+    prepared = pairs.prepare(make_config(), tmp_path, tmp_path / "cache", print)
+    stream = pairs.update_stream(make_config(), prepared.train, prepared.tokenizer)
     before = stream.cursor
-    assert 0.0 <= prepare.padding_share(stream) < 0.2
+    assert 0.0 <= pairs.padding_share(stream) < 0.2
     assert stream.cursor == before

@@ -2,14 +2,14 @@
 
 import hashlib
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import TypeVar
 
 from jumok import smallworld
-from jumok.config import Config, CorpusConfig
+from jumok.config import CorpusConfig, TranslationConfig
 from jumok.data.batches import Resampling, UpdateStream, padding
 from jumok.data.corpora import Corpus, Pair, read_pairs
 from jumok.data.report import Report
@@ -18,11 +18,11 @@ from jumok.data.store import Filters, PairStore, digest, prepare_pairs
 from jumok.data.store import prepare as prepare_corpus
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import DataError
+from jumok.training.task import Say
 
 FORMATS = {"auto": None, "text": "lines"}
 HELD_OUT_SHARE = 0.1  # of the distinct sources at most, however many pairs the recipe asks for
 
-Say = Callable[[str], None]
 Item = TypeVar("Item")
 
 
@@ -44,7 +44,7 @@ class Prepared:
     held_out: bool
 
 
-def corpora(config: Config, folder: Path, say: Say) -> tuple[list[Corpus], list[Corpus]]:
+def corpora(config: TranslationConfig, folder: Path, say: Say) -> tuple[list[Corpus], list[Corpus]]:
     """What to train and what to validate on; smallworld is written into the run's folder first."""
     world = config.data.smallworld
     if world is None:
@@ -82,7 +82,7 @@ def _corpus(config: CorpusConfig) -> Corpus:
     )
 
 
-def prepare(config: Config, folder: Path, cache: Path, say: Say) -> Prepared:
+def prepare(config: TranslationConfig, folder: Path, cache: Path, say: Say) -> Prepared:
     """Trains or loads the tokenizer, writes token ids, and says what was dropped and why.
 
     Args:
@@ -123,7 +123,7 @@ def prepare(config: Config, folder: Path, cache: Path, say: Say) -> Prepared:
 
 
 def update_stream(
-    config: Config, stores: Sequence[PairStore], tokenizer: Tokenizer
+    config: TranslationConfig, stores: Sequence[PairStore], tokenizer: Tokenizer
 ) -> UpdateStream:
     """The batches of every optimizer step, from the first one on."""
     weights = [one.weight for one in config.data.train if one.weight is not None]
@@ -217,7 +217,9 @@ def _read_all(corpora: Iterable[Corpus]) -> Iterator[Pair]:
     return chain.from_iterable(read_pairs(one) for one in corpora)
 
 
-def _tokenizer(config: Config, corpora: Sequence[Corpus], file: Path, say: Say) -> Tokenizer:
+def _tokenizer(
+    config: TranslationConfig, corpora: Sequence[Corpus], file: Path, say: Say
+) -> Tokenizer:
     if file.exists():
         return Tokenizer.load(file)
     settings = config.tokenizer

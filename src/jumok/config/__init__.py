@@ -1,0 +1,13 @@
+"""Recipes: what may be said in them, and what a faulty one gets to hear."""
+
+from jumok.config.data import CorpusConfig as CorpusConfig
+from jumok.config.data import DataConfig as DataConfig
+from jumok.config.families import Config as Config
+from jumok.config.families import TranslationConfig as TranslationConfig
+from jumok.config.recipe import load_config as load_config
+from jumok.config.recipe import parse_config as parse_config
+from jumok.config.section import Section as Section
+from jumok.config.training import AverageConfig as AverageConfig
+from jumok.config.training import ScheduleConfig as ScheduleConfig
+from jumok.config.training import TrainingConfig as TrainingConfig
+from jumok.config.transformer import TransformerConfig as TransformerConfig

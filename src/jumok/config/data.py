@@ -1,0 +1,71 @@
+"""The sections [data] and [tokenizer]: what is read, and how text is cut."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from jumok.config.section import Count, DataPath, Section
+
+
+class CorpusConfig(Section):
+    """Pairs of sentences: two aligned files, or one file with two columns."""
+
+    source: DataPath | None = None
+    target: DataPath | None = None
+    file: DataPath | None = None
+    source_column: str | int = 0
+    target_column: str | int = 1
+    format: Literal["auto", "text", "tsv", "jsonl", "parquet", "tmx", "po"] = "auto"
+    weight: Annotated[float, Field(gt=0.0)] | None = None
+
+    @model_validator(mode="after")
+    def _one_shape(self) -> "CorpusConfig":
+        if (self.file is None) == (self.source is None and self.target is None):
+            raise ValueError("needs either `source` and `target`, or `file`")
+        if self.file is None and (self.source is None or self.target is None):
+            raise ValueError("needs both `source` and `target`")
+        return self
+
+
+class SmallworldConfig(Section):
+    """The embedded English-Korean corpus, written into the run's folder before training."""
+
+    pairs: Count = 60_000
+    validation_pairs: Count = 500
+    test_pairs: Count = 1_000
+    minimum_words: Annotated[int, Field(ge=3, le=60)] = 3
+    maximum_words: Annotated[int, Field(ge=3, le=60)] = 16
+
+
+class DataConfig(Section):
+    """What to train on, and what to validate on."""
+
+    train: tuple[CorpusConfig, ...] = ()
+    validation: tuple[CorpusConfig, ...] = ()
+    validation_pairs: Count = 500
+    smallworld: SmallworldConfig | None = None
+    source_language: str = ""
+    target_language: str = ""
+    max_tokens: Count = 128
+    max_ratio: Annotated[float, Field(gt=1.0)] = 9.0
+
+    @model_validator(mode="after")
+    def _something_to_read(self) -> "DataConfig":
+        if not self.train and self.smallworld is None:
+            raise ValueError("needs at least one [[data.train]] corpus, or [data.smallworld]")
+        if self.train and self.smallworld is not None:
+            raise ValueError("takes either [[data.train]] corpora, or [data.smallworld]")
+        if len({corpus.weight is None for corpus in self.train}) > 1:
+            raise ValueError("needs a `weight` for every [[data.train]] corpus, or for none")
+        return self
+
+
+class TokenizerConfig(Section):
+    """SentencePiece, trained on the training data, or a model given by path."""
+
+    kind: Literal["unigram", "bpe", "char"] = "unigram"
+    size: Annotated[int, Field(ge=8)] = 8000
+    byte_fallback: bool = True
+    character_coverage: Annotated[float, Field(gt=0.9, le=1.0)] = 1.0
+    sampling_alpha: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0
+    path: DataPath | None = None

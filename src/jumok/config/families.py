@@ -1,0 +1,47 @@
+"""Which sections a recipe has, for each kind of model."""
+
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from jumok.config.data import DataConfig, TokenizerConfig
+from jumok.config.section import ModelSection, Section
+from jumok.config.training import TextValidationConfig, TrainingConfig, ValidationConfig
+from jumok.config.transformer import TransformerConfig
+
+
+class Config(Section):
+    """What all recipes share; each family of models adds its sections."""
+
+    name: Annotated[str, Field(pattern=r"^[\w.-]+$")]
+    seed: Annotated[int, Field(ge=0)] = 1
+    model: ModelSection
+    training: TrainingConfig = TrainingConfig()
+    validation: ValidationConfig
+
+
+class TranslationConfig(Config):
+    """Sequence to sequence: text in, text out."""
+
+    data: DataConfig
+    tokenizer: TokenizerConfig = TokenizerConfig()
+    model: TransformerConfig = TransformerConfig()
+    validation: TextValidationConfig = TextValidationConfig()
+
+    @model_validator(mode="after")
+    def _positions_suffice(self) -> "TranslationConfig":
+        counted = self.model.positions in ("sinusoidal", "learned")
+        if counted and self.data.max_tokens >= self.model.max_length:
+            raise ValueError(
+                f"data.max_tokens = {self.data.max_tokens} and the end of the sentence need more "
+                f"positions than model.max_length = {self.model.max_length}: raise the one or "
+                "lower the other"
+            )
+        return self
+
+
+DEFAULT_KIND = "transformer"
+FAMILIES: dict[str, type[Config]] = {
+    "transformer": TranslationConfig,
+}
+"""The recipe of every `model.kind`."""

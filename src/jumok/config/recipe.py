@@ -1,0 +1,169 @@
+"""A recipe (TOML) and overrides become one typed, frozen config.
+
+Every field of a section is a key of a recipe. `recipes/multi30k-en-de.toml` explains each in one
+line; a test holds the two lists together. Which sections a recipe has depends on its `model.kind`.
+A key that does not exist is refused with its nearest neighbour named; all faults are reported at
+once.
+"""
+
+import difflib
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import ValidationError
+
+from jumok.config.families import DEFAULT_KIND, FAMILIES, Config
+from jumok.config.section import Section
+from jumok.errors import ConfigError, Place
+
+
+def load_config(
+    recipe: Path, overrides: Sequence[str] = (), variables: Mapping[str, str] | None = None
+) -> Config:
+    """Reads a recipe.
+
+    Args:
+        recipe: a TOML file; relative paths in it count from its own folder.
+        overrides: "training.steps=2000": a dotted key and a TOML value; a bare word is a string.
+        variables: what `$NAME` in a path stands for.
+
+    Raises:
+        ConfigError: no such file, not TOML, an unknown key (the nearest is named), a wrong type,
+            impossible sizes, a variable that is not set.
+    """
+    return parse_config(read_recipe(recipe), overrides, recipe, variables)
+
+
+def read_recipe(recipe: Path) -> dict[str, Any]:
+    """The recipe's keys and values, not yet judged."""
+    place = Place(recipe)
+    if not recipe.is_file():
+        nearest = difflib.get_close_matches(recipe.name, _names(recipe.parent), n=1)
+        raise ConfigError(
+            "there is no such recipe.",
+            place=place,
+            do=f"did you mean {recipe.parent / nearest[0]}?" if nearest else "check the path",
+        )
+    try:
+        return tomllib.loads(recipe.read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            "the recipe is not UTF-8.", place=Place(recipe, byte=error.start), do="save it as UTF-8"
+        ) from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError("the recipe is not TOML.", place=place, got=str(error)) from error
+
+
+def parse_config(
+    values: dict[str, Any],
+    overrides: Sequence[str] = (),
+    recipe: Path | None = None,
+    variables: Mapping[str, str] | None = None,
+) -> Config:
+    """Judges keys and values; all faults are reported in one ConfigError.
+
+    Args:
+        recipe: the file that the values came from; None: relative paths stay as they are.
+    """
+    for override in overrides:
+        _override(values, override)
+    context = {"folder": recipe.parent if recipe else "", "variables": variables or {}}
+    family = _family(values, recipe)
+    try:
+        return family.model_validate(values, context=context)
+    except ValidationError as error:
+        faults = "\n  ".join(_faults(error, family))
+        raise ConfigError(
+            f"the recipe cannot be followed:\n  {faults}",
+            place=Place(recipe) if recipe else None,
+            do="mend these keys; recipes/multi30k-en-de.toml explains every one",
+        ) from error
+
+
+def _names(folder: Path) -> list[str]:
+    return [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+
+
+def _override(values: dict[str, Any], override: str) -> None:
+    dotted, equals, text = override.partition("=")
+    if not equals or not dotted:
+        raise ConfigError(
+            "an override has the form section.key=value.",
+            got=override,
+            do="for example --set training.steps=2000",
+        )
+    *sections, key = dotted.split(".")
+    for section in sections:
+        values = values.setdefault(section, {})
+        if not isinstance(values, dict):
+            raise ConfigError(f"{section!r} in {dotted!r} is a value, not a section.", got=override)
+    try:
+        values[key] = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        values[key] = text
+
+
+def _family(values: Mapping[str, Any], recipe: Path | None) -> type[Config]:
+    """The sections that belong to the recipe's kind of model."""
+    model = values.get("model", {})
+    kind = model.get("kind", DEFAULT_KIND) if isinstance(model, dict) else DEFAULT_KIND
+    if kind not in FAMILIES:
+        near = difflib.get_close_matches(str(kind), FAMILIES, n=1)
+        raise ConfigError(
+            "there is no such kind of model.",
+            place=Place(recipe) if recipe else None,
+            expected=", ".join(FAMILIES),
+            got=f"model.kind = {kind!r}",
+            do=f"did you mean {near[0]!r}?" if near else "choose one of these",
+        )
+    return FAMILIES[kind]
+
+
+def _faults(error: ValidationError, family: type[Config]) -> Iterator[str]:
+    for fault in error.errors():
+        path = ".".join(str(part) for part in fault["loc"]) or "recipe"
+        message = fault["msg"].removeprefix("Value error, ")
+        if fault["type"] == "extra_forbidden":
+            near = difflib.get_close_matches(
+                str(fault["loc"][-1]), _keys(fault["loc"], family), n=1
+            )
+            yield f"{path}: unknown key; " + (
+                f"did you mean {near[0]!r}?" if near else "no such key"
+            )
+        elif fault["type"] == "missing" or isinstance(fault["input"], dict):
+            yield f"{path}: {message}"
+        else:
+            yield f"{path}: {message} (got {fault['input']!r})"
+
+
+def _keys(location: tuple[str | int, ...], family: type[Config]) -> list[str]:
+    """The keys that the section holding `location` knows."""
+    section: type[Section] = family
+    for part in location[:-1]:
+        if isinstance(part, int):
+            continue
+        # Where a section is one of several kinds, the kind is a part of the location of its own.
+        inner = section.model_fields.get(str(part))
+        sections = list(_sections(inner.annotation)) if inner else [section]
+        section = _of_kind(sections, location) if len(sections) > 1 else sections[0]
+    return list(section.model_fields)
+
+
+def _of_kind(sections: list[type[Section]], location: tuple[str | int, ...]) -> type[Section]:
+    """The section whose `kind` stands in the location."""
+    return next(
+        section
+        for section in sections
+        if set(get_args(section.model_fields["kind"].annotation)) & set(location)
+    )
+
+
+def _sections(annotation: Any) -> Iterator[type[Section]]:
+    """The Sections inside an annotation such as `tuple[CorpusConfig, ...]` or `X | None`."""
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        yield annotation
+        return
+    for part in get_args(annotation):
+        yield from _sections(part)

@@ -1,0 +1,62 @@
+"""The sections [training] and [validation]."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from jumok.config.section import Count, Section, Share
+
+
+class AverageConfig(Section):
+    """Averaged weights, which is what gets validated and shipped."""
+
+    kind: Literal["ema", "last", "none"] = "ema"
+    decay: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.998
+    last: Count = 5
+
+
+class ScheduleConfig(Section):
+    """The learning rate over the course of training."""
+
+    kind: Literal["inverse-sqrt", "cosine", "warmup-stable-decay", "constant"] = "cosine"
+    warmup: Annotated[int, Field(ge=0)] = 500
+    decay_share: Annotated[float, Field(ge=0.0, le=1.0)] = 0.2
+    final_share: Annotated[float, Field(ge=0.0, le=1.0)] = 0.01
+
+
+class TrainingConfig(Section):
+    """The training step and how often it is repeated."""
+
+    steps: Count = 8000
+    minutes: Annotated[float, Field(gt=0.0)] | None = None
+    tokens_per_batch: Count = 4096
+    tokens_per_micro_batch: Count = 1024
+    learning_rate: Annotated[float, Field(gt=0.0)] = 1.5e-3
+    betas: tuple[Share, Share] = (0.9, 0.98)
+    weight_decay: Annotated[float, Field(ge=0.0)] = 0.0
+    clip: Annotated[float, Field(gt=0.0)] | None = 1.0
+    label_smoothing: Share = 0.1
+    schedule: ScheduleConfig = ScheduleConfig()
+    average: AverageConfig = AverageConfig()
+    precision: Literal["auto", "bf16", "fp32"] = "auto"
+    threads: Annotated[int, Field(ge=0)] = 0
+    device: str = "auto"
+    log_every: Count = 20
+    checkpoint_every: Count = 200
+    tensorboard: bool = False
+
+
+class ValidationConfig(Section):
+    """How often to look, at what, and when to stop."""
+
+    every: Count = 500
+    metric: str
+    patience: Annotated[int, Field(ge=0)] = 0
+
+
+class TextValidationConfig(ValidationConfig):
+    """Validation by loss and by real decoding."""
+
+    metric: Literal["loss", "bleu", "chrf"] = "bleu"
+    decode_pairs: Count = 200
+    beam: Count = 1

@@ -1,0 +1,129 @@
+"""What training must know of a kind of system beyond the step itself.
+
+A task has read the recipe's data. It builds the model, hands out the batches of every step,
+scores the averaged weights, and writes the bundle. One file a kind, in `training/tasks/`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import torch
+from torch import nn
+
+from jumok.bundle.card import Score
+from jumok.shapes import Float, Tensor
+
+Say = Callable[[str], None]
+
+
+@runtime_checkable
+class MicroBatch(Protocol):
+    """What is computed at once; a step adds up the gradients of several.
+
+    Attributes:
+        targets: how many predictions the loss is summed over: real target tokens, END counted, or
+            one for each thing that is classified.
+        sources: real source tokens, END counted, or pictures.
+        work: how long it takes in comparison with others; padding counted.
+    """
+
+    @property
+    def targets(self) -> int: ...
+
+    @property
+    def sources(self) -> int: ...
+
+    @property
+    def work(self) -> int: ...
+
+
+@runtime_checkable
+class Objective(Protocol):
+    """Something to make small."""
+
+    def __call__(self, model: nn.Module, batch: Any, smoothing: float) -> Float[Tensor, ""]:
+        """The loss summed over the batch's `targets`, in nats."""
+        ...
+
+
+@runtime_checkable
+class Updates(Protocol):
+    """An endless stream of the micro-batches of one step; it can be resumed.
+
+    Attributes:
+        cursor: where it stands after the update that was handed out last; plain JSON.
+    """
+
+    @property
+    def cursor(self) -> Any: ...
+
+    def __next__(self) -> list[Any]: ...
+
+    def restore(self, cursor: Any) -> None: ...
+
+
+@dataclass(frozen=True)
+class Scores:
+    """How good a model is on the validation data.
+
+    Attributes:
+        loss: nats a target, without label smoothing.
+        figures: what the card keeps; the higher the better.
+    """
+
+    loss: float
+    figures: tuple[Score, ...] = ()
+
+    def value(self, metric: str) -> float:
+        """By the recipe's name of a metric: "loss" (negated: higher is better), "bleu", ..."""
+        if metric == "loss":
+            return -self.loss
+        return next(each.value for each in self.figures if label(each).lower() == metric)
+
+
+def label(score: Score) -> str:
+    """The name without its version: "chrF" of "chrF2"."""
+    return score.name.rstrip("0123456789") if score.name.startswith("chrF") else score.name
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a bundle's card says of the run: optimizer steps, and minutes of wall time."""
+
+    steps: int
+    minutes: float
+
+
+@runtime_checkable
+class Task(Protocol):
+    """One kind of system with its data.
+
+    Attributes:
+        objective: what to make small.
+        unit: what a target is called: "tokens", "pictures".
+        updates: the batches of every step, from the first one on.
+    """
+
+    objective: Objective
+    unit: str
+    updates: Updates
+
+    def build(self) -> nn.Module:
+        """The untrained model, on the CPU."""
+        ...
+
+    def describe(self, model: nn.Module) -> Iterator[str]:
+        """What a person wants to know before the first step, a line each."""
+        ...
+
+    def validate(self, model: nn.Module, dtype: torch.dtype) -> Scores:
+        """Scores `model`, which is afterwards good for nothing else but decoding in `dtype`."""
+        ...
+
+    def write(
+        self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: Facts
+    ) -> None:
+        """Writes the bundle."""
+        ...

@@ -1,0 +1,27 @@
+"""Every task by the `model.kind` of a recipe."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from jumok.config import Config
+from jumok.training.task import Say, Task
+from jumok.training.tasks.translation import Translation
+
+TASKS: dict[str, Callable[[Any, Path, Path, Say], Task]] = {
+    "transformer": Translation.prepare,
+}
+
+
+def prepare(config: Config, home: Path, cache: Path, say: Say) -> Task:
+    """Reads what the recipe names.
+
+    Args:
+        home: the run's folder.
+        cache: where prepared data is kept; runs on the same content share it.
+
+    Raises:
+        DataError: data that cannot be read, or of which nothing is left.
+        ConfigError: settings that the data does not allow.
+    """
+    return TASKS[config.model.kind](config, home, cache, say)

@@ -1,0 +1,127 @@
+"""Sequence to sequence: sentences in, sentences out."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from jumok.bundle.card import BundleConfig, Card, Score
+from jumok.bundle.weights import fill
+from jumok.bundle.writing import write_bundle
+from jumok.config import TranslationConfig
+from jumok.data.batches import validation_batches
+from jumok.evaluation.text import score_text
+from jumok.inspection.alignment import Reading
+from jumok.inspection.calibration import choose_reading
+from jumok.kernels.linear import prepare_for_inference
+from jumok.models.catalog import Sizes, build
+from jumok.models.encoder_decoder import Transformer
+from jumok.shapes import Tensor
+from jumok.systems.translator import Translator
+from jumok.training.objectives import mean_loss, translation
+from jumok.training.pairs import Prepared, padding_share, prepare, update_stream
+from jumok.training.task import Facts, Objective, Say, Scores, Updates
+
+READING_PAIRS = 64
+
+
+class Translation:
+    """Pairs of sentences, and a model that writes the second from the first."""
+
+    def __init__(self, config: TranslationConfig, prepared: Prepared) -> None:
+        self._config, self._prepared = config, prepared
+        self.objective: Objective = translation
+        self.unit = "tokens"
+        self._stream = update_stream(config, prepared.train, prepared.tokenizer)
+        self.updates: Updates = self._stream
+
+    @classmethod
+    def prepare(cls, config: TranslationConfig, home: Path, cache: Path, say: Say) -> "Translation":
+        """Trains or loads the tokenizer, and writes the token ids."""
+        return cls(config, prepare(config, home, cache, say))
+
+    def build(self) -> nn.Module:
+        return build(self._config.model, Sizes(vocabulary=self._prepared.tokenizer.size))
+
+    def describe(self, model: nn.Module) -> Iterator[str]:
+        sizes, stores = self._config.model, self._prepared.train
+        parameters = sum(parameter.numel() for parameter in model.parameters())
+        yield f"model: {parameters / 1e6:.1f} M parameters; {sizes.summary}"
+        targets = sum(int(store.target.lengths.sum()) + len(store) for store in stores)
+        yield (
+            f"data: {sum(map(len, stores)):,} pairs, {targets:,} target tokens, in batches of "
+            f"{self._config.training.tokens_per_batch:,}"
+        )
+        yield f"padding: {padding_share(self._stream):.1%} of a batch"
+
+    def validate(self, model: nn.Module, dtype: torch.dtype) -> Scores:
+        budget = self._config.training.tokens_per_micro_batch
+        batches = validation_batches(self._prepared.validation, budget)
+        loss = mean_loss(self.objective, model, batches)
+        return Scores(loss, self._text_scores(model, dtype))
+
+    def _text_scores(self, model: nn.Module, dtype: torch.dtype) -> tuple[Score, ...]:
+        """BLEU and chrF of real translations, with their signatures."""
+        assert isinstance(model, Transformer)
+        prepare_for_inference(model, dtype)
+        data, beam = self._config.data, self._config.validation.beam
+        translator = Translator(
+            [model],
+            self._prepared.tokenizer,
+            max_tokens=data.max_tokens,
+            target_language=data.target_language,
+        )
+        translations = translator.translate(self._prepared.sources, beam=beam, alignments=False)
+        scores = score_text(
+            [translation.text for translation in translations],
+            self._prepared.references,
+            target_language=data.target_language,
+            metrics=("bleu", "chrf"),
+            resamples=0,
+        )
+        on = f"{len(translations)} validation sentences, beam {beam}"
+        return tuple(replace(score, on=on) for score in scores)
+
+    def write(
+        self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: Facts
+    ) -> None:
+        data, prepared = self._config.data, self._prepared
+        reading = self._alignment_reading(weights)
+        bundle = BundleConfig(
+            task="translation",
+            model=self._config.model.model_dump(),
+            vocabulary_size=prepared.tokenizer.size,
+            source_language=data.source_language,
+            target_language=data.target_language,
+            max_tokens=data.max_tokens,
+            alignment_layer=reading.layer,
+            alignment_at_input=reading.at_input,
+        )
+        card = Card(
+            name=self._config.name,
+            trained_on=tuple(
+                f"{store.report.name}: {len(store):,} pairs" for store in prepared.train
+            ),
+            examples=f"{sum(len(store) for store in prepared.train):,} pairs",
+            steps=facts.steps,
+            minutes=facts.minutes,
+            scores=scores.figures,
+            date=datetime.now(UTC).date().isoformat(),
+            notes=(f"validation loss {scores.loss:.4f} nats a target token",),
+        )
+        write_bundle(folder, weights, bundle, prepared.tokenizer, card)
+
+    def _alignment_reading(self, weights: Mapping[str, Tensor]) -> Reading:
+        """Where the model's alignments are read best, by some validation pairs."""
+        with torch.random.fork_rng(devices=[]):  # training draws on as if nothing had been built
+            model = self.build().eval()
+        assert isinstance(model, Transformer)
+        fill(model, weights)
+        sources, targets = (
+            self._prepared.tokenizer.encode_batch(side[:READING_PAIRS])
+            for side in (self._prepared.sources, self._prepared.references)
+        )
+        return choose_reading(model, sources, targets)
