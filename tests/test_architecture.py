@@ -42,7 +42,7 @@ OPTIONS = {
         *(WRITTEN | MACHINE),
     },
     "evaluate": {
-        *("model", "--source", "-s", "--reference", "-r", "--beam", "-b"),
+        *("model", "--source", "-s", "--reference", "-r", "--data", "-d", "--beam", "-b"),
         *("--tokenize", "--lowercase"),
         *(WRITTEN | MACHINE),
     },

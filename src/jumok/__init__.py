@@ -53,8 +53,10 @@ _HOMES = {
 
 def load(
     *folders: Path | str, device: str = "auto", precision: Literal["fp32", "bf16"] = "fp32"
-) -> "Translator":
-    """The trained model in this folder, ready to translate; several become an ensemble.
+) -> Any:
+    """The trained model in this folder, ready for its task; several become an ensemble.
+
+    A translation model becomes a Translator.
 
     Args:
         folders: bundles, such as "runs/NAME/model".
@@ -65,9 +67,9 @@ def load(
         BundleError: a bundle that is missing, damaged or unsafe.
         ConfigError: no such device.
     """
-    from jumok.systems.translator import Translator
+    from jumok.systems.catalog import load
 
-    return Translator.load(*folders, device=device, precision=precision)
+    return load(*folders, device=device, precision=precision)
 
 
 def __getattr__(name: str) -> Any:

@@ -178,7 +178,7 @@ def test_evaluate_json_is_one_object(tiny_bundle: Path, texts: tuple[Path, Path]
     source, reference = texts
     arguments = ["-s", source, "-r", reference, "--json", "--lowercase", "--tokenize", "char"]
     facts = json.loads(call("evaluate", tiny_bundle, *arguments, "--beam", "1").stdout)
-    assert facts["sentences"] == 3
+    assert facts["examples"] == "3 sentences, beam 1"
     assert [score["name"] for score in facts["scores"]] == ["BLEU", "chrF2", "TER"]
     assert "case:lc" in facts["scores"][0]["signature"]
     assert "tok:char" in facts["scores"][0]["signature"]

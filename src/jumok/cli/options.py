@@ -1,7 +1,7 @@
 """The options of the verbs that use a model: each is written once, whoever takes it."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -72,8 +72,9 @@ Batch = Annotated[
     int, typer.Option("--batch", min=1, help="Sentences done together.", rich_help_panel=MACHINE)
 ]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:0.", rich_help_panel=MACHINE)]
+Precisions = Literal["fp32", "bf16"]
 Precision = Annotated[
-    Literal["fp32", "bf16"],
+    Precisions,
     typer.Option(
         help="bf16 is up to twice as fast on processors that multiply it.",
         rich_help_panel=MACHINE,
@@ -84,20 +85,40 @@ Threads = Annotated[
 ]
 
 
-def load_translator(
-    models: str, device: str, precision: Literal["fp32", "bf16"], threads: int
-) -> "Translator":
-    """The models named with commas between them, as one."""
-    import torch
+def model_folders(models: str) -> list[Path]:
+    """The folders named with commas between them.
 
-    from jumok.systems.translator import Translator
-
-    if threads:
-        torch.set_num_threads(threads)
+    Raises:
+        ConfigError: a name is missing beside a comma.
+    """
     # A folder may itself have a comma in its name.
     folders = [models] if Path(models).exists() else models.split(",")
     if not all(folders):
         raise ConfigError(
             "a model's name is missing beside a comma.", got=models, do="write MODEL or MODEL,MODEL"
         )
-    return Translator.load(*folders, device=device, precision=precision)
+    return [Path(folder) for folder in folders]
+
+
+def load_system(models: str, verb: str, device: str, precision: Precisions, threads: int) -> Any:
+    """The model, or the ensemble of the models, that this verb is for.
+
+    Raises:
+        BundleError: a bundle that cannot be read, or that is for another verb.
+    """
+    import torch
+
+    from jumok.systems.catalog import check_verb, load
+
+    if threads:
+        torch.set_num_threads(threads)
+    folders = model_folders(models)
+    for folder in folders:
+        check_verb(folder, verb)
+    return load(*folders, device=device, precision=precision)
+
+
+def load_translator(models: str, device: str, precision: Precisions, threads: int) -> "Translator":
+    """The models named with commas between them, as one."""
+    translator: Translator = load_system(models, "translate", device, precision, threads)
+    return translator

@@ -1,0 +1,65 @@
+"""Every system by the task that its bundle names: a loaded bundle as a thing one can call."""
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jumok.bundle.reading import read_bundle
+from jumok.errors import BundleError, Place
+from jumok.systems.device import Precision
+
+
+class System(NamedTuple):
+    """Where a task's class lives, and the verb that uses it; nothing is imported before its use."""
+
+    module: str
+    name: str
+    verb: str
+
+
+SYSTEMS = {
+    "translation": System("jumok.systems.translator", "Translator", "translate"),
+}
+
+
+def load(*folders: Path | str, device: str = "auto", precision: Precision = "fp32") -> Any:
+    """The trained model in this folder as its system; several become an ensemble where they can.
+
+    Raises:
+        BundleError: a bundle that is missing, damaged, unsafe, or of a task unknown here.
+        ConfigError: no such device.
+    """
+    if not folders:
+        raise BundleError("there is no model to load.", do="give the folder of a bundle")
+    system = system_of(Path(folders[0]))
+    kind = getattr(import_module(system.module), system.name)
+    return kind.load(*folders, device=device, precision=precision)
+
+
+def system_of(folder: Path) -> System:
+    """The system that this bundle is for."""
+    task = read_bundle(folder).config.task
+    if task not in SYSTEMS:
+        raise BundleError(
+            "this jumok does not know what the bundle is for.",
+            place=Place(folder),
+            expected=", ".join(SYSTEMS),
+            got=task,
+            do="pip install --upgrade jumok",
+        )
+    return SYSTEMS[task]
+
+
+def check_verb(folder: Path, verb: str) -> None:
+    """Says which verb a bundle is for, where it is not this one.
+
+    Raises:
+        BundleError: the bundle is for something else.
+    """
+    system = system_of(folder)
+    if system.verb != verb:
+        raise BundleError(
+            f"this model cannot {verb}.",
+            place=Place(folder),
+            do=f"it was trained for something else: jumok {system.verb} {folder}",
+        )
