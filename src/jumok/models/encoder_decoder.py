@@ -6,26 +6,19 @@
 Source: Vaswani et al. 2017; lectures 000 to 004.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import nn
 
 from jumok.attention.core import causal
-from jumok.attention.multihead import MultiHeadAttention
 from jumok.config import TransformerConfig
 from jumok.kernels.linear import Projection
 from jumok.kernels.noise import Noise
-from jumok.layers.block import Block, BlockState, MemoryMask, Stack, reorder_blocks
-from jumok.layers.dropout import Dropout
-from jumok.layers.embedding import Embedding, Positions, embedding_table
-from jumok.layers.feedforward import FeedForward
-from jumok.layers.residual import PostNorm, PreNorm
+from jumok.layers.block import BlockState, MemoryMask, Stack, reorder_blocks
+from jumok.layers.embedding import embedding_table
 from jumok.models.memory import Memory, SequenceToSequence
-from jumok.positions.learned import LearnedPositions
-from jumok.positions.rotary import RotaryPositions
-from jumok.positions.sinusoidal import SinusoidalPositions
+from jumok.models.parts import Parts
 from jumok.shapes import Allowed, Float, Int, Tensor
 
 
@@ -43,14 +36,14 @@ class Transformer(SequenceToSequence):
     def __init__(self, config: TransformerConfig, vocabulary_size: int) -> None:
         super().__init__()
         self.noise = Noise()
-        parts = _Parts(config, self.noise)
+        parts = Parts(config, self.noise)
         table = embedding_table(vocabulary_size, config.dim)
         source_table = (
             table if config.tied == "all" else embedding_table(vocabulary_size, config.dim)
         )
         output = embedding_table(vocabulary_size, config.dim) if config.tied == "none" else table
-        self.encoder = TransformerEncoder(parts, source_table)
-        self.decoder = TransformerDecoder(parts, table, output)
+        self.encoder = TransformerEncoder(parts, config.encoder_layers, source_table)
+        self.decoder = TransformerDecoder(parts, config.decoder_layers, table, output)
 
     def encode(self, tokens: Int[Tensor, "batch source"], allowed: Allowed | None = None) -> Memory:
         """Reads the source once. `allowed` is True where a token is real; None where all are."""
@@ -60,11 +53,11 @@ class Transformer(SequenceToSequence):
 class TransformerEncoder(nn.Module):
     """A stack of blocks, each position looking at all others."""
 
-    def __init__(self, parts: "_Parts", table: nn.Parameter) -> None:
+    def __init__(self, parts: Parts, layers: int, table: nn.Parameter) -> None:
         super().__init__()
         self.embedding = parts.embedding(table)
         self.first_norm = parts.first_norm()
-        self.blocks = Stack(parts.block(cross=False) for _ in range(parts.config.encoder_layers))
+        self.blocks = Stack(parts.block(cross=False) for _ in range(layers))
 
     def forward(
         self, tokens: Int[Tensor, "batch source"], allowed: Allowed | None = None
@@ -92,12 +85,14 @@ class TransformerState:
 class TransformerDecoder(nn.Module):
     """A stack of blocks that look back at what was written, and at the Memory."""
 
-    def __init__(self, parts: "_Parts", table: nn.Parameter, output: nn.Parameter) -> None:
+    def __init__(
+        self, parts: Parts, layers: int, table: nn.Parameter, output: nn.Parameter
+    ) -> None:
         super().__init__()
         self.vocabulary_size = output.shape[0]
         self.embedding = parts.embedding(table)
         self.first_norm = parts.first_norm()
-        self.blocks = Stack(parts.block(cross=True) for _ in range(parts.config.decoder_layers))
+        self.blocks = Stack(parts.block(cross=True) for _ in range(layers))
         self.output = Projection(output)
 
     def hidden(
@@ -148,61 +143,3 @@ class TransformerDecoder(nn.Module):
 def _mask(allowed: Allowed | None) -> MemoryMask | None:
     """One row of permissions for all heads and queries."""
     return None if allowed is None else allowed[:, None, None, :]
-
-
-@dataclass(frozen=True)
-class _Parts:
-    """Makes the parts that `config` describes, all with the same noise."""
-
-    config: TransformerConfig
-    noise: Noise
-
-    def embedding(self, table: nn.Parameter) -> Embedding:
-        config = self.config
-        dropout = Dropout(config.dropout, self.noise)
-        return Embedding(table, self._positions(), dropout, self.noise, config.word_dropout)
-
-    def first_norm(self) -> nn.Module:
-        """Pre-norm normalises what the first part reads; post-norm reads the embedding itself."""
-        return nn.LayerNorm(self.config.dim) if self.config.norm == "pre" else nn.Identity()
-
-    def block(self, cross: bool) -> Block:
-        config = self.config
-        feedforward = FeedForward(
-            config.dim,
-            config.feedforward,
-            config.activation,
-            Dropout(config.feedforward_dropout, self.noise),
-        )
-        rotary = config.positions == "rotary"
-        return Block(
-            self._attention(rotary),
-            self._attention(rotary=False) if cross else None,
-            feedforward,
-            self._residual(),
-        )
-
-    def _attention(self, rotary: bool) -> MultiHeadAttention:
-        config = self.config
-        head_dim = config.head_dim or config.dim // config.heads
-        return MultiHeadAttention(
-            config.dim,
-            config.heads,
-            head_dim,
-            config.value_dim or head_dim,
-            self.noise,
-            config.attention_dropout,
-            RotaryPositions(head_dim) if rotary else None,
-        )
-
-    def _residual(self) -> Callable[[], PreNorm]:
-        kind = PreNorm if self.config.norm == "pre" else PostNorm
-        return lambda: kind(self.config.dim, Dropout(self.config.dropout, self.noise))
-
-    def _positions(self) -> Positions | None:
-        config = self.config
-        if config.positions == "sinusoidal":
-            return SinusoidalPositions(config.dim, config.max_length)
-        if config.positions == "learned":
-            return LearnedPositions(config.dim, config.max_length)
-        return None

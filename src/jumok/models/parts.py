@@ -1,0 +1,82 @@
+"""The parts every stack of blocks is made of, from its config.
+
+The encoder-decoder, the causal and the masked language model differ in what they do with these
+parts, not in the parts.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from torch import nn
+
+from jumok.attention.multihead import MultiHeadAttention
+from jumok.config.stack import StackConfig
+from jumok.kernels.noise import Noise
+from jumok.layers.block import Block
+from jumok.layers.dropout import Dropout
+from jumok.layers.embedding import Embedding, Positions
+from jumok.layers.feedforward import FeedForward
+from jumok.layers.residual import PostNorm, PreNorm
+from jumok.positions.learned import LearnedPositions
+from jumok.positions.rotary import RotaryPositions
+from jumok.positions.sinusoidal import SinusoidalPositions
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Makes the parts that `config` describes, all with the same noise."""
+
+    config: StackConfig
+    noise: Noise
+
+    def embedding(self, table: nn.Parameter) -> Embedding:
+        """Tokens to vectors with their positions, dropped out."""
+        config = self.config
+        dropout = Dropout(config.dropout, self.noise)
+        return Embedding(table, self._positions(), dropout, self.noise, config.word_dropout)
+
+    def first_norm(self) -> nn.Module:
+        """Pre-norm normalises what the first part reads; post-norm reads the embedding itself."""
+        return nn.LayerNorm(self.config.dim) if self.config.norm == "pre" else nn.Identity()
+
+    def block(self, cross: bool) -> Block:
+        """One layer of an encoder or of a language model; of a decoder if `cross`."""
+        config = self.config
+        feedforward = FeedForward(
+            config.dim,
+            config.feedforward,
+            config.activation,
+            Dropout(config.feedforward_dropout, self.noise),
+        )
+        rotary = config.positions == "rotary"
+        return Block(
+            self._attention(rotary),
+            self._attention(rotary=False) if cross else None,
+            feedforward,
+            self._residual(),
+        )
+
+    def _attention(self, rotary: bool) -> MultiHeadAttention:
+        config = self.config
+        head_dim = config.head_dim or config.dim // config.heads
+        return MultiHeadAttention(
+            config.dim,
+            config.heads,
+            head_dim,
+            config.value_dim or head_dim,
+            self.noise,
+            config.attention_dropout,
+            RotaryPositions(head_dim) if rotary else None,
+        )
+
+    def _residual(self) -> Callable[[], PreNorm]:
+        kind = PreNorm if self.config.norm == "pre" else PostNorm
+        return lambda: kind(self.config.dim, Dropout(self.config.dropout, self.noise))
+
+    def _positions(self) -> Positions | None:
+        config = self.config
+        if config.positions == "sinusoidal":
+            return SinusoidalPositions(config.dim, config.max_length)
+        if config.positions == "learned":
+            return LearnedPositions(config.dim, config.max_length)
+        return None
