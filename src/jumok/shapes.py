@@ -12,6 +12,9 @@
 | `dim`        | the width of the model, or of one head where `heads` stands beside it |
 | `value_dim`  | the width of one head's value, which may differ from `dim`            |
 | `vocabulary` | entries of the vocabulary                                             |
+| `channels`   | states of one cell of a picture, or the colours of a pixel            |
+| `height`     | rows of a picture, in cells or in pixels                              |
+| `width`      | its columns                                                           |
 
 Annotations are jaxtyping types. Nothing checks them in production; the tests execute them with
 beartype, so an annotation cannot go stale.
@@ -19,7 +22,7 @@ beartype, so an annotation cannot go stale.
 
 from typing import TypeAlias
 
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, UInt8
 from torch import Tensor
 
 Tokens: TypeAlias = Int[Tensor, "batch length"]
@@ -27,4 +30,4 @@ States: TypeAlias = Float[Tensor, "batch length dim"]
 Allowed: TypeAlias = Bool[Tensor, "batch source"]
 Logits: TypeAlias = Float[Tensor, "batch length vocabulary"]
 
-__all__ = ["Allowed", "Bool", "Float", "Int", "Logits", "States", "Tensor", "Tokens"]
+__all__ = ["Allowed", "Bool", "Float", "Int", "Logits", "States", "Tensor", "Tokens", "UInt8"]
