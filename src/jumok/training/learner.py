@@ -1,11 +1,11 @@
-"""The training step: forward, backward, clip, AdamW, average.
+"""The training step: forward, backward, clip, optimizer, average.
 
 Weights are computed with in `precision` (bfloat16 where the machine multiplies faster in it) and
 kept in float32 ("master" weights); both lie in one flat tensor each. On a CPU the micro-batches
 of a step are shared out among threads with one core each: two small products side by side run
 faster than one small product cut in two.
 
-Source: Micikevicius et al. 2018 (master weights); Loshchilov and Hutter 2019 (AdamW).
+Source: Micikevicius et al. 2018 (master weights).
 """
 
 import copy
@@ -21,6 +21,7 @@ from jumok.config import TrainingConfig
 from jumok.kernels.noise import Noise
 from jumok.shapes import Float, Tensor
 from jumok.training.average import Average
+from jumok.training.optimizer import Optimizer
 from jumok.training.parameters import FlatParameters
 from jumok.training.task import MicroBatch, Objective
 
@@ -81,7 +82,15 @@ class Learner:
         ]
         self._pool = ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
         self._gradient = torch.empty_like(self._master)
-        self._optimizer = self._adamw()
+        self._optimizer = Optimizer(
+            config.optimizer,
+            self._flat,
+            self._master,
+            self._gradient,
+            config.betas,
+            config.weight_decay,
+            precision,
+        )
         self._average = Average(config.average, self._master)
 
     def update(self, batches: Sequence[MicroBatch], step: int, learning_rate: float) -> Update:
@@ -117,44 +126,19 @@ class Learner:
 
     def state(self) -> dict[str, Tensor]:
         """All that an exact resume needs; the computed weights follow from the master."""
-        moments = {
-            f"adamw.{name}.{group}": self._optimizer.state[part][name]
-            for group, part in enumerate(self._optimized())
-            for name in self._optimizer.state[part]
-        }
-        return {"master": self._master, **moments, **self._average.state()}
+        return {"master": self._master} | self._optimizer.state() | self._average.state()
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
         """Goes on from a state that `state` gave, bit by bit."""
         self._master.copy_(state["master"])
         self._computed.copy_(self._master)
-        for group, part in enumerate(self._optimized()):
-            self._optimizer.state[part] = {
-                name.split(".")[1]: tensor.clone()
-                for name, tensor in state.items()
-                if name.startswith("adamw.") and name.endswith(f".{group}")
-            }
+        self._optimizer.load_state(state)
         self._average.load_state(dict(state))
 
     def _worker(self, model: nn.Module) -> _Worker:
         gradient = torch.zeros_like(self._computed)
         self._flat.attach(model, self._computed, gradient)
         return _Worker(model.train(), _noise(model), gradient)
-
-    def _adamw(self) -> torch.optim.AdamW:
-        """Matrices decay, norms and biases do not."""
-        decayed = nn.Parameter(self._master[: self._flat.decayed], requires_grad=False)
-        plain = nn.Parameter(self._master[self._flat.decayed :], requires_grad=False)
-        decayed.grad = self._gradient[: self._flat.decayed]
-        plain.grad = self._gradient[self._flat.decayed :]
-        groups = [
-            {"params": [decayed], "weight_decay": self._config.weight_decay},
-            {"params": [plain], "weight_decay": 0.0},
-        ]
-        return torch.optim.AdamW(groups, betas=self._config.betas, fused=True)
-
-    def _optimized(self) -> list[Tensor]:
-        return [group["params"][0] for group in self._optimizer.param_groups]
 
     def _backward(self, batches: Sequence[MicroBatch], step: int, scale: float) -> float:
         """Adds each worker's share of the gradient; gives the summed loss."""
@@ -185,9 +169,7 @@ class Learner:
         clip = self._config.clip
         if clip is not None and norm > clip:
             self._gradient *= clip / norm
-        for group in self._optimizer.param_groups:
-            group["lr"] = learning_rate
-        self._optimizer.step()
+        self._optimizer.step(learning_rate)
         self._computed.copy_(self._master)
 
 

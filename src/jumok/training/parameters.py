@@ -9,21 +9,47 @@ _ALIGN = 32  # elements: every parameter starts on a cache line, in bfloat16 too
 
 
 class FlatParameters:
-    """Lays the parameters of `model` out in a row, matrices first.
+    """Lays the parameters of `model` out in a row: matrices inside it first, then tables, norms.
 
-    Weight decay holds for matrices only (the first `decayed` elements): norms and biases have
-    no reason to be small.
+    Attributes:
+        hidden: where the matrices of linear layers end.
+        matrices: where each stack of them starts, and its shape (count rows columns): those of
+            one shape stand together.
+        decayed: where all matrices end. Weight decay holds for them only: norms and biases have
+            no reason to be small.
+        size: elements of the whole row.
     """
 
     def __init__(self, model: nn.Module) -> None:
-        named = sorted(model.named_parameters(), key=lambda pair: pair[1].ndim < 2)
+        linear = {id(module.weight) for module in model.modules() if isinstance(module, nn.Linear)}
+
+        def order(pair: tuple[str, nn.Parameter]) -> tuple[bool, bool, tuple[int, ...]]:
+            parameter = pair[1]
+            inside = id(parameter) in linear
+            return not inside, parameter.ndim < 2, tuple(parameter.shape) if inside else ()
+
         self._places: list[tuple[str, int, torch.Size]] = []
-        self.size = self.decayed = 0
-        for name, parameter in named:
+        self.matrices: list[tuple[int, tuple[int, int, int]]] = []
+        self.size = self.decayed = self.hidden = 0
+        for name, parameter in sorted(model.named_parameters(), key=order):
             self._places.append((name, self.size, parameter.shape))
+            if id(parameter) in linear:
+                self._stack(parameter.shape)
             self.size += -(-parameter.numel() // _ALIGN) * _ALIGN
             if parameter.ndim >= 2:
                 self.decayed = self.size
+            if id(parameter) in linear:
+                self.hidden = self.size
+
+    def _stack(self, shape: torch.Size) -> None:
+        """Adds a matrix, at the end of the row, to the last stack, or begins another."""
+        rows, columns = shape
+        if self.matrices:
+            start, (count, *last) = self.matrices[-1]
+            if last == [rows, columns] and start + count * rows * columns == self.size:
+                self.matrices[-1] = start, (count + 1, rows, columns)
+                return
+        self.matrices.append((self.size, (1, rows, columns)))
 
     def flatten(self, model: nn.Module) -> Float[Tensor, " size"]:
         """A float32 copy of the weights of `model`."""
