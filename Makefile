@@ -32,7 +32,7 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(UV)
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.core
-	$(INSTALL) -e ".[formats,track,ko]" --group dev
+	$(INSTALL) -e ".[formats,images,track,ko]" --group dev
 	@touch $@
 
 demo: $(VENV)/.core

@@ -21,6 +21,8 @@ class Count:
                 self.first.append(number)
 
     def __str__(self) -> str:
+        if not self.first:
+            return f"{self.lines:,}"
         if self.lines == 1:
             return f"1 (line {self.first[0]})"
         more = ", ..." if self.lines > len(self.first) else ""

@@ -1,0 +1,248 @@
+"""Pictures on disk to arrays: every kind of file comes out as red, green and blue of one byte each.
+
+Grey becomes three equal channels; what is transparent lies on white; CMYK is converted without a
+colour profile; 16 bits are rounded to 8; a picture that a camera marked as turned (EXIF) is turned.
+A file is refused before its pixels are unpacked if its sides or its area are beyond the limits: a
+"decompression bomb" of some kilobytes would fill the memory.
+"""
+
+import io
+import struct
+import unicodedata
+import zipfile
+import zlib
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from jaxtyping import UInt8
+
+from jumok.errors import DataError, MissingExtraError, Place
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+Pixels: TypeAlias = UInt8[np.ndarray, "height width 3"]
+
+LONGEST_SIDE = 16_384  # pixels
+MOST_PIXELS = 64_000_000  # 192 MB unpacked; the largest sensors in common use have 50 million
+# Formats that pixels are read from and nothing is executed for (PostScript is a program).
+FORMATS = ("JPEG", "PNG", "GIF", "BMP", "WEBP", "TIFF", "PPM")
+SUFFIXES = (
+    *(".jpg", ".jpeg", ".png", ".gif", ".bmp", ".webp", ".tif", ".tiff"),
+    *(".ppm", ".pgm", ".pbm"),
+)
+# What Pillow raises on damaged files of one format or another.
+DAMAGE = (OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error, IndexError)
+
+
+def read_image(source: Path | bytes, name: str = "") -> Pixels:
+    """The pixels of a picture, from the top left; 0 is black, 255 is white.
+
+    Args:
+        source: a file, "archive.zip/member.jpg" for one inside a zip archive, or a file's bytes.
+            Many members of one archive are read faster through an `ImageSource`.
+        name: what errors call it; empty takes the path.
+
+    Raises:
+        DataError: it is missing, empty, cut short, not a picture, a picture of floating-point
+            numbers, or larger than LONGEST_SIDE or MOST_PIXELS; the text names the file.
+        MissingExtraError: Pillow is not installed.
+    """
+    if isinstance(source, bytes):
+        return _decode(source, name or "the picture")
+    archive = next((each for each in source.parents if each.suffix == ".zip"), None)
+    if archive is not None and archive.is_file():
+        return ImageSource(archive).read(str(source.relative_to(archive)))
+    return _decode(_content(source), name or str(source))
+
+
+def resize(
+    pixels: UInt8[np.ndarray, "old_height old_width 3"], height: int, width: int
+) -> UInt8[np.ndarray, "{height} {width} 3"]:
+    """The picture in another size; where it shrinks, all pixels count (a triangle filter)."""
+    image = _pillow().fromarray(pixels)
+    filtered = image.resize((width, height), _pillow().Resampling.BILINEAR)
+    return np.array(filtered)
+
+
+class ImageSource:
+    """The pictures of a folder or of a zip archive, by their names inside it.
+
+    Names are paths with "/", in NFC: an archive made on macOS has them decomposed. Files whose
+    suffix is not in SUFFIXES are not pictures and have no name here.
+
+    Raises:
+        DataError: there is no such folder or archive, or the archive is damaged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._archive: zipfile.ZipFile | None = None
+        if path.is_dir():
+            found = [each.relative_to(path).as_posix() for each in path.rglob("*")]
+        elif path.is_file():
+            found = self._members()
+        else:
+            raise DataError(
+                "There is no such folder of pictures.",
+                expected="a folder, or a .zip archive",
+                do="check the name; it is read as written",
+                place=Place(path),
+            )
+        pictures = [each for each in found if each.lower().endswith(SUFFIXES)]
+        # Archives from macOS hold a ghost of each file in this folder.
+        pictures = [each for each in pictures if not each.startswith("__MACOSX/")]
+        self._files = {unicodedata.normalize("NFC", each): each for each in sorted(pictures)}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._files)
+
+    def __contains__(self, name: str) -> bool:
+        return unicodedata.normalize("NFC", name) in self._files
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def read(self, name: str) -> Pixels:
+        """The pixels of one picture.
+
+        Raises:
+            DataError: there is no picture of this name; or as `read_image`.
+        """
+        return _decode(self.content(name), str(self.path / name))
+
+    def content(self, name: str) -> bytes:
+        """The bytes of one picture's file. Raises DataError where there is none of this name."""
+        if name not in self:
+            raise DataError(
+                "There is no such picture.",
+                expected=f"one of the {len(self):,} pictures in {self.path}",
+                got=repr(name),
+                do="check the name; it is read as written, and so are large and small letters",
+                place=Place(self.path / name),
+            )
+        file = self._files[unicodedata.normalize("NFC", name)]
+        if self._archive is None:
+            return _content(self.path / file)
+        try:
+            return self._archive.read(file)
+        except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, OSError) as error:
+            raise DataError(
+                "The picture cannot be taken out of the archive.",
+                got=str(error),
+                do="download or make the archive again; it must not have a password",
+                place=Place(self.path / name),
+            ) from None
+
+    def _members(self) -> list[str]:
+        try:
+            self._archive = zipfile.ZipFile(self.path)
+        except (zipfile.BadZipFile, OSError) as error:
+            raise DataError(
+                "The file is not a zip archive, or it is cut short.",
+                expected="a folder of pictures, or a .zip archive of them",
+                got=str(error),
+                place=Place(self.path),
+            ) from None
+        return self._archive.namelist()
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        what, do = "There is no such file.", "check the name; it is read as written"
+    except IsADirectoryError:
+        what, do = "This is a folder, not a picture.", "name a file inside it"
+    except PermissionError:
+        what, do = "The file may not be read (permission denied).", None
+    raise DataError(what, do=do, place=Place(path))
+
+
+def _decode(content: bytes, name: str) -> Pixels:
+    image = _opened(content, name)
+    try:
+        image.load()
+        upright = _turned(image)
+        if image.mode.startswith("I"):
+            return _rounded(np.asarray(upright), name)
+        if image.mode in ("LA", "PA", "RGBA") or "transparency" in image.info:
+            layer = upright.convert("RGBA")
+            paper = _pillow().new("RGBA", layer.size, "white")
+            return np.array(_pillow().alpha_composite(paper, layer).convert("RGB"))
+        if image.mode not in ("F", "LAB"):
+            return np.array(upright.convert("RGB"))
+    except DAMAGE as error:
+        raise DataError(
+            "The picture is cut short or damaged.",
+            got=f"{len(content):,} bytes of {image.format}: {error}",
+            do="download or export it again, or leave it out",
+            place=Place(name),
+        ) from None
+    raise DataError(
+        "The picture's numbers have no agreed scale.",
+        expected="grey, colour, palette, with or without transparency, or CMYK",
+        got="floating-point numbers" if image.mode == "F" else image.mode,
+        do="convert it to PNG",
+        place=Place(name),
+    )
+
+
+def _opened(content: bytes, name: str) -> "Image":
+    """The picture with its header read and its pixels not."""
+    pillow = _pillow()
+    try:
+        image: Image = pillow.open(io.BytesIO(content), formats=FORMATS)
+    except (pillow.DecompressionBombError, pillow.DecompressionBombWarning) as error:
+        raise _too_large(str(error), name) from None
+    except DAMAGE:
+        raise DataError(
+            "The file is not a picture." if content else "The file is empty.",
+            expected=f"one of {', '.join(FORMATS)}",
+            got=f"{len(content):,} bytes that begin with {content[:8]!r}",
+            place=Place(name),
+        ) from None
+    if max(image.size) > LONGEST_SIDE or image.width * image.height > MOST_PIXELS:
+        raise _too_large(f"{image.width:,} x {image.height:,} pixels", name)
+    return image
+
+
+def _too_large(got: str, name: str) -> DataError:
+    return DataError(
+        "The picture is too large to unpack.",
+        expected=f"sides of at most {LONGEST_SIDE:,} pixels, and {MOST_PIXELS:,} pixels in all",
+        got=got,
+        do="make it smaller first",
+        place=Place(name),
+    )
+
+
+def _turned(image: "Image") -> "Image":
+    """The picture as its EXIF says it should be looked at; as it is where that is unreadable."""
+    from PIL import ImageOps
+
+    try:
+        return ImageOps.exif_transpose(image)
+    except DAMAGE:
+        return image
+
+
+def _rounded(values: np.ndarray, name: str) -> Pixels:
+    """Grey of 16 bits in 8: 65,535 is 255. (Pillow's own conversion cuts off at 255.)"""
+    if values.min() < 0 or values.max() > 65_535:
+        raise DataError(
+            "The picture has more than 16 bits a pixel.", do="convert it to PNG", place=Place(name)
+        )
+    grey = ((values.astype(np.uint32) * 255 + 32_767) // 65_535).astype(np.uint8)
+    return np.repeat(grey[:, :, None], 3, axis=2)
+
+
+def _pillow() -> ModuleType:
+    try:
+        from PIL import Image
+    except ImportError:
+        raise MissingExtraError("Reading pictures", "images") from None
+    return Image
