@@ -42,7 +42,8 @@ OPTIONS = {
         *(WRITTEN | MACHINE),
     },
     "evaluate": {
-        *("model", "--source", "-s", "--reference", "-r", "--data", "-d", "--beam", "-b"),
+        *("model", "--source", "-s", "--reference", "-r", "--beam", "-b"),
+        *("--data", "-d", "--columns", "--by"),
         *("--tokenize", "--lowercase"),
         *(WRITTEN | MACHINE),
     },

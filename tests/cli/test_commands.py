@@ -184,6 +184,25 @@ def test_evaluate_json_is_one_object(tiny_bundle: Path, texts: tuple[Path, Path]
     assert "tok:char" in facts["scores"][0]["signature"]
 
 
+def test_evaluate_scores_each_part_of_a_table(tiny_bundle: Path, tmp_path: Path) -> None:
+    table = tmp_path / "test.tsv"
+    rows = [
+        "a\tThe cat ran.\t고양이가 뛰었다.",
+        "b\tA dog slept.\t개가 잤다.",
+        "a\tHe ate.\t먹었다.",
+    ]
+    table.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
+    arguments = ["--data", table, "--columns", "1,2", "--by", "0", "--json", "--beam", "1"]
+    scores = json.loads(call("evaluate", tiny_bundle, *arguments).stdout)["scores"]
+    assert [score["on"] for score in scores[::3]] == ["test.tsv", "a: 2", "b: 1"]
+
+
+def test_evaluate_needs_both_sides(tiny_bundle: Path, texts: tuple[Path, Path]) -> None:
+    refused = call("evaluate", tiny_bundle, "-s", texts[0]).exception
+    assert isinstance(refused, ConfigError)
+    assert "--data FILE.tsv --columns 0,1" in str(refused)
+
+
 def test_evaluate_refuses_files_of_different_lengths(
     tiny_bundle: Path, texts: tuple[Path, Path]
 ) -> None:

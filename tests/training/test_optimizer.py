@@ -88,14 +88,14 @@ def test_a_matrix_of_zeros_stays_one():
 def test_what_is_remembered_goes_on_bit_by_bit(kind):
     runs = []
     for interrupted in (False, True):
-        stepping, layout, master, gradient = optimizer(kind, small())
+        stepping, _, master, gradient = optimizer(kind, small())
         for step in range(4):
             gradient.copy_(noise(step, gradient))
             stepping.step(RATE)
             if interrupted and step == 1:
                 kept = {name: tensor.clone() for name, tensor in stepping.state().items()}
                 weights = master.clone()
-                stepping, layout, master, gradient = optimizer(kind, small())
+                stepping, _, master, gradient = optimizer(kind, small())
                 master.copy_(weights)
                 stepping.load_state(kept)
         runs.append(master)

@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from jumok.cli import options as option
-from jumok.cli.screen import console, counted, print_scores
+from jumok.cli.screen import console, print_scores
 from jumok.cli.streams import open_output
 from jumok.errors import ConfigError
 
@@ -29,6 +29,8 @@ class Evaluation:
     source: Path | None
     reference: Path | None
     data: Path | None
+    columns: str
+    by: str | None
     beam: int
     tokenize: str | None
     lowercase: bool
@@ -65,7 +67,7 @@ class Judged:
 
 
 EVALUATORS: dict[str, str] = {
-    "translation": "jumok.cli.evaluate:evaluate_translation",
+    "translation": "jumok.cli.evaluation_translation:evaluate_translation",
 }
 """By task the function that evaluates it, imported when it is needed."""
 
@@ -81,7 +83,13 @@ def evaluate(
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option("--data", "-d", help="Every other kind: unseen data of its kind."),
+        typer.Option("--data", "-d", help="One file instead: columns, or other kinds' data."),
+    ] = None,
+    columns: Annotated[
+        str, typer.Option(help="In --data: the text's column and the translation's.")
+    ] = "0,1",
+    by: Annotated[
+        str | None, typer.Option(help="A column of --data; each of its values is scored apart.")
     ] = None,
     beam: option.Beam = 5,
     tokenize: Annotated[
@@ -104,12 +112,16 @@ def evaluate(
     with equal signatures may be compared. --output keeps what was written.
 
       jumok evaluate MODEL --source test.en --reference test.ko
+
+      jumok evaluate MODEL --data test.tsv --columns 1,2 --by 0
     """
     from jumok.bundle.reading import read_bundle
 
     asked = Evaluation(
-        model, source, reference, data, beam, tokenize, lowercase, batch, device, precision, threads
-    )
+        model=model, source=source, reference=reference, data=data, columns=columns, by=by,
+        beam=beam, tokenize=tokenize, lowercase=lowercase,
+        batch=batch, device=device, precision=precision, threads=threads,
+    )  # fmt: skip
     task = read_bundle(option.model_folders(model)[0]).config.task
     started = time.perf_counter()
     judged = _evaluator(task)(asked)
@@ -117,6 +129,11 @@ def evaluate(
     if output is not None:
         with open_output(output) as stream:
             stream.writelines(f"{line}\n" for line in judged.outputs)
+    say(judged, model, seconds, as_json)
+
+
+def say(judged: Judged, model: str, seconds: float, as_json: bool) -> None:
+    """The scores as a table, or as one JSON object."""
     if as_json:
         facts = {"model": model, "examples": judged.examples, "seconds": seconds}
         scores = [asdict(score) for score in judged.scores]
@@ -132,39 +149,3 @@ def _evaluator(task: str) -> Callable[[Evaluation], Judged]:
     module, name = EVALUATORS[task].split(":")
     function: Callable[[Evaluation], Judged] = getattr(import_module(module), name)
     return function
-
-
-def evaluate_translation(asked: Evaluation) -> Judged:
-    """BLEU, chrF and TER of translations.
-
-    Raises:
-        ConfigError: a side is missing, or BLEU cannot cut words that way.
-    """
-    from jumok.data.corpora import Corpus, read_pairs
-    from jumok.evaluation.text import check_tokenizer, score_text
-    from jumok.systems.translator import DEFAULTS
-
-    if asked.source is None or asked.reference is None or asked.data is not None:
-        raise ConfigError(
-            "a translation model is evaluated on a text and its translation.",
-            do=f"jumok evaluate {asked.model} --source FILE --reference FILE",
-        )
-    if asked.tokenize is not None:
-        check_tokenizer(asked.tokenize)  # before minutes of translating
-    pairs = list(read_pairs(Corpus(source=asked.source, target=asked.reference)))
-    translator = option.load_translator(asked.model, asked.device, asked.precision, asked.threads)
-    translations = translator.translate_lines(
-        (pair.source for pair in pairs),
-        replace(DEFAULTS, beam=asked.beam),
-        alignments=False,
-        batch_size=asked.batch,
-    )
-    hypotheses = [translation.text for translation in counted(translations)]
-    scores = score_text(
-        hypotheses,
-        [pair.target for pair in pairs],
-        target_language=translator.target_language,
-        tokenizer=asked.tokenize,
-        lowercase=asked.lowercase,
-    )
-    return Judged(tuple(scores), hypotheses, f"{len(pairs):,} sentences, beam {asked.beam}")

@@ -28,9 +28,9 @@ def print_scores(scores: Sequence[Score]) -> None:
         table.add_row(score.name, f"{score.value:.2f}", interval, score.on)
     screen = console()
     screen.print(table)
-    for score in scores:
+    for line in dict.fromkeys(f"{score.name}|{score.signature}" for score in scores):
         # One line each, however narrow the terminal: signatures are copied.
-        screen.print(f"{score.name}|{score.signature}", soft_wrap=True)
+        screen.print(line, soft_wrap=True)
 
 
 def counted(items: Iterable[Item]) -> Iterator[Item]:

@@ -1,0 +1,110 @@
+"""`jumok evaluate` for translations: how near they come to people's."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jumok.bundle.card import Score
+from jumok.cli import options as option
+from jumok.cli.evaluate import Evaluation, Judged
+from jumok.cli.screen import counted
+from jumok.errors import ConfigError
+
+if TYPE_CHECKING:
+    from jumok.data.corpora import Corpus, Pair
+
+
+def evaluate_translation(asked: Evaluation) -> Judged:
+    """BLEU, chrF and TER of translations, over all and for each part of the text.
+
+    Raises:
+        ConfigError: a side is missing, or BLEU cannot cut words that way.
+    """
+    from jumok.data.corpora import read_pairs
+    from jumok.evaluation.text import check_tokenizer
+    from jumok.systems.translator import DEFAULTS
+
+    if asked.tokenize is not None:
+        check_tokenizer(asked.tokenize)  # before minutes of translating
+    corpus = _corpus(asked)
+    pairs = list(read_pairs(corpus))
+    parts = _parts(corpus, asked.by)
+    translator = option.load_translator(asked.model, asked.device, asked.precision, asked.threads)
+    translations = translator.translate_lines(
+        (pair.source for pair in pairs),
+        replace(DEFAULTS, beam=asked.beam),
+        alignments=False,
+        batch_size=asked.batch,
+    )
+    hypotheses = [translation.text for translation in counted(translations)]
+    scores = _scores(asked, hypotheses, pairs, parts, translator.target_language)
+    return Judged(tuple(scores), hypotheses, f"{len(pairs):,} sentences, beam {asked.beam}")
+
+
+def _corpus(asked: Evaluation) -> "Corpus":
+    """The two files, or the one with both sides in columns."""
+    from jumok.data.corpora import Corpus
+
+    files = asked.source is not None and asked.reference is not None
+    if files == (asked.data is not None) or (asked.by is not None and files):
+        raise ConfigError(
+            "a translation model is evaluated on a text and its translation.",
+            do=f"jumok evaluate {asked.model} --source FILE --reference FILE, "
+            f"or jumok evaluate {asked.model} --data FILE.tsv --columns 0,1",
+        )
+    if asked.data is None:
+        return Corpus(source=asked.source, target=asked.reference)
+    source, comma, target = asked.columns.partition(",")
+    if not comma:
+        raise ConfigError(
+            "--columns names two: the text's and its translation's.",
+            expected="for example --columns 0,1 or --columns en,ko",
+            got=asked.columns,
+        )
+    return Corpus(file=asked.data, source_column=_column(source), target_column=_column(target))
+
+
+def _column(name: str) -> int | str:
+    return int(name) if name.strip().isdecimal() else name.strip()
+
+
+def _parts(corpus: "Corpus", by: str | None) -> list[str]:
+    """What stands in the column `by` of each row; nothing where nobody asked."""
+    from jumok.data.corpora import read_pairs
+
+    if by is None:
+        return []
+    # The column is read as if it were the translation: rows and faults are then the same.
+    return [pair.target for pair in read_pairs(replace(corpus, target_column=_column(by)))]
+
+
+def _scores(
+    asked: Evaluation,
+    hypotheses: Sequence[str],
+    pairs: "Sequence[Pair]",
+    parts: Sequence[str],
+    language: str,
+) -> Iterator[Score]:
+    from jumok.evaluation.text import score_text
+
+    def score(rows: Sequence[int], on: str) -> Iterator[Score]:
+        scores = score_text(
+            [hypotheses[row] for row in rows],
+            [pairs[row].target for row in rows],
+            target_language=language,
+            tokenizer=asked.tokenize,
+            lowercase=asked.lowercase,
+        )
+        return (replace(each, on=on) for each in scores)
+
+    yield from score(range(len(pairs)), _file(asked).name)
+    for part in dict.fromkeys(parts):
+        rows = [row for row, of_row in enumerate(parts) if of_row == part]
+        yield from score(rows, f"{part}: {len(rows):,}")
+
+
+def _file(asked: Evaluation) -> Path:
+    file = asked.data or asked.source
+    assert file is not None
+    return file
