@@ -37,7 +37,13 @@ OPTIONS = {
     },
     "translate": {
         *("model", "file", "--beam", "-b", "--nbest", "--alignments", "--scores"),
-        *("--length-penalty", "--minimum-length", "--maximum-length", "--prefix"),
+        *(
+            "--length-penalty",
+            "--coverage-penalty",
+            "--minimum-length",
+            "--maximum-length",
+            "--prefix",
+        ),
         *("--sample", "--temperature", "--top-k", "--top-p", "--seed"),
         *(WRITTEN | MACHINE),
     },

@@ -174,6 +174,15 @@ def test_evaluate_prints_scores_with_intervals_and_signatures(
     assert out.read_text(encoding="utf-8").count("\n") == 3
 
 
+def test_coverage_penalty_lowers_what_left_words_unlooked_at(tiny_bundle: Path) -> None:
+    def score(penalty: float) -> float:
+        arguments = ["--json", "--coverage-penalty", str(penalty)]
+        done = call("translate", tiny_bundle, *arguments, given="The cat saw a dog.\n")
+        return json.loads(done.stdout)["score"]
+
+    assert score(5.0) < score(0.0)
+
+
 def test_evaluate_json_is_one_object(tiny_bundle: Path, texts: tuple[Path, Path]) -> None:
     source, reference = texts
     arguments = ["-s", source, "-r", reference, "--json", "--lowercase", "--tokenize", "char"]
@@ -198,9 +207,8 @@ def test_evaluate_scores_each_part_of_a_table(tiny_bundle: Path, tmp_path: Path)
 
 
 def test_evaluate_needs_both_sides(tiny_bundle: Path, texts: tuple[Path, Path]) -> None:
-    refused = call("evaluate", tiny_bundle, "-s", texts[0]).exception
-    assert isinstance(refused, ConfigError)
-    assert "--data FILE.tsv --columns 0,1" in str(refused)
+    error = fault("evaluate", tiny_bundle, "-s", texts[0])
+    assert "--data FILE.tsv --columns 0,1" in str(error)
 
 
 def test_evaluate_refuses_files_of_different_lengths(

@@ -28,6 +28,14 @@ Nbest = Annotated[int, typer.Option(help="Translations for each line, best first
 LengthPenalty = Annotated[
     float, typer.Option(help="0 favours short ones, 1 is about even.", rich_help_panel=LENGTH)
 ]
+CoveragePenalty = Annotated[
+    float,
+    typer.Option(
+        min=0.0,
+        help="How much it costs to leave source words unlooked at; with a beam.",
+        rich_help_panel=LENGTH,
+    ),
+]
 MinimumLength = Annotated[int, typer.Option(help="Pieces at least.", rich_help_panel=LENGTH)]
 MaximumLength = Annotated[int, typer.Option(help="Pieces at most.", rich_help_panel=LENGTH)]
 Prefix = Annotated[str, typer.Option(help="How all translations begin.", rich_help_panel=LENGTH)]

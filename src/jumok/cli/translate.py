@@ -22,6 +22,7 @@ def translate(
     beam: option.Beam = 5,
     nbest: option.Nbest = 1,
     length_penalty: option.LengthPenalty = 1.0,
+    coverage_penalty: option.CoveragePenalty = 0.0,
     minimum_length: option.MinimumLength = 0,
     maximum_length: option.MaximumLength = 256,
     prefix: option.Prefix = "",
@@ -53,6 +54,7 @@ def translate(
         beam, nbest, length_penalty, minimum_length, maximum_length,
         sample, temperature, top_k, top_p, seed,
     )  # fmt: skip
+    options = replace(options, coverage_penalty=coverage_penalty)
     translator = option.load_translator(model, device, precision, threads)
     typed = file in (None, STANDARD) and sys.stdin.isatty()
     translations = translator.translate_lines(

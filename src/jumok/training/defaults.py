@@ -28,19 +28,22 @@ class Size:
     dim: int
     heads: int
     layers: int
+    feedforward: int
     dropout: float
     batch: int
+    optimizer: str
     learning_rate: float
     steps: int
 
 
 LADDER = (
-    Size(2_000, "char", 4_000, 128, 4, 2, 0.3, 1024, 2e-3, 2_000),
-    Size(10_000, "unigram", 4_000, 128, 4, 3, 0.3, 2048, 2e-3, 4_000),
-    Size(100_000, "unigram", 8_000, 256, 4, 3, 0.3, 4096, 1.5e-3, 8_000),
-    Size(500_000, "unigram", 16_000, 256, 4, 4, 0.2, 4096, 1.5e-3, 20_000),
-    Size(3_000_000, "unigram", 32_000, 512, 8, 6, 0.1, 8192, 1e-3, 60_000),
-    Size(None, "unigram", 32_000, 512, 8, 6, 0.1, 16_384, 1e-3, 150_000),
+    Size(2_000, "char", 4_000, 128, 4, 2, 512, 0.3, 1024, "adamw", 2e-3, 2_000),
+    Size(10_000, "unigram", 4_000, 128, 4, 3, 512, 0.3, 2048, "adamw", 2e-3, 4_000),
+    # recipes/multi30k-en-de.toml, where every number was tried
+    Size(100_000, "bpe", 6_000, 128, 4, 4, 256, 0.3, 4096, "muon", 5e-3, 5_000),
+    Size(500_000, "unigram", 16_000, 256, 4, 4, 1024, 0.2, 4096, "adamw", 1.5e-3, 20_000),
+    Size(3_000_000, "unigram", 32_000, 512, 8, 6, 2048, 0.1, 8192, "adamw", 1e-3, 60_000),
+    Size(None, "unigram", 32_000, 512, 8, 6, 2048, 0.1, 16_384, "adamw", 1e-3, 150_000),
 )
 
 
@@ -82,12 +85,13 @@ dim = {size.dim}
 heads = {size.heads}
 encoder_layers = {size.layers}
 decoder_layers = {size.layers}
-feedforward = {4 * size.dim}
+feedforward = {size.feedforward}
 dropout = {size.dropout}
 
 [training]
 steps = {size.steps}
 tokens_per_batch = {size.batch}
+optimizer = {text(size.optimizer)}
 learning_rate = {size.learning_rate}
 
 [training.schedule]
