@@ -176,7 +176,7 @@ def test_evaluate_prints_scores_with_intervals_and_signatures(
 
 def test_coverage_penalty_lowers_what_left_words_unlooked_at(tiny_bundle: Path) -> None:
     def score(penalty: float) -> float:
-        arguments = ["--json", "--coverage-penalty", str(penalty)]
+        arguments = ["--json", "--coverage-penalty", str(penalty), "--maximum-length", "2"]
         done = call("translate", tiny_bundle, *arguments, given="The cat saw a dog.\n")
         return json.loads(done.stdout)["score"]
 
