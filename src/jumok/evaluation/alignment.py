@@ -1,0 +1,89 @@
+"""How right word alignments are, by links that people drew.
+
+Gold links are sure (S) or merely possible (P, which S belongs to). For found links A:
+
+    precision = |A in P| / |A|      recall = |A in S| / |S|
+    AER = 1 - (|A in S| + |A in P|) / (|A| + |S|)        the lower the better
+
+Source: Och and Ney 2003, A systematic comparison of various statistical alignment models, 6.2.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from jumok.data.reading import read_lines
+from jumok.errors import DataError, Place
+from jumok.inspection.alignment import Link
+
+
+@dataclass(frozen=True)
+class GoldLinks:
+    """The links of one pair of sentences; `possible` holds the sure ones too."""
+
+    sure: frozenset[Link]
+    possible: frozenset[Link]
+
+
+@dataclass(frozen=True)
+class AlignmentScores:
+    """Shares, 0 to 1, over all sentences together; how many links were found."""
+
+    error_rate: float
+    precision: float
+    recall: float
+    links: int
+
+
+def score_links(found: Sequence[Iterable[Link]], gold: Sequence[GoldLinks]) -> AlignmentScores:
+    """How right the found links are.
+
+    Raises:
+        DataError: more sentences of one than of the other, or gold without a sure link.
+    """
+    count = sure = right = right_sure = 0
+    for links, known in zip(map(set, found), gold, strict=False):
+        count += len(links)
+        sure += len(known.sure)
+        right += len(links & known.possible)
+        right_sure += len(links & known.sure)
+    if len(found) != len(gold) or not sure:
+        raise DataError(
+            "there is nothing to compare the links with.",
+            expected="gold links for every sentence, some of them sure",
+            got=f"{len(found):,} sentences, gold for {len(gold):,} with {sure:,} sure links",
+        )
+    return AlignmentScores(
+        error_rate=1 - (right_sure + right) / (count + sure),
+        precision=right / count if count else 0.0,
+        recall=right_sure / sure,
+        links=count,
+    )
+
+
+def read_gold(file: Path) -> Iterator[GoldLinks]:
+    """The gold links in a file: a line a sentence, "0-0 1p2": source word, target word, from 0.
+
+    "-" is sure, "p" or "?" possible. Where a line has columns, the last one holds the links.
+
+    Raises:
+        DataError: something that is not a link; the text says where.
+    """
+    for number, line in enumerate(read_lines(file), start=1):
+        place = Place(file, number)
+        links = [_link(word, place) for word in line.split("\t")[-1].split()]
+        sure = frozenset(link for link, certain in links if certain)
+        yield GoldLinks(sure, frozenset(link for link, _ in links))
+
+
+def _link(word: str, place: Place) -> tuple[Link, bool]:
+    for sign in "-p?":
+        source, between, target = word.partition(sign)
+        if between and source.isdecimal() and target.isdecimal():
+            return (int(source), int(target)), sign == "-"
+    raise DataError(
+        "this is not a link between words.",
+        expected="SOURCE-TARGET, or SOURCEpTARGET where it is only possible; both from 0",
+        got=word,
+        place=place,
+    )
