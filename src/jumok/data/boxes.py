@@ -1,0 +1,90 @@
+"""Gold boxes: which things a picture shows, where, and which words of its captions name them.
+
+A file of boxes has one JSON object a line, one line a picture:
+
+    {"file": "000000.png",
+     "things": [{"kind": "heart", "box": [left, top, right, bottom]}, ...],
+     "en": [[[word, [thing, ...]], ...], ...]}
+
+Boxes are in pixels, the last two sides excluded. Under a language's code stand the captions in
+their order; of each, the nouns: a word's index among the words between spaces, and the indices of
+the things it names.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jumok.data.reading import read_lines
+from jumok.errors import DataError, Place
+
+Box = tuple[int, int, int, int]
+
+
+class Noun(NamedTuple):
+    """A word by its index among the words between spaces, and the things that it names."""
+
+    word: int
+    things: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Boxes:
+    """What a picture shows.
+
+    Attributes:
+        kinds, boxes: of every thing, what it is and where.
+        nouns: for each caption, in the captions' order, its nouns in theirs.
+    """
+
+    kinds: tuple[str, ...]
+    boxes: tuple[Box, ...]
+    nouns: tuple[tuple[Noun, ...], ...]
+
+
+def read_boxes(file: Path, language: str) -> dict[str, Boxes]:
+    """The boxes of every picture, by its file's name, with the nouns of one language's captions.
+
+    Raises:
+        DataError: a line is not such an object, has no captions in this language, or a noun names
+            a thing that is not there; the text names the line.
+    """
+    found = {}
+    for number, line in enumerate(read_lines(file), start=1):
+        place = Place(file, number)
+        try:
+            record = json.loads(line)
+            name, boxes = str(record["file"]), _boxes(record, language)
+        except (ValueError, TypeError, KeyError) as error:
+            raise DataError(
+                "The line does not describe a picture's boxes.",
+                expected=f'an object with "file", "things" and the nouns under "{language}"',
+                got=f"no {error}" if isinstance(error, KeyError) else str(error),
+                place=place,
+            ) from None
+        most = max(
+            (each for nouns in boxes.nouns for noun in nouns for each in noun.things), default=-1
+        )
+        if most >= len(boxes.boxes):
+            raise DataError(
+                "A noun names a thing that is not there.",
+                expected=f"an index below {len(boxes.boxes)}",
+                got=str(most),
+                place=place,
+            )
+        found[name] = boxes
+    return found
+
+
+def _boxes(record: dict[str, Any], language: str) -> Boxes:
+    things = record["things"]
+    boxes = []
+    for thing in things:
+        left, top, right, bottom = map(int, thing["box"])
+        boxes.append((left, top, right, bottom))
+    nouns = tuple(
+        tuple(Noun(int(word), tuple(map(int, named))) for word, named in caption)
+        for caption in record[language]
+    )
+    return Boxes(tuple(str(thing["kind"]) for thing in things), tuple(boxes), nouns)

@@ -1,0 +1,90 @@
+"""Pointing on grids small enough to see."""
+
+import numpy as np
+import pytest
+
+from jumok.data.boxes import Boxes, Noun
+from jumok.data.captions import Captioned
+from jumok.errors import DataError
+from jumok.evaluation.pointing import Gold, Look, NamedBoxes, cover, points, score_pointing
+
+# A grid of 2 rows and 3 columns over 20 x 60 pixels: cells of 10 x 20.
+HERE = np.array([[0.1, 0.0, 0.2], [0.1, 0.5, 0.1]])
+
+
+def look(*boxes: tuple[int, int, int, int]) -> Look:
+    return Look(HERE, boxes, height=20, width=60)
+
+
+def test_points_asks_for_the_middle_of_the_highest_cell() -> None:
+    """The highest cell is row 1, column 1; its middle is x = 30, y = 15."""
+    assert points(look((30, 15, 31, 16)))
+    assert points(look((0, 0, 5, 5), (25, 12, 35, 18)))
+    assert not points(look((20, 10, 30, 20)))  # ends before 30: the right side is excluded
+    assert points(look((20, 10, 30, 20)), tolerance=1.0)
+    assert not points(look((0, 0, 60, 15)))
+    assert not points(look())
+
+
+def test_cover_is_the_share_of_each_cell_inside_the_boxes() -> None:
+    assert cover(look((10, 5, 40, 20))).tolist() == [[0.25, 0.5, 0.0], [0.5, 1.0, 0.0]]
+    twice = cover(look((0, 0, 20, 10), (10, 0, 20, 10)))  # where boxes overlap they count once
+    assert twice.tolist() == [[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+
+
+def test_cover_splits_pixels_that_cells_share() -> None:
+    """Two columns over 3 pixels: the box is the middle pixel, half of it in either column."""
+    shares = cover(Look(np.ones((1, 2)), [(1, 0, 2, 1)], height=1, width=3))
+    assert shares == pytest.approx(np.array([[1 / 3, 1 / 3]]))
+
+
+def test_score_pointing_counts_nouns_and_the_attention_inside() -> None:
+    accuracy, inside, even = score_pointing([look((20, 10, 40, 20)), look((0, 0, 20, 10)), look()])
+    assert accuracy.value == pytest.approx(100 / 3)
+    assert inside.value == pytest.approx(100 * (0.5 + 0.1 + 0) / 3)
+    assert even.value == pytest.approx(100 * (1 / 6 + 1 / 6) / 3)
+    assert accuracy.signature == "nouns:3|cell:highest|tolerance:0px"
+
+
+def test_score_pointing_does_not_mind_the_sum_of_the_attention() -> None:
+    doubled = Look(2 * HERE, [(20, 10, 40, 20)], 20, 60)
+    assert score_pointing([doubled])[1].value == pytest.approx(50)
+    nothing = Look(np.zeros((2, 3)), [(20, 10, 40, 20)], 20, 60)
+    assert score_pointing([nothing])[1].value == 0
+
+
+def test_score_pointing_wants_a_noun() -> None:
+    with pytest.raises(DataError, match="no noun to score"):
+        score_pointing([])
+
+
+CIRCLE, STAR, OTHER = (0, 0, 5, 5), (5, 5, 9, 9), (9, 0, 12, 3)
+BOXES = {
+    "a.png": Boxes(
+        ("circle", "star", "circle"), (CIRCLE, STAR, OTHER), ((Noun(2, (0,)), Noun(5, (1,))),)
+    ),
+    "b.png": Boxes(("star",), (STAR,), ((Noun(1, (0,)),),)),
+}
+WRITTEN = [
+    Captioned("a.png", ("A red circle with a star.",), 1),
+    Captioned("b.png", ("A star,",), 2),
+]
+
+
+def test_gold_nouns_of_a_persons_caption_are_its_own() -> None:
+    gold = Gold(BOXES, WRITTEN)
+    assert gold.nouns("a.png", "A red circle with a star.") == [
+        NamedBoxes(2, (CIRCLE,)),
+        NamedBoxes(5, (STAR,)),
+    ]
+
+
+def test_gold_nouns_of_another_caption_mean_all_things_of_their_kind() -> None:
+    gold = Gold(BOXES, WRITTEN)
+    assert gold.nouns("a.png", "Circle and star") == [
+        NamedBoxes(0, (CIRCLE, OTHER)),
+        NamedBoxes(2, (STAR,)),
+    ]
+    assert gold.nouns("b.png", "a circle.") == [NamedBoxes(1, ())]
+    with pytest.raises(DataError, match="no boxes for this picture"):
+        gold.nouns("c.png", "a circle")
