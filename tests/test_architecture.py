@@ -33,15 +33,7 @@ OPTIONS = {
     "demo": {"--folder", "--minutes"},
     "train": {"recipe", "--source", "--target", "--name", "--runs", "--set", "--resume"},
     "smallworld": {
-        *(
-            "folder",
-            "--pairs",
-            "--scenes",
-            "--held-out",
-            "--seed",
-            "--minimum-words",
-            "--maximum-words",
-        ),
+        *("folder", "--pairs", "--held-out", "--seed", "--minimum-words", "--maximum-words"),
     },
     "translate": {
         *("model", "file", "--beam", "-b", "--nbest", "--alignments", "--scores"),
@@ -52,6 +44,11 @@ OPTIONS = {
             "--maximum-length",
             "--prefix",
         ),
+        *("--sample", "--temperature", "--top-k", "--top-p", "--seed"),
+        *(WRITTEN | MACHINE),
+    },
+    "caption": {
+        *("model", "images", "--beam", "-b", "--nbest", "--length-penalty", "--scores", "--looks"),
         *("--sample", "--temperature", "--top-k", "--top-p", "--seed"),
         *(WRITTEN | MACHINE),
     },

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from jumok.cli.caption import caption
 from jumok.cli.demo import demo
 from jumok.cli.evaluate import evaluate
 from jumok.cli.info import info
@@ -27,6 +28,7 @@ TEACH = """Train attention models, look inside them, and ship them.
 
   jumok evaluate MODEL --source test.en --reference test.ko
   jumok translate MODEL book.en --output book.ko
+  jumok caption MODEL photo.jpg
   jumok info MODEL
 
 Every command explains itself: jumok translate --help
@@ -48,6 +50,7 @@ app.command(rich_help_panel=MAKE)(demo)
 app.command(rich_help_panel=MAKE)(train)
 app.command(rich_help_panel=MAKE)(smallworld)
 app.command(rich_help_panel=USE)(translate)
+app.command(rich_help_panel=USE)(caption)
 app.command(rich_help_panel=JUDGE)(evaluate)
 app.command(rich_help_panel=JUDGE)(score)
 app.command(rich_help_panel=JUDGE)(info)

@@ -1,7 +1,10 @@
 """Recipes: what may be said in them, and what a faulty one gets to hear."""
 
+from jumok.config.captioner import CaptionerConfig as CaptionerConfig
+from jumok.config.captions import CaptionCorpusConfig as CaptionCorpusConfig
 from jumok.config.data import CorpusConfig as CorpusConfig
 from jumok.config.data import DataConfig as DataConfig
+from jumok.config.families import CaptionConfig as CaptionConfig
 from jumok.config.families import Config as Config
 from jumok.config.families import TranslationConfig as TranslationConfig
 from jumok.config.recipe import load_config as load_config

@@ -4,6 +4,8 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
+from jumok.config.captioner import CaptionerConfig
+from jumok.config.captions import CaptionDataConfig, CaptionValidationConfig
 from jumok.config.data import DataConfig, TokenizerConfig
 from jumok.config.section import ModelSection, Section
 from jumok.config.training import TextValidationConfig, TrainingConfig, ValidationConfig
@@ -30,7 +32,7 @@ class TranslationConfig(Config):
 
     @model_validator(mode="after")
     def _positions_suffice(self) -> "TranslationConfig":
-        counted = self.model.positions in ("sinusoidal", "learned", "binary", "fraction")
+        counted = self.model.positions in ("sinusoidal", "learned")
         if counted and self.data.max_tokens >= self.model.max_length:
             raise ValueError(
                 f"data.max_tokens = {self.data.max_tokens} and the end of the sentence need more "
@@ -40,8 +42,38 @@ class TranslationConfig(Config):
         return self
 
 
+class CaptionConfig(Config):
+    """Pictures in, sentences out."""
+
+    data: CaptionDataConfig
+    tokenizer: TokenizerConfig = TokenizerConfig(size=2000)
+    model: CaptionerConfig = CaptionerConfig()
+    validation: CaptionValidationConfig = CaptionValidationConfig()
+
+    @model_validator(mode="after")
+    def _positions_suffice(self) -> "CaptionConfig":
+        decoder = self.model.decoder
+        counted = decoder.positions in ("sinusoidal", "learned")
+        if counted and self.data.max_tokens >= decoder.max_length:
+            raise ValueError(
+                f"data.max_tokens = {self.data.max_tokens} and the end of the caption need more "
+                f"positions than model.decoder.max_length = {decoder.max_length}: raise the one "
+                "or lower the other"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _features_stay_as_they_are(self) -> "CaptionConfig":
+        if self.model.encoder.kind == "given" and (self.data.flip or self.data.shift):
+            raise ValueError(
+                "flip and shift move pixels, and the features are given: leave them out"
+            )
+        return self
+
+
 DEFAULT_KIND = "transformer"
 FAMILIES: dict[str, type[Config]] = {
     "transformer": TranslationConfig,
+    "captioner": CaptionConfig,
 }
 """The recipe of every `model.kind`."""

@@ -129,7 +129,7 @@ def gather_batch(store: PairStore, rows: npt.NDArray[np.int64]) -> Batch:
 
 def collate(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> Batch:
     """Pairs of piece ids (without START and END) as one batch."""
-    return _batch(*_fill(sources), *_fill(targets))
+    return _batch(*fill(sources), *fill(targets))
 
 
 def validation_batches(store: PairStore, tokens: int) -> Iterator[Batch]:
@@ -172,14 +172,14 @@ def padding(batches: Sequence[Batch]) -> float:
 
 
 def _source_batch(sources: Sequence[Sequence[int]], rows: list[int]) -> SourceBatch:
-    ids, lengths = _fill([sources[row] for row in rows])
-    tokens, allowed = _with_end(ids, lengths)
+    ids, lengths = fill([sources[row] for row in rows])
+    tokens, allowed = with_end(ids, lengths)
     return SourceBatch(tokens, allowed, rows)
 
 
 def _batch(source: Ids, source_lengths: Ids, target: Ids, target_lengths: Ids) -> Batch:
-    source_tokens, allowed = _with_end(source, source_lengths)
-    output, _ = _with_end(target, target_lengths)
+    source_tokens, allowed = with_end(source, source_lengths)
+    output, _ = with_end(target, target_lengths)
     start = torch.full((len(target), 1), START)
     return Batch(
         source=source_tokens,
@@ -191,7 +191,7 @@ def _batch(source: Ids, source_lengths: Ids, target: Ids, target_lengths: Ids) -
     )
 
 
-def _with_end(
+def with_end(
     ids: Ids, lengths: Ids
 ) -> tuple[Int[Tensor, "batch length"], Bool[Tensor, "batch length"] | None]:
     """The ids with END after each row's last piece, and which positions are real (None: all)."""
@@ -202,7 +202,7 @@ def _with_end(
     return torch.from_numpy(ended), allowed
 
 
-def _fill(rows: Sequence[Sequence[int]]) -> tuple[Ids, Ids]:
+def fill(rows: Sequence[Sequence[int]]) -> tuple[Ids, Ids]:
     """Rows of different lengths as one array filled with PAD, and their lengths."""
     lengths = np.array([len(row) for row in rows], dtype=np.int64)
     filled = np.full((len(rows), int(lengths.max())), PAD, dtype=np.int64)
@@ -212,7 +212,7 @@ def _fill(rows: Sequence[Sequence[int]]) -> tuple[Ids, Ids]:
 
 
 def _gather(side: Flat, rows: npt.NDArray[np.int64]) -> tuple[Ids, Ids]:
-    """What `_fill` gives, read from the store in one step."""
+    """What `fill` gives, read from the store in one step."""
     lengths = side.lengths[rows].astype(np.int64)
     positions = np.arange(int(lengths.max()))
     real = positions < lengths[:, None]  # rows, positions

@@ -11,7 +11,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
-from jumok.data.images import ImageSource
+from jumok.data.images import ImageSource, PictureFiles
 from jumok.data.report import Count, Report
 from jumok.data.tables import read_tsv
 from jumok.errors import DataError, Place
@@ -50,11 +50,16 @@ EMPTY = "the caption is empty"
 
 
 def read_captions(
-    corpus: CaptionCorpus, *, skip: bool = False, report: Report | None = None
+    corpus: CaptionCorpus,
+    pictures: PictureFiles | None = None,
+    *,
+    skip: bool = False,
+    report: Report | None = None,
 ) -> list[Captioned]:
     """The pictures that have captions, in the order of their first rows.
 
     Args:
+        pictures: the files that stand for the pictures; None: those in the corpus's folder.
         skip: leave out what is wrong (rows without a picture or a caption, pictures without
             captions) and count it in `report`, instead of stopping at the first.
         report: `read` counts the rows, `kept` the captions.
@@ -64,7 +69,7 @@ def read_captions(
             picture has no caption (unless skipped); nothing is left; or as `read_tsv` and
             `ImageSource`. The text names the file and the row.
     """
-    pictures = ImageSource(corpus.images)
+    pictures = pictures or ImageSource(corpus.images)
     count = report or Report(corpus.captions.name)
     found: dict[str, list[str]] = {}
     first: dict[str, int] = {}
@@ -96,7 +101,7 @@ def read_captions(
     return [Captioned(name, tuple(captions), first[name]) for name, captions in found.items()]
 
 
-def _fault(name: str, caption: str, pictures: ImageSource) -> str | None:
+def _fault(name: str, caption: str, pictures: PictureFiles) -> str | None:
     if name not in pictures:
         return NO_PICTURE
     return None if caption else EMPTY

@@ -13,7 +13,7 @@ import zipfile
 import zlib
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 from jaxtyping import UInt8
@@ -67,6 +67,27 @@ def resize(
     return np.array(filtered)
 
 
+class PictureFiles(Protocol):
+    """Files that stand for pictures, by the pictures' names."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All of them."""
+        ...
+
+    def __contains__(self, name: str) -> bool: ...
+
+    def __len__(self) -> int: ...
+
+    def content(self, name: str) -> bytes:
+        """The bytes of one file."""
+        ...
+
+    def place(self, name: str) -> str:
+        """What errors call it."""
+        ...
+
+
 class ImageSource:
     """The pictures of a folder or of a zip archive, by their names inside it.
 
@@ -112,7 +133,11 @@ class ImageSource:
         Raises:
             DataError: there is no picture of this name; or as `read_image`.
         """
-        return _decode(self.content(name), str(self.path / name))
+        return _decode(self.content(name), self.place(name))
+
+    def place(self, name: str) -> str:
+        """What errors call the file of this picture."""
+        return str(self.path / name)
 
     def content(self, name: str) -> bytes:
         """The bytes of one picture's file. Raises DataError where there is none of this name."""

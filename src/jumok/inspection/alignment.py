@@ -15,8 +15,7 @@ import torch
 from rich.cells import cell_len, set_cell_size
 
 from jumok.attention.observe import Attention, observe
-from jumok.models.encoder_decoder import Transformer
-from jumok.models.memory import Memory
+from jumok.models.memory import Memory, SequenceToSequence
 from jumok.shapes import Float, Int, Tensor
 
 Link = tuple[int, int]
@@ -49,7 +48,7 @@ def default_reading(layers: int) -> Reading:
 
 @torch.no_grad()
 def cross_attention(
-    model: Transformer,
+    model: SequenceToSequence,
     memory: Memory,
     tokens: Int[Tensor, "batch target"],
     reading: Reading,
@@ -59,7 +58,7 @@ def cross_attention(
     Args:
         tokens: START and the pieces; the result has a row for each piece.
     """
-    site = f"decoder.blocks.{reading.layer}.cross_attention"
+    site = model.looks[reading.layer]
     seen: list[Tensor] = []
 
     def keep(_: str, attention: Attention) -> None:
@@ -67,8 +66,9 @@ def cross_attention(
 
     with observe(model, keep, lambda name: name == site):
         model.decoder.hidden(memory, tokens)
+    steps = torch.cat(seen, dim=1)  # an RNN may look step by step
     # Row i is the step whose input is tokens[i]: it reads piece i - 1 and writes piece i.
-    return seen[0][:, 1:] if reading.at_input else seen[0][:, :-1]
+    return steps[:, 1:] if reading.at_input else steps[:, :-1]
 
 
 def merge_words(

@@ -6,8 +6,10 @@ from typing import Any
 
 from torch import nn
 
+from jumok.config.captioner import CaptionerConfig
 from jumok.config.section import ModelSection
 from jumok.config.transformer import TransformerConfig
+from jumok.models.captioner import Captioner
 from jumok.models.encoder_decoder import Transformer
 
 
@@ -26,6 +28,7 @@ class Sizes:
 
 CATALOG: dict[str, tuple[type[ModelSection], Callable[[Any, Sizes], nn.Module]]] = {
     "transformer": (TransformerConfig, lambda config, sizes: Transformer(config, sizes.vocabulary)),
+    "captioner": (CaptionerConfig, lambda config, sizes: Captioner(config, sizes.vocabulary)),
 }
 
 

@@ -16,7 +16,7 @@ from jumok.config import TransformerConfig
 from jumok.kernels.linear import Projection
 from jumok.kernels.noise import Noise
 from jumok.layers.block import BlockState, MemoryMask, Stack, reorder_blocks
-from jumok.layers.embedding import embedding_table, sentence_lengths
+from jumok.layers.embedding import embedding_table
 from jumok.models.memory import Memory, SequenceToSequence
 from jumok.models.parts import Parts
 from jumok.shapes import Allowed, Float, Int, Tensor
@@ -44,6 +44,8 @@ class Transformer(SequenceToSequence):
         output = embedding_table(vocabulary_size, config.dim) if config.tied == "none" else table
         self.encoder = TransformerEncoder(parts, config.encoder_layers, source_table)
         self.decoder = TransformerDecoder(parts, config.decoder_layers, table, output)
+        layers = range(config.decoder_layers)
+        self.looks = tuple(f"decoder.blocks.{layer}.cross_attention" for layer in layers)
 
     def encode(self, tokens: Int[Tensor, "batch source"], allowed: Allowed | None = None) -> Memory:
         """Reads the source once. `allowed` is True where a token is real; None where all are."""
@@ -63,7 +65,7 @@ class TransformerEncoder(nn.Module):
         self, tokens: Int[Tensor, "batch source"], allowed: Allowed | None = None
     ) -> Float[Tensor, "batch source dim"]:
         """One vector a position."""
-        stream = self.embedding(tokens, lengths=sentence_lengths(tokens, allowed))
+        stream = self.embedding(tokens)
         return self.blocks(stream, self.first_norm(stream), _mask(allowed))
 
 

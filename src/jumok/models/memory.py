@@ -81,11 +81,18 @@ class SequenceToSequence(nn.Module):
     Attributes:
         noise: where every dropout mask of this model comes from.
         decoder: a Writer.
+        looks: the names of the decoder's attentions over the Memory, the lowest layer's first;
+            empty where the decoder has none.
     """
 
     noise: Noise
     decoder: Any
+    looks: tuple[str, ...] = ()
 
-    def encode(self, tokens: Int[Tensor, "batch source"], allowed: Allowed | None = None) -> Memory:
-        """Reads the source once. `allowed` is True where a token is real; None where all are."""
+    def encode(self, source: Tensor, allowed: Allowed | None = None) -> Memory:
+        """Reads the source once: tokens, or pictures.
+
+        Args:
+            allowed: True where a position is real; None where all are.
+        """
         raise NotImplementedError

@@ -19,6 +19,7 @@ class System(NamedTuple):
 
 SYSTEMS = {
     "translation": System("jumok.systems.translator", "Translator", "translate"),
+    "captioning": System("jumok.systems.captioner", "Captioner", "caption"),
 }
 
 

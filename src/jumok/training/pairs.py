@@ -19,6 +19,7 @@ from jumok.data.store import prepare as prepare_corpus
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import DataError
 from jumok.training.task import Say
+from jumok.training.vocabulary import learn_tokenizer
 
 FORMATS = {"auto": None, "text": "lines"}
 HELD_OUT_SHARE = 0.1  # of the distinct sources at most, however many pairs the recipe asks for
@@ -98,7 +99,10 @@ def prepare(config: TranslationConfig, folder: Path, cache: Path, say: Say) -> P
     if not check:
         held = HeldOut.choose(train, config.data.validation_pairs)
         say(f"no validation data given: {len(held)} source sentences are kept out of training")
-    tokenizer = _tokenizer(config, train, folder / "tokenizer.model", say)
+    lines = chain.from_iterable((pair.source, pair.target) for pair in _read_all(train))
+    tokenizer = learn_tokenizer(
+        config.tokenizer, lines, folder / "tokenizer.model", config.seed, say
+    )
     filters = Filters(config.data.max_tokens, config.data.max_ratio)
     stores = []
     resampled = config.tokenizer.sampling_alpha > 0.0
@@ -215,30 +219,6 @@ def _hash(text: str) -> int:
 
 def _read_all(corpora: Iterable[Corpus]) -> Iterator[Pair]:
     return chain.from_iterable(read_pairs(one) for one in corpora)
-
-
-def _tokenizer(
-    config: TranslationConfig, corpora: Sequence[Corpus], file: Path, say: Say
-) -> Tokenizer:
-    if file.exists():
-        return Tokenizer.load(file)
-    settings = config.tokenizer
-    if settings.path is not None:
-        tokenizer = Tokenizer.load(settings.path)
-        say(f"tokenizer: {settings.path}, {tokenizer.size:,} pieces")
-    else:
-        lines = chain.from_iterable((pair.source, pair.target) for pair in _read_all(corpora))
-        tokenizer = Tokenizer.train(
-            lines,
-            settings.kind,
-            settings.size,
-            coverage=settings.character_coverage,
-            byte_fallback=settings.byte_fallback,
-            seed=config.seed,
-        )
-        say(f"tokenizer: {settings.kind}, {tokenizer.size:,} pieces, trained on both sides")
-    tokenizer.save(file)
-    return tokenizer
 
 
 def _store(

@@ -1,0 +1,113 @@
+"""`jumok caption`: pictures in, sentences out."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from jumok.cli import options as option
+from jumok.cli.screen import counted
+from jumok.cli.streams import open_output
+from jumok.cli.translate import decoding_options
+from jumok.errors import DataError
+
+if TYPE_CHECKING:
+    from jumok.systems.caption import Caption, Looks
+
+Images = Annotated[
+    list[Path],
+    typer.Argument(help="Pictures (JPEG, PNG, ...), or files of features, as the model reads."),
+]
+LooksOption = Annotated[
+    bool,
+    typer.Option(
+        "--looks",
+        help="With --json: where the model looked for each word, a share for each cell.",
+        rich_help_panel=option.OUTPUT,
+    ),
+]
+
+
+def caption(
+    model: option.Model,
+    images: Images,
+    beam: option.Beam = 5,
+    nbest: Annotated[int, typer.Option(help="Captions for each picture, best first.")] = 1,
+    length_penalty: option.LengthPenalty = 1.0,
+    sample: option.Sample = False,
+    temperature: option.Temperature = 1.0,
+    top_k: option.TopK = None,
+    top_p: option.TopP = None,
+    seed: option.Seed = 0,
+    scores: option.Scores = False,
+    looks: LooksOption = False,
+    as_json: option.Json = False,
+    output: option.Output = None,
+    batch: option.Batch = 32,
+    device: option.Device = "auto",
+    precision: option.Precision = "fp32",
+    threads: option.Threads = 0,
+) -> None:
+    """Say what is in pictures: a line for each, its file's name, a tab and the caption.
+
+    A file that is no picture gives an empty caption, and is named with what
+    is wrong with it; the others are not held up by it. With --json every
+    picture gives one object.
+
+      jumok caption MODEL holiday/*.jpg
+
+      jumok caption MODEL photo.jpg --nbest 5 --scores
+    """
+    options = decoding_options(
+        beam, nbest, length_penalty, 0, 256, sample, temperature, top_k, top_p, seed
+    )
+    # How long a caption may get does not depend on how many cells a picture has.
+    options = replace(options, maximum_ratio=None)
+    captioner = option.load_system(model, "caption", device, precision, threads)
+    found = captioner.caption_files(images, options, looks=looks and as_json, batch_size=batch)
+    failed = False
+    with open_output(output) as stream:
+        for file, one in zip(images, counted(found), strict=True):
+            if isinstance(one, DataError):
+                failed = True
+                typer.echo(f"error: {one}", err=True)
+            stream.writelines(_objects(file, one) if as_json else _lines(file, one, scores))
+    if failed:
+        raise typer.Exit(DataError.exit_code)
+
+
+def _lines(file: Path, one: "Caption | DataError", scores: bool) -> Iterator[str]:
+    if isinstance(one, DataError):
+        yield f"{file}\t\n"
+        return
+    for each in (one, *one.alternatives):
+        yield f"{file}\t{each.text}" + (f"\t{each.score:.4f}" if scores else "") + "\n"
+
+
+def _objects(file: Path, one: "Caption | DataError") -> Iterator[str]:
+    facts = {"error": one.what} if isinstance(one, DataError) else _facts(one)
+    yield json.dumps({"file": str(file)} | facts, ensure_ascii=False) + "\n"
+
+
+def _facts(one: "Caption") -> dict[str, Any]:
+    return {
+        "text": one.text,
+        "score": one.score,
+        "log_probability": one.log_probability,
+        "tokens": one.tokens,
+        "token_log_probabilities": one.token_log_probabilities,
+        "looks": None if one.looks is None else _maps(one.looks),
+        "alternatives": [_facts(other) for other in one.alternatives],
+    }
+
+
+def _maps(looks: "Looks") -> dict[str, Any]:
+    """The words, and for each word the rows of its map from the top."""
+    rounded = [
+        [[round(share, 4) for share in row] for row in of_word]
+        for of_word in looks.weights.tolist()
+    ]
+    return {"words": looks.words, "weights": rounded}

@@ -1,0 +1,108 @@
+"""The sections of a captioner: what reads the picture, and what writes about it."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from jumok.config.section import Count, ModelSection, Section, Share
+from jumok.config.stack import StackConfig
+
+
+class CnnConfig(Section):
+    """A grid of states by convolutions, trained with the rest.
+
+    The grid has size / (patch * 2 ** (stages - 1)) rows and columns.
+    """
+
+    kind: Literal["cnn"] = "cnn"
+    size: Count = 96
+    patch: Count = 4
+    channels: Annotated[tuple[Count, ...], Field(min_length=1)] = (64, 128)
+    blocks: Annotated[int, Field(ge=0)] = 1
+    dropout: Share = 0.0
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        """Rows and columns of what it writes."""
+        side = self.size // self._cell
+        return side, side
+
+    @property
+    def width(self) -> int:
+        """Of the state in each cell."""
+        return self.channels[-1]
+
+    @property
+    def _cell(self) -> int:
+        return self.patch * 2 ** (len(self.channels) - 1)
+
+    @model_validator(mode="after")
+    def _cells_fit(self) -> "CnnConfig":
+        if self.size % self._cell:
+            raise ValueError(
+                f"size = {self.size} cannot be cut into cells of {self._cell} pixels "
+                f"(patch {self.patch}, halved {len(self.channels) - 1} times): "
+                f"choose a multiple of {self._cell}"
+            )
+        return self
+
+
+class GivenConfig(Section):
+    """A grid of features that somebody computed before: a .npy or .safetensors file a picture."""
+
+    kind: Literal["given"] = "given"
+    rows: Count
+    columns: Count
+    dim: Count
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        """Rows and columns of every picture's features."""
+        return self.rows, self.columns
+
+    @property
+    def width(self) -> int:
+        """Of the features in each cell."""
+        return self.dim
+
+
+class StackDecoderConfig(StackConfig):
+    """A Transformer decoder that looks at the grid."""
+
+    kind: Literal["transformer"] = "transformer"
+    dim: Count = 128
+    feedforward: Count = 512
+    layers: Count = 2
+    max_length: Count = 128
+
+
+class CaptionerConfig(ModelSection):
+    """A picture in, a sentence out."""
+
+    kind: Literal["captioner"] = "captioner"
+    encoder: Annotated[CnnConfig | GivenConfig, Field(discriminator="kind")] = CnnConfig()
+    memory: Literal["grid", "one"] = "grid"
+    decoder: StackDecoderConfig = StackDecoderConfig()
+    doubly_stochastic: Annotated[float, Field(ge=0.0)] = 0.0
+
+    @property
+    def summary(self) -> str:
+        """The sizes in words."""
+        rows, columns = self.encoder.grid
+        grid = f"a grid of {rows} x {columns} cells"
+        memory = grid if self.memory == "grid" else f"one vector made of {grid}"
+        return f"{memory}, {self.decoder.layers} layers, width {self.decoder.dim}"
+
+    @model_validator(mode="after")
+    def _positions_fit(self) -> "CaptionerConfig":
+        if self.memory == "grid" and self.decoder.dim % 4:
+            raise ValueError(
+                f"decoder.dim = {self.decoder.dim} cannot hold sines and cosines of rows and "
+                "columns: choose a multiple of 4"
+            )
+        if self.memory == "one" and self.doubly_stochastic:
+            raise ValueError(
+                "doubly_stochastic asks that every cell is looked at, and there is one alone: "
+                'leave it out, or set memory = "grid"'
+            )
+        return self

@@ -1,0 +1,230 @@
+"""Pictures and their captions as tensors: stored once at the model's size, batched by picture.
+
+Pictures (or features that somebody computed before) lie in one array on disk, made once and found
+again by their content. A batch holds some pictures and several captions of each: a picture is
+looked at once, however many captions it has.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypedDict
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from jumok.data.batches import fill, with_end
+from jumok.data.tokenizer import START
+from jumok.errors import DataError
+from jumok.shapes import Int, Tensor
+
+PICTURE_WORK = 40  # about as many target positions take as long as one picture
+
+
+@dataclass(frozen=True)
+class CaptionBatch:
+    """Pictures and captions that are trained on together.
+
+    Attributes:
+        pictures: bytes (pictures 3 height width), or features (pictures cells width).
+        rows: which picture each caption is of.
+        target_input: START and pieces, filled with PAD.
+        target_output: pieces and END, filled with PAD: what `target_input` should predict.
+        targets: how many positions of the captions are real, END counted.
+    """
+
+    pictures: Tensor
+    rows: Int[Tensor, " batch"]
+    target_input: Int[Tensor, "batch target"]
+    target_output: Int[Tensor, "batch target"]
+    targets: int
+
+    @property
+    def sources(self) -> int:
+        """How many pictures."""
+        return len(self.pictures)
+
+    @property
+    def work(self) -> int:
+        """Target positions, padding counted, and what the pictures cost."""
+        return self.target_input.numel() + PICTURE_WORK * self.sources
+
+
+@dataclass(frozen=True)
+class CaptionedPictures:
+    """What is trained or validated on.
+
+    Attributes:
+        inputs: one array a picture, on disk.
+        captions: for each picture the pieces of its captions, without START and END.
+        key: names the content.
+    """
+
+    inputs: npt.NDArray[Any]
+    captions: Sequence[Sequence[Sequence[int]]]
+    key: str
+
+    def __len__(self) -> int:
+        return len(self.captions)
+
+    @property
+    def tokens(self) -> int:
+        """Target tokens of all captions, END counted."""
+        return sum(len(caption) + 1 for captions in self.captions for caption in captions)
+
+    def batch(self, chosen: Sequence[tuple[int, Sequence[int]]]) -> CaptionBatch:
+        """These captions of these pictures: (picture, indexes of its captions)."""
+        pictures = torch.from_numpy(np.stack([self.inputs[index] for index, _ in chosen]))
+        rows = [row for row, (_, which) in enumerate(chosen) for _ in which]
+        targets = [self.captions[index][each] for index, which in chosen for each in which]
+        ids, lengths = fill(targets)
+        output, _ = with_end(ids, lengths)
+        return CaptionBatch(
+            pictures,
+            torch.tensor(rows),
+            torch.cat([torch.full((len(targets), 1), START), torch.from_numpy(ids)], dim=1),
+            output,
+            int(lengths.sum()) + len(targets),
+        )
+
+
+class CaptionCursor(TypedDict):
+    """Where a stream of updates stands; plain numbers and strings, for a JSON file."""
+
+    plan: str
+    update: int
+
+
+@dataclass(frozen=True)
+class Augmentation:
+    """How pixels are moved, another way each time a picture is seen.
+
+    Attributes:
+        flip: left becomes right in every second picture. Not where captions say "left".
+        shift: pixels by which a picture is moved at most, along both sides.
+    """
+
+    flip: bool = False
+    shift: int = 0
+
+    def apply(self, pixels: Tensor, random: np.random.Generator) -> Tensor:
+        """The pictures (batch 3 height width), each moved its own way; edges are repeated."""
+        if not (self.flip or self.shift):
+            return pixels
+        reach = self.shift
+        height, width = pixels.shape[2:]
+        moved = []
+        for picture in pixels:
+            down, right = (int(each) for each in random.integers(-reach, reach + 1, 2))
+            rows = (torch.arange(height) + down).clamp(0, height - 1)
+            columns = (torch.arange(width) + right).clamp(0, width - 1)
+            if self.flip and random.random() < 0.5:
+                columns = columns.flip(0)
+            moved.append(picture[:, rows][:, :, columns])
+        return torch.stack(moved)
+
+
+class CaptionStream:
+    """An endless iterator of updates, each a list of micro-batches, that can be resumed.
+
+    Every epoch goes through all pictures in an order of its own. Everything is a function of the
+    number of the update, so the cursor is that number.
+
+    Args:
+        update_tokens: target tokens of one update on average, END counted.
+        micro_tokens: about how many of them a micro-batch holds.
+        captions: of each picture at most, whenever it comes; drawn anew where it has more.
+        seed: what orders and draws depend on.
+    """
+
+    def __init__(
+        self,
+        data: CaptionedPictures,
+        update_tokens: int,
+        micro_tokens: int,
+        captions: int,
+        seed: int,
+        augmentation: Augmentation = Augmentation(),
+    ) -> None:
+        self._data, self._captions, self._seed = data, captions, seed
+        self._augmentation = augmentation
+        seen = sum(min(len(each), captions) for each in data.captions)
+        every = sum(map(len, data.captions))
+        of_picture = data.tokens * seen / every / len(data)
+        self.pictures = max(1, round(update_tokens / of_picture))
+        self.micro_batches = max(1, round(update_tokens / micro_tokens))
+        self._plan = (
+            f"pictures {data.key}, {self.pictures} an update in {self.micro_batches} parts, "
+            f"{captions} captions of each, seed {seed}, {augmentation}"
+        )
+        self._update = 0
+        self._epoch: tuple[int, npt.NDArray[np.int64]] | None = None
+
+    @property
+    def cursor(self) -> CaptionCursor:
+        """Where the stream stands after the update that was handed out last."""
+        return CaptionCursor(plan=self._plan, update=self._update)
+
+    def restore(self, cursor: CaptionCursor) -> None:
+        """Goes to where `cursor` was taken.
+
+        Raises:
+            DataError: it belongs to other data, batches or another seed.
+        """
+        if cursor["plan"] != self._plan:
+            raise DataError(
+                "The data is not what it was when training stopped.",
+                expected=cursor["plan"],
+                got=self._plan,
+                do="resume with the same pictures, captions, batch sizes and seed",
+            )
+        self._update = cursor["update"]
+
+    def __iter__(self) -> "CaptionStream":
+        return self
+
+    def __next__(self) -> list[CaptionBatch]:
+        random = np.random.default_rng((self._seed, 1, self._update))
+        first = self._update * self.pictures
+        pictures = [self._picture(place) for place in range(first, first + self.pictures)]
+        chosen = [(picture, self._draw(picture, random)) for picture in pictures]
+        self._update += 1
+        size = -(-len(chosen) // self.micro_batches)
+        parts = [chosen[start : start + size] for start in range(0, len(chosen), size)]
+        return [self._moved(self._data.batch(part), random) for part in parts]
+
+    def _moved(self, batch: CaptionBatch, random: np.random.Generator) -> CaptionBatch:
+        pictures = self._augmentation.apply(batch.pictures, random)
+        return CaptionBatch(
+            pictures, batch.rows, batch.target_input, batch.target_output, batch.targets
+        )
+
+    def _picture(self, place: int) -> int:
+        """The picture at a place of all epochs one after another."""
+        epoch, index = divmod(place, len(self._data))
+        if self._epoch is None or self._epoch[0] != epoch:
+            random = np.random.default_rng((self._seed, 0, epoch))
+            self._epoch = epoch, random.permutation(len(self._data))
+        return int(self._epoch[1][index])
+
+    def _draw(self, picture: int, random: np.random.Generator) -> Sequence[int]:
+        """Which of the picture's captions."""
+        count = len(self._data.captions[picture])
+        if count <= self._captions:
+            return range(count)
+        return random.choice(count, self._captions, replace=False).tolist()
+
+
+def padding(batches: Sequence[CaptionBatch]) -> float:
+    """The share of target positions that are padding: 0 to 1."""
+    real = sum(batch.targets for batch in batches)
+    return 1 - real / sum(batch.target_output.numel() for batch in batches)
+
+
+def every_caption(data: CaptionedPictures, pictures: int) -> list[CaptionBatch]:
+    """Every caption once, `pictures` at a time."""
+    return [
+        data.batch([(row, range(len(data.captions[row]))) for row in rows])
+        for start in range(0, len(data), pictures)
+        if (rows := range(start, min(start + pictures, len(data))))
+    ]

@@ -1,0 +1,245 @@
+"""Pictures as arrays on disk: read and scaled once, mapped into memory, found by their content.
+
+What a model reads of a picture is one array, of the same shape for all: its pixels at the model's
+size, or features that somebody computed before.
+"""
+
+import hashlib
+import io
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from safetensors import SafetensorError
+from safetensors.numpy import load
+
+from jumok.data.images import PictureFiles, read_image, resize
+from jumok.errors import DataError, Place
+
+VERSION = 1
+VALUES, ABOUT = "values", "inputs.json"
+FEATURE_SUFFIXES = (".npy", ".safetensors")
+
+Array = npt.NDArray[Any]
+
+
+class Reader(NamedTuple):
+    """How a file's content becomes what a model reads.
+
+    Attributes:
+        shape, kind: of every array; kind is numpy's name of the number format.
+        read: (content, name) -> the array.
+    """
+
+    shape: tuple[int, ...]
+    kind: str
+    read: Callable[[bytes, str], Array]
+
+
+def pixel_reader(size: int) -> Reader:
+    """Pixels (3 size size) in bytes. A picture of another shape is squeezed, and nothing is cut."""
+
+    def read(content: bytes, name: str) -> Array:
+        scaled = resize(read_image(content, name), size, size)
+        return np.ascontiguousarray(scaled.transpose(2, 0, 1))  # height width 3 -> 3 height width
+
+    return Reader((3, size, size), "uint8", read)
+
+
+def feature_reader(rows: int, columns: int, dim: int) -> Reader:
+    """Features (cells dim) in float32, from (cells dim) or (rows columns dim)."""
+
+    def read(content: bytes, name: str) -> Array:
+        features = _tensor(content, name)
+        if features.shape not in ((rows * columns, dim), (rows, columns, dim)):
+            raise DataError(
+                "The features have another shape than the recipe says.",
+                expected=f"({rows * columns}, {dim}) or ({rows}, {columns}, {dim})",
+                got=str(features.shape),
+                do="mend rows, columns and dim of [model.encoder]",
+                place=Place(name),
+            )
+        if not np.isfinite(features).all():
+            raise DataError("The features hold what is not a number.", place=Place(name))
+        return features.reshape(rows * columns, dim).astype(np.float32)
+
+    return Reader((rows * columns, dim), "float32", read)
+
+
+def _tensor(content: bytes, name: str) -> Array:
+    """The one array in a .npy or .safetensors file; nothing in it is executed."""
+    try:
+        if name.endswith(".npy"):
+            return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
+        (features,) = load(content).values()
+    except (ValueError, EOFError, SafetensorError, TypeError, KeyError) as error:
+        raise DataError(
+            "The features cannot be read.",
+            expected="a .npy file, or a .safetensors file with one tensor",
+            got=str(error),
+            place=Place(name),
+        ) from None
+    return features
+
+
+class FeatureSource:
+    """A folder with a file of features for each picture: of "a.jpg" a.npy or a.safetensors.
+
+    Raises:
+        DataError: there is no such folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        if not folder.is_dir():
+            raise DataError("There is no such folder of features.", place=Place(folder))
+        self.path = folder
+        found = [each for each in folder.rglob("*") if each.suffix in FEATURE_SUFFIXES]
+        self._files = {
+            each.relative_to(folder).with_suffix("").as_posix(): each for each in sorted(found)
+        }
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._files)
+
+    def __contains__(self, name: str) -> bool:
+        return self._stem(name) in self._files
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def content(self, name: str) -> bytes:
+        return self._files[self._stem(name)].read_bytes()
+
+    def place(self, name: str) -> str:
+        return str(self._files[self._stem(name)])
+
+    def _stem(self, name: str) -> str:
+        """ "b/a" of "b/a.jpg", and of "b/a"."""
+        return name if name in self._files else Path(name).with_suffix("").as_posix()
+
+
+class Item(NamedTuple):
+    """A picture's file, and where the user named it, for errors."""
+
+    source: PictureFiles
+    name: str
+    place: Place
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Arrays on disk.
+
+    Attributes:
+        values: one array a kept picture, mapped and not read.
+        kept: the indexes of the items that could be read.
+        faults: what was wrong with the others.
+        key: names the content.
+    """
+
+    values: Array
+    kept: tuple[int, ...]
+    faults: tuple[str, ...]
+    key: str
+
+
+def store_inputs(
+    items: Iterable[Item], reader: Reader, cache: Path, *, skip: bool = False
+) -> Inputs:
+    """The arrays of all items, from the cache if the same files were read before.
+
+    Args:
+        skip: leave out what cannot be read, instead of stopping at the first.
+
+    Raises:
+        DataError: a file that cannot be read (unless skipped); nothing is left; the cache cannot
+            be written.
+    """
+    items = list(items)
+    key = _key(items, reader, skip)
+    folder = cache / f"inputs-{key}"
+    if not folder.is_dir():
+        try:
+            _write(items, reader, folder, skip)
+        except OSError as error:
+            raise DataError(
+                "The prepared pictures cannot be written.",
+                got=error.strerror,
+                do="free some space, or name another cache folder",
+                place=Place(cache),
+            ) from None
+    return _open(folder, reader, key)
+
+
+def _key(items: list[Item], reader: Reader, skip: bool) -> str:
+    digest = hashlib.sha256(json.dumps([VERSION, reader.shape, reader.kind, skip]).encode())
+    for item in items:
+        digest.update(hashlib.sha256(item.source.content(item.name)).digest())
+    return digest.hexdigest()[:32]
+
+
+def _write(items: list[Item], reader: Reader, folder: Path, skip: bool) -> None:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    kept, faults = [], []
+    try:
+        with (partial / VALUES).open("wb") as file:
+            for index, item in enumerate(items):
+                try:
+                    file.write(_read(item, reader).tobytes())
+                    kept.append(index)
+                except DataError as error:
+                    if not skip:
+                        raise
+                    faults.append(f"{item.place}: {error.what}")
+            file.flush()
+            os.fsync(file.fileno())
+        if not kept:
+            raise DataError("Not one of the pictures can be read.", got=faults[0])
+        (partial / ABOUT).write_text(json.dumps({"kept": kept, "faults": faults}), "utf-8")
+        try:
+            partial.rename(folder)
+        except OSError:
+            # Another process finished the same arrays first; their content is the same.
+            if not folder.is_dir():
+                raise
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _read(item: Item, reader: Reader) -> Array:
+    """The array; an error names the row that named the picture."""
+    name = item.source.place(item.name)
+    try:
+        return reader.read(item.source.content(item.name), name)
+    except DataError as error:
+        raise DataError(
+            f"The picture of this row cannot be used: {error.what}",
+            expected=error.expected,
+            got=f"{name}: {error.got}" if error.got else name,
+            do=error.do or "mend the file, take the row out, or set data.skip_damaged = true",
+            place=item.place,
+        ) from None
+
+
+def _open(folder: Path, reader: Reader, key: str) -> Inputs:
+    try:
+        about = json.loads((folder / ABOUT).read_text("utf-8"))
+        values = np.memmap(folder / VALUES, dtype=reader.kind, mode="r")
+        shaped = values.reshape(len(about["kept"]), *reader.shape)
+    except (OSError, ValueError, KeyError) as error:
+        raise DataError(
+            "The prepared pictures are damaged.",
+            got=str(error),
+            do="delete this folder; it is made again from the pictures",
+            place=Place(folder),
+        ) from None
+    return Inputs(shaped, tuple(about["kept"]), tuple(about["faults"]), key)

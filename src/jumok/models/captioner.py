@@ -1,0 +1,131 @@
+"""The captioner: a picture in, a sentence out.
+
+    pixels -> convolutions ->  a grid of cells, row by row        -> Memory
+    pixels -> convolutions -> (all cells -> MLP -> one vector)    -> Memory of length one
+    START and words -> decoder, which looks at the Memory -> logits
+
+Decoders are those of translation: what they read was a sentence there, and is a picture here.
+
+Source: Vinyals et al. 2015 (one vector); Xu et al. 2015 (a grid); lecture 004.
+"""
+
+import torch.nn.functional as F
+from torch import nn
+
+from jumok.config.captioner import CaptionerConfig, CnnConfig
+from jumok.kernels.linear import Linear
+from jumok.kernels.noise import Noise
+from jumok.layers.convolution import ConvolutionStack, scale_pixels
+from jumok.layers.dropout import Dropout
+from jumok.layers.embedding import embedding_table
+from jumok.models.encoder_decoder import TransformerDecoder
+from jumok.models.memory import Memory, SequenceToSequence
+from jumok.models.parts import Parts
+from jumok.positions.grid import GridPositions
+from jumok.shapes import Allowed, Float, Tensor, UInt8
+
+CELL_SHARE = 4  # the one-vector memory keeps dim / 4 numbers of every cell
+
+
+class Captioner(SequenceToSequence):
+    """What reads pictures, and what writes sentences about them.
+
+    Attributes:
+        noise: where every dropout mask of this model comes from.
+        grid: rows and columns of what the decoder looks at; (1, 1) for one vector.
+        doubly_stochastic: weight of the term that wants every cell looked at; 0 for none.
+    """
+
+    def __init__(self, config: CaptionerConfig, vocabulary_size: int) -> None:
+        super().__init__()
+        self.noise = Noise()
+        self.doubly_stochastic = config.doubly_stochastic
+        self.grid = config.encoder.grid if config.memory == "grid" else (1, 1)
+        blocks = range(config.decoder.layers) if config.memory == "grid" else ()
+        self.looks = tuple(f"decoder.blocks.{block}.cross_attention" for block in blocks)
+        dim = config.decoder.dim
+        self.cells: Pixels | Features = (
+            Pixels(config.encoder, self.noise)
+            if isinstance(config.encoder, CnnConfig)
+            else Features()
+        )
+        self.writer = (
+            GridWriter(config.encoder.width, dim, config.encoder.grid)
+            if config.memory == "grid"
+            else VectorWriter(config.encoder.width, dim, config.encoder.grid)
+        )
+        self.norm = nn.LayerNorm(dim)
+        table = embedding_table(vocabulary_size, dim)
+        parts = Parts(config.decoder, self.noise)
+        self.decoder = TransformerDecoder(parts, config.decoder.layers, table, table)
+
+    def encode(self, pictures: Tensor, allowed: Allowed | None = None) -> Memory:
+        """Looks at every picture once.
+
+        Args:
+            pictures: pixels (batch 3 height width) in bytes, or features (batch cells width).
+            allowed: True where a cell may be looked at; None where all may.
+        """
+        cells = self.cells(pictures, self.norm.weight)
+        return Memory(self.norm(self.writer(cells)), allowed)
+
+
+class Pixels(nn.Module):
+    """Pixels to cells, by convolutions."""
+
+    def __init__(self, config: CnnConfig, noise: Noise) -> None:
+        super().__init__()
+        dropout = Dropout(config.dropout, noise)
+        self.convolutions = ConvolutionStack(config.channels, config.blocks, dropout, config.patch)
+
+    def forward(
+        self, pictures: UInt8[Tensor, "batch 3 height width"], like: Tensor
+    ) -> Float[Tensor, "batch cells channels"]:
+        """The cells row by row."""
+        grid = self.convolutions(scale_pixels(pictures, like))
+        return grid.flatten(2).transpose(1, 2)  # batch channels cells -> batch cells channels
+
+
+class Features(nn.Module):
+    """Features that were computed before are cells already."""
+
+    def forward(
+        self, pictures: Float[Tensor, "batch cells width"], like: Tensor
+    ) -> Float[Tensor, "batch cells width"]:
+        """The same in the number format of `like`."""
+        return pictures.to(like.dtype)
+
+
+class GridWriter(nn.Module):
+    """Each cell becomes a state of the Memory: W x + b + its position."""
+
+    def __init__(self, width: int, dim: int, grid: tuple[int, int]) -> None:
+        super().__init__()
+        self.project = Linear(width, dim)
+        self.positions = GridPositions(dim, *grid)
+
+    def forward(
+        self, cells: Float[Tensor, "batch cells width"]
+    ) -> Float[Tensor, "batch cells dim"]:
+        """The Memory's states."""
+        return self.project(cells) + self.positions(cells)
+
+
+class VectorWriter(nn.Module):
+    """All cells become one state, h_0 = f_W(z): each is squeezed, and an MLP reads them all.
+
+    The cells stand side by side, so the vector may know where things are. What it cannot do is
+    hold more than its width.
+    """
+
+    def __init__(self, width: int, dim: int, grid: tuple[int, int]) -> None:
+        super().__init__()
+        share = max(1, dim // CELL_SHARE)
+        self.squeeze = Linear(width, share)
+        self.inner = Linear(share * grid[0] * grid[1], 2 * dim)
+        self.outer = Linear(2 * dim, dim)
+
+    def forward(self, cells: Float[Tensor, "batch cells width"]) -> Float[Tensor, "batch 1 dim"]:
+        """The Memory's only state."""
+        beside = F.relu(self.squeeze(cells)).flatten(1)
+        return self.outer(F.relu(self.inner(beside)))[:, None]

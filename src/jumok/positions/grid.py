@@ -1,0 +1,30 @@
+"""Where a cell stands in a grid: the sines and cosines of its row beside those of its column.
+
+Source: Parmar et al. 2018, "Image Transformer", section 3.1; Vaswani et al. 2017, section 3.5.
+"""
+
+import torch
+from torch import nn
+
+from jumok.positions.sinusoidal import sinusoids
+from jumok.shapes import Float, Tensor
+
+
+class GridPositions(nn.Module):
+    """One vector a cell, row by row, as a flattened grid lies.
+
+    Args:
+        dim: of the vectors; a multiple of 4. The first half says the row, the second the column.
+    """
+
+    table: Tensor
+
+    def __init__(self, dim: int, rows: int, columns: int) -> None:
+        super().__init__()
+        row, column = sinusoids(rows, dim // 2), sinusoids(columns, dim // 2)
+        table = torch.cat([row.repeat_interleave(columns, 0), column.repeat(rows, 1)], dim=1)
+        self.register_buffer("table", table, persistent=False)
+
+    def forward(self, like: Tensor) -> Float[Tensor, "cells dim"]:
+        """All positions, in the number format of `like`."""
+        return self.table.to(like.dtype)

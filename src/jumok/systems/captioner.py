@@ -1,0 +1,223 @@
+"""A model as a thing that says what is in a picture."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from jumok.bundle.reading import TOKENIZER, read_bundle
+from jumok.bundle.weights import load_model
+from jumok.config.captioner import CaptionerConfig, CnnConfig
+from jumok.data.inputs import Reader, feature_reader, pixel_reader
+from jumok.data.tokenizer import END, START, Tokenizer, normalize
+from jumok.decoding import DecodingOptions, Hypothesis, decode
+from jumok.errors import BundleError, DataError, ModelError, Place
+from jumok.inspection.alignment import Reading, cross_attention, merge_words
+from jumok.kernels.linear import prepare_for_inference
+from jumok.models.captioner import Captioner as Model
+from jumok.models.memory import Memory
+from jumok.shapes import Tensor
+from jumok.systems.caption import Caption, Looks
+from jumok.systems.device import DTYPES, Precision, choose_device
+from jumok.systems.parts import plain_words
+
+DEFAULTS = DecodingOptions()
+
+
+class Captioner:
+    """A model with its tokenizer.
+
+    Args:
+        model: in evaluation mode.
+        reader: makes of a picture's file what the model reads.
+        max_tokens: pieces of the longest caption that is written.
+        reading: where the decoder's looks are read; None for a model that has one vector.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        tokenizer: Tokenizer,
+        reader: Reader,
+        *,
+        max_tokens: int,
+        reading: Reading | None = None,
+    ) -> None:
+        if model.decoder.vocabulary_size != tokenizer.size:
+            raise ModelError(
+                "the tokenizer is not this model's.",
+                expected=f"{model.decoder.vocabulary_size} pieces",
+                got=f"{tokenizer.size} pieces",
+            )
+        self.model, self.tokenizer, self.reader = model, tokenizer, reader
+        self.max_tokens, self.reading = max_tokens, reading
+
+    @classmethod
+    def load(
+        cls, *folders: Path | str, device: str = "auto", precision: Precision = "fp32"
+    ) -> "Captioner":
+        """The bundle in this folder.
+
+        Raises:
+            BundleError: a bundle that is missing, damaged or unsafe, or several of them.
+            ConfigError: no such device.
+        """
+        if len(folders) != 1:
+            raise BundleError(
+                "a picture is captioned by one model.", got=f"{len(folders)} models", do="give one"
+            )
+        bundle = read_bundle(Path(folders[0]))
+        model = load_model(bundle, str(choose_device(device)))
+        if not isinstance(model, Model):
+            raise BundleError("this model does not caption.", place=Place(bundle.folder))
+        prepare_for_inference(model, DTYPES[precision])
+        config = CaptionerConfig.model_validate(bundle.config.model)
+        layer = bundle.config.alignment_layer
+        return cls(
+            model,
+            Tokenizer.load(bundle.folder / TOKENIZER),
+            reader_of(config),
+            max_tokens=bundle.config.max_tokens,
+            reading=None if layer is None else Reading(layer, bundle.config.alignment_at_input),
+        )
+
+    def read(self, file: Path) -> Tensor:
+        """What the model reads of a picture's file.
+
+        Raises:
+            DataError: a file that is missing, damaged, or not a picture (features: of another
+                shape).
+        """
+        try:
+            content = file.read_bytes()
+        except OSError as error:
+            raise DataError(
+                "the picture cannot be read.", got=error.strerror, place=Place(file)
+            ) from None
+        return torch.from_numpy(self.reader.read(content, str(file)))
+
+    def caption(
+        self,
+        pictures: Sequence[Path | str | np.ndarray | Tensor],
+        options: DecodingOptions = DEFAULTS,
+        *,
+        beam: int | None = None,
+        nbest: int | None = None,
+        looks: bool = False,
+        batch_size: int = 32,
+    ) -> list[Caption]:
+        """A caption for each picture, in order.
+
+        Args:
+            pictures: files, or what `read` gives.
+            options: everything about decoding.
+            beam, nbest: changed in `options` where given.
+            looks: read where the decoder looked for each word, in one more pass.
+            batch_size: pictures that are done together.
+
+        Raises:
+            DataError: a picture that cannot be read.
+            ConfigError: options that contradict each other.
+        """
+        options = replace(
+            options,
+            beam=options.beam if beam is None else beam,
+            nbest=options.nbest if nbest is None else nbest,
+            maximum_length=min(options.maximum_length, self.max_tokens),
+        )
+        captions: list[Caption] = []
+        for start in range(0, len(pictures), batch_size):
+            batch = torch.stack(
+                [self._input(each) for each in pictures[start : start + batch_size]]
+            )
+            # Every batch draws its own samples, and the same ones whenever it comes again.
+            captions += self._captions(batch, replace(options, seed=options.seed + start), looks)
+        return captions
+
+    def caption_files(
+        self,
+        files: Iterable[Path],
+        options: DecodingOptions = DEFAULTS,
+        *,
+        looks: bool = False,
+        batch_size: int = 32,
+    ) -> Iterator[Caption | DataError]:
+        """A caption for each file, in order; for one that is no picture, what is wrong with it."""
+        stream = iter(files)
+        done = 0
+        while chunk := list(islice(stream, batch_size)):
+            read = [self._tried(file) for file in chunk]
+            good = [each for each in read if isinstance(each, Tensor)]
+            seeded = replace(options, seed=options.seed + done)
+            captions = iter(self.caption(good, seeded, looks=looks, batch_size=batch_size))
+            for each in read:
+                yield next(captions) if isinstance(each, Tensor) else each
+            done += len(chunk)
+
+    def _tried(self, file: Path) -> Tensor | DataError:
+        try:
+            return self.read(file)
+        except DataError as error:
+            return error
+
+    def _input(self, picture: Path | str | np.ndarray | Tensor) -> Tensor:
+        if isinstance(picture, Path | str):
+            return self.read(Path(picture))
+        return torch.from_numpy(picture) if isinstance(picture, np.ndarray) else picture
+
+    @torch.inference_mode()
+    def _captions(self, batch: Tensor, options: DecodingOptions, looks: bool) -> Iterator[Caption]:
+        memory = self.model.encode(batch.to(next(self.model.parameters()).device))
+        hypotheses = decode(self.model.decoder, memory, options)
+        maps = self._looks(memory, hypotheses) if looks and self.reading else None
+        for of_picture in hypotheses:
+            best, *others = [
+                self._caption(each, None if maps is None else next(maps)) for each in of_picture
+            ]
+            yield replace(best, alternatives=tuple(others))
+
+    def _caption(self, hypothesis: Hypothesis, looks: Looks | None) -> Caption:
+        return Caption(
+            self._text(hypothesis),
+            hypothesis.score,
+            tuple(self.tokenizer.pieces(hypothesis.tokens)),
+            hypothesis.token_log_probabilities,
+            looks,
+        )
+
+    def _text(self, hypothesis: Hypothesis) -> str:
+        return normalize(self.tokenizer.decode(hypothesis.tokens)).strip()
+
+    def _looks(self, memory: Memory, hypotheses: Sequence[Sequence[Hypothesis]]) -> Iterator[Looks]:
+        """For each hypothesis of each picture where it looked, in one pass over all of them."""
+        assert self.reading is not None
+        flat = [(row, each) for row, of_row in enumerate(hypotheses) for each in of_row]
+        longest = max(len(each.tokens) for _, each in flat)
+        rows = torch.tensor([row for row, _ in flat], device=memory.states.device)
+        tokens = torch.tensor(
+            [[START, *each.tokens, *[END] * (longest - len(each.tokens))] for _, each in flat],
+            device=memory.states.device,
+        )
+        weights = cross_attention(self.model, memory.select(rows), tokens, self.reading)
+        for seen, (_, hypothesis) in zip(weights.float().cpu(), flat, strict=True):
+            yield self._looks_of(seen[: len(hypothesis.tokens)], hypothesis)
+
+    def _looks_of(self, seen: Tensor, hypothesis: Hypothesis) -> Looks:
+        words = tuple(plain_words(self._text(hypothesis)))
+        of_piece = self.tokenizer.words(hypothesis.tokens)
+        if not words or of_piece[-1] + 1 != len(words):
+            # Bytes of a line break decode to spaces that no piece announces: no map is honest.
+            return Looks((), seen.new_zeros(0, *self.model.grid))
+        cells = range(seen.shape[1])
+        return Looks(words, merge_words(seen, cells, of_piece).unflatten(1, self.model.grid))
+
+
+def reader_of(config: CaptionerConfig) -> Reader:
+    """How the model wants pictures."""
+    encoder = config.encoder
+    if isinstance(encoder, CnnConfig):
+        return pixel_reader(encoder.size)
+    return feature_reader(encoder.rows, encoder.columns, encoder.dim)

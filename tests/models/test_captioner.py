@@ -1,0 +1,135 @@
+"""Captioners of every kind: steps against forward, what the Memory holds, what may be looked at."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from jumok.attention.observe import observe
+from jumok.config import CaptionerConfig
+from jumok.models.captioner import Captioner
+from tests.parity.torch_weights import roughen
+
+VOCABULARY = 31
+TARGET = torch.tensor([[2, 21, 22, 23, 24], [2, 25, 26, 27, 28], [2, 29, 30, 19, 20]])
+CNN = {"kind": "cnn", "size": 8, "patch": 1, "channels": [8, 16], "blocks": 1, "dropout": 0.5}
+GIVEN = {"kind": "given", "rows": 3, "columns": 5, "dim": 7}
+STACK = {"dim": 12, "heads": 3, "feedforward": 29, "layers": 2, "dropout": 0.5}
+VARIANTS = {
+    "pixels": {"encoder": CNN},
+    "features": {"encoder": GIVEN},
+    "one vector": {"encoder": CNN, "memory": "one"},
+    "one vector of features": {"encoder": GIVEN, "memory": "one"},
+}
+every_variant = pytest.mark.parametrize("variant", VARIANTS)
+
+
+def build(variant: str) -> Captioner:
+    """A rough model in evaluation mode; dropout is set, and must not show."""
+    torch.manual_seed(1)
+    config = CaptionerConfig.model_validate({"decoder": STACK, **VARIANTS[variant]})
+    return roughen(Captioner(config, VOCABULARY)).eval()
+
+
+def pictures(variant: str, count: int = 3) -> torch.Tensor:
+    torch.manual_seed(2)
+    if VARIANTS[variant]["encoder"] is GIVEN:
+        return torch.randn(count, 15, 7)
+    return torch.randint(256, (count, 3, 8, 8), dtype=torch.uint8)
+
+
+def assert_close(found: torch.Tensor, expected: torch.Tensor) -> None:
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)
+
+
+@every_variant
+def test_steps_give_the_logits_of_forward(variant):
+    with torch.inference_mode():
+        model = build(variant)
+        memory = model.encode(pictures(variant))
+        expected = model.decoder(memory, TARGET)
+        state = model.decoder.start(memory)
+        for t in range(5):
+            logits, state = model.decoder.step(TARGET[:, t], state)
+            assert_close(logits, expected[:, t])
+
+
+@every_variant
+def test_a_picture_is_described_alone_as_among_others(variant):
+    model, batch = build(variant), pictures(variant)
+    together = model.decoder(model.encode(batch), TARGET)
+    alone = model.decoder(model.encode(batch[1:2]), TARGET[1:2])
+    assert_close(alone[0], together[1])
+
+
+@every_variant
+def test_the_memory_has_a_state_for_every_cell_of_the_grid(variant):
+    model = build(variant)
+    rows, columns = model.grid
+    assert model.encode(pictures(variant)).states.shape == (3, rows * columns, 12)
+    assert model.grid == {"pixels": (4, 4), "features": (3, 5)}.get(variant, (1, 1))
+
+
+@every_variant
+def test_what_is_written_depends_on_the_picture(variant):
+    model, batch = build(variant), pictures(variant)
+    memory = model.encode(batch)
+    logits = model.decoder(memory, TARGET[:1].expand(3, 5))
+    assert not torch.allclose(logits[0], logits[1], atol=1e-3)
+
+
+def test_cells_stand_row_by_row():
+    """A picture black but for one corner: only the cells near it differ from those of black."""
+    model = build("pixels")
+    black = torch.zeros(1, 3, 8, 8, dtype=torch.uint8)
+    marked = black.clone()
+    marked[..., :2, 7] = 255
+    # Group norms tell every cell of it, so the convolutions' stem is looked at alone.
+    stem = model.cells.convolutions.stem
+    changed = (stem(marked / 127.5 - 1) - stem(black / 127.5 - 1)).abs().sum(1) > 0
+    flat = model.cells(marked, torch.zeros(1))
+    grid = model.cells.convolutions(marked / 127.5 - 1)
+    assert torch.equal(flat[0, 1], grid[0, :, 0, 1])
+    assert torch.equal(flat[0, 4], grid[0, :, 1, 0])
+    assert changed[0].nonzero().tolist() == [
+        *([row, column] for row in range(3) for column in (6, 7))
+    ]
+
+
+def test_one_vector_is_an_mlp_over_all_cells():
+    model = build("one vector of features")
+    features = pictures("one vector of features")
+    named = dict(model.writer.named_parameters())
+    squeezed = F.relu(features @ named["squeeze.weight"].T + named["squeeze.bias"])
+    beside = squeezed.reshape(3, 15 * 3)
+    inner = F.relu(beside @ named["inner.weight"].T + named["inner.bias"])
+    outer = inner @ named["outer.weight"].T + named["outer.bias"]
+    expected = F.layer_norm(outer, (12,), model.norm.weight, model.norm.bias)
+    assert_close(model.encode(features).states[:, 0], expected)
+
+
+@every_variant
+def test_the_looks_are_the_attentions_over_the_memory(variant):
+    model = build(variant)
+    memory = model.encode(pictures(variant))
+    sites: dict[str, torch.Size] = {}
+    with observe(model, lambda site, seen: sites.update({site: seen.weights.shape})):
+        model.decoder.hidden(memory, TARGET)
+    assert set(model.looks) <= set(sites)
+    for site in model.looks:
+        assert sites[site][-1] == model.grid[0] * model.grid[1]
+    assert bool(model.looks) == ("one" not in variant)
+
+
+def test_dropout_masks_come_from_the_models_noise():
+    model = build("pixels").train()
+    logits = []
+    for key in (1, 1, 2):
+        model.noise.rekey(key)
+        logits.append(model.decoder(model.encode(pictures("pixels")), TARGET))
+    assert torch.equal(logits[0], logits[1])
+    assert not torch.equal(logits[0], logits[2])
+
+
+def test_bytes_are_computed_with_in_the_weights_number_format():
+    model = build("pixels").to(torch.bfloat16)
+    assert model.encode(pictures("pixels")).states.dtype == torch.bfloat16
