@@ -33,7 +33,15 @@ OPTIONS = {
     "demo": {"--folder", "--minutes"},
     "train": {"recipe", "--source", "--target", "--name", "--runs", "--set", "--resume"},
     "smallworld": {
-        *("folder", "--pairs", "--held-out", "--seed", "--minimum-words", "--maximum-words"),
+        *(
+            "folder",
+            "--pairs",
+            "--scenes",
+            "--held-out",
+            "--seed",
+            "--minimum-words",
+            "--maximum-words",
+        ),
     },
     "translate": {
         *("model", "file", "--beam", "-b", "--nbest", "--alignments", "--scores"),

@@ -5,8 +5,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from jumok.attention.core import split_heads
 from jumok.attention.multihead import MultiHeadAttention
 from jumok.kernels.noise import Noise
+from jumok.positions.alibi import AlibiPositions
 from jumok.positions.rotary import RotaryPositions
 from tests.parity.torch_weights import copy_attention, roughen
 
@@ -74,6 +76,34 @@ def test_rotary_look_depends_on_the_distance_alone():
     elsewhere = attention.look(queries, *attention.keys_values(memory, 29), position=37)
     torch.testing.assert_close(here, there, atol=1e-5, rtol=0)
     assert not torch.allclose(here, elsewhere, atol=1e-2)
+
+
+def test_bias_is_added_to_the_scores_of_each_head():
+    """softmax(Q K^T / sqrt(d) + bias) V, one head after the other; head 2 of 3 sees near."""
+    attention = of_sizes(13, 3, 8, 11, bias=AlibiPositions(3))
+    queries, memory, real = states(13)
+    (key, value), seen = attention.keys_values(memory), []
+    query = split_heads(attention.query(queries), 3)
+    for head, (back, ahead) in enumerate([(1 / 16, 1 / 4), (1 / 256, 1 / 256), (1 / 4, 1 / 16)]):
+        bias = torch.tensor(
+            [[-back * (2 + i - j) if j <= 2 + i else -ahead * (j - 2 - i) for j in range(7)]
+             for i in range(5)]
+        )  # fmt: skip
+        scores = query[:, head] @ key[:, head].transpose(1, 2) / 8**0.5 + bias
+        scores = scores.masked_fill(~real[:, None], -torch.inf)
+        seen.append(scores.softmax(-1) @ value[:, head])
+    expected = attention.output(torch.cat(seen, -1))
+    found = attention.look(queries, key, value, real[:, None, None], position=2)
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)
+
+
+def test_bias_is_there_while_somebody_watches():
+    attention = of_sizes(13, 3, 8, 11, bias=AlibiPositions(3))
+    queries, memory, _ = states(13)
+    expected, seen = attention(queries, memory), []
+    attention.observers.append(seen.append)
+    torch.testing.assert_close(attention(queries, memory), expected, atol=1e-6, rtol=0)
+    assert len(seen) == 1
 
 
 def test_dropout_of_weights_is_for_training_alone():

@@ -95,3 +95,13 @@ def test_smallworld_is_written_in_all_its_splits(tmp_path):
     }
     assert lines["train.en"] == lines["train.ko"] == lines["train.align"] == 50
     assert lines["unseen-combination.en"] == lines["longer.ko"] == lines["test.align"] == 7
+
+
+def test_smallworld_writes_scenes_in_all_their_splits(tmp_path):
+    result = run("smallworld", tmp_path / "scenes", "--scenes", 3, "--held-out", 2)
+    assert result.exit_code == 0, result.output
+    rows = {
+        path.name: len((path / "captions.ko.tsv").read_text("utf-8").splitlines())
+        for path in (tmp_path / "scenes").iterdir()
+    }
+    assert rows == {"train": 15, "validation": 10, "test": 10, "unseen-combination": 10}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from jumok.config import load_config, parse_config
+from jumok.config import TransformerConfig, load_config, parse_config
 from jumok.errors import ConfigError
 
 MINIMAL = """
@@ -123,6 +123,27 @@ def test_heads_with_a_size_of_their_own_need_not_divide_the_width(tmp_path):
 def test_rotary_needs_an_even_head(tmp_path):
     text = MINIMAL + '[model]\nhead_dim = 7\npositions = "rotary"\n'
     assert "rotary positions need an even head size, not 7" in refusal(tmp_path, text)
+
+
+@pytest.mark.parametrize("positions", ["rotary", "alibi", "none"])
+def test_what_gives_no_vectors_cannot_be_concatenated(tmp_path, positions):
+    text = MINIMAL + f'[model]\npositions = "{positions}"\npositions_join = "concatenate"\n'
+    message = refusal(tmp_path, text)
+    assert f'positions = "{positions}" gives no vectors that could be concatenated' in message
+    assert "leave positions_join out" in message
+
+
+def test_more_bits_than_elements_are_refused(tmp_path):
+    text = MINIMAL + '[model]\ndim = 8\npositions = "binary"\n'
+    message = refusal(tmp_path, text)
+    assert "binary positions up to max_length = 1024 have more bits than dim = 8" in message
+
+
+@pytest.mark.parametrize(
+    ("positions", "reach"), [("learned", 300), ("binary", 512), ("rotary", None), ("index", None)]
+)
+def test_reach_is_how_many_positions_there_are(positions, reach):
+    assert TransformerConfig(positions=positions, max_length=300).reach == reach
 
 
 def test_sentences_longer_than_the_positions_are_refused(tmp_path):

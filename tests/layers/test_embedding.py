@@ -7,7 +7,8 @@ import torch
 
 from jumok.kernels.noise import Noise
 from jumok.layers.dropout import Dropout
-from jumok.layers.embedding import Embedding, embedding_table
+from jumok.layers.embedding import Embedding, embedding_table, sentence_lengths
+from jumok.layers.positions import AddedPositions
 from jumok.positions.sinusoidal import SinusoidalPositions, sinusoids
 
 TOKENS = torch.tensor([[5, 0, 3], [1, 5, 5]])
@@ -16,7 +17,7 @@ TOKENS = torch.tensor([[5, 0, 3], [1, 5, 5]])
 def embedding(word_dropout: float = 0.0, positions: bool = True) -> Embedding:
     noise = Noise()
     table = embedding_table(11, 7)
-    where = SinusoidalPositions(7, 13) if positions else None
+    where = AddedPositions(SinusoidalPositions(7, 13)) if positions else None
     return Embedding(table, where, Dropout(0.0, noise), noise, word_dropout)
 
 
@@ -49,3 +50,9 @@ def test_word_dropout_zeroes_whole_words_while_training():
 def test_table_begins_with_vectors_of_length_about_1():
     lengths = embedding_table(101, 256).norm(dim=1)
     assert abs(float(lengths.mean().detach()) - 1) < 0.05
+
+
+def test_length_of_a_sentence_is_its_real_tokens():
+    allowed = torch.tensor([[True, True, True], [True, False, False]])
+    assert sentence_lengths(TOKENS, allowed).tolist() == [3, 1]
+    assert sentence_lengths(TOKENS, None).tolist() == [3, 3]

@@ -77,7 +77,11 @@ def test_logits_do_not_see_the_future(variant):
 
 
 @pytest.mark.parametrize(
-    ("variant", "ordered"), [("no positions", False), ("plain", True), ("rotary", True)]
+    ("variant", "ordered"),
+    [
+        ("no positions", False),
+        *((name, True) for name in ("plain", "rotary", "alibi", "index", "fraction", "binary")),
+    ],
 )
 def test_encoder_is_a_set_encoder_without_positions(variant, ordered):
     """Lecture 002: self-attention alone encodes a set."""

@@ -12,6 +12,7 @@ from jumok.kernels.noise import Noise
 from jumok.shapes import Bool, Float, States, Tensor
 
 Rotate = Callable[[Tensor, int], Tensor]
+Bias = Callable[[Tensor, Tensor, int], Tensor]
 
 
 class MultiHeadAttention(Observable):
@@ -29,6 +30,8 @@ class MultiHeadAttention(Observable):
         noise: where dropout masks come from.
         rotate: turns queries and keys by their position (rotary encoding); called with
             (states, first position). None leaves them as they are.
+        bias: what is added to the scores for the distance of query and key (ALiBi); called with
+            (query, key, position of the first query), keys counted from 0. None adds nothing.
     """
 
     def __init__(
@@ -40,6 +43,7 @@ class MultiHeadAttention(Observable):
         noise: Noise,
         dropout: float = 0.0,
         rotate: Rotate | None = None,
+        bias: Bias | None = None,
     ) -> None:
         super().__init__()
         self.heads = heads
@@ -50,6 +54,7 @@ class MultiHeadAttention(Observable):
         self.noise = noise
         self.dropout = dropout
         self.rotate = rotate
+        self.bias = bias
 
     def forward(
         self,
@@ -81,11 +86,12 @@ class MultiHeadAttention(Observable):
         query = split_heads(self.query(queries), self.heads)
         if self.rotate is not None:
             query = self.rotate(query, position)
+        bias = self.bias(query, key, position) if self.bias is not None else None
         drop = self.noise.mask(self.dropout) if self.training and self.dropout else None
         if self.observers:
-            found, weights = attend_with_weights(query, key, value, allowed, drop=drop)
+            found, weights = attend_with_weights(query, key, value, allowed, bias, drop)
             for observer in self.observers:
                 observer(Attention(query, key, value, weights))
         else:
-            found = attend(query, key, value, allowed, drop=drop)
+            found = attend(query, key, value, allowed, bias, drop)
         return self.output(merge_heads(found))

@@ -1,4 +1,4 @@
-"""`jumok smallworld`: the embedded English-Korean corpus as files."""
+"""`jumok smallworld`: the embedded English-Korean corpus, or captioned pictures, as files."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,7 +7,11 @@ import typer
 
 Folder = Annotated[Path, typer.Argument(help="Where the files go; made if missing.")]
 Pairs = Annotated[int, typer.Option(min=1, help="Training pairs.")]
-Held = Annotated[int, typer.Option(min=0, help="Pairs of each of the other splits.")]
+Scenes = Annotated[
+    int | None,
+    typer.Option(min=1, help="Write this many training pictures with captions, and no pairs."),
+]
+Held = Annotated[int, typer.Option(min=0, help="Pairs or pictures of each of the other splits.")]
 Seed = Annotated[int, typer.Option(help="Equal seeds write equal files.")]
 Shortest = Annotated[int, typer.Option(help="English words at least.")]
 Longest = Annotated[int, typer.Option(help="English words at most.")]
@@ -16,6 +20,7 @@ Longest = Annotated[int, typer.Option(help="English words at most.")]
 def smallworld(
     folder: Folder,
     pairs: Pairs = 60_000,
+    scenes: Scenes = None,
     held_out: Held = 1_000,
     seed: Seed = 1,
     minimum_words: Shortest = 3,
@@ -26,11 +31,27 @@ def smallworld(
     Splits share no sentence. "longer" begins one word above --maximum-words;
     "unseen-combination" joins verbs with objects that training never joins.
 
+    With --scenes, pictures instead: for every split a folder with images.zip, captions.en.tsv,
+    captions.ko.tsv and boxes.jsonl, five captions a picture in each language. Splits share no
+    list of things; "unseen-combination" joins colours with kinds that training never joins.
+
       jumok smallworld corpus --pairs 100000
+      jumok smallworld scenes --scenes 8000
     """
+    if scenes is not None:
+        _write_scenes(folder, scenes, held_out, seed)
+        return
     from jumok.smallworld import SPLITS, write
 
     sizes = {split: held_out for split in SPLITS if held_out} | {"train": pairs}
     write(folder, sizes, seed, minimum_words, maximum_words)
     for file in sorted(folder.glob("*.en")):
         typer.echo(f"{file.with_suffix('')}.en .ko .align")
+
+
+def _write_scenes(folder: Path, pictures: int, held_out: int, seed: int) -> None:
+    from jumok.smallworld.scenes import SPLITS, write
+
+    sizes = {split: held_out for split in SPLITS if held_out} | {"train": pictures}
+    for path in write(folder, sizes, seed).values():
+        typer.echo(f"{path}: images.zip captions.en.tsv captions.ko.tsv boxes.jsonl")

@@ -32,7 +32,7 @@ class TranslationConfig(Config):
 
     @model_validator(mode="after")
     def _positions_suffice(self) -> "TranslationConfig":
-        counted = self.model.positions in ("sinusoidal", "learned")
+        counted = self.model.positions in ("sinusoidal", "learned", "binary", "fraction")
         if counted and self.data.max_tokens >= self.model.max_length:
             raise ValueError(
                 f"data.max_tokens = {self.data.max_tokens} and the end of the sentence need more "

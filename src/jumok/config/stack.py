@@ -17,12 +17,22 @@ class StackConfig(ModelSection):
     feedforward: Count = 1024
     activation: Literal["relu", "gelu"] = "relu"
     norm: Literal["pre", "post"] = "pre"
-    positions: Literal["sinusoidal", "learned", "rotary", "none"] = "sinusoidal"
+    positions: Literal[
+        "sinusoidal", "learned", "rotary", "alibi", "index", "fraction", "binary", "none"
+    ] = "sinusoidal"
+    positions_join: Literal["add", "concatenate"] = "add"
     max_length: Count = 1024
     dropout: Share = 0.1
     attention_dropout: Share = 0.0
     feedforward_dropout: Share = 0.0
     word_dropout: Share = 0.0
+
+    @property
+    def reach(self) -> int | None:
+        """How many positions there are; None where there is no end to them."""
+        if self.positions == "binary":
+            return 1 << max(1, (self.max_length - 1).bit_length())
+        return self.max_length if self.positions == "learned" else None
 
     @model_validator(mode="after")
     def _heads_fit(self) -> "StackConfig":
@@ -34,4 +44,14 @@ class StackConfig(ModelSection):
         head_dim = self.head_dim or self.dim // self.heads
         if self.positions == "rotary" and head_dim % 2:
             raise ValueError(f"rotary positions need an even head size, not {head_dim}")
+        if self.positions == "binary" and self.dim < (self.max_length - 1).bit_length():
+            raise ValueError(
+                f"binary positions up to max_length = {self.max_length} have more bits than "
+                f"dim = {self.dim}: raise dim, or lower max_length"
+            )
+        if self.positions_join == "concatenate" and self.positions in ("rotary", "alibi", "none"):
+            raise ValueError(
+                f'positions = "{self.positions}" gives no vectors that could be concatenated: '
+                'leave positions_join out, or choose "sinusoidal", "learned", "binary", ...'
+            )
         return self

@@ -11,19 +11,17 @@ from torch import nn
 
 from jumok.kernels.noise import Noise
 from jumok.layers.dropout import Dropout
-from jumok.positions.learned import LearnedPositions
-from jumok.positions.sinusoidal import SinusoidalPositions
-from jumok.shapes import Float, Int, States, Tensor
-
-Positions = SinusoidalPositions | LearnedPositions
+from jumok.layers.positions import Positions
+from jumok.shapes import Allowed, Float, Int, States, Tensor
 
 
 class Embedding(nn.Module):
-    """E[token] * sqrt(dim) + P[position].
+    """E[token] * sqrt(dim), with positions: + P[position], or joined otherwise.
 
     Args:
         table: (vocabulary dim), which the output projection may share.
-        positions: what is added; None where positions enter elsewhere (rotary) or not at all.
+        positions: what brings them in; None where they enter elsewhere (rotary, ALiBi) or not at
+            all.
         word_dropout: share of whole words replaced by zeros while training.
     """
 
@@ -43,18 +41,36 @@ class Embedding(nn.Module):
         self.word_dropout = word_dropout
         self.scale = math.sqrt(table.shape[1])
 
-    def forward(self, tokens: Int[Tensor, "batch length"], position: int = 0) -> States:
-        """The vectors of `tokens`, the first of which stands at `position`."""
+    def forward(
+        self,
+        tokens: Int[Tensor, "batch length"],
+        position: int = 0,
+        lengths: Int[Tensor, " batch"] | None = None,
+    ) -> States:
+        """The vectors of `tokens`, the first of which stands at `position`.
+
+        Args:
+            lengths: of whole sentences, END counted; None where they are still being written.
+        """
         states = F.embedding(tokens, self.table) * self.scale
         if self.training and self.word_dropout:
             states = states * self._kept_words(tokens, states.dtype)
         if self.positions is not None:
-            states = states + self.positions(position, tokens.shape[1]).to(states.dtype)
+            states = self.positions(states, position, lengths)
         return self.dropout(states)
 
     def _kept_words(self, tokens: Tensor, dtype: torch.dtype) -> Float[Tensor, "batch length 1"]:
         mask = self.noise.mask(self.word_dropout)
         return mask.keep(tokens.numel(), tokens.device).view(*tokens.shape, 1).to(dtype)
+
+
+def sentence_lengths(
+    tokens: Int[Tensor, "batch length"], allowed: Allowed | None
+) -> Int[Tensor, " batch"]:
+    """How long each sentence is; `allowed` is True where a token is real, None where all are."""
+    if allowed is None:
+        return torch.full(tokens.shape[:1], tokens.shape[1], device=tokens.device)
+    return allowed.sum(1)
 
 
 def embedding_table(vocabulary_size: int, dim: int) -> nn.Parameter:

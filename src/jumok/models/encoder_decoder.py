@@ -16,7 +16,7 @@ from jumok.config import TransformerConfig
 from jumok.kernels.linear import Projection
 from jumok.kernels.noise import Noise
 from jumok.layers.block import BlockState, MemoryMask, Stack, reorder_blocks
-from jumok.layers.embedding import embedding_table
+from jumok.layers.embedding import embedding_table, sentence_lengths
 from jumok.models.memory import Memory, SequenceToSequence
 from jumok.models.parts import Parts
 from jumok.shapes import Allowed, Float, Int, Tensor
@@ -65,7 +65,7 @@ class TransformerEncoder(nn.Module):
         self, tokens: Int[Tensor, "batch source"], allowed: Allowed | None = None
     ) -> Float[Tensor, "batch source dim"]:
         """One vector a position."""
-        stream = self.embedding(tokens)
+        stream = self.embedding(tokens, lengths=sentence_lengths(tokens, allowed))
         return self.blocks(stream, self.first_norm(stream), _mask(allowed))
 
 

@@ -14,12 +14,13 @@ from jumok.config.stack import StackConfig
 from jumok.kernels.noise import Noise
 from jumok.layers.block import Block
 from jumok.layers.dropout import Dropout
-from jumok.layers.embedding import Embedding, Positions
+from jumok.layers.embedding import Embedding
 from jumok.layers.feedforward import FeedForward
+from jumok.layers.positions import AddedPositions, ConcatenatedPositions, Positions
 from jumok.layers.residual import PostNorm, PreNorm
-from jumok.positions.learned import LearnedPositions
+from jumok.positions.alibi import AlibiPositions
+from jumok.positions.catalog import ENCODINGS, make_encoding
 from jumok.positions.rotary import RotaryPositions
-from jumok.positions.sinusoidal import SinusoidalPositions
 
 
 @dataclass(frozen=True)
@@ -48,15 +49,15 @@ class Parts:
             config.activation,
             Dropout(config.feedforward_dropout, self.noise),
         )
-        rotary = config.positions == "rotary"
         return Block(
-            self._attention(rotary),
-            self._attention(rotary=False) if cross else None,
+            self._attention(positions=config.positions),
+            # the Memory's positions and the target's are not counted from one beginning
+            self._attention(positions="none") if cross else None,
             feedforward,
             self._residual(),
         )
 
-    def _attention(self, rotary: bool) -> MultiHeadAttention:
+    def _attention(self, positions: str) -> MultiHeadAttention:
         config = self.config
         head_dim = config.head_dim or config.dim // config.heads
         return MultiHeadAttention(
@@ -66,7 +67,8 @@ class Parts:
             config.value_dim or head_dim,
             self.noise,
             config.attention_dropout,
-            RotaryPositions(head_dim) if rotary else None,
+            RotaryPositions(head_dim) if positions == "rotary" else None,
+            AlibiPositions(config.heads) if positions == "alibi" else None,
         )
 
     def _residual(self) -> Callable[[], PreNorm]:
@@ -75,8 +77,9 @@ class Parts:
 
     def _positions(self) -> Positions | None:
         config = self.config
-        if config.positions == "sinusoidal":
-            return SinusoidalPositions(config.dim, config.max_length)
-        if config.positions == "learned":
-            return LearnedPositions(config.dim, config.max_length)
-        return None
+        if config.positions not in ENCODINGS:
+            return None
+        encoding = make_encoding(config.positions, config.dim, config.max_length)
+        if config.positions_join == "concatenate":
+            return ConcatenatedPositions(encoding, config.dim)
+        return AddedPositions(encoding)

@@ -12,6 +12,7 @@ class LearnedPositions(nn.Module):
 
     def __init__(self, dim: int, length: int) -> None:
         super().__init__()
+        self.width = dim
         self.table = nn.Parameter(torch.empty(length, dim).normal_(std=dim**-0.5))
 
     def forward(self, position: int, length: int) -> Float[Tensor, "{length} dim"]:
@@ -21,11 +22,20 @@ class LearnedPositions(nn.Module):
             ModelError: the table ends before.
         """
         end = position + length
-        if end > self.table.shape[0]:
-            raise ModelError(
-                "the sentence is longer than the learned positions reach.",
-                expected=f"at most {self.table.shape[0]} positions (model.max_length)",
-                got=str(end),
-                do="shorten it, or train with a larger model.max_length or another encoding",
-            )
+        check_reach(end, self.table.shape[0], "learned")
         return self.table[position:end]
+
+
+def check_reach(needed: int, reach: int, kind: str) -> None:
+    """Refuses positions that an encoding does not have.
+
+    Raises:
+        ModelError: more are needed than there are.
+    """
+    if needed > reach:
+        raise ModelError(
+            f"the sentence is longer than the {kind} positions reach.",
+            expected=f"at most {reach} positions (model.max_length)",
+            got=str(needed),
+            do="shorten it, or train with a larger model.max_length or another encoding",
+        )

@@ -31,6 +31,7 @@ class SinusoidalPositions(nn.Module):
 
     def __init__(self, dim: int, length: int) -> None:
         super().__init__()
+        self.width = dim
         self.register_buffer("table", sinusoids(length, dim), persistent=False)
 
     def forward(self, position: int, length: int) -> Float[Tensor, "{length} dim"]:

@@ -17,6 +17,7 @@ from torch import nn
 
 from jumok.bundle.reading import TOKENIZER, Bundle, read_bundle
 from jumok.bundle.weights import load_model
+from jumok.config.stack import StackConfig
 from jumok.data.batches import SourceBatch, source_batches
 from jumok.data.tokenizer import Tokenizer, normalize
 from jumok.decoding import DecodingOptions, Hypothesis, decode
@@ -27,6 +28,7 @@ from jumok.decoding.score import score_pairs
 from jumok.errors import BundleError, DataError, ModelError, Place
 from jumok.inspection.alignment import Reading, default_reading, links
 from jumok.kernels.linear import prepare_for_inference
+from jumok.models.catalog import model_config
 from jumok.models.encoder_decoder import Transformer
 from jumok.models.memory import Decoder, Memory
 from jumok.systems.aligner import Aligner
@@ -359,9 +361,10 @@ def _reading(bundle: Bundle) -> Reading:
 
 
 def _positions_end(bundle: Bundle) -> int | None:
-    """The most pieces that learned positions leave room for beside START or END."""
-    learned = bundle.config.model.get("positions") == "learned"
-    return int(bundle.config.model["max_length"]) - 1 if learned else None
+    """The most pieces that the positions leave room for beside START or END."""
+    config = model_config(bundle.config.model)
+    reach = config.reach if isinstance(config, StackConfig) else None
+    return None if reach is None else reach - 1
 
 
 def _longest_part(bundle: Bundle) -> int:

@@ -1,0 +1,71 @@
+"""How positions enter the vectors of words: added to them, or set beside them.
+
+    added:         x + p
+    concatenated:  [x ; p] W,  which is x W_x + p W_p
+
+Concatenation shares no element between word and place; W brings the pair back to the model's width,
+so that tables may still be tied. Written out it is a sum again, of learned images of both: what
+adding does with fewer weights.
+
+Source: added: Vaswani et al. 2017, section 3.5; concatenated: lecture 004 ("Positional encoding").
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from jumok.kernels.linear import Linear
+from jumok.positions.catalog import Encoding
+from jumok.positions.index import FractionPositions
+from jumok.shapes import Float, Int, States, Tensor
+
+
+class AddedPositions(nn.Module):
+    """x + p; an encoding narrower than x is added to its first elements."""
+
+    def __init__(self, encoding: Encoding) -> None:
+        super().__init__()
+        self.encoding = encoding
+
+    def forward(
+        self, states: States, position: int, lengths: Int[Tensor, " batch"] | None = None
+    ) -> States:
+        """The states with their places; see `Embedding.forward`."""
+        places = places_of(self.encoding, states, position, lengths)
+        missing = states.shape[-1] - places.shape[-1]
+        return states + (F.pad(places, (0, missing)) if missing else places)
+
+
+class ConcatenatedPositions(nn.Module):
+    """[x ; p] W."""
+
+    def __init__(self, encoding: Encoding, dim: int) -> None:
+        super().__init__()
+        self.encoding = encoding
+        self.join = Linear(dim + encoding.width, dim)
+
+    def forward(
+        self, states: States, position: int, lengths: Int[Tensor, " batch"] | None = None
+    ) -> States:
+        """The states with their places; see `Embedding.forward`."""
+        places = places_of(self.encoding, states, position, lengths)
+        both = torch.cat((states, places.expand(*states.shape[:-1], -1)), dim=-1)
+        return self.join(both)
+
+
+Positions = AddedPositions | ConcatenatedPositions
+
+
+def places_of(
+    encoding: Encoding,
+    states: States,
+    position: int,
+    lengths: Int[Tensor, " batch"] | None,
+) -> Float[Tensor, "#batch length width"]:
+    """The encoding of each state's place, of the states' type and on their device."""
+    length = states.shape[1]
+    if isinstance(encoding, FractionPositions):
+        places = encoding(position, length, lengths)
+    else:
+        places = encoding(position, length)[None]
+    return places.to(states)

@@ -1,0 +1,42 @@
+"""A position as a binary number: every element has a frequency of its own, as later the waves.
+
+    P[t, i] = floor(t / 2^i) mod 2
+
+Bounded and unique, but bits jump where waves glide: neighbours 7 and 8 differ in four bits, 0 and 8
+in one.
+
+Source: lecture 002 ("binary values waste space").
+"""
+
+import torch
+from torch import nn
+
+from jumok.positions.learned import check_reach
+from jumok.shapes import Float, Tensor
+
+
+def bits_for(length: int) -> int:
+    """How many bits tell `length` positions apart; 1 at least."""
+    return max(1, (length - 1).bit_length())
+
+
+class BinaryPositions(nn.Module):
+    """The bits of the position's number, the fastest first.
+
+    Args:
+        length: how many positions must be told apart; the next power of two can be.
+    """
+
+    def __init__(self, length: int) -> None:
+        super().__init__()
+        self.width = bits_for(length)
+
+    def forward(self, position: int, length: int) -> Float[Tensor, "{length} bits"]:
+        """The bits of `length` positions from `position` on.
+
+        Raises:
+            ModelError: the bits do not suffice, and the first numbers would come again.
+        """
+        check_reach(position + length, 2**self.width, "binary")
+        place = torch.arange(position, position + length)
+        return (place[:, None] >> torch.arange(self.width) & 1).float()
