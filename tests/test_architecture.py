@@ -60,6 +60,7 @@ OPTIONS = {
         *("--sample", "--temperature", "--top-k", "--top-p", "--seed"),
         *(WRITTEN | MACHINE),
     },
+    "classify": {"model", "items", "--top", *(WRITTEN | MACHINE)},
     "evaluate": {
         *("model", "--source", "-s", "--reference", "-r", "--beam", "-b"),
         *("--data", "-d", "--columns", "--by"),

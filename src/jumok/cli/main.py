@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from jumok.cli.caption import caption
+from jumok.cli.classify import classify
 from jumok.cli.demo import demo
 from jumok.cli.evaluate import evaluate
 from jumok.cli.info import info
@@ -51,6 +52,7 @@ app.command(rich_help_panel=MAKE)(train)
 app.command(rich_help_panel=MAKE)(smallworld)
 app.command(rich_help_panel=USE)(translate)
 app.command(rich_help_panel=USE)(caption)
+app.command(rich_help_panel=USE)(classify)
 app.command(rich_help_panel=JUDGE)(evaluate)
 app.command(rich_help_panel=JUDGE)(score)
 app.command(rich_help_panel=JUDGE)(info)

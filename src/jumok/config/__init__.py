@@ -6,6 +6,7 @@ from jumok.config.data import CorpusConfig as CorpusConfig
 from jumok.config.data import DataConfig as DataConfig
 from jumok.config.families import CaptionConfig as CaptionConfig
 from jumok.config.families import Config as Config
+from jumok.config.families import ImageClassificationConfig as ImageClassificationConfig
 from jumok.config.families import TranslationConfig as TranslationConfig
 from jumok.config.recipe import load_config as load_config
 from jumok.config.recipe import parse_config as parse_config

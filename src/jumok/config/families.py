@@ -7,6 +7,11 @@ from pydantic import Field, model_validator
 from jumok.config.captioner import CaptionerConfig
 from jumok.config.captions import CaptionDataConfig, CaptionValidationConfig
 from jumok.config.data import DataConfig, TokenizerConfig
+from jumok.config.pictures import (
+    ImageClassifierConfig,
+    PictureDataConfig,
+    PictureValidationConfig,
+)
 from jumok.config.section import ModelSection, Section
 from jumok.config.training import TextValidationConfig, TrainingConfig, ValidationConfig
 from jumok.config.transformer import TransformerConfig
@@ -71,9 +76,18 @@ class CaptionConfig(Config):
         return self
 
 
+class ImageClassificationConfig(Config):
+    """Pictures in, labels out."""
+
+    data: PictureDataConfig
+    model: ImageClassifierConfig = ImageClassifierConfig()
+    validation: PictureValidationConfig = PictureValidationConfig()
+
+
 DEFAULT_KIND = "transformer"
 FAMILIES: dict[str, type[Config]] = {
     "transformer": TranslationConfig,
     "captioner": CaptionConfig,
+    "image-classifier": ImageClassificationConfig,
 }
 """The recipe of every `model.kind`."""

@@ -7,10 +7,12 @@ from typing import Any
 from torch import nn
 
 from jumok.config.captioner import CaptionerConfig
+from jumok.config.pictures import ImageClassifierConfig
 from jumok.config.section import ModelSection
 from jumok.config.transformer import TransformerConfig
 from jumok.models.captioner import Captioner
 from jumok.models.encoder_decoder import Transformer
+from jumok.models.image_classifier import ImageClassifier
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,10 @@ class Sizes:
 CATALOG: dict[str, tuple[type[ModelSection], Callable[[Any, Sizes], nn.Module]]] = {
     "transformer": (TransformerConfig, lambda config, sizes: Transformer(config, sizes.vocabulary)),
     "captioner": (CaptionerConfig, lambda config, sizes: Captioner(config, sizes.vocabulary)),
+    "image-classifier": (
+        ImageClassifierConfig,
+        lambda config, sizes: ImageClassifier(config, sizes.labels),
+    ),
 }
 
 

@@ -20,6 +20,9 @@ class System(NamedTuple):
 SYSTEMS = {
     "translation": System("jumok.systems.translator", "Translator", "translate"),
     "captioning": System("jumok.systems.captioner", "Captioner", "caption"),
+    "image-classification": System(
+        "jumok.systems.image_classifier", "ImageClassification", "classify"
+    ),
 }
 
 

@@ -3,11 +3,14 @@
 from collections.abc import Iterable
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from jumok.data.batches import Batch
+from jumok.data.picture_batches import PictureBatch
 from jumok.data.tokenizer import PAD
 from jumok.kernels.cross_entropy import smoothed_cross_entropy
+from jumok.models.image_classifier import ImageClassifier
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Float, Tensor
 from jumok.training.task import MicroBatch, Objective
@@ -22,6 +25,17 @@ def translation(model: nn.Module, batch: Batch, smoothing: float) -> Float[Tenso
     return smoothed_cross_entropy(
         hidden[real], model.decoder.output.weight, batch.target_output[real], smoothing
     )
+
+
+def picture_classification(
+    model: nn.Module, batch: PictureBatch, smoothing: float
+) -> Float[Tensor, ""]:
+    """The label-smoothed cross-entropy of each picture's label."""
+    assert isinstance(model, ImageClassifier)
+    device = model.output.weight.device
+    logits = model(batch.pixels.to(device)).float()
+    labels = batch.labels.to(device)
+    return F.cross_entropy(logits, labels, label_smoothing=smoothing, reduction="sum")
 
 
 @torch.no_grad()

@@ -7,11 +7,13 @@ from typing import Any
 from jumok.config import Config
 from jumok.training.task import Say, Task
 from jumok.training.tasks.captions import Captions
+from jumok.training.tasks.image_classification import ImageClassification
 from jumok.training.tasks.translation import Translation
 
 TASKS: dict[str, Callable[[Any, Path, Path, Say], Task]] = {
     "transformer": Translation.prepare,
     "captioner": Captions.prepare,
+    "image-classifier": ImageClassification.prepare,
 }
 
 

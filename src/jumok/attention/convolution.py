@@ -1,0 +1,78 @@
+"""Self-attention over the pixels of a feature map, as a block of a convolutional network.
+
+    q, k, v = 1x1 convolutions of x,  each pixel a vector
+    y = x + gate * conv_1x1([attend(q_1, k_1, v_1) ... attend(q_h, k_h, v_h)])
+
+A convolution sees its neighbourhood; here every pixel looks at every other one. The gate starts
+at 0, so that a network begins as the one without this block and learns how far to listen.
+
+Source: Zhang et al. 2019, "Self-Attention Generative Adversarial Networks", section 3;
+lecture 004, last figure.
+"""
+
+import torch
+from torch import nn
+
+from jumok.attention.core import attend, attend_with_weights
+from jumok.attention.observe import Attention, Observable
+from jumok.kernels.noise import Noise
+from jumok.shapes import Float, Tensor
+
+
+class PixelAttention(Observable):
+    """Every pixel looks at every pixel. Pixels are numbered row by row.
+
+    The key has no bias: it would add the same number to all scores of a query, which the softmax
+    does not see.
+
+    Args:
+        channels: of the feature map that comes in and goes out.
+        heads: how many look side by side.
+        head_dim: width of one head's query and key.
+        value_dim: width of one head's value.
+        noise: where dropout masks come from.
+        dropout: share of the weights dropped while training.
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        heads: int,
+        head_dim: int,
+        value_dim: int,
+        noise: Noise,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.heads = heads
+        self.query = nn.Conv2d(channels, heads * head_dim, 1)
+        self.key = nn.Conv2d(channels, heads * head_dim, 1, bias=False)
+        self.value = nn.Conv2d(channels, heads * value_dim, 1)
+        self.output = nn.Conv2d(heads * value_dim, channels, 1)
+        self.gate = nn.Parameter(torch.zeros(1))
+        self.noise = noise
+        self.dropout = dropout
+
+    def forward(
+        self, features: Float[Tensor, "batch channels height width"]
+    ) -> Float[Tensor, "batch channels height width"]:
+        """The features, and what each pixel found in all of them."""
+        query, key, value = (
+            self._pixels(convolution(features))
+            for convolution in (self.query, self.key, self.value)
+        )
+        drop = self.noise.mask(self.dropout) if self.training and self.dropout else None
+        if self.observers:
+            found, weights = attend_with_weights(query, key, value, drop=drop)
+            for observer in self.observers:
+                observer(Attention(query, key, value, weights))
+        else:
+            found = attend(query, key, value, drop=drop)
+        grid = found.transpose(2, 3).flatten(1, 2).unflatten(2, features.shape[2:])
+        return features + self.gate * self.output(grid)
+
+    def _pixels(
+        self, grid: Float[Tensor, "batch width height columns"]
+    ) -> Float[Tensor, "batch heads pixels dim"]:
+        """The channels cut into heads, and each head's pixels in a row."""
+        return grid.flatten(2).unflatten(1, (self.heads, -1)).transpose(2, 3).contiguous()

@@ -1,0 +1,163 @@
+"""Attention layers as the lectures build them up, each made of the one before.
+
+    RawAttention       x itself is query, key and value     softmax(x x^T) x
+    GeneralAttention   W_K and W_V; queries from elsewhere   softmax(q (x W_K)^T) x W_V
+    SelfAttention      W_Q too: queries from x itself
+    ManyHeads          several SelfAttentions side by side, mixed by W_O
+
+They are for reading, for experiments, and to hold `MultiHeadAttention` to account, which computes
+the same sums faster. The matrices have no biases, as in the lectures' formulas.
+
+Source: lectures 000, 003 and 004 (general and self-attention layers), 002 (heads).
+"""
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import nn
+
+from jumok.attention.observe import Attention, Observable
+from jumok.shapes import Bool, Float, Tensor
+
+Score = Callable[[Tensor, Tensor], Tensor]
+"""How well each key answers each query: (batch query dim), (batch key dim) -> (batch query key)."""
+
+
+def dot(
+    query: Float[Tensor, "batch query dim"], key: Float[Tensor, "batch key dim"]
+) -> Float[Tensor, "batch query key"]:
+    """q . k: large where two vectors point the same way; grows with their length."""
+    return query @ key.transpose(1, 2)
+
+
+def scaled_dot(
+    query: Float[Tensor, "batch query dim"], key: Float[Tensor, "batch key dim"]
+) -> Float[Tensor, "batch query key"]:
+    """q . k / sqrt(d_k): of the same spread whatever the length of the vectors.
+
+    Lecture 004 writes "multiply by sqrt(D)"; its own figure, and the paper, divide.
+    """
+    return dot(query, key) / math.sqrt(query.shape[-1])
+
+
+class RawAttention(Observable):
+    """The inputs themselves are keys and values, and the queries too where they are the inputs.
+
+    y_i = sum_j softmax_j(score(q_i, x_j)) x_j
+
+    Args:
+        score: `dot` as in the first form of lecture 000, or `scaled_dot` as in lecture 004.
+    """
+
+    def __init__(self, score: Score = dot) -> None:
+        super().__init__()
+        self.score = score
+
+    def forward(
+        self,
+        queries: Float[Tensor, "batch query dim"],
+        inputs: Float[Tensor, "batch key dim"],
+        allowed: Bool[Tensor, "#batch #query key"] | None = None,
+    ) -> Float[Tensor, "batch query dim"]:
+        """What each query found. `allowed` is True where it may look; None allows all."""
+        return self.look(queries, inputs, inputs, allowed)
+
+    def look(
+        self,
+        query: Float[Tensor, "batch query dim"],
+        key: Float[Tensor, "batch key dim"],
+        value: Float[Tensor, "batch key value_dim"],
+        allowed: Bool[Tensor, "#batch #query key"] | None = None,
+    ) -> Float[Tensor, "batch query value_dim"]:
+        """The sentence itself: softmax(score(query, key)) value."""
+        scores = self.score(query, key)
+        if allowed is not None:
+            scores = scores.masked_fill(~allowed, -math.inf)
+        weights = scores.softmax(dim=-1)
+        if allowed is not None:
+            # softmax of a row of -inf is NaN; such a query looked at nothing
+            weights = weights.masked_fill(~allowed, 0.0)
+        for observer in self.observers:
+            observer(Attention(query[:, None], key[:, None], value[:, None], weights[:, None]))
+        return weights @ value
+
+
+class GeneralAttention(nn.Module):
+    """Keys and values are projections of the inputs; the queries come from elsewhere.
+
+    k_j = x_j W_K,  v_j = x_j W_V,  y_i = sum_j softmax_j(score(q_i, k_j)) v_j
+
+    Args:
+        dim: width of the inputs.
+        key_dim: width of the keys, and so of the queries: their dot product is taken.
+        value_dim: width of the values, and so of what is found.
+    """
+
+    def __init__(self, dim: int, key_dim: int, value_dim: int, score: Score = scaled_dot) -> None:
+        super().__init__()
+        self.key = nn.Linear(dim, key_dim, bias=False)
+        self.value = nn.Linear(dim, value_dim, bias=False)
+        self.attention = RawAttention(score)
+
+    def forward(
+        self,
+        queries: Float[Tensor, "batch query key_dim"],
+        inputs: Float[Tensor, "batch key dim"],
+        allowed: Bool[Tensor, "#batch #query key"] | None = None,
+    ) -> Float[Tensor, "batch query value_dim"]:
+        """What each query found in the inputs."""
+        return self.attention.look(queries, self.key(inputs), self.value(inputs), allowed)
+
+
+class SelfAttention(nn.Module):
+    """The queries too are projections of the inputs: every input looks at all of them.
+
+    q_i = x_i W_Q,  y = general(q, x)
+    """
+
+    def __init__(self, dim: int, key_dim: int, value_dim: int, score: Score = scaled_dot) -> None:
+        super().__init__()
+        self.query = nn.Linear(dim, key_dim, bias=False)
+        self.general = GeneralAttention(dim, key_dim, value_dim, score)
+
+    def forward(
+        self,
+        inputs: Float[Tensor, "batch length dim"],
+        allowed: Bool[Tensor, "#batch #length length"] | None = None,
+    ) -> Float[Tensor, "batch length value_dim"]:
+        """What each input found in the others and itself."""
+        return self.general(self.query(inputs), inputs, allowed)
+
+
+class ManyHeads(nn.Module):
+    """Several SelfAttentions side by side, mixed by one matrix.
+
+    y = [head_1(x) ... head_h(x)] W_O
+
+    `with_fixed_budget` shares one width out among the heads; `with_full_size_heads` gives each
+    head the whole width. Lecture 002 names both.
+    """
+
+    def __init__(self, dim: int, heads: int, key_dim: int, value_dim: int) -> None:
+        super().__init__()
+        self.heads = nn.ModuleList(SelfAttention(dim, key_dim, value_dim) for _ in range(heads))
+        self.output = nn.Linear(heads * value_dim, dim, bias=False)
+
+    @classmethod
+    def with_fixed_budget(cls, dim: int, heads: int) -> "ManyHeads":
+        """As many parameters as one head of the whole width has: 4 dim^2, however many heads."""
+        return cls(dim, heads, dim // heads, dim // heads)
+
+    @classmethod
+    def with_full_size_heads(cls, dim: int, heads: int) -> "ManyHeads":
+        """Every head as wide as the model: heads times as many parameters."""
+        return cls(dim, heads, dim, dim)
+
+    def forward(
+        self,
+        inputs: Float[Tensor, "batch length dim"],
+        allowed: Bool[Tensor, "#batch #length length"] | None = None,
+    ) -> Float[Tensor, "batch length dim"]:
+        """What all heads found, as one vector of the model's width for each input."""
+        return self.output(torch.cat([head(inputs, allowed) for head in self.heads], dim=-1))

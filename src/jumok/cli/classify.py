@@ -1,0 +1,138 @@
+"""`jumok classify`: a label for each picture or text."""
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from jumok.cli import options as option
+from jumok.cli.screen import counted
+from jumok.cli.streams import open_output, read_lines
+from jumok.errors import BundleError, DataError, JumokError, Place
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one item was taken for.
+
+    Attributes:
+        item: as it was given.
+        probabilities: of every label, the likeliest first; empty where it could not be read.
+        error: why it could not be read.
+    """
+
+    item: str
+    probabilities: Mapping[str, float] = field(default_factory=dict)
+    error: JumokError | None = None
+
+
+Classify = Callable[[Any, Iterable[str], int], Iterator[Answer]]
+
+CLASSIFIERS: dict[str, str] = {
+    "image-classification": "jumok.cli.classify:classify_pictures",
+}
+"""By task the function that classifies: (system, items, how many at once) -> answers in order."""
+
+Items = Annotated[
+    list[str] | None,
+    typer.Argument(help="Pictures' files, or texts; else standard input, one a line."),
+]
+Top = Annotated[
+    int, typer.Option(min=1, help="Labels shown for each, likeliest first.", metavar="N")
+]
+
+
+def classify(
+    model: option.Model,
+    items: Items = None,
+    top: Top = 1,
+    as_json: option.Json = False,
+    output: option.Output = None,
+    batch: option.Batch = 32,
+    device: option.Device = "auto",
+    precision: option.Precision = "fp32",
+    threads: option.Threads = 0,
+) -> None:
+    """Say what pictures show, or of what kind texts are.
+
+    A line each: the item, its label, how likely that is (0 to 1). Where a
+    picture cannot be read its label stays empty and the error names it.
+
+      jumok classify runs/cifar10/model *.jpg
+
+      ls photos/*.png | jumok classify runs/cifar10/model --json --top 3
+    """
+    system = option.load_system(model, "classify", device, precision, threads)
+    answers = _classifier(model)(system, items or read_lines(None), batch)
+    unread = total = 0
+    with open_output(output) as stream:
+        for answer in counted(answers):
+            total += 1
+            if answer.error is not None:
+                unread += 1
+                sys.stderr.write(f"error: {answer.error}\n")
+            stream.write(to_json(answer, top) if as_json else to_columns(answer, top))
+    if unread:
+        raise DataError(
+            f"{unread:,} of {total:,} could not be read; the others were classified.",
+            do="see the errors above",
+        )
+
+
+def to_columns(answer: Answer, top: int) -> str:
+    """The item, and label and probability of the `top` likeliest, with tabs between them."""
+    ranked = [f"{label}\t{value:.4f}" for label, value in answer.probabilities.items()][:top]
+    return "\t".join([answer.item, *(ranked or ["\t"])]) + "\n"
+
+
+def to_json(answer: Answer, top: int) -> str:
+    """One object an item."""
+    ranked = dict(list(answer.probabilities.items())[:top])
+    facts: dict[str, Any] = {"item": answer.item, "label": next(iter(ranked), None)}
+    facts["probabilities"] = ranked
+    if answer.error is not None:
+        facts["error"] = str(answer.error)
+    return json.dumps(facts, ensure_ascii=False) + "\n"
+
+
+def _classifier(model: str) -> Classify:
+    from jumok.bundle.reading import read_bundle
+
+    folder = option.model_folders(model)[0]
+    task = read_bundle(folder).config.task
+    if task not in CLASSIFIERS:
+        raise BundleError("this model does not classify.", got=task, place=Place(folder))
+    module, name = CLASSIFIERS[task].split(":")
+    function: Classify = getattr(import_module(module), name)
+    return function
+
+
+def classify_pictures(system: Any, items: Iterable[str], batch: int) -> Iterator[Answer]:
+    """Pictures by the names of their files; those that cannot be read come with their error."""
+    import numpy as np
+
+    waiting: list[tuple[str, Any]] = []  # the fitted picture, or the error that came of it
+
+    def flush() -> Iterator[Answer]:
+        good = [fitted for _, fitted in waiting if not isinstance(fitted, JumokError)]
+        found = iter(system.classify_fitted(np.stack(good)) if good else ())
+        for item, fitted in waiting:
+            if isinstance(fitted, JumokError):
+                yield Answer(item, error=fitted)
+            else:
+                yield Answer(item, next(found).probabilities)
+        waiting.clear()
+
+    for item in items:
+        try:
+            waiting.append((item, system.fit(Path(item))))
+        except DataError as error:
+            waiting.append((item, error))
+        if len(waiting) >= batch:
+            yield from flush()
+    yield from flush()

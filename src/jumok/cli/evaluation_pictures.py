@@ -1,0 +1,72 @@
+"""`jumok evaluate` for classifiers of pictures: how often they are right."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jumok.cli import options as option
+from jumok.cli.evaluate import Evaluation, Judged
+from jumok.cli.screen import counted
+from jumok.errors import DataError, Place
+
+if TYPE_CHECKING:
+    from jumok.data.pictures import PictureSource
+
+
+def evaluate_pictures(asked: Evaluation) -> Judged:
+    """Accuracy over all pictures, and each label's share that was recognised.
+
+    Raises:
+        DataError: a picture that cannot be read, or a label that the model does not have.
+    """
+    import numpy as np
+
+    from jumok.evaluation.labels import score_labels
+
+    source = source_of(asked.needs_data())
+    system = option.load_system(
+        asked.model, "classify", asked.device, asked.precision, asked.threads
+    )
+    true: list[str] = []
+    found: list[str] = []
+    waiting: list[np.ndarray] = []
+    for picture in counted(source.read()):
+        if isinstance(picture.pixels, DataError):
+            raise picture.pixels
+        if picture.label not in system.labels:
+            raise DataError(
+                "The label is none of those that the model has.",
+                expected=", ".join(system.labels),
+                got=repr(picture.label),
+                place=picture.place,
+            )
+        true.append(picture.label)
+        waiting.append(system.fit(picture.pixels))
+        if len(waiting) == asked.batch:
+            found += [each.label for each in system.classify_fitted(np.stack(waiting))]
+            waiting.clear()
+    if waiting:
+        found += [each.label for each in system.classify_fitted(np.stack(waiting))]
+    scores = score_labels(found, true, "pictures")
+    return Judged(tuple(scores), found, f"{len(true):,} pictures")
+
+
+def source_of(data: Path) -> "PictureSource":
+    """What --data names: a folder, a zip archive, a table, or an idx file beside its labels.
+
+    Raises:
+        DataError: an idx file of pictures whose labels are not beside it.
+    """
+    from jumok.data.pictures import PictureSource
+
+    if data.is_dir() or data.suffix == ".zip":
+        return PictureSource(folder=data)
+    if "idx3" not in data.name:
+        return PictureSource(table=data)
+    labels = data.with_name(data.name.replace("images", "labels").replace("idx3", "idx1"))
+    if not labels.is_file():
+        raise DataError(
+            "The labels of these pictures are not beside them.",
+            expected=labels.name,
+            place=Place(data),
+        )
+    return PictureSource(images=data, labels=labels)

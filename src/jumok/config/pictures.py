@@ -1,0 +1,91 @@
+"""The recipe of a classifier of pictures: [model], [data] and [validation]."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from jumok.config.section import Count, DataPath, ModelSection, Section, Share
+from jumok.config.training import ValidationConfig
+
+
+class ImageClassifierConfig(ModelSection):
+    """A convolutional network, with attention over the pixels after the stages one names."""
+
+    kind: Literal["image-classifier"] = "image-classifier"
+    height: Count = 32
+    width: Count = 32
+    colours: Literal[1, 3] = 3
+    patch: Count = 1
+    channels: Annotated[tuple[Count, ...], Field(min_length=1)] = (32, 64, 128)
+    blocks: Count = 1
+    attention_after: tuple[Count, ...] = ()
+    attention_heads: Count = 4
+    attention_dropout: Share = 0.0
+    mixing_after: tuple[Count, ...] = ()
+    dropout: Share = 0.0
+
+    @property
+    def summary(self) -> str:
+        """The sizes in words."""
+        stages = f"{len(self.channels)} stages of {', '.join(map(str, self.channels))} channels"
+        extras = [
+            f"{name} after stage {', '.join(map(str, after))}"
+            for name, after in (("attention", self.attention_after), ("mixing", self.mixing_after))
+            if after
+        ]
+        return "; ".join([stages, *extras])
+
+    @model_validator(mode="after")
+    def _stages_exist(self) -> "ImageClassifierConfig":
+        stages = len(self.channels)
+        for name in ("attention_after", "mixing_after"):
+            if beyond := [stage for stage in getattr(self, name) if stage > stages]:
+                raise ValueError(f"{name} = {beyond[0]}, but there are only {stages} stages")
+        for stage in self.attention_after:
+            if self.channels[stage - 1] % self.attention_heads:
+                raise ValueError(
+                    f"{self.channels[stage - 1]} channels of stage {stage} cannot be split among "
+                    f"attention_heads = {self.attention_heads}: choose a multiple"
+                )
+        return self
+
+
+class PicturesConfig(Section):
+    """Pictures and their labels: a folder or zip archive, a table, or two idx files."""
+
+    folder: DataPath | None = None
+    table: DataPath | None = None
+    images: DataPath | None = None
+    labels: DataPath | None = None
+
+    @model_validator(mode="after")
+    def _one_shape(self) -> "PicturesConfig":
+        if (self.images is None) != (self.labels is None):
+            raise ValueError("needs both `images` and `labels`")
+        given = [each for each in (self.folder, self.table, self.images) if each is not None]
+        if len(given) != 1:
+            raise ValueError("needs either `folder`, or `table`, or `images` and `labels`")
+        return self
+
+
+class AugmentationConfig(Section):
+    """How training pictures are changed a little each time they are seen."""
+
+    flip: bool = False
+    shift: Annotated[int, Field(ge=0)] = 0
+
+
+class PictureDataConfig(Section):
+    """What to train on, and what to validate on."""
+
+    train: Annotated[tuple[PicturesConfig, ...], Field(min_length=1)]
+    validation: tuple[PicturesConfig, ...] = ()
+    validation_pictures: Count = 1000
+    skip_damaged: bool = False
+    augmentation: AugmentationConfig = AugmentationConfig()
+
+
+class PictureValidationConfig(ValidationConfig):
+    """Validation by loss and accuracy."""
+
+    metric: Literal["loss", "accuracy"] = "accuracy"

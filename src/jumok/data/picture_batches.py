@@ -1,0 +1,148 @@
+"""Pictures as tensors: what training and validation feed to a classifier."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from jumok.data.picture_store import PictureStore
+from jumok.shapes import Int, Tensor, UInt8
+
+Rows = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class PictureBatch:
+    """Pictures of one size, and the number of each one's label."""
+
+    pixels: UInt8[Tensor, "batch colours height width"]
+    labels: Int[Tensor, " batch"]
+
+    @property
+    def targets(self) -> int:
+        """Pictures: each is one prediction."""
+        return len(self.labels)
+
+    @property
+    def sources(self) -> int:
+        """Pictures."""
+        return len(self.labels)
+
+    @property
+    def work(self) -> int:
+        """Pictures: all take the same time."""
+        return len(self.labels)
+
+
+@dataclass(frozen=True)
+class Augmentation:
+    """Changes that leave a label true.
+
+    Attributes:
+        flip: mirror every second picture, by chance.
+        shift: move each picture by at most so many pixels up or down, left or right; black comes
+            in from outside. The usual "random crop after padding".
+    """
+
+    flip: bool = False
+    shift: int = 0
+
+    def apply(self, pixels: npt.NDArray[np.uint8], random: np.random.Generator) -> None:
+        """Changes the pictures (picture height width colours) in place."""
+        if self.flip:
+            mirrored = random.random(len(pixels)) < 0.5
+            pixels[mirrored] = pixels[mirrored, :, ::-1]
+        if self.shift:
+            height, width = pixels.shape[1:3]
+            margin = ((0, 0), (self.shift, self.shift), (self.shift, self.shift), (0, 0))
+            padded = np.pad(pixels, margin)
+            moves = random.integers(0, 2 * self.shift + 1, (len(pixels), 2)).tolist()
+            for index, (down, right) in enumerate(moves):
+                pixels[index] = padded[index, down : down + height, right : right + width]
+
+
+class PictureStream:
+    """An endless iterator of updates, each a list of micro-batches, that can be resumed.
+
+    Every epoch is the whole store in an order of its own; an update may reach into the next one.
+    Order and augmentation follow from the seed and the number of the update alone.
+
+    Args:
+        batch: pictures of an update.
+        micro_batch: pictures computed at once.
+    """
+
+    def __init__(
+        self,
+        store: PictureStore,
+        batch: int,
+        micro_batch: int,
+        augmentation: Augmentation,
+        seed: int,
+    ) -> None:
+        self._store, self._batch, self._micro_batch = store, batch, micro_batch
+        self._augmentation, self._seed = augmentation, seed
+        self._updates = 0
+        self._epoch, self._order = -1, np.empty(0, dtype=np.int64)
+
+    def __iter__(self) -> Iterator[list[PictureBatch]]:
+        return self
+
+    def __next__(self) -> list[PictureBatch]:
+        rows = self._rows()
+        pixels = self._store.pixels[rows]
+        self._augmentation.apply(pixels, np.random.default_rng([self._seed, 1, self._updates]))
+        self._updates += 1
+        parts = range(0, len(rows), self._micro_batch)
+        labels = self._store.numbers[rows]
+        return [
+            as_batch(
+                pixels[part : part + self._micro_batch], labels[part : part + self._micro_batch]
+            )
+            for part in parts
+        ]
+
+    @property
+    def cursor(self) -> int:
+        """How many updates were handed out."""
+        return self._updates
+
+    def restore(self, cursor: int) -> None:
+        """Goes to where `cursor` was taken."""
+        self._updates = cursor
+
+    def _rows(self) -> Rows:
+        """The pictures of the next update."""
+        start, size = self._updates * self._batch, len(self._store)
+        taken: list[Rows] = []
+        missing = self._batch
+        while missing:
+            epoch, first = divmod(start, size)
+            if epoch != self._epoch:
+                generator = np.random.default_rng([self._seed, 0, epoch])
+                self._epoch, self._order = epoch, generator.permutation(size)
+            taken.append(self._order[first : first + missing])
+            missing -= len(taken[-1])
+            start += len(taken[-1])
+        return np.concatenate(taken)
+
+
+def as_batch(pixels: npt.NDArray[np.uint8], labels: Rows) -> PictureBatch:
+    """Pictures (picture height width colours) and their labels as tensors, colours first."""
+    return PictureBatch(as_tensor(pixels), torch.from_numpy(np.array(labels)))
+
+
+def as_tensor(
+    pixels: npt.NDArray[np.uint8],
+) -> UInt8[Tensor, "batch colours height width"]:
+    """Pictures (picture height width colours) as a tensor, colours first."""
+    return torch.from_numpy(np.ascontiguousarray(pixels.transpose(0, 3, 1, 2)))
+
+
+def in_order(store: PictureStore, size: int) -> Iterator[PictureBatch]:
+    """Every picture once, `size` at a time."""
+    for start in range(0, len(store), size):
+        part = slice(start, start + size)
+        yield as_batch(store.pixels[part], store.numbers[part])

@@ -1,0 +1,192 @@
+"""Pictures as bytes on disk: made once, mapped into memory, found again by their content.
+
+A store is a folder: `pixels` holds all pictures one after another (uint8, height x width x
+colours), `labels` the number of each one's label (int64), and `store.json` the labels' names.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jumok.data.pictures import Labelled, PictureSource, Shape
+from jumok.errors import DataError, Place
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class PictureStore:
+    """Prepared pictures.
+
+    Attributes:
+        key: names the content.
+        pixels: (picture height width colours), bytes.
+        numbers: of each picture's label, an index into `labels`.
+        labels: in alphabetical order.
+        left_out: what was wrong with each picture that could not be read.
+    """
+
+    key: str
+    pixels: npt.NDArray[np.uint8]
+    numbers: npt.NDArray[np.int64]
+    labels: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def only(self, rows: npt.NDArray[np.int64]) -> "PictureStore":
+        """These pictures, in this order, in memory."""
+        key = hashlib.sha256(f"{self.key} {rows.tolist()}".encode()).hexdigest()[:32]
+        return PictureStore(key, self.pixels[rows], self.numbers[rows], self.labels)
+
+    def hold_out(self, count: int) -> tuple["PictureStore", "PictureStore"]:
+        """What is left to train on, and `count` pictures kept out; a tenth at most, at least one.
+
+        They are chosen by a hash of their pixels: two equal pictures fall on the same side.
+        """
+        hashes = np.array(
+            [int.from_bytes(hashlib.blake2b(each.tobytes(), digest_size=7).digest(), "big")
+             for each in self.pixels], dtype=np.int64,
+        )  # fmt: skip
+        last = np.sort(hashes)[max(min(count, len(self) // 10), 1) - 1]
+        out = hashes <= last
+        if out.all():
+            raise DataError(
+                "no validation data is given, and there is too little to hold some out.",
+                expected="two different pictures at the very least",
+                do="give [[data.validation]] in the recipe, or more training data",
+            )
+        return self.only(np.flatnonzero(~out)), self.only(np.flatnonzero(out))
+
+
+def prepare_pictures(
+    sources: Sequence[PictureSource],
+    shape: Shape,
+    cache: Path,
+    *,
+    labels: Sequence[str] | None = None,
+    skip_damaged: bool = False,
+) -> PictureStore:
+    """All sources together, from the cache if the same content was prepared before.
+
+    Args:
+        shape: what every picture is made to.
+        labels: the labels that there may be, in order; None takes those that are found.
+        skip_damaged: leave a picture out that cannot be read, instead of stopping there.
+
+    Raises:
+        DataError: what reading raises; a label that is not among `labels`; no picture is left; the
+            cache cannot be written.
+    """
+    contents = [source.identity() for source in sources]
+    described = [VERSION, contents, asdict(shape), labels, skip_damaged]
+    key = hashlib.sha256(json.dumps(described).encode()).hexdigest()[:32]
+    folder = cache / key
+    if folder.is_dir():
+        return _open(folder, shape)
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        partial = Path(tempfile.mkdtemp(prefix=f".{key}.", dir=cache))
+        try:
+            pictures = (each for source in sources for each in source.read())
+            _write(partial, _readable(pictures, skip_damaged), shape, labels)
+            _move(partial, folder)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+    except OSError as error:
+        raise DataError(
+            "The prepared pictures cannot be written.",
+            got=error.strerror,
+            do="free some space, or name another folder for runs",
+            place=Place(cache),
+        ) from None
+    return _open(folder, shape)
+
+
+def _readable(pictures: Iterator[Labelled], skip: bool) -> Iterator[Labelled]:
+    """All pictures, damaged ones too if they are to be skipped."""
+    for picture in pictures:
+        if isinstance(picture.pixels, DataError) and not skip:
+            error = picture.pixels
+            raise DataError(
+                error.what,
+                expected=error.expected,
+                got=error.got,
+                do=f"{error.do or 'mend or remove it'}; data.skip_damaged = true leaves such out",
+                place=error.place,
+            )
+        yield picture
+
+
+def _write(
+    folder: Path, pictures: Iterator[Labelled], shape: Shape, allowed: Sequence[str] | None
+) -> None:
+    found: dict[str, int] = {} if allowed is None else {name: i for i, name in enumerate(allowed)}
+    numbers: list[int] = []
+    left_out: list[str] = []
+    with (folder / "pixels").open("wb") as file:
+        for picture in pictures:
+            if isinstance(picture.pixels, DataError):
+                left_out.append(f"{picture.pixels.place}: {picture.pixels.what}")
+                continue
+            if allowed is not None and picture.label not in found:
+                raise _unknown(picture, allowed)
+            file.write(shape.fit(picture.pixels).tobytes())
+            numbers.append(found.setdefault(picture.label, len(found)))
+        file.flush()
+        os.fsync(file.fileno())
+    if not numbers:
+        raise DataError("No picture is left.", got="; ".join(left_out[:3]) or "no picture at all")
+    names = list(found) if allowed is not None else sorted(found)
+    order = np.array([names.index(name) for name in found], dtype=np.int64)
+    (folder / "labels").write_bytes(order[numbers].tobytes())
+    described = {"labels": names, "left_out": left_out}
+    (folder / "store.json").write_text(json.dumps(described, ensure_ascii=False), "utf-8")
+
+
+def _unknown(picture: Labelled, allowed: Sequence[str]) -> DataError:
+    return DataError(
+        "The label is none of those that training saw.",
+        expected=", ".join(allowed),
+        got=repr(picture.label),
+        do="mend the label, or train on pictures that have it",
+        place=picture.place,
+    )
+
+
+def _move(partial: Path, folder: Path) -> None:
+    """Makes the finished folder appear under its name, whole or not at all."""
+    try:
+        partial.rename(folder)
+    except OSError:
+        # Another process finished the same store first; its content is the same.
+        if not folder.is_dir():
+            raise
+
+
+def _open(folder: Path, shape: Shape) -> PictureStore:
+    """The store in this folder, its pixels mapped and not read."""
+    try:
+        described: dict[str, Any] = json.loads((folder / "store.json").read_text("utf-8"))
+        numbers = np.fromfile(folder / "labels", dtype=np.int64)
+        sizes = (len(numbers), shape.height, shape.width, shape.colours)
+        pixels = np.memmap(folder / "pixels", dtype=np.uint8, mode="r", shape=sizes)
+        labels, left_out = tuple(described["labels"]), tuple(described["left_out"])
+    except (OSError, ValueError, KeyError) as error:
+        raise DataError(
+            "The prepared pictures are damaged.",
+            got=str(error),
+            do="delete this folder; it is made again from the pictures",
+            place=Place(folder),
+        ) from None
+    return PictureStore(folder.name, pixels, numbers, labels, left_out)

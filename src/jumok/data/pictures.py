@@ -1,0 +1,147 @@
+"""Pictures with labels, in the three shapes they come in.
+
+folder   a folder or zip archive of one folder a label: cat/0001.jpg, dog/0001.jpg, ...
+table    a TSV file with the columns `file` and `label`; files count from the table's own folder
+idx      two files of numbers, as MNIST has them; labels are their numbers as text
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TypeAlias
+
+import numpy as np
+from jaxtyping import UInt8
+
+from jumok.data.idx import read_idx
+from jumok.data.images import ImageSource, Pixels, read_image, resize
+from jumok.data.store import digest
+from jumok.data.tables import read_tsv
+from jumok.errors import DataError, Place
+
+Fitted: TypeAlias = UInt8[np.ndarray, "rows columns colours"]
+
+# ITU-R BT.601, in thousandths: how bright the eye finds red, green and blue.
+BRIGHTNESS = np.array([299, 587, 114], dtype=np.uint32)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What every picture is made to before a model sees it; `colours` is 1 (grey) or 3."""
+
+    height: int
+    width: int
+    colours: int
+
+    def fit(self, pixels: Pixels) -> Fitted:
+        """The picture in this shape, rows and columns stretched to it; (height width colours)."""
+        if pixels.shape[:2] != (self.height, self.width):
+            pixels = resize(pixels, self.height, self.width)
+        if self.colours == 1:
+            grey = (pixels @ BRIGHTNESS + 500) // 1000
+            return grey.astype(np.uint8)[:, :, None]
+        return pixels
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """One picture; `pixels` may be the error that came of reading it."""
+
+    pixels: Pixels | DataError
+    label: str
+    place: Place
+
+
+@dataclass(frozen=True)
+class PictureSource:
+    """Where pictures and labels are: `folder`, or `table`, or `images` and `labels`."""
+
+    folder: Path | None = None
+    table: Path | None = None
+    images: Path | None = None
+    labels: Path | None = None
+
+    @property
+    def title(self) -> str:
+        """The name for a person."""
+        return str((self.folder or self.table or self.images or Path("?")).name)
+
+    def identity(self) -> list[str]:
+        """What changes when the content does."""
+        if self.folder is not None and self.folder.is_dir():
+            return [f"{name} {digest(file)}" for name, file in _files(self.folder)]
+        if self.table is not None:
+            rows = (file for file, _, _ in _rows(self.table))
+            return [digest(self.table), *(digest(self.table.parent / file) for file in rows)]
+        return [digest(file) for file in (self.folder, self.images, self.labels) if file]
+
+    def read(self) -> Iterator[Labelled]:
+        """Every picture in turn.
+
+        Raises:
+            DataError: nothing there, or not of this shape. A single damaged picture raises
+                nothing, and comes with its error.
+        """
+        if self.folder is not None:
+            yield from _read_folder(self.folder)
+        elif self.table is not None:
+            yield from _read_table(self.table)
+        elif self.images is not None and self.labels is not None:
+            yield from _read_idx(self.images, self.labels)
+
+
+def _files(folder: Path) -> list[tuple[str, Path]]:
+    return [(name, folder / name) for name in ImageSource(folder).names]
+
+
+def _read_folder(folder: Path) -> Iterator[Labelled]:
+    source = ImageSource(folder)
+    if not len(source):
+        raise DataError(
+            "There is no picture in this folder or archive.",
+            expected="a folder for each label, and pictures in it: cat/0001.jpg",
+            place=Place(folder),
+        )
+    for name in source.names:
+        label = PurePosixPath(name).parent.name
+        place = Place(folder / name)
+        if not label:
+            raise DataError(
+                "The picture lies in no label's folder.",
+                expected="a folder for each label, and pictures in it: cat/0001.jpg",
+                do="move it into its label's folder, or take it away",
+                place=place,
+            )
+        try:
+            yield Labelled(source.read(name), label, place)
+        except DataError as error:
+            yield Labelled(error, label, place)
+
+
+def _rows(table: Path) -> Iterator[tuple[str, str, int]]:
+    return read_tsv(table, "file", "label", None)
+
+
+def _read_table(table: Path) -> Iterator[Labelled]:
+    for file, label, row in _rows(table):
+        place = Place(table, row)
+        if not label.strip():
+            raise DataError("The row has no label.", got=repr(file), place=place)
+        try:
+            yield Labelled(read_image(table.parent / file), label.strip(), place)
+        except DataError as error:
+            named = DataError(error.what, got=f"{error.place}", do=error.do, place=place)
+            yield Labelled(named, label.strip(), place)
+
+
+def _read_idx(images: Path, labels: Path) -> Iterator[Labelled]:
+    pictures, numbers = read_idx(images, 3), read_idx(labels, 1)
+    if len(pictures) != len(numbers):
+        raise DataError(
+            "There is not one label for each picture.",
+            expected=f"{len(pictures):,} labels, as many as pictures in {images.name}",
+            got=f"{len(numbers):,}",
+            place=Place(labels),
+        )
+    for index, (grey, number) in enumerate(zip(pictures, numbers, strict=True), start=1):
+        yield Labelled(np.repeat(grey[:, :, None], 3, axis=2), str(number), Place(images, index))

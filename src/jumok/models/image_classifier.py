@@ -1,0 +1,67 @@
+"""A convolutional network that says what is in a picture, with or without attention.
+
+    pixels -> stem -> stage [-> attention over the pixels] -> ... -> mean of all pixels -> labels
+
+Source: lecture 004, last figure (a convolutional network with self-attention); He et al. 2016.
+"""
+
+import torch
+from torch import nn
+
+from jumok.attention.convolution import PixelAttention
+from jumok.config.pictures import ImageClassifierConfig
+from jumok.kernels.linear import Linear
+from jumok.kernels.noise import Noise
+from jumok.layers.convolution import ConvolutionStack, scale_pixels
+from jumok.layers.dropout import Dropout
+from jumok.layers.mixing import PixelMixing
+from jumok.shapes import Float, Tensor, UInt8
+
+
+class ImageClassifier(nn.Module):
+    """Pictures to logits of labels.
+
+    Attributes:
+        noise: where every dropout mask of this model comes from.
+    """
+
+    def __init__(self, config: ImageClassifierConfig, labels: int) -> None:
+        super().__init__()
+        self.noise = Noise()
+        channels = config.channels
+        self.stack = ConvolutionStack(
+            channels,
+            config.blocks,
+            Dropout(config.dropout, self.noise),
+            config.patch,
+            config.colours,
+        )
+        for number, width in enumerate(channels, start=1):
+            stage = self.stack.stages[number - 1]
+            assert isinstance(stage, nn.Sequential)
+            if number in config.attention_after:
+                stage.append(self._attention(width, config))
+            if number in config.mixing_after:
+                stage.append(PixelMixing(width))
+        self.dropout = Dropout(config.dropout, self.noise)
+        self.output = Linear(channels[-1], labels)
+
+    def forward(
+        self, pixels: UInt8[Tensor, "batch colours height width"]
+    ) -> Float[Tensor, "batch labels"]:
+        """The logits of every label."""
+        grid = self.stack(scale_pixels(pixels, like=self.output.weight))
+        return self.output(self.dropout(grid.mean(dim=(2, 3))))
+
+    @torch.no_grad()
+    def probabilities(
+        self, pixels: UInt8[Tensor, "batch colours height width"]
+    ) -> Float[Tensor, "batch labels"]:
+        """How likely each label is; a row sums to 1."""
+        return self(pixels).float().softmax(dim=1)
+
+    def _attention(self, channels: int, config: ImageClassifierConfig) -> PixelAttention:
+        """Heads that share the channels."""
+        heads = config.attention_heads
+        dim = channels // heads
+        return PixelAttention(channels, heads, dim, dim, self.noise, config.attention_dropout)

@@ -1,0 +1,117 @@
+"""A trained classifier of pictures as a thing one can call."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from jumok.bundle.reading import read_bundle
+from jumok.bundle.weights import load_model
+from jumok.config.pictures import ImageClassifierConfig
+from jumok.data.images import Pixels, read_image
+from jumok.data.picture_batches import as_tensor
+from jumok.data.pictures import Fitted, Shape
+from jumok.errors import BundleError, Place
+from jumok.models.catalog import model_config
+from jumok.models.image_classifier import ImageClassifier
+from jumok.systems.device import DTYPES, Precision, choose_device
+
+Picture = Path | str | Pixels
+"""A file, or pixels (height width 3) of bytes."""
+
+
+@dataclass(frozen=True)
+class Classification:
+    """What a picture shows.
+
+    Attributes:
+        label: the likeliest.
+        probabilities: of every label, the likeliest first; they sum to 1.
+    """
+
+    label: str
+    probabilities: dict[str, float]
+
+    @property
+    def probability(self) -> float:
+        """Of the label."""
+        return self.probabilities[self.label]
+
+
+class ImageClassification:
+    """One model, or several of the same labels whose probabilities are averaged.
+
+    Args:
+        shape: what pictures are made to.
+    """
+
+    def __init__(
+        self, models: Sequence[ImageClassifier], labels: Sequence[str], shape: Shape
+    ) -> None:
+        self.models, self.labels, self.shape = tuple(models), tuple(labels), shape
+
+    @classmethod
+    def load(
+        cls, *folders: Path | str, device: str = "auto", precision: Precision = "fp32"
+    ) -> "ImageClassification":
+        """The models in these folders.
+
+        Raises:
+            BundleError: a bundle that is missing or damaged, or models that do not go together.
+            ConfigError: no such device.
+        """
+        where = choose_device(device)
+        bundles = [read_bundle(Path(folder)) for folder in folders]
+        shapes = [shape_of(model_config(bundle.config.model)) for bundle in bundles]
+        models = []
+        for bundle, shape in zip(bundles, shapes, strict=True):
+            if (bundle.config.labels, shape) != (bundles[0].config.labels, shapes[0]):
+                raise BundleError(
+                    "these models do not go together.",
+                    expected="the same labels, and pictures of the same size",
+                    place=Place(bundle.folder),
+                )
+            model = load_model(bundle, str(where)).to(DTYPES[precision])
+            assert isinstance(model, ImageClassifier)
+            models.append(model)
+        return cls(models, bundles[0].config.labels, shapes[0])
+
+    def classify(self, pictures: Sequence[Picture], batch_size: int = 64) -> list[Classification]:
+        """What each picture shows, in their order.
+
+        Raises:
+            DataError: a picture that cannot be read.
+        """
+        fitted = [self.fit(picture) for picture in pictures]
+        found: list[Classification] = []
+        for start in range(0, len(fitted), batch_size):
+            found += self.classify_fitted(np.stack(fitted[start : start + batch_size]))
+        return found
+
+    def fit(self, picture: Picture) -> Fitted:
+        """The picture as the models want it.
+
+        Raises:
+            DataError: it cannot be read.
+        """
+        pixels = picture if isinstance(picture, np.ndarray) else read_image(Path(picture))
+        return self.shape.fit(pixels)
+
+    def classify_fitted(self, pixels: np.ndarray) -> list[Classification]:
+        """What each of these pictures (picture height width colours) shows."""
+        tensor = as_tensor(pixels).to(self.models[0].output.weight.device)
+        found = torch.stack([model.probabilities(tensor) for model in self.models]).mean(0).cpu()
+        classifications = []
+        for row in found:
+            order = row.argsort(descending=True, stable=True).tolist()
+            ranked = {self.labels[index]: float(row[index]) for index in order}
+            classifications.append(Classification(self.labels[order[0]], ranked))
+        return classifications
+
+
+def shape_of(config: object) -> Shape:
+    """What a model wants of pictures."""
+    assert isinstance(config, ImageClassifierConfig)
+    return Shape(config.height, config.width, config.colours)

@@ -1,0 +1,118 @@
+"""Pictures in, labels out."""
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from jumok.bundle.card import BundleConfig, Card
+from jumok.bundle.writing import write_bundle
+from jumok.config import ImageClassificationConfig
+from jumok.data.picture_batches import Augmentation, PictureStream, in_order
+from jumok.data.picture_store import PictureStore, prepare_pictures
+from jumok.data.pictures import PictureSource, Shape
+from jumok.errors import DataError
+from jumok.evaluation.labels import accuracy
+from jumok.models.catalog import Sizes, build
+from jumok.shapes import Tensor
+from jumok.training.objectives import picture_classification
+from jumok.training.task import Facts, Objective, Say, Scores, Updates
+
+
+class ImageClassification:
+    """Pictures with labels, and a model that tells the label."""
+
+    def __init__(
+        self, config: ImageClassificationConfig, train: PictureStore, validation: PictureStore
+    ) -> None:
+        self._config, self._train, self._validation = config, train, validation
+        self.objective: Objective = picture_classification
+        self.unit = "pictures"
+        training, augmentation = config.training, config.data.augmentation
+        self.updates: Updates = PictureStream(
+            train,
+            training.tokens_per_batch,
+            training.tokens_per_micro_batch,
+            Augmentation(augmentation.flip, augmentation.shift),
+            config.seed,
+        )
+
+    @classmethod
+    def prepare(
+        cls, config: ImageClassificationConfig, home: Path, cache: Path, say: Say
+    ) -> "ImageClassification":
+        """Reads the pictures, or finds them in the cache, and says what was left out."""
+        del home  # nothing of a run's own
+        data, model = config.data, config.model
+        shape = Shape(model.height, model.width, model.colours)
+        skip = data.skip_damaged
+        sources = [PictureSource(**dict(one)) for one in data.train]
+        train = prepare_pictures(sources, shape, cache, skip_damaged=skip)
+        if len(train.labels) < 2:
+            raise DataError(
+                "there is nothing to tell apart.",
+                expected="pictures of two labels or more",
+                got=f"the label {train.labels[0]!r} alone",
+                do="check data.train: the name of a picture's folder is its label",
+            )
+        left_out = train.left_out
+        if data.validation:
+            checked = [PictureSource(**dict(one)) for one in data.validation]
+            validation = prepare_pictures(
+                checked, shape, cache, labels=train.labels, skip_damaged=skip
+            )
+            left_out += validation.left_out
+        else:
+            train, validation = train.hold_out(data.validation_pictures)
+            say(f"no validation data given: {len(validation):,} pictures are kept out of training")
+        if left_out:
+            say(f"{len(left_out):,} pictures cannot be read and are left out: {left_out[0]}")
+        return cls(config, train, validation)
+
+    def build(self) -> nn.Module:
+        return build(self._config.model, Sizes(labels=len(self._train.labels)))
+
+    def describe(self, model: nn.Module) -> Iterator[str]:
+        parameters = sum(parameter.numel() for parameter in model.parameters())
+        yield f"model: {parameters:,} parameters; {self._config.model.summary}"
+        yield (
+            f"data: {len(self._train):,} pictures of {len(self._train.labels)} labels, "
+            f"{self._config.training.tokens_per_batch:,} a step; "
+            f"{len(self._validation):,} to validate on"
+        )
+
+    @torch.no_grad()
+    def validate(self, model: nn.Module, dtype: torch.dtype) -> Scores:
+        model.to(dtype)
+        device = next(model.parameters()).device
+        loss, right, total = 0.0, 0, len(self._validation)
+        for batch in in_order(self._validation, self._config.training.tokens_per_micro_batch):
+            logits = model(batch.pixels.to(device)).float().cpu()
+            loss += float(F.cross_entropy(logits, batch.labels, reduction="sum"))
+            right += int((logits.argmax(1) == batch.labels).sum())
+        figure = accuracy(right, total, f"{total:,} validation pictures")
+        return Scores(loss / total, (figure,))
+
+    def write(
+        self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: Facts
+    ) -> None:
+        train = self._train
+        bundle = BundleConfig(
+            task="image-classification",
+            model=self._config.model.model_dump(mode="json"),
+            labels=train.labels,
+        )
+        card = Card(
+            name=self._config.name,
+            trained_on=tuple(PictureSource(**dict(one)).title for one in self._config.data.train),
+            examples=f"{len(train):,} pictures",
+            steps=facts.steps,
+            minutes=facts.minutes,
+            scores=scores.figures,
+            date=datetime.now(UTC).date().isoformat(),
+            notes=(f"validation loss {scores.loss:.4f} nats a picture",),
+        )
+        write_bundle(folder, weights, bundle, None, card)

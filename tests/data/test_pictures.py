@@ -1,0 +1,102 @@
+"""Labelled pictures in their three shapes."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jumok.data.pictures import PictureSource, Shape
+from jumok.errors import DataError
+from tests.data.painted import pack, paint, picture, write_idx
+
+
+def test_a_folder_and_its_archive_hold_the_same_pictures(tmp_path: Path) -> None:
+    folder = paint(tmp_path / "all", 2)
+    found = [list(PictureSource(folder=each).read()) for each in (folder, pack(folder))]
+    assert [one.label for one in found[0]] == ["blue", "blue", "green", "green", "red", "red"]
+    for one, other in zip(*found, strict=True):
+        assert np.array_equal(one.pixels, other.pixels)
+        assert one.label == other.label
+    assert np.array_equal(found[0][3].pixels, picture("green", 1))
+
+
+def test_a_table_names_files_beside_it(tmp_path: Path) -> None:
+    paint(tmp_path / "all", 2)
+    table = tmp_path / "table.tsv"
+    table.write_text("file\tlabel\nall/red/0001.png\twarm\nall/blue/0000.png\tcold\n")
+    found = list(PictureSource(table=table).read())
+    assert [one.label for one in found] == ["warm", "cold"]
+    assert np.array_equal(found[1].pixels, picture("blue", 0))
+
+
+def test_idx_pictures_are_grey_and_their_labels_numbers(tmp_path: Path) -> None:
+    grey = np.arange(2 * 3 * 5, dtype=np.uint8).reshape(2, 3, 5)
+    source = PictureSource(
+        images=write_idx(tmp_path / "images.gz", grey),
+        labels=write_idx(tmp_path / "labels.gz", np.array([7, 0])),
+    )
+    found = list(source.read())
+    assert [one.label for one in found] == ["7", "0"]
+    assert found[1].pixels[2, 4].tolist() == [29, 29, 29]
+    assert np.array_equal(Shape(3, 5, 1).fit(found[0].pixels)[:, :, 0], grey[0])
+
+
+def test_a_shape_stretches_and_weighs_colours() -> None:
+    pixels = np.zeros((2, 4, 3), dtype=np.uint8)
+    pixels[:, :2] = (255, 0, 0)
+    assert Shape(6, 8, 3).fit(pixels).shape == (6, 8, 3)
+    grey = Shape(2, 4, 1).fit(pixels)
+    assert grey[0, :, 0].tolist() == [76, 76, 0, 0]  # ITU-R BT.601: 0.299 x 255
+
+
+def test_a_damaged_picture_comes_with_its_error(tmp_path: Path) -> None:
+    folder = paint(tmp_path / "all", 1)
+    (folder / "green" / "0000.png").write_bytes(b"not a picture")
+    found = list(PictureSource(folder=folder).read())
+    assert [isinstance(one.pixels, DataError) for one in found] == [False, True, False]
+    assert "green/0000.png" in str(found[1].pixels)
+
+
+def test_a_table_names_the_row_of_a_missing_picture(tmp_path: Path) -> None:
+    table = tmp_path / "table.tsv"
+    table.write_text("file\tlabel\nnowhere.png\tx\n")
+    (found,) = PictureSource(table=table).read()
+    assert isinstance(found.pixels, DataError)
+    said = str(found.pixels)
+    assert said.startswith(f"{table}, line 2: There is no such file.")
+    assert "nowhere.png" in said
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("file\tlabel\na.png\t \n", "line 2: The row has no label"),
+        ("name\tlabel\na.png\tx\n", "There is no column 'file'"),
+        ("file\tlabel\na.png\n", "line 2: The row has too few columns"),
+    ],
+)
+def test_a_faulty_table_is_refused(tmp_path: Path, rows: str, said: str) -> None:
+    (tmp_path / "table.tsv").write_text(rows)
+    with pytest.raises(DataError, match=said):
+        list(PictureSource(table=tmp_path / "table.tsv").read())
+
+
+def test_a_picture_without_a_labels_folder_is_named(tmp_path: Path) -> None:
+    folder = paint(tmp_path / "all", 1)
+    (folder / "stray.png").write_bytes((folder / "red" / "0000.png").read_bytes())
+    with pytest.raises(DataError, match=r"stray.png: The picture lies in no label's folder"):
+        list(PictureSource(folder=folder).read())
+
+
+def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="There is no picture in this folder or archive"):
+        list(PictureSource(folder=tmp_path).read())
+
+
+def test_labels_that_do_not_count_the_pictures_are_refused(tmp_path: Path) -> None:
+    source = PictureSource(
+        images=write_idx(tmp_path / "images", np.zeros((2, 3, 5))),
+        labels=write_idx(tmp_path / "labels", np.zeros(3)),
+    )
+    with pytest.raises(DataError, match=r"(?s)not one label for each picture.*expected: 2 labels"):
+        list(source.read())
