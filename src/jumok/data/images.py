@@ -13,7 +13,7 @@ import zipfile
 import zlib
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from jaxtyping import UInt8
@@ -67,6 +67,7 @@ def resize(
     return np.array(filtered)
 
 
+@runtime_checkable  # the tests check annotations while they run
 class PictureFiles(Protocol):
     """Files that stand for pictures, by the pictures' names."""
 
