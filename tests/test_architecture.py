@@ -69,6 +69,10 @@ OPTIONS = {
     },
     "score": {"model", "--source", "-s", "--target", "-t", *WRITTEN, *MACHINE},
     "info": {"model", "--json"},
+    "look": {
+        *("model", "text", "--save", "--target", "--level", "--beam", "-b"),
+        *("--device", "--precision", "--threads"),
+    },
 }
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

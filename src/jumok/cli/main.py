@@ -11,6 +11,7 @@ from jumok.cli.classify import classify
 from jumok.cli.demo import demo
 from jumok.cli.evaluate import evaluate
 from jumok.cli.info import info
+from jumok.cli.look import look
 from jumok.cli.score import score
 from jumok.cli.smallworld import smallworld
 from jumok.cli.train import train
@@ -31,6 +32,7 @@ TEACH = """Train attention models, look inside them, and ship them.
   jumok translate MODEL book.en --output book.ko
   jumok caption MODEL photo.jpg
   jumok info MODEL
+  jumok look MODEL "I am a student." --save page.html
 
 Every command explains itself: jumok translate --help
 """
@@ -45,7 +47,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-MAKE, USE, JUDGE = "Make a model", "Use a model", "Judge a model"
+MAKE, USE, JUDGE, INSIDE = "Make a model", "Use a model", "Judge a model", "Look inside"
 
 app.command(rich_help_panel=MAKE)(demo)
 app.command(rich_help_panel=MAKE)(train)
@@ -56,6 +58,7 @@ app.command(rich_help_panel=USE)(classify)
 app.command(rich_help_panel=JUDGE)(evaluate)
 app.command(rich_help_panel=JUDGE)(score)
 app.command(rich_help_panel=JUDGE)(info)
+app.command(rich_help_panel=INSIDE)(look)
 
 
 def _say_version(wanted: bool) -> bool:

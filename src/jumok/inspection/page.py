@@ -1,0 +1,100 @@
+"""A trace as one HTML file that needs no network: the interactive page.
+
+The page's source stands in `web/`, as plain modules; they are put one after another here. A saved
+page may load nothing at all: its Content-Security-Policy allows its own script and style, by
+their digests, and nothing else. Tokens travel as JSON and are only ever put in as text.
+"""
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jumok.inspection.trace import ARRAYS, Array, Site, Trace
+
+FEW = 1_000_000
+"""Up to so many weights in a trace are sent as they are; more of them as bytes, 1/255 apart."""
+
+IMPORT = re.compile(r"^import [^;]*? from \"(?P<path>[^\"]+)\";\n", re.MULTILINE | re.DOTALL)
+
+
+def page(trace: Trace) -> str:
+    """The whole page, with the trace inside."""
+    script, style = bundle(), (_folder() / "style.css").read_text(encoding="utf-8")
+    policy = (
+        f"default-src 'none'; script-src '{_digest(script)}'; "
+        f"style-src '{_digest(style)}'; img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+    data = json.dumps(payload(trace), ensure_ascii=False, separators=(",", ":"))
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>jumok</title>\n<style>{style}</style>\n</head>\n<body>\n"
+        '<main id="page"></main>\n'
+        # "</script>" inside a token must not end the element.
+        f'<script type="application/json" id="trace">{data.replace("<", chr(92) + "u003c")}'
+        f"</script>\n<script>{script}</script>\n</body>\n</html>\n"
+    )
+
+
+def payload(trace: Trace) -> dict[str, Any]:
+    """What the page reads: the head of the trace, and its arrays in base64."""
+    exact = sum(site.weights.size for site in trace.sites) <= FEW
+    head = trace.head()
+    for raw, site in zip(head["sites"], trace.sites, strict=True):
+        raw["arrays"] = dict(_packed(site, exact))
+    return head
+
+
+def _packed(site: Site, exact: bool) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name in ARRAYS:
+        array: Array | None = getattr(site, name)
+        if array is None:
+            continue
+        # Norms have no upper end, and vectors are what the reader may want to recompute from.
+        whole = exact or name != "weights"
+        values = array.astype("<f4") if whole else np.rint(array * 255).astype(np.uint8)
+        yield (
+            name,
+            {
+                "shape": list(array.shape),
+                "type": "f32" if whole else "u8",
+                "data": base64.b64encode(values.tobytes()).decode("ascii"),
+            },
+        )
+
+
+@cache
+def bundle() -> str:
+    """All modules of the page as one script: each after those that it imports."""
+    parts: dict[Path, str] = {}
+    _add(_folder() / "main.js", parts)
+    return '"use strict";\n(() => {\n' + "\n".join(parts.values()) + "})();\n"
+
+
+def _add(module: Path, parts: dict[Path, str]) -> None:
+    """Puts what `module` imports into `parts`, and then itself; names are unique among modules."""
+    if module in parts:
+        return
+    text = module.read_text(encoding="utf-8")
+    for found in IMPORT.finditer(text):
+        _add((module.parent / found["path"]).resolve(), parts)
+    parts[module] = re.sub(r"^export ", "", IMPORT.sub("", text), flags=re.MULTILINE)
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}"
+
+
+def _folder() -> Path:
+    """The page's source: beside the package where it is installed, in `web/` of a checkout."""
+    package = Path(__file__).resolve().parents[1]
+    installed = package / "web"
+    return installed if installed.is_dir() else package.parents[1] / "web"

@@ -1,0 +1,112 @@
+"""A translator's decisions on one sentence, as a trace."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+import torch
+
+from jumok.data.tokenizer import END, START, Tokenizer
+from jumok.decoding import DecodingOptions, decode
+from jumok.errors import DataError
+from jumok.inspection.capture import capture
+from jumok.inspection.trace import Axis, Level, Step, Trace
+from jumok.shapes import Float, Tensor
+from jumok.systems.translator import DEFAULTS, Translator
+
+BEST = 5
+LEVEL: Level = "qk"
+
+
+@torch.inference_mode()
+def trace_translation(
+    translator: Translator,
+    text: str,
+    target: str | None = None,
+    options: DecodingOptions = DEFAULTS,
+    *,
+    level: Level = LEVEL,
+    name: str = "model",
+) -> Trace:
+    """What the model looked at while it translated `text`, or would while it writes `target`.
+
+    Of an ensemble the first model is traced; the translation is the ensemble's own.
+
+    Args:
+        level: "qk" keeps queries, keys and values besides the weights.
+        name: what the trace calls the model.
+
+    Raises:
+        DataError: a text without a word, or longer than the model reads at once.
+    """
+    tokenizer = translator.tokenizer
+    read = tokenizer.encode(text)
+    _check(text, read, translator.max_tokens)
+    model = translator.models[0]
+    device = next(model.parameters()).device
+    source = torch.tensor([[*read, END]], device=device)
+    if target is None:
+        (best, *_), *_ = decode(translator.decoder, translator.models[0].encode(source), options)
+        write = list(best.tokens)
+    else:
+        write = tokenizer.encode(target)
+        _check(target, write, translator.max_tokens)
+    tokens = torch.tensor([[START, *write]], device=device)
+    sites, log_probabilities = capture(model, source, tokens, level)
+    return Trace(
+        model=name,
+        level=level,
+        text=text,
+        output=tokenizer.decode(write),
+        axes={
+            "source": _axis(tokenizer, read, before=(), after=(END,)),
+            "target": _axis(tokenizer, write, before=(START,), after=()),
+        },
+        sites=sites,
+        steps=_steps(tokenizer, [*write, END], log_probabilities),
+        languages=("", translator.target_language),
+        notes={"reading": asdict(translator.aligner.readings[0])},
+    )
+
+
+def _check(text: str, ids: Sequence[int], limit: int) -> None:
+    if not ids or len(ids) > limit:
+        raise DataError(
+            "this text cannot be looked at in one piece.",
+            expected=f"at least one word and at most {limit} pieces",
+            got=f"{len(ids)} pieces: {text[:60]!r}",
+            do="give one sentence",
+        )
+
+
+def _axis(
+    tokenizer: Tokenizer, ids: Sequence[int], before: tuple[int, ...], after: tuple[int, ...]
+) -> Axis:
+    words = tokenizer.words(ids)
+    groups: dict[int, list[int]] = {}
+    for word, piece in zip(words, ids, strict=True):
+        groups.setdefault(word, []).append(piece)
+    return Axis(
+        tokens=tuple(tokenizer.pieces([*before, *ids, *after])),
+        words=(*(None for _ in before), *words, *(None for _ in after)),
+        texts=tuple(tokenizer.decode(group).strip() for group in groups.values()),
+    )
+
+
+def _steps(
+    tokenizer: Tokenizer,
+    written: Sequence[int],
+    log_probabilities: Float[Tensor, "target vocabulary"],
+) -> tuple[Step, ...]:
+    values, places = log_probabilities.topk(min(BEST, log_probabilities.shape[1]), dim=1)
+    steps = []
+    for row, token in enumerate(written):
+        (piece,) = tokenizer.pieces([token])
+        best = tokenizer.pieces(places[row].tolist())
+        steps.append(
+            Step(
+                piece,
+                float(log_probabilities[row, token]),
+                tuple(zip(best, values[row].tolist(), strict=True)),
+            )
+        )
+    return tuple(steps)

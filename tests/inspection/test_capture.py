@@ -1,0 +1,103 @@
+"""What is captured is what the model did."""
+
+import numpy as np
+import pytest
+import torch
+
+import jumok
+from jumok.data.tokenizer import END, START
+from jumok.inspection.capture import capture, contribution_norms, layer_of, part_of
+from jumok.systems.tracing import trace_translation
+
+
+def test_norm_is_the_length_of_what_was_given_by_hand():
+    """Weight .5 on value (3, 4) through the identity gives a vector of length 2.5."""
+    weights = torch.tensor([[[0.5, 0.5]]])
+    value = torch.tensor([[[3.0, 4.0], [0.0, 0.0]]])
+    expected = torch.tensor([[2.5, 0.0]])
+    torch.testing.assert_close(contribution_norms(weights, value, torch.eye(2)), expected)
+    torch.testing.assert_close(contribution_norms(weights, value, None), expected)
+
+
+def test_heads_that_say_the_opposite_give_nothing_together():
+    weights = torch.ones(2, 1, 1)
+    value = torch.tensor([[[1.0]], [[-1.0]]])
+    assert contribution_norms(weights, value, torch.ones(1, 2)).item() == 0.0
+
+
+@pytest.mark.parametrize(
+    ("site", "part", "layer"),
+    [
+        ("encoder.blocks.11.self_attention", "encoder", 11),
+        ("decoder.blocks.2.self_attention", "decoder", 2),
+        ("decoder.blocks.0.cross_attention", "cross", 0),
+        ("decoder.attention", "cross", 0),
+    ],
+)
+def test_a_site_knows_who_looks_and_where(site, part, layer):
+    assert (part_of(site), layer_of(site)) == (part, layer)
+
+
+@pytest.fixture(scope="module")
+def translator(tiny_bundle):
+    return jumok.load(tiny_bundle)
+
+
+def test_weights_follow_from_the_vectors_that_were_kept(translator):
+    trace = trace_translation(translator, "the cat sat", "개가 짖었다")
+    for site in trace.sites:
+        scores = site.query @ site.key.transpose(0, 2, 1) * site.scale
+        if site.part == "decoder":
+            scores = np.where(np.tri(*scores.shape[1:], dtype=bool), scores, -np.inf)
+        expected = torch.from_numpy(scores).softmax(-1).numpy()
+        np.testing.assert_allclose(site.weights, expected, atol=1e-5)
+
+
+def test_norms_follow_from_weights_values_and_the_stored_projection(translator, tiny_bundle):
+    """The projection is laid out anew for inference; the stored weights are read from the file."""
+    from safetensors.torch import load_file
+
+    from jumok.bundle.reading import WEIGHTS
+
+    stored = load_file(tiny_bundle / WEIGHTS)
+    trace = trace_translation(translator, "the cat sat", "개가 짖었다")
+    for site in trace.sites:
+        output = stored[f"{site.name}.output.weight"].numpy()
+        heads, _, dim = site.value.shape
+        given = np.einsum("hkv,dhv->hkd", site.value, output.reshape(-1, heads, dim))
+        expected = np.linalg.norm(np.einsum("hqk,hkd->qkd", site.weights, given), axis=-1)
+        np.testing.assert_allclose(site.norms, expected, atol=1e-4)
+
+
+def test_watching_changes_no_output(translator):
+    model = translator.models[0]
+    source, target = torch.tensor([[5, 6, 7, END]]), torch.tensor([[START, 8, 9]])
+    _, watched = capture(model, source, target)
+    with torch.inference_mode():
+        plain = model.decoder(model.encode(source), target)[0].log_softmax(-1)
+    torch.testing.assert_close(watched, plain, atol=1e-5, rtol=0)
+
+
+def test_steps_are_the_scores_of_the_translation(translator):
+    trace = trace_translation(translator, "the cat sat", "개가 짖었다")
+    (scored,) = translator.score(["the cat sat"], ["개가 짖었다"])
+    found = [step.log_probability for step in trace.steps]
+    assert found == pytest.approx(scored.token_log_probabilities, abs=1e-4)
+    best = trace.steps[0].best
+    assert best == tuple(sorted(best, key=lambda pair: -pair[1]))
+
+
+def test_rows_and_columns_are_named(translator):
+    trace = trace_translation(translator, "the cat sat", "개가 짖었다")
+    assert trace.axes["source"].texts == ("the", "cat", "sat")
+    assert trace.axes["target"].texts == ("개가", "짖었다")
+    assert trace.axes["source"].tokens[-1] == "</s>"
+    assert trace.axes["target"].tokens[0] == "<s>"
+    assert trace.axes["target"].words[0] is None
+    assert trace.sites[0].weights.sum(-1) == pytest.approx(1.0, abs=1e-5)
+
+
+@pytest.mark.parametrize("text", ["", "   ", "cat " * 100])
+def test_a_text_that_cannot_be_looked_at_is_refused(translator, text):
+    with pytest.raises(jumok.JumokError, match="cannot be looked at in one piece"):
+        trace_translation(translator, text)

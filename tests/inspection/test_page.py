@@ -1,0 +1,67 @@
+"""The page as text: whole, closed to the network, and safe from its tokens."""
+
+import base64
+import hashlib
+import json
+import re
+
+import numpy as np
+
+from jumok.inspection import page as module
+from jumok.inspection.page import bundle, page, payload
+from tests.inspection.traces import HOSTILE, trace
+
+MOST_BYTES = 300_000
+
+
+def test_page_allows_its_own_script_and_nothing_else():
+    text = page(trace())
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', text)[1]
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe" not in policy
+    script = text.split("<script>")[1].split("</script>")[0]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"'sha256-{digest}'" in policy
+
+
+def test_page_names_no_other_place():
+    """Names of XML namespaces are no addresses that anything is loaded from."""
+    text = page(trace()).replace("http://www.w3.org/2000/svg", "")
+    assert not re.search(r"(https?:)?//\w+\.\w", text)
+
+
+def test_tokens_cannot_end_the_element_they_travel_in():
+    text = page(trace(source=HOSTILE))
+    data = text.split('id="trace">')[1].split("</script>")[0]
+    assert json.loads(data)["axes"]["source"]["texts"] == list(HOSTILE)
+    assert text.count("<script") == 2
+
+
+def test_script_is_small_and_every_module_is_in_it_once():
+    script = bundle()
+    assert len(script.encode()) < MOST_BYTES
+    names = re.findall(r"^(?:async )?(?:function|class|const|let) (\w+)", script, re.MULTILINE)
+    assert len(names) == len(set(names)), "modules share one scope: names must differ"
+    assert not re.search(r"^(import|export) ", script, re.MULTILINE)
+    for file in module._folder().rglob("*.js"):
+        assert file.read_text("utf-8").split("\n")[0] in script, file
+
+
+def unpacked(packed: dict) -> np.ndarray:
+    kind = {"f32": "<f4", "u8": np.uint8}[packed["type"]]
+    return np.frombuffer(base64.b64decode(packed["data"]), kind).reshape(packed["shape"])
+
+
+def test_few_weights_are_sent_exactly():
+    recorded = trace()
+    for site, raw in zip(recorded.sites, payload(recorded)["sites"], strict=True):
+        np.testing.assert_array_equal(unpacked(raw["arrays"]["weights"]), site.weights)
+        np.testing.assert_array_equal(unpacked(raw["arrays"]["query"]), site.query)
+
+
+def test_many_weights_are_sent_as_bytes(monkeypatch):
+    monkeypatch.setattr(module, "FEW", 10)
+    recorded = trace()
+    packed = payload(recorded)["sites"][0]["arrays"]["weights"]
+    assert packed["type"] == "u8"
+    np.testing.assert_allclose(unpacked(packed) / 255, recorded.sites[0].weights, atol=0.5 / 255)

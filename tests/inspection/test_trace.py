@@ -1,0 +1,69 @@
+"""A trace and its file."""
+
+import dataclasses
+import json
+import zipfile
+
+import numpy as np
+import pytest
+
+from jumok.errors import BundleError
+from jumok.inspection.trace import HEAD, load_trace
+from tests.inspection.traces import HOSTILE, trace
+
+
+def test_saved_trace_comes_back_as_it_was(tmp_path):
+    recorded = trace(source=HOSTILE)
+    recorded.save(tmp_path / "t.npz")
+    loaded = load_trace(tmp_path / "t.npz")
+    assert loaded.head() == recorded.head()
+    for ours, theirs in zip(loaded.sites, recorded.sites, strict=True):
+        for name in ("weights", "norms", "query", "key", "value"):
+            np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))
+
+
+def test_level_weights_holds_no_vectors(tmp_path):
+    full = trace()
+    bare = [dataclasses.replace(s, query=None, key=None, value=None) for s in full.sites]
+    dataclasses.replace(full, level="weights", sites=tuple(bare)).save(tmp_path / "t.npz")
+    assert load_trace(tmp_path / "t.npz").sites[0].query is None
+
+
+def broken(tmp_path, change) -> str:
+    file = tmp_path / "t.npz"
+    trace().save(file)
+    change(file)
+    with pytest.raises(BundleError) as caught:
+        load_trace(file)
+    return str(caught.value)
+
+
+def test_a_trace_that_is_cut_off_is_refused(tmp_path):
+    message = broken(tmp_path, lambda file: file.write_bytes(file.read_bytes()[:900]))
+    assert "not a trace, or it is cut off or edited" in message
+
+
+def rewritten(file, **changes) -> None:
+    with zipfile.ZipFile(file) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    head = json.loads(parts[HEAD]) | changes
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, part in (parts | {HEAD: json.dumps(head).encode()}).items():
+            archive.writestr(name, part)
+
+
+def test_an_edited_trace_is_refused(tmp_path):
+    def edit(file):
+        axes = {"source": {"tokens": ["x"], "words": [0], "texts": ["x"]}}
+        rewritten(file, axes=axes | {"target": axes["source"]})
+
+    assert "do not fit its tokens" in broken(tmp_path, edit)
+
+
+def test_a_trace_of_a_newer_format_is_refused(tmp_path):
+    assert "newer format" in broken(tmp_path, lambda file: rewritten(file, format=2))
+
+
+def test_a_trace_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(BundleError, match="no such trace"):
+        load_trace(tmp_path / "none.npz")

@@ -1,0 +1,85 @@
+"""Traces small enough to follow by hand, and hostile enough for a page."""
+
+import numpy as np
+
+from jumok.inspection.trace import Axis, Site, Step, Trace
+
+HOSTILE = (
+    "</script><script>window.ran = true</script>",
+    '<img src=x onerror="window.ran = true">',
+    "\"quotes\" 'and' `ticks`",
+    "\u202eright to left",
+    "ㅎㅏㄴ 👩\u200d👩\u200d👧",
+)
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    powers = np.exp(scores - scores.max(-1, keepdims=True))
+    return (powers / powers.sum(-1, keepdims=True)).astype(np.float32)
+
+
+def axis(tokens: tuple[str, ...], start: bool, end: bool) -> Axis:
+    inner = tuple(range(len(tokens)))
+    return Axis(
+        tokens=(*(["<s>"] if start else []), *tokens, *(["</s>"] if end else [])),
+        words=(*([None] if start else []), *inner, *([None] if end else [])),
+        texts=tokens,
+    )
+
+
+def trace(
+    source: tuple[str, ...] = ("a", "cat", "ran"),
+    target: tuple[str, ...] = ("고양이가", "뛰었다"),
+    layers: int = 2,
+    heads: int = 3,
+    dim: int = 5,
+) -> Trace:
+    """A trace whose weights are the softmax of its own vectors."""
+    random = np.random.default_rng(7)
+    axes = {"source": axis(source, False, True), "target": axis(target, True, False)}
+    edges = {
+        "encoder": ("source", "source"),
+        "decoder": ("target", "target"),
+        "cross": ("target", "source"),
+    }
+    sites = []
+    for part, (queries, keys) in edges.items():
+        for layer in range(layers):
+            size = [len(axes[name].tokens) for name in (queries, keys, keys)]
+            query, key, value = (
+                random.normal(size=(heads, length, dim)).astype(np.float32) for length in size
+            )
+            scores = query @ key.transpose(0, 2, 1) / np.sqrt(dim)
+            if part == "decoder":
+                scores = np.where(np.tri(*scores.shape[1:], dtype=bool), scores, -np.inf)
+            weights = softmax(scores)
+            norms = np.linalg.norm(np.einsum("hqk,hkd->qkd", weights, value), axis=-1)
+            sites.append(
+                Site(
+                    name=f"{part}.{layer}",
+                    kind="scaled-dot",
+                    part=part,
+                    layer=layer,
+                    queries=queries,
+                    keys=keys,
+                    weights=weights,
+                    norms=norms.astype(np.float32),
+                    query=query,
+                    key=key,
+                    value=value,
+                    scale=dim**-0.5,
+                )
+            )
+    written = [*target, "</s>"]
+    steps = tuple(Step(token, -0.5, ((token, -0.5), ("<b>", -1.5))) for token in written)
+    return Trace(
+        model="tiny",
+        level="qk",
+        text=" ".join(source),
+        output=" ".join(target),
+        axes=axes,
+        sites=tuple(sites),
+        steps=steps,
+        languages=("en", "ko"),
+        notes={"reading": {"layer": 0, "at_input": False}},
+    )

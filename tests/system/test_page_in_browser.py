@@ -1,0 +1,197 @@
+"""The saved page in a real browser: mouse, keyboard, both languages, hostile tokens, no network."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jumok.inspection.page import page as html
+from jumok.inspection.trace import Trace
+from tests.inspection.traces import HOSTILE, trace
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+FLAGS = [
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+]
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs the Debian package chromium")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[object]:
+    with playwright.sync_playwright() as driver:
+        running = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield running
+        running.close()
+
+
+class Reader:
+    """A page with a person in front of it; whatever goes wrong in it is kept."""
+
+    def __init__(self, browser: object, file: Path, language: str = "en-US") -> None:
+        context = browser.new_context(locale=language, viewport={"width": 1200, "height": 900})
+        self.page = context.new_page()
+        self.page.set_default_timeout(10_000)
+        self.faults: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda message: self.hear(message.type, message.text))
+        self.page.on("pageerror", lambda error: self.faults.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(file.as_uri())
+
+    def hear(self, kind: str, text: str) -> None:
+        if kind in ("error", "warning"):
+            self.faults.append(text)
+
+    def tab(self, name: str) -> None:
+        self.page.get_by_role("tab", name=name).click()
+
+    def choose(self, label: str, option: str) -> None:
+        self.page.get_by_label(label, exact=True).select_option(label=option)
+
+    def table(self) -> list[list[str]]:
+        rows = self.page.locator("#panel table").first.locator("tr")
+        return [row.locator("th, td").all_inner_texts() for row in rows.all()]
+
+
+@pytest.fixture
+def opened(browser, tmp_path):
+    readers = []
+
+    def open_page(recorded: Trace, language: str = "en-US") -> Reader:
+        file = tmp_path / f"page{len(readers)}.html"
+        file.write_text(html(recorded), encoding="utf-8")
+        readers.append(Reader(browser, file, language))
+        return readers[-1]
+
+    yield open_page
+    for reader in readers:
+        reader.page.context.close()
+        assert reader.faults == []
+        assert len(reader.requests) == 1, "a saved page asks for nothing but itself"
+
+
+def test_board_shows_the_weights_that_were_recorded(opened):
+    recorded = trace()
+    reader = opened(recorded)
+    reader.choose("Show as", "table")
+    reader.choose("Rows and columns", "pieces")
+    reader.choose("Read at", "the step that reads the word")
+    reader.choose("Head", "2")
+    first = next(site for site in recorded.sites if site.name == "cross.0")
+    header, *rows = reader.table()
+    assert header[1:] == ["a", "cat", "ran", "</s>"]
+    shown = np.array([[float(cell) for cell in row[1:]] for row in rows])
+    np.testing.assert_allclose(shown, first.weights[1], atol=0.0005)
+
+
+def test_words_at_the_writing_step_are_a_row_above(opened):
+    """The step that reads token i writes token i + 1; START's row writes the first word."""
+    recorded = trace()
+    reader = opened(recorded)
+    reader.choose("Show as", "table")
+    first = next(site for site in recorded.sites if site.name == "cross.0").weights.mean(0)
+    shown = np.array([[float(cell) for cell in row[1:]] for row in reader.table()[1:]])
+    np.testing.assert_allclose(shown, first[:2, :3], atol=0.0005)
+    reader.choose("Read at", "the step that reads the word")
+    shown = np.array([[float(cell) for cell in row[1:]] for row in reader.table()[1:]])
+    np.testing.assert_allclose(shown, first[1:, :3], atol=0.0005)
+
+
+def test_a_row_adds_up_when_redone_from_what_is_shown(opened):
+    reader = opened(trace())
+    reader.tab("One row, step by step")
+    cells = [row for row in reader.table()[1:] if row[0] != "sum"]
+    scores = np.array([float(row[2]) for row in cells])
+    redone = np.exp(scores) / np.exp(scores).sum()
+    np.testing.assert_allclose([float(row[3]) for row in cells], redone, atol=2e-4)
+    assert all(abs(float(row[5])) < 1e-6 for row in cells), "recomputed is what was recorded"
+
+
+def test_the_mask_is_shown_where_it_hides(opened):
+    reader = opened(trace())
+    reader.tab("One row, step by step")
+    reader.choose("Who looks", "target at itself")
+    assert [row[2] for row in reader.table()[1:]].count("hidden by the mask") == 2
+
+
+def test_a_small_map_leads_to_the_large_one(opened):
+    reader = opened(trace())
+    reader.tab("All heads")
+    assert reader.page.locator(".grid button").count() == 6
+    reader.page.locator(".grid button").nth(4).click()
+    assert reader.page.get_by_role("tab", name="Alignment").get_attribute("aria-selected") == "true"
+    assert "layer=1" in reader.page.url
+    assert "head=1" in reader.page.url
+
+
+def test_a_link_brings_the_moment_back(opened, browser):
+    reader = opened(trace())
+    reader.tab("One row, step by step")
+    reader.choose("Query", "1 고양이가")
+    again = reader.page.context.new_page()
+    reader.requests.clear()
+    again.goto(reader.page.url)
+    assert again.get_by_label("Query", exact=True).input_value() == "1"
+    reader.requests.append("counted")
+
+
+def test_keyboard_alone_is_enough(opened):
+    reader = opened(trace())
+    keyboard = reader.page.keyboard
+    reader.page.locator("#tab-board").focus()
+    keyboard.press("ArrowRight")
+    assert reader.page.locator("#tab-row").get_attribute("aria-selected") == "true"
+    keyboard.press("ArrowLeft")
+    reader.page.locator("#panel canvas").focus()
+    before = reader.page.locator(".said").inner_text()
+    keyboard.press("ArrowDown")
+    keyboard.press("ArrowRight")
+    assert reader.page.locator(".said").inner_text() != before
+    assert reader.page.locator(".said").inner_text().startswith("뛰었다 → cat: ")
+    keyboard.press("Enter")
+    assert reader.page.locator("#tab-row").get_attribute("aria-selected") == "true"
+
+
+def test_korean_readers_get_korean(opened):
+    reader = opened(trace(), "ko-KR")
+    assert reader.page.locator("h1").inner_text().startswith("무엇을 보았나")
+    assert reader.page.locator("html").get_attribute("lang") == "ko"
+    reader.page.get_by_role("button", name="English").click()
+    assert reader.page.locator("h1").inner_text().startswith("What it looked at")
+
+
+def test_tokens_are_text_whatever_they_say(opened):
+    reader = opened(trace(source=HOSTILE, target=HOSTILE))
+    for name in ("Alignment", "One row, step by step", "All heads", "Choices"):
+        reader.tab(name)
+    assert reader.page.evaluate("window.ran") is None
+    assert reader.page.locator("dd").first.inner_text().startswith("</script><script>")
+
+
+def test_the_picture_can_be_saved_as_it_is_seen(opened, tmp_path):
+    reader = opened(trace(source=HOSTILE))
+    with reader.page.expect_download() as found:
+        reader.page.locator("#save-svg").click()
+    text = Path(found.value.path()).read_text(encoding="utf-8")
+    assert text.startswith("<svg")
+    assert "&#60;img src=x" in text
+    with reader.page.expect_download() as found:
+        reader.page.locator("#save-png").click()
+    assert Path(found.value.path()).read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("view", ["board", "row", "grid", "beam"])
+def test_page_is_accessible(opened, view):
+    """axe-core finds nothing serious; it runs from the outside, as the page lets no script in."""
+    axe = pytest.importorskip("axe_playwright_python", reason="needs axe-playwright-python")
+    reader = opened(trace())
+    reader.page.evaluate(f"location.hash = 'view={view}'")
+    reader.page.evaluate((Path(axe.__file__).parent / "axe.min.js").read_text("utf-8"))
+    found = reader.page.evaluate("axe.run()")
+    serious = [each for each in found["violations"] if each["impact"] in ("serious", "critical")]
+    assert [(each["id"], each["nodes"][0]["html"]) for each in serious] == []

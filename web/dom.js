@@ -1,0 +1,38 @@
+/** Elements made by hand: text is always text, never markup. */
+
+export function element(name, attributes = {}, ...children) {
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
+    else if (value === true) node.setAttribute(key, "");
+    else if (value !== false && value !== null) node.setAttribute(key, value);
+  }
+  node.append(...children);
+  return node;
+}
+
+/** A labelled choice. */
+export function choice(label, options, chosen, onChoose) {
+  const select = element("select", { "aria-label": label, onchange: () => onChoose(select.value) });
+  for (const [value, text] of options) {
+    select.append(element("option", { value, selected: value === chosen }, text));
+  }
+  return element("label", {}, element("span", {}, label), select);
+}
+
+export function table(headings, rows, caption) {
+  const head = element("tr", {}, ...headings.map((each) => element("th", { scope: "col" }, each)));
+  const body = rows.map((row) =>
+    element("tr", {}, ...row.map((cell, i) =>
+      i === 0 ? element("th", { scope: "row" }, String(cell)) : element("td", {}, String(cell)))));
+  return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+    element("table", {}, element("caption", {}, caption),
+      element("thead", {}, head), element("tbody", {}, ...body)));
+}
+
+/** Hands a file to the reader. */
+export function download(name, blob) {
+  const link = element("a", { href: URL.createObjectURL(blob), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}

@@ -1,0 +1,100 @@
+/** Puts the page together: the text, the tabs, the controls of a view, and the view. */
+
+import { download, element } from "./dom.js";
+import { State } from "./state.js";
+import { Trace } from "./trace.js";
+import { words } from "./words.js";
+import { boardView } from "./views/board.js";
+import { choicesView } from "./views/choices.js";
+import { gridView } from "./views/grid.js";
+import { rowView } from "./views/row.js";
+
+const VIEWS = { board: boardView, row: rowView, grid: gridView, beam: choicesView };
+
+export function start(raw, root) {
+  const trace = new Trace(raw);
+  const reading = trace.notes.reading || {};
+  const defaults = {
+    part: trace.parts()[0],
+    layer: String(reading.layer ?? ""),
+    reading: reading.at_input ? "reads" : "writes",
+    lang: navigator.language.startsWith("ko") ? "ko" : "en",
+  };
+  const state = new State(location.hash, defaults, () => {
+    history.replaceState(null, "", `#${state.fragment}`);
+    render();
+  });
+  window.addEventListener("hashchange", () => {
+    state.read(location.hash);
+    render();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => render());
+
+  function render() {
+    const focused = document.activeElement?.id;
+    const text = words(state.get("lang"));
+    document.documentElement.lang = state.get("lang");
+    document.title = `${text.title}: ${trace.text}`;
+    const view = (VIEWS[state.get("view")] || boardView)(trace, state, text);
+    view.controls.forEach((control, i) => {
+      control.querySelector("select").id = `control-${state.get("view")}-${i}`;
+    });
+    root.replaceChildren(
+      header(trace, state, text),
+      tabs(state, text),
+      element("section", { role: "tabpanel", id: "panel", "aria-labelledby": `tab-${state.get("view")}` },
+        element("p", { class: "help" }, view.help),
+        element("form", { class: "controls" }, ...view.controls, ...savers(view, text)),
+        ...view.body),
+    );
+    if (focused) document.getElementById(focused)?.focus();
+  }
+  render();
+}
+
+function header(trace, state, text) {
+  const other = state.get("lang") === "ko" ? "en" : "ko";
+  return element("header", {},
+    element("h1", {}, text.title, element("small", {}, trace.model)),
+    element("button", { type: "button", id: "language", lang: other, onclick: () => state.set({ lang: other }) },
+      other === "ko" ? "한국어" : "English"),
+    element("dl", {},
+      element("dt", {}, text.input), element("dd", {}, trace.text),
+      element("dt", {}, text.output), element("dd", {}, trace.output)));
+}
+
+function tabs(state, text) {
+  const names = Object.keys(VIEWS);
+  const buttons = names.map((name) =>
+    element("button", {
+      type: "button",
+      role: "tab",
+      id: `tab-${name}`,
+      "aria-selected": String(state.get("view") === name),
+      "aria-controls": "panel",
+      tabindex: state.get("view") === name ? "0" : "-1",
+      onclick: () => state.set({ view: name }),
+      onkeydown: (event) => {
+        const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+        if (!step) return;
+        const next = names[(names.indexOf(name) + step + names.length) % names.length];
+        state.set({ view: next });
+        document.getElementById(`tab-${next}`).focus();
+      },
+    }, text[name]));
+  return element("nav", { role: "tablist", "aria-label": text.title }, ...buttons);
+}
+
+function savers(view, text) {
+  if (!view.svg) return [];
+  const save = (kind, make) =>
+    element("button", { type: "button", id: `save-${kind}`, onclick: make }, `${text.save} ${kind.toUpperCase()}`);
+  return [
+    save("svg", () => download("attention.svg", new Blob([view.svg()], { type: "image/svg+xml" }))),
+    save("png", () => {
+      document.querySelector("#panel canvas")?.toBlob((blob) => download("attention.png", blob));
+    }),
+  ];
+}
+
+start(JSON.parse(document.getElementById("trace").textContent), document.getElementById("page"));

@@ -1,0 +1,50 @@
+/** What the reader looks at now. It lives in the URL fragment, so that a link brings it back. */
+
+const DEFAULTS = {
+  view: "board",
+  part: "cross",
+  layer: "",
+  head: "mean",
+  value: "weights",
+  reading: "",
+  unit: "words",
+  as: "picture",
+  sort: "place",
+  query: "0",
+  key: "0",
+  lang: "",
+};
+
+export class State {
+  constructor(fragment, defaults, onChange) {
+    this.values = { ...DEFAULTS, ...defaults };
+    this.base = { ...this.values };
+    this.onChange = onChange;
+    this.read(fragment);
+  }
+
+  read(fragment) {
+    this.values = { ...this.base };
+    for (const [name, value] of new URLSearchParams(fragment.replace(/^#/, ""))) {
+      if (name in DEFAULTS) this.values[name] = value;
+    }
+  }
+
+  get fragment() {
+    const changed = Object.entries(this.values).filter(([name, value]) => value !== this.base[name]);
+    return new URLSearchParams(changed).toString();
+  }
+
+  get(name) {
+    return this.values[name];
+  }
+
+  number(name) {
+    return Number.parseInt(this.values[name], 10) || 0;
+  }
+
+  set(changes) {
+    for (const [name, value] of Object.entries(changes)) this.values[name] = String(value);
+    this.onChange();
+  }
+}

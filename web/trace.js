@@ -1,0 +1,150 @@
+/** The recorded numbers: arrays decoded once, and the few sums that every view needs. */
+
+function decode({ shape, type, data }) {
+  const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
+  if (type === "f32") return { shape, values: new Float32Array(bytes.buffer) };
+  const values = new Float32Array(bytes.length);
+  for (let i = 0; i < bytes.length; i++) values[i] = bytes[i] / 255;
+  return { shape, values };
+}
+
+export class Site {
+  constructor(raw, axes) {
+    Object.assign(this, raw);
+    this.rowTokens = axes[raw.queries].tokens;
+    this.columnTokens = axes[raw.keys].tokens;
+    this.arrays = {};
+    this.raw = raw.arrays;
+    [this.heads, this.rows, this.columns] = raw.arrays.weights.shape;
+  }
+
+  array(name) {
+    if (!(name in this.arrays)) this.arrays[name] = this.raw[name] ? decode(this.raw[name]) : null;
+    return this.arrays[name];
+  }
+
+  /** One matrix, row by row: a head's number, "mean" or "max" of all heads; or the norms. */
+  matrix(head, value) {
+    const size = this.rows * this.columns;
+    if (value === "norms") return this.shares(this.array("norms").values);
+    const all = this.array("weights").values;
+    if (head !== "mean" && head !== "max") {
+      return all.subarray(Number(head) * size, (Number(head) + 1) * size);
+    }
+    const out = new Float32Array(size);
+    for (let h = 0; h < this.heads; h++) {
+      for (let i = 0; i < size; i++) {
+        const weight = all[h * size + i];
+        if (head === "mean") out[i] += weight / this.heads;
+        else if (weight > out[i]) out[i] = weight;
+      }
+    }
+    return out;
+  }
+
+  /** Norms have no upper end: each is drawn as its share of the row's sum. */
+  shares(norms) {
+    const out = new Float32Array(norms.length);
+    for (let r = 0; r < this.rows; r++) {
+      let sum = 0;
+      for (let c = 0; c < this.columns; c++) sum += norms[r * this.columns + c];
+      for (let c = 0; c < this.columns; c++) {
+        out[r * this.columns + c] = sum ? norms[r * this.columns + c] / sum : 0;
+      }
+    }
+    return out;
+  }
+
+  vector(name, head, position) {
+    const { shape, values } = this.array(name);
+    const [, length, dim] = shape;
+    return values.subarray((head * length + position) * dim, (head * length + position + 1) * dim);
+  }
+
+  /** Mean entropy of the rows in nats, and the mean of each row's largest weight. */
+  measures(head) {
+    const matrix = this.matrix(String(head), "weights");
+    let entropy = 0;
+    let confidence = 0;
+    for (let r = 0; r < this.rows; r++) {
+      let most = 0;
+      for (let c = 0; c < this.columns; c++) {
+        const weight = matrix[r * this.columns + c];
+        if (weight > 0) entropy -= weight * Math.log(weight);
+        if (weight > most) most = weight;
+      }
+      confidence += most;
+    }
+    return { entropy: entropy / this.rows, confidence: confidence / this.rows };
+  }
+}
+
+export class Trace {
+  constructor(raw) {
+    Object.assign(this, raw);
+    this.sites = raw.sites.map((site) => new Site(site, raw.axes));
+  }
+
+  parts() {
+    return ["cross", "encoder", "decoder"].filter((part) => this.of(part).length);
+  }
+
+  of(part) {
+    return this.sites.filter((site) => site.part === part);
+  }
+}
+
+/** A token as people read it: the space sign shows as a small mark, never as markup. */
+export function readable(token) {
+  return token.replace(/▁/g, "·").replace(/^·(?=.)/, "") || token;
+}
+
+/**
+ * The map that the board draws: rows and columns by words or pieces, read at the step that writes
+ * a token or at the one that reads it. A word is looked at as much as all its pieces together and
+ * looks as they do on average (Clark et al. 2019).
+ */
+export function board(trace, site, matrix, unit, reading) {
+  const queries = trace.axes[site.queries];
+  const keys = trace.axes[site.keys];
+  const shifted = site.part !== "encoder" && reading === "writes";
+  const rows = [];
+  for (let r = 0; r < site.rows; r++) {
+    const named = shifted ? r + 1 : r;
+    if (named < site.rows) rows.push({ row: r, token: queries.tokens[named], word: queries.words[named] });
+    else if (unit === "pieces") rows.push({ row: r, token: "⏎", word: null });
+  }
+  const columns = keys.tokens.map((token, column) => ({ column, token, word: keys.words[column] }));
+  if (unit === "pieces") {
+    return {
+      rows: rows.map((each) => readable(each.token)),
+      columns: columns.map((each) => readable(each.token)),
+      values: Float32Array.from(rows.flatMap(({ row }) =>
+        columns.map(({ column }) => matrix[row * site.columns + column]))),
+      places: { rows: rows.map(({ row }) => row), columns: columns.map(({ column }) => column) },
+    };
+  }
+  return byWords(site, matrix, queries, keys, rows, columns);
+}
+
+function byWords(site, matrix, queries, keys, rows, columns) {
+  const values = new Float32Array(queries.texts.length * keys.texts.length);
+  const counts = new Float32Array(queries.texts.length);
+  const first = { rows: [], columns: [] };
+  for (const { row, word } of rows) {
+    if (word === null) continue;
+    counts[word] += 1;
+    first.rows[word] ??= row;
+    for (const { column, word: other } of columns) {
+      if (other === null) continue;
+      first.columns[other] ??= column;
+      values[word * keys.texts.length + other] += matrix[row * site.columns + column];
+    }
+  }
+  counts.forEach((count, word) => {
+    for (let other = 0; other < keys.texts.length; other++) {
+      values[word * keys.texts.length + other] /= count || 1;
+    }
+  });
+  return { rows: queries.texts, columns: keys.texts, values, places: first };
+}

@@ -1,0 +1,81 @@
+/** The alignment board: the whole map of one layer, and the table of all heads. */
+
+import { board } from "../trace.js";
+import { choice, element, table } from "../dom.js";
+import { heatmap, mapTable, svgOf } from "../heatmap.js";
+
+export function siteOf(trace, state) {
+  const sites = trace.of(state.get("part"));
+  return sites.find((site) => String(site.layer) === state.get("layer")) || sites[sites.length - 1];
+}
+
+export function currentMap(trace, state) {
+  const site = siteOf(trace, state);
+  const matrix = site.matrix(state.get("head"), state.get("value"));
+  return board(trace, site, matrix, state.get("unit"), state.get("reading"));
+}
+
+export function siteChoices(trace, state, words, { heads = true } = {}) {
+  const site = siteOf(trace, state);
+  const pick = (name) => (value) => state.set({ [name]: value });
+  const parts = trace.parts().map((part) => [part, words[part]]);
+  const layers = trace.of(site.part).map((each) => [String(each.layer), String(each.layer + 1)]);
+  const numbers = Array.from({ length: site.heads }, (_, h) => [String(h), String(h + 1)]);
+  const controls = [
+    choice(words.part, parts, site.part, (part) => state.set({ part, layer: "" })),
+    choice(words.layer, layers, String(site.layer), pick("layer")),
+  ];
+  if (heads) {
+    const all = [["mean", words.mean], ["max", words.max], ...numbers];
+    controls.push(choice(words.head, all, state.get("head"), pick("head")));
+  } else {
+    controls.push(choice(words.head, numbers, String(headOf(site, state)), pick("head")));
+  }
+  return controls;
+}
+
+export function headOf(site, state) {
+  return Math.min(state.number("head"), site.heads - 1);
+}
+
+export function boardView(trace, state, words) {
+  const site = siteOf(trace, state);
+  const map = currentMap(trace, state);
+  const pick = (name) => (value) => state.set({ [name]: value });
+  const controls = [
+    ...siteChoices(trace, state, words),
+    choice(words.value, [["weights", words.weights], ["norms", words.norms]], state.get("value"), pick("value")),
+    choice(words.unit, [["words", words.words], ["pieces", words.pieces]], state.get("unit"), pick("unit")),
+    choice(words.as, [["picture", words.picture], ["table", words.table]], state.get("as"), pick("as")),
+  ];
+  if (site.part !== "encoder") {
+    controls.splice(4, 0, choice(words.reading,
+      [["writes", words.writes], ["reads", words.reads]], state.get("reading"), pick("reading")));
+  }
+  const label = `${words[site.part]}, ${words.layer} ${site.layer + 1}`;
+  const shown = state.get("as") === "table"
+    ? mapTable(map, label)
+    : heatmap(map, {
+        label,
+        onPick: (r, c) => state.set({
+          view: "row",
+          query: map.places.rows[r] ?? 0,
+          key: map.places.columns[c] ?? 0,
+          head: String(headOf(site, state)),
+        }),
+      });
+  const note = state.get("value") === "norms" ? element("p", { class: "muted" }, words.normScale) : "";
+  return { help: words.boardHelp, controls, body: [shown, note, headsTable(trace, site, words)], svg: () => svgOf(map) };
+}
+
+function headsTable(trace, site, words) {
+  const rows = [];
+  for (const each of trace.of(site.part)) {
+    for (let head = 0; head < each.heads; head++) {
+      const { entropy, confidence } = each.measures(head);
+      rows.push([`${each.layer + 1}.${head + 1}`, entropy.toFixed(3), confidence.toFixed(3)]);
+    }
+  }
+  return element("details", {}, element("summary", {}, words.headsTable),
+    table([`${words.layer}.${words.head}`, words.entropy, words.confidence], rows, words.headsTable));
+}

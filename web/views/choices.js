@@ -1,0 +1,21 @@
+/** What the decoder might have written at each step. */
+
+import { element } from "../dom.js";
+import { readable } from "../trace.js";
+
+export function choicesView(trace, state, words) {
+  const cards = trace.steps.map((step, i) => {
+    const rows = step.best.map(([token, logp]) => {
+      const bar = element("i", { "aria-hidden": "true" });
+      bar.style.width = `${100 * Math.exp(logp)}%`;
+      return element("tr", { class: token === step.token ? "written" : "" },
+        element("th", { scope: "row" }, readable(token)),
+        element("td", {}, bar),
+        element("td", {}, `${(100 * Math.exp(logp)).toFixed(1)} %`));
+    });
+    const title = `${i + 1}. ${readable(step.token)} (${step.log_probability.toFixed(3)})`;
+    return element("table", { class: "step" }, element("caption", {}, title),
+      element("tbody", {}, ...rows));
+  });
+  return { help: words.beamHelp, controls: [], body: [element("div", { class: "steps" }, ...cards)] };
+}
