@@ -74,8 +74,9 @@ def score_captions(
     """BLEU-1 to BLEU-4, CIDEr-D and ROUGE-L of one caption a picture, and METEOR if asked for.
 
     The interval is the middle 95 % of the score over `resamples` bootstrap samples of the
-    pictures; METEOR has none. CIDEr-D weighs words by how few of *these* pictures they describe, so its figures on
-    different sets of pictures are not comparable, and of a single picture it is 0.
+    pictures; METEOR has none. CIDEr-D weighs words by how few of *these* pictures they describe,
+    so its figures on different sets of pictures are not comparable, and of a single picture it
+    is 0.
 
     Args:
         outputs: what the model wrote, one a picture.
