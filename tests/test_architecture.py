@@ -61,6 +61,10 @@ OPTIONS = {
         *(WRITTEN | MACHINE),
     },
     "classify": {"model", "items", "--top", *(WRITTEN | MACHINE)},
+    "embed": {
+        *("model", "file", "--nearest", "--analogy", "--evaluate", "--corpus", "--words", "--top"),
+        *(WRITTEN | MACHINE),
+    },
     "evaluate": {
         *("model", "--source", "-s", "--reference", "-r", "--beam", "-b"),
         *("--data", "-d", "--columns", "--by"),

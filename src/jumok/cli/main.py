@@ -9,6 +9,7 @@ import typer
 from jumok.cli.caption import caption
 from jumok.cli.classify import classify
 from jumok.cli.demo import demo
+from jumok.cli.embed import embed
 from jumok.cli.evaluate import evaluate
 from jumok.cli.info import info
 from jumok.cli.look import look
@@ -55,6 +56,7 @@ app.command(rich_help_panel=MAKE)(smallworld)
 app.command(rich_help_panel=USE)(translate)
 app.command(rich_help_panel=USE)(caption)
 app.command(rich_help_panel=USE)(classify)
+app.command(rich_help_panel=USE)(embed)
 app.command(rich_help_panel=JUDGE)(evaluate)
 app.command(rich_help_panel=JUDGE)(score)
 app.command(rich_help_panel=JUDGE)(info)

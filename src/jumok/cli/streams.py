@@ -59,10 +59,20 @@ def open_output(file: Path | None) -> Iterator[TextIO]:
         yield sys.stdout
         sys.stdout.flush()  # here a reader that left is no fault; at the interpreter's end it is
         return
+    with replaced(file) as part, part.open("w", encoding="utf-8") as stream:
+        yield stream
+
+
+@contextmanager
+def replaced(file: Path) -> Iterator[Path]:
+    """Where to write what shall stand at `file`, which is there whole or not at all.
+
+    Raises:
+        DataError: the file cannot be written.
+    """
     part = file.with_name(f".{file.name}.writing-{os.getpid()}")
     try:
-        with part.open("w", encoding="utf-8") as stream:
-            yield stream
+        yield part
         part.replace(file)
     except OSError as error:
         raise DataError(

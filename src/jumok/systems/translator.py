@@ -33,6 +33,7 @@ from jumok.models.encoder_decoder import Transformer
 from jumok.models.memory import Decoder, Memory
 from jumok.systems.aligner import Aligner
 from jumok.systems.device import DTYPES, Precision, choose_device
+from jumok.systems.embedding import SourceReader
 from jumok.systems.languages import WITHOUT_SPACES, language_code
 from jumok.systems.parts import Part, cut_lines, join, plain_words
 from jumok.systems.translation import Translation, WordAttention
@@ -41,7 +42,7 @@ from jumok.systems.translation import Translation, WordAttention
 DEFAULTS = DecodingOptions(maximum_ratio=3.0)
 
 
-class Translator:
+class Translator(SourceReader):
     """One model or several with one tokenizer, which then write together.
 
     Args:
@@ -79,7 +80,7 @@ class Translator:
         self.target_language = target_language
         self.longest_target = longest_target
         measured = readings or [default_reading(len(model.decoder.blocks)) for model in models]
-        self.aligner = Aligner(self.models, measured, tokenizer)
+        self.aligner = Aligner(models, measured, tokenizer)
         decoders = [model.decoder for model in models]
         self.decoder: Decoder[Any] = decoders[0] if len(decoders) == 1 else Ensemble(decoders)
 

@@ -1,0 +1,191 @@
+"""`jumok embed`: texts and words as vectors, their neighbours, and how good they are."""
+
+import json
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from jumok.cli import options as option
+from jumok.cli.screen import console, counted, print_scores
+from jumok.cli.streams import open_output, read_lines, replaced
+from jumok.errors import BundleError, ConfigError, Place
+
+if TYPE_CHECKING:
+    from jumok.systems.embedding import Embedder
+    from jumok.systems.words import Neighbour
+
+ASK, DIGITS, AHEAD = "Ask", 6, 16
+
+
+def embed(
+    model: Annotated[
+        Path,
+        typer.Argument(help="A bundle, or a file of vectors: word2vec, GloVe or fastText."),
+    ],
+    file: option.Text = None,
+    nearest: Annotated[
+        str | None,
+        typer.Option(help="The words near this one; with --corpus, lines.", rich_help_panel=ASK),
+    ] = None,
+    analogy: Annotated[
+        tuple[str, str, str] | None,
+        typer.Option(help="king man woman: king - man + woman.", rich_help_panel=ASK),
+    ] = None,
+    evaluate: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Questions about words, or pairs with people's scores; may come again.",
+            rich_help_panel=ASK,
+        ),
+    ] = None,
+    corpus: Annotated[
+        Path | None,
+        typer.Option(help="Lines to look for neighbours in.", rich_help_panel=ASK),
+    ] = None,
+    words: Annotated[
+        bool, typer.Option("--words", help="A vector for each word too, in its place.")
+    ] = False,
+    top: Annotated[int, typer.Option(min=1, help="Neighbours.", rich_help_panel=ASK)] = 10,
+    as_json: option.Json = False,
+    output: option.Output = None,
+    batch: option.Batch = 32,
+    device: option.Device = "auto",
+    precision: option.Precision = "fp32",
+    threads: option.Threads = 0,
+) -> None:
+    """Turn texts into vectors: one JSON object a line, or a matrix to a file NAME.npy.
+
+    A sentence's vector is the mean of what the model's encoder wrote for it,
+    and a word's the mean over its pieces. --nearest, --analogy and --evaluate
+    ask about words before any context: those in the model's own table, or in
+    a file of vectors that somebody learnt before.
+
+      jumok embed MODEL texts.txt --output vectors.npy
+
+      jumok embed glove.txt --analogy king man woman
+    """
+    if (corpus is not None) > (nearest is not None):
+        raise ConfigError("--corpus needs a text to look for.", do="add --nearest TEXT")
+    embedder = load_embedder(model, device, precision, threads)
+    if evaluate:
+        _evaluate(embedder, evaluate, as_json)
+    if analogy is not None:
+        _show(embedder.word_space().analogy(*analogy, top), as_json)
+    if nearest is not None and corpus is not None:
+        _show(nearest_lines(embedder, nearest, corpus, top, batch), as_json)
+    elif nearest is not None:
+        _show(embedder.word_space().nearest(nearest, top), as_json)
+    if file is not None or not (evaluate or analogy or nearest):
+        write_vectors(embedder, counted(read_lines(file)), words, batch, output)
+
+
+def load_embedder(
+    model: Path, device: str, precision: option.Precisions, threads: int
+) -> "Embedder":
+    """The model in this folder, or the vectors in this file.
+
+    Raises:
+        BundleError: a bundle that cannot be read, or that has no vectors for texts.
+        DataError: a file of vectors that cannot be read.
+    """
+    import torch
+
+    from jumok.data.vectors import read_vectors
+    from jumok.systems.catalog import load
+    from jumok.systems.embedding import Embedder, GivenVectors
+
+    if threads:
+        torch.set_num_threads(threads)
+    if model.is_file():
+        return GivenVectors(read_vectors(model))
+    system = load(model, device=device, precision=precision)
+    if not isinstance(system, Embedder):
+        raise BundleError(
+            "this model cannot embed texts.",
+            place=Place(model),
+            do="use a model that reads text with an encoder: a translator or a masked one",
+        )
+    return system
+
+
+def write_vectors(
+    embedder: "Embedder", lines: Iterable[str], words: bool, batch: int, output: Path | None
+) -> None:
+    """A JSON object a line, or one matrix.
+
+    Raises:
+        ConfigError: a matrix of words, which would not say whose they are.
+    """
+    if output is None or output.suffix != ".npy":
+        with open_output(output) as stream:
+            for text, vector in _sentences(embedder, lines, batch):
+                found: dict[str, Any] = {"text": text, "vector": _numbers(vector)}
+                if words:
+                    names, vectors = embedder.word_vectors(text)
+                    found |= {"words": names, "vectors": list(map(_numbers, vectors))}
+                stream.write(json.dumps(found, ensure_ascii=False) + "\n")
+        return
+    if words:
+        raise ConfigError(
+            "a matrix has no room for the names of words.",
+            got="--words with --output NAME.npy",
+            do="name a file that ends in .jsonl",
+        )
+    import numpy as np
+
+    rows = [vector.tolist() for _, vector in _sentences(embedder, lines, batch)]
+    with replaced(output) as part, part.open("wb") as stream:
+        np.save(stream, np.array(rows, np.float32))
+
+
+def nearest_lines(
+    embedder: "Embedder", text: str, corpus: Path, top: int, batch: int
+) -> "list[Neighbour]":
+    """The lines of a corpus whose vectors have the smallest angle to that of `text`."""
+    import torch
+
+    from jumok.systems.words import Neighbour
+
+    (wanted,) = torch.nn.functional.normalize(embedder.sentence_vectors([text]), dim=1)
+    likeness = {
+        line: float(torch.nn.functional.normalize(vector, dim=0) @ wanted)
+        for line, vector in _sentences(embedder, counted(read_lines(corpus)), batch)
+        if line.strip()
+    }
+    best = sorted(likeness, key=likeness.__getitem__, reverse=True)[:top]
+    return [Neighbour(line, likeness[line]) for line in best]
+
+
+def _sentences(embedder: "Embedder", lines: Iterable[str], batch: int) -> Iterator[tuple[str, Any]]:
+    stream = iter(lines)
+    while chunk := list(islice(stream, AHEAD * batch)):
+        yield from zip(chunk, embedder.sentence_vectors(chunk, batch), strict=True)
+
+
+def _numbers(vector: Any) -> list[float]:
+    return [round(number, DIGITS) for number in vector.tolist()]
+
+
+def _evaluate(embedder: "Embedder", files: list[Path], as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from jumok.evaluation.words import score_words
+
+    space = embedder.word_space()
+    scores = [score for file in files for score in score_words(space, file)]
+    if as_json:
+        typer.echo(json.dumps([asdict(score) for score in scores], indent=2))
+    else:
+        print_scores(scores)
+
+
+def _show(neighbours: "list[Neighbour]", as_json: bool) -> None:
+    if as_json:
+        found = [neighbour._asdict() for neighbour in neighbours]
+        typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        return
+    for neighbour in neighbours:
+        console().print(f"{neighbour.cosine:.3f}  {neighbour.text}", soft_wrap=True)

@@ -1,0 +1,148 @@
+"""How good vectors of words are: analogies they solve, and likeness as people see it.
+
+Two kinds of files, told apart by looking:
+
+    analogies   ": section" and then "Athens Greece Baghdad Iraq" a line; the last word is asked for
+    likeness    two words and people's score a line, with blanks between
+
+A question counts if all its words have vectors; how many do is a part of the score.
+
+Source: Mikolov et al. 2013 (analogies by vector offset); Spearman 1904 (rank correlation).
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from jumok.bundle.card import Score
+from jumok.data.reading import read_lines
+from jumok.errors import DataError, Place
+from jumok.shapes import Float, Tensor
+from jumok.systems.words import WordSpace
+
+ANALOGY, LIKENESS = "analogy accuracy", "Spearman"
+
+
+@dataclass(frozen=True)
+class Questions:
+    """What a file asks.
+
+    Attributes:
+        words: a line's words: four for analogies, two for likeness.
+        sections: the section of each analogy.
+        human: people's score of each pair.
+    """
+
+    file: Path
+    words: list[list[str]]
+    sections: list[str]
+    human: list[float]
+
+
+def score_words(space: WordSpace, file: Path) -> list[Score]:
+    """Percent of analogies solved, in all and a section, or 100 times Spearman's correlation.
+
+    `on` says how many of the questions have vectors for all their words.
+
+    Raises:
+        DataError: a file that is neither, with the line.
+    """
+    questions = read_questions(file)
+    return _analogies(space, questions) if questions.sections else [_likeness(space, questions)]
+
+
+def read_questions(file: Path) -> Questions:
+    """Analogies or pairs with people's scores.
+
+    Raises:
+        DataError: a line that does not fit what the file began with.
+    """
+    questions = Questions(file, [], [], [])
+    section = None
+    for number, line in enumerate(read_lines(file), start=1):
+        fields = line.split()
+        if not fields:
+            continue
+        if fields[0] == ":" and not questions.human:
+            section = " ".join(fields[1:])
+        elif section is not None and len(fields) == 4:
+            questions.words.append(fields)
+            questions.sections.append(section)
+        elif section is None and len(fields) == 3 and (score := _number(fields[2])) is not None:
+            questions.words.append(fields[:2])
+            questions.human.append(score)
+        else:
+            raise DataError(
+                "this line is no question about words.",
+                expected="four words under a line such as ': family'"
+                if section is not None
+                else "two words and a number, or ': family' and four words a line",
+                got=repr(line[:60]),
+                place=Place(file, number),
+            )
+    if not questions.words:
+        raise DataError("there is no question in this file.", place=Place(file))
+    return questions
+
+
+def spearman(left: Sequence[float], right: Sequence[float]) -> float:
+    """The correlation of ranks, -1 to 1; equal values share the mean of their ranks.
+
+    NaN where one side has one value only.
+    """
+    ranks = torch.stack([_ranks(left), _ranks(right)])
+    centred = ranks - ranks.mean(dim=1, keepdim=True)
+    spread = centred.square().sum(1).prod().sqrt()
+    return float((centred[0] * centred[1]).sum() / spread)
+
+
+def _ranks(values: Sequence[float]) -> Float[Tensor, " values"]:
+    number = torch.tensor(values, dtype=torch.float64)
+    _, kind, counts = number.unique(return_inverse=True, return_counts=True)
+    return (counts.cumsum(0) - (counts - 1) / 2)[kind]
+
+
+def _analogies(space: WordSpace, questions: Questions) -> list[Score]:
+    rows = [[space.row(word) for word in line] for line in questions.words]
+    asked = [index for index, line in enumerate(rows) if None not in line]
+    known = torch.tensor([rows[index] for index in asked], dtype=torch.long).view(-1, 4)
+    # "Athens Greece Baghdad Iraq" asks Greece - Athens + Baghdad
+    right = (space.solve(known[:, [1, 0, 2]]) == known[:, 3]).tolist()
+    solved: dict[str, list[bool]] = defaultdict(list)
+    for index, one in zip(asked, right, strict=True):
+        solved[questions.sections[index]].append(one)
+    return [
+        _share(f"{ANALOGY}, {section}", solved[section], questions.sections.count(section))
+        for section in dict.fromkeys(questions.sections)
+    ] + [_share(ANALOGY, right, len(rows))]
+
+
+def _share(name: str, right: Sequence[bool], asked: int) -> Score:
+    value = 100 * sum(right) / len(right) if right else 0.0
+    return Score(name, value, signature="3CosAdd, given words left out", on=_on(len(right), asked))
+
+
+def _likeness(space: WordSpace, questions: Questions) -> Score:
+    rows = [tuple(space.row(word) for word in pair) for pair in questions.words]
+    cosines, human = [], []
+    for (first, second), score in zip(rows, questions.human, strict=True):
+        if first is not None and second is not None:
+            cosines.append(float(space.directions[first] @ space.directions[second]))
+            human.append(score)
+    value = 100 * spearman(cosines, human) if len(human) > 1 else 0.0
+    name = f"{LIKENESS}, {questions.file.stem}"
+    return Score(name, value, signature="100 rho of cosines", on=_on(len(human), len(rows)))
+
+
+def _on(known: int, asked: int) -> str:
+    return f"{known:,} of {asked:,} ({known / asked:.1%})"
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

@@ -1,0 +1,136 @@
+"""Texts as points: what an encoder wrote, averaged over a sentence or over a word's pieces."""
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+import torch
+from torch import nn
+
+from jumok.data.batches import SourceBatch, source_batches
+from jumok.data.tokenizer import SPACE, Tokenizer, normalize
+from jumok.data.vectors import Vectors
+from jumok.layers.embedding import Embedding
+from jumok.models.memory import SequenceToSequence
+from jumok.shapes import Float, Tensor
+from jumok.systems.parts import cut_lines, plain_words
+from jumok.systems.words import WordSpace
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """A system that turns texts into vectors; `jumok embed` knows it by these alone."""
+
+    def sentence_vectors(
+        self, texts: Sequence[str], batch_size: int = 32
+    ) -> Float[Tensor, "texts dim"]:
+        """One vector a text; `batch_size` texts are read together."""
+        ...
+
+    def word_vectors(self, text: str) -> tuple[tuple[str, ...], Float[Tensor, "words dim"]]:
+        """The words of a text, which plain spaces separate, and a vector for each in its place."""
+        ...
+
+    def word_space(self) -> WordSpace:
+        """The words that are one piece, with their vectors in the embedding table: before any
+        context."""
+        ...
+
+
+class GivenVectors:
+    """Vectors from a file (`jumok.data.vectors`): a word has the same one everywhere.
+
+    An Embedder. A sentence is the mean of its words that have vectors.
+    """
+
+    def __init__(self, vectors: Vectors) -> None:
+        self._matrix = torch.from_numpy(vectors.matrix)
+        self._space = WordSpace(vectors.words, self._matrix)
+
+    def sentence_vectors(
+        self,
+        texts: Sequence[str],
+        batch_size: int = 32,  # noqa: ARG002  (looking words up is no faster together)
+    ) -> Float[Tensor, "texts dim"]:
+        """For each text the mean of its words' vectors; zeros where no word has one."""
+        found = [self.word_vectors(text)[1] for text in texts]
+        sums = [vectors.sum(0) / max(len(vectors), 1) for vectors in found]
+        return torch.stack(sums) if sums else self._matrix[:0]
+
+    def word_vectors(self, text: str) -> tuple[tuple[str, ...], Float[Tensor, "words dim"]]:
+        """The words of a text that have vectors, and these."""
+        found = [(word, self._space.row(word)) for word in plain_words(normalize(text))]
+        known = [(word, row) for word, row in found if row is not None]
+        return tuple(word for word, _ in known), self._matrix[[row for _, row in known]]
+
+    def word_space(self) -> WordSpace:
+        """All words of the file."""
+        return self._space
+
+
+class SourceReader:
+    """What a system that reads sources with an encoder says of them; an Embedder.
+
+    Of several models the first one speaks: their vectors have nothing in common.
+
+    Attributes:
+        max_tokens: pieces of the longest part that is read at once; longer texts are cut, and
+            their parts averaged.
+    """
+
+    models: Sequence[SequenceToSequence]
+    tokenizer: Tokenizer
+    max_tokens: int
+
+    def sentence_vectors(
+        self, texts: Sequence[str], batch_size: int = 32
+    ) -> Float[Tensor, "texts dim"]:
+        """For each text the mean of what the encoder wrote, at END too; zeros for no word."""
+        parts = cut_lines(texts, self.tokenizer, self.max_tokens)
+        sums, counts = self._zeros(len(texts))
+        for batch in source_batches([part.ids for part in parts], sentences=batch_size):
+            for row, states in zip(batch.rows, self._states(batch), strict=True):
+                real = states[: len(parts[row].ids) + 1]
+                sums[parts[row].line] += real.sum(0)
+                counts[parts[row].line] += len(real)
+        return sums / counts.clamp(min=1)
+
+    def word_vectors(self, text: str) -> tuple[tuple[str, ...], Float[Tensor, "words dim"]]:
+        """The words of a text, and for each the mean of what the encoder wrote at its pieces."""
+        words = plain_words(normalize(text))
+        sums, counts = self._zeros(len(words))
+        for part in cut_lines([text], self.tokenizer, self.max_tokens):
+            (batch,) = source_batches([part.ids], sentences=1)
+            rows = part.first_word + torch.tensor(self.tokenizer.words(part.ids))
+            # a piece that decodes to a blank opens a word that the text does not have
+            rows.clamp_(max=len(words) - 1)
+            sums.index_add_(0, rows, self._states(batch)[0, : len(rows)])
+            counts.index_add_(0, rows, torch.ones(len(rows), 1))
+        return tuple(words), sums / counts.clamp(min=1)
+
+    def word_space(self) -> WordSpace:
+        """The words that are one piece, with their vectors in the embedding table."""
+        return own_space(self.models[0], self.tokenizer)
+
+    @torch.inference_mode()
+    def _states(self, batch: SourceBatch) -> Float[Tensor, "batch length dim"]:
+        device = next(self.models[0].parameters()).device
+        allowed = None if batch.allowed is None else batch.allowed.to(device)
+        return self.models[0].encode(batch.tokens.to(device), allowed).states.float().cpu()
+
+    def _zeros(self, rows: int) -> tuple[Float[Tensor, "{rows} dim"], Float[Tensor, "{rows} 1"]]:
+        """Room for sums of states, as wide as the encoder writes them, and for their counts."""
+        (nothing,) = source_batches([[]], sentences=1)
+        return torch.zeros(rows, self._states(nothing).shape[2]), torch.zeros(rows, 1)
+
+
+def whole_words(tokenizer: Tokenizer) -> dict[int, str]:
+    """The pieces that are whole words, by id: those that begin with the space sign."""
+    pieces = enumerate(tokenizer.pieces(range(tokenizer.size)))
+    return {id: piece[1:] for id, piece in pieces if piece.startswith(SPACE) and piece != SPACE}
+
+
+def own_space(model: nn.Module, tokenizer: Tokenizer) -> WordSpace:
+    """The whole words of the vocabulary with their rows in the model's first embedding table."""
+    table = next(m.table for m in model.modules() if isinstance(m, Embedding))
+    words = whole_words(tokenizer)
+    return WordSpace(list(words.values()), table.detach()[list(words)].float().cpu())
