@@ -76,6 +76,7 @@ def test_weights_are_seen_and_each_row_sums_to_one():
     assert torch.allclose(attention.weights.sum(-1), torch.ones(2, 3, 15))
     assert attention.query.shape == (2, 3, 15, 5)
     assert attention.value.shape == (2, 3, 15, 7)
+    assert attention.kind == "convolution"
 
 
 def test_pixels_are_numbered_row_by_row():

@@ -65,7 +65,7 @@ class PixelAttention(Observable):
         if self.observers:
             found, weights = attend_with_weights(query, key, value, drop=drop)
             for observer in self.observers:
-                observer(Attention(query, key, value, weights))
+                observer(Attention(query, key, value, weights, kind="convolution"))
         else:
             found = attend(query, key, value, drop=drop)
         grid = found.transpose(2, 3).flatten(1, 2).unflatten(2, features.shape[2:])

@@ -20,12 +20,14 @@ class Attention:
 
     Attributes:
         weights: before dropout; each row sums to 1, or to 0 where nothing was allowed.
+        kind: the score function, by its name in `attention/scores.py`.
     """
 
     query: Float[Tensor, "batch heads query dim"]
     key: Float[Tensor, "batch heads key dim"]
     value: Float[Tensor, "batch heads key value_dim"]
     weights: Float[Tensor, "batch heads query key"]
+    kind: str = "scaled-dot"
 
 
 class Observable(nn.Module):

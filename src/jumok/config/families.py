@@ -10,6 +10,7 @@ from jumok.config.data import DataConfig, TokenizerConfig
 from jumok.config.pictures import (
     ImageClassifierConfig,
     PictureDataConfig,
+    PictureTrainingConfig,
     PictureValidationConfig,
 )
 from jumok.config.section import ModelSection, Section
@@ -81,6 +82,7 @@ class ImageClassificationConfig(Config):
 
     data: PictureDataConfig
     model: ImageClassifierConfig = ImageClassifierConfig()
+    training: PictureTrainingConfig = PictureTrainingConfig()
     validation: PictureValidationConfig = PictureValidationConfig()
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from jumok.config.section import Count, DataPath, ModelSection, Section, Share
-from jumok.config.training import ValidationConfig
+from jumok.config.training import TrainingConfig, ValidationConfig
 
 
 class ImageClassifierConfig(ModelSection):
@@ -83,6 +83,13 @@ class PictureDataConfig(Section):
     validation_pictures: Count = 1000
     skip_damaged: bool = False
     augmentation: AugmentationConfig = AugmentationConfig()
+
+
+class PictureTrainingConfig(TrainingConfig):
+    """As for text; what counts tokens there counts pictures here."""
+
+    tokens_per_batch: Count = 64
+    tokens_per_micro_batch: Count = 64
 
 
 class PictureValidationConfig(ValidationConfig):
