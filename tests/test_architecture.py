@@ -75,6 +75,7 @@ OPTIONS = {
     "info": {"model", "--json"},
     "look": {
         *("model", "text", "--save", "--target", "--level", "--beam", "-b"),
+        *("--port", "--browser"),
         *("--device", "--precision", "--threads"),
     },
 }

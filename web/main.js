@@ -1,6 +1,7 @@
 /** Puts the page together: the text, the tabs, the controls of a view, and the view. */
 
 import { download, element } from "./dom.js";
+import { header } from "./header.js";
 import { State } from "./state.js";
 import { Trace } from "./trace.js";
 import { words } from "./words.js";
@@ -12,7 +13,7 @@ import { rowView } from "./views/row.js";
 const VIEWS = { board: boardView, row: rowView, grid: gridView, beam: choicesView };
 
 export function start(raw, root) {
-  const trace = new Trace(raw);
+  let trace = new Trace(raw);
   const reading = trace.notes.reading || {};
   const defaults = {
     part: trace.parts()[0],
@@ -21,7 +22,7 @@ export function start(raw, root) {
     lang: navigator.language.startsWith("ko") ? "ko" : "en",
   };
   const state = new State(location.hash, defaults, () => {
-    history.replaceState(null, "", `#${state.fragment}`);
+    history.replaceState(null, "", `${location.search}#${state.fragment}`);
     render();
   });
   window.addEventListener("hashchange", () => {
@@ -29,18 +30,24 @@ export function start(raw, root) {
     render();
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => render());
+  const top = header(raw, state, (found) => {
+    trace = new Trace(found);
+    render();
+  });
+  const rest = element("div");
+  root.replaceChildren(top.node, rest);
 
   function render() {
     const focused = document.activeElement?.id;
     const text = words(state.get("lang"));
     document.documentElement.lang = state.get("lang");
     document.title = `${text.title}: ${trace.text}`;
+    top.update(trace, text);
     const view = (VIEWS[state.get("view")] || boardView)(trace, state, text);
     view.controls.forEach((control, i) => {
       control.querySelector("select").id = `control-${state.get("view")}-${i}`;
     });
-    root.replaceChildren(
-      header(trace, state, text),
+    rest.replaceChildren(
       tabs(state, text),
       element("section", { role: "tabpanel", id: "panel", "aria-labelledby": `tab-${state.get("view")}` },
         element("p", { class: "help" }, view.help),
@@ -50,17 +57,6 @@ export function start(raw, root) {
     if (focused) document.getElementById(focused)?.focus();
   }
   render();
-}
-
-function header(trace, state, text) {
-  const other = state.get("lang") === "ko" ? "en" : "ko";
-  return element("header", {},
-    element("h1", {}, text.title, element("small", {}, trace.model)),
-    element("button", { type: "button", id: "language", lang: other, onclick: () => state.set({ lang: other }) },
-      other === "ko" ? "한국어" : "English"),
-    element("dl", {},
-      element("dt", {}, text.input), element("dd", {}, trace.text),
-      element("dt", {}, text.output), element("dd", {}, trace.output)));
 }
 
 function tabs(state, text) {

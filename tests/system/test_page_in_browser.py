@@ -1,14 +1,18 @@
 """The saved page in a real browser: mouse, keyboard, both languages, hostile tokens, no network."""
 
 import shutil
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from jumok.errors import DataError
 from jumok.inspection.page import page as html
+from jumok.inspection.page import payload
 from jumok.inspection.trace import Trace
+from jumok.serving.local import LocalServer
 from tests.inspection.traces import HOSTILE, trace
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
@@ -195,3 +199,32 @@ def test_page_is_accessible(opened, view):
     found = reader.page.evaluate("axe.run()")
     serious = [each for each in found["violations"] if each["impact"] in ("serious", "critical")]
     assert [(each["id"], each["nodes"][0]["html"]) for each in serious] == []
+
+
+def test_what_is_typed_is_traced_anew(browser):
+    """Served on loopback: the page asks its own server, and shows what comes and what is wrong."""
+    asked = []
+
+    def answer(question):
+        asked.append(question["text"])
+        if "!" in question["text"]:
+            raise DataError("this text cannot be looked at.")
+        return payload(trace(source=tuple(question["text"].split())))
+
+    server = LocalServer(lambda token: html(trace(), token), answer)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    page = browser.new_context(locale="en-US").new_page()
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto(server.link)
+    page.locator("#text").fill("고양이 두 마리")
+    page.get_by_label("Show as", exact=True).select_option(label="table")
+    playwright.expect(page.locator("#panel thead th").nth(3)).to_have_text("마리")
+    assert page.locator("#text").input_value() == "고양이 두 마리"
+    page.locator("#text").press_sequentially("!")
+    playwright.expect(page.locator(".fault")).to_contain_text("cannot be looked at")
+    page.context.close()
+    server.shutdown()
+    server.server_close()
+    assert asked[-1] == "고양이 두 마리!"
+    assert faults == []

@@ -1,13 +1,20 @@
 """`jumok look`: what a model looked at, as a page."""
 
+import webbrowser
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from jumok.cli import options as option
 from jumok.cli.streams import open_output
 from jumok.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jumok.inspection.trace import Trace
 
 Save = Annotated[
     Path | None, typer.Option(help="A page (.html) that needs no network, or a trace (.npz).")
@@ -25,6 +32,8 @@ def look(
         Literal["weights", "qk"],
         typer.Option(help="qk also keeps queries, keys and values: larger, and it adds up."),
     ] = "qk",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 0,
+    browser: Annotated[bool, typer.Option(help="Open a browser window.")] = True,
     beam: option.Beam = 5,
     device: option.Device = "auto",
     precision: option.Precision = "fp32",
@@ -32,28 +41,72 @@ def look(
 ) -> None:
     """Show what every attention of a model looked at, in one sentence.
 
-    jumok look runs/demo/model "The cat saw a dog." --save page.html
+    Without --save a page opens that only this machine can reach: type
+    another sentence, and it is recomputed.
+
+      jumok look runs/demo/model "The cat saw a dog."
+
+      jumok look runs/demo/model "The cat saw a dog." --save page.html
     """
     from dataclasses import replace
 
     from jumok.bundle.reading import read_bundle
-    from jumok.inspection.page import page
     from jumok.systems.tracing import trace_translation
     from jumok.systems.translator import DEFAULTS
 
-    if save is None or save.suffix not in (".html", ".npz"):
+    if save is not None and save.suffix not in (".html", ".npz"):
         raise ConfigError(
-            "say where the page shall stand.",
+            "a page or a trace can be saved.",
             expected="--save FILE.html, or --save FILE.npz for the numbers alone",
-            got=str(save or "no --save"),
+            got=str(save),
         )
     translator = option.load_translator(model, device, precision, threads)
     options = replace(DEFAULTS, beam=beam)
     name = read_bundle(option.model_folders(model)[0]).card.name
-    trace = trace_translation(translator, text, target, options, level=level, name=name)
-    if save.suffix == ".npz":
-        trace.save(save)
+
+    def traced(text: str, target: str | None = None) -> "Trace":
+        return trace_translation(translator, text, target, options, level=level, name=name)
+
+    trace = traced(text, target)
+    if save is None:
+        serve(trace, traced, port, browser)
     else:
-        with open_output(save) as stream:
-            stream.write(page(trace))
-    typer.echo(f"{trace.output}\n{save}", err=True)
+        save_trace(trace, save)
+        typer.echo(f"{trace.output}\n{save}", err=True)
+
+
+def save_trace(trace: "Trace", file: Path) -> None:
+    """Writes the page, or the numbers alone, by the file's suffix."""
+    from jumok.inspection.page import page
+
+    if file.suffix == ".npz":
+        trace.save(file)
+        return
+    with open_output(file) as stream:
+        stream.write(page(trace))
+
+
+def serve(trace: "Trace", traced: "Callable[[str], Trace]", port: int, browser: bool) -> None:
+    """A page on 127.0.0.1 until Ctrl-C; what is typed in it is traced anew."""
+    from jumok.inspection.page import page, payload
+    from jumok.serving.local import LocalServer
+
+    def answer(asked: Mapping[str, Any]) -> dict[str, Any]:
+        return payload(traced(str(asked.get("text", ""))))
+
+    try:
+        server = LocalServer(lambda token: page(trace, token), answer, port)
+    except OSError as error:
+        raise ConfigError(
+            "the page's port cannot be had.",
+            got=f"{port}: {error.strerror}",
+            do="leave --port out: a free one is taken",
+        ) from error
+    typer.echo(f"{server.link}\nCtrl-C ends it.", err=True)
+    if browser:
+        webbrowser.open(server.link)
+    with server:
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            typer.echo("", err=True)

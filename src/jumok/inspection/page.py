@@ -24,14 +24,20 @@ FEW = 1_000_000
 IMPORT = re.compile(r"^import [^;]*? from \"(?P<path>[^\"]+)\";\n", re.MULTILINE | re.DOTALL)
 
 
-def page(trace: Trace) -> str:
-    """The whole page, with the trace inside."""
+def page(trace: Trace, token: str | None = None) -> str:
+    """The whole page, with the trace inside.
+
+    Args:
+        token: of the server that the page comes from: it may then ask it for other texts. None:
+            the page is a file, and asks nobody.
+    """
     script, style = bundle(), (_folder() / "style.css").read_text(encoding="utf-8")
     policy = (
         f"default-src 'none'; script-src '{_digest(script)}'; "
         f"style-src '{_digest(style)}'; img-src data: blob:; base-uri 'none'; form-action 'none'"
+        + ("" if token is None else "; connect-src 'self'")
     )
-    data = json.dumps(payload(trace), ensure_ascii=False, separators=(",", ":"))
+    data = json.dumps(payload(trace) | {"token": token}, ensure_ascii=False, separators=(",", ":"))
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'

@@ -1,0 +1,137 @@
+"""A page on this machine alone: who may ask, how much, and for how long.
+
+Any web page that a person visits can send requests to 127.0.0.1, and a name that an attacker owns
+can be made to point there. So a request must name this very address (Host, and Origin where there
+is one) and carry the token that stands in the link which was printed.
+
+Source: DNS rebinding: Jackson et al. 2007, Protecting browsers from DNS rebinding attacks.
+"""
+
+import hmac
+import json
+import secrets
+import threading
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from jumok.errors import JumokError
+
+Answer = Callable[[Mapping[str, Any]], dict[str, Any]]
+
+MOST_BYTES = 64 * 1024
+SECONDS = 10.0
+
+
+class LocalServer(ThreadingHTTPServer):
+    """Serves one page on a free port of 127.0.0.1, and answers what the page asks.
+
+    Args:
+        page: makes the page's HTML, given the token.
+        answer: from the JSON that the page posts to the JSON it gets. One at a time; whoever asks
+            while another is being answered waits, and only the latest of those who wait is served.
+        port: 0 takes a free one.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, page: Callable[[str], str], answer: Answer, port: int = 0) -> None:
+        self.token = secrets.token_urlsafe(16)
+        self.page, self.answer = page, answer
+        self.turn = threading.Lock()
+        self.latest = 0
+        super().__init__(("127.0.0.1", port), _Handler)
+
+    @property
+    def address(self) -> str:
+        """Host and port, as a browser names them."""
+        return f"127.0.0.1:{self.server_address[1]}"
+
+    @property
+    def link(self) -> str:
+        """Where the page is; whoever has it may look."""
+        return f"http://{self.address}/?token={self.token}"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: LocalServer
+    timeout = SECONDS  # of a connection that says nothing
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        split = urlsplit(self.path)
+        token = parse_qs(split.query).get("token", [""])[0]
+        if self._refused(token):
+            return
+        if split.path != "/":
+            self._send(HTTPStatus.NOT_FOUND, "text/plain", b"there is nothing here\n")
+            return
+        self._send(HTTPStatus.OK, "text/html", self.server.page(self.server.token).encode())
+
+    def do_POST(self) -> None:
+        if self._refused(self.headers.get("X-Token", "")):
+            return
+        length = self.headers.get("Content-Length", "")
+        if not length.isdecimal() or int(length) > MOST_BYTES:
+            self.close_connection = True  # what was sent stays unread
+            self._fault(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"at most {MOST_BYTES:,} bytes")
+            return
+        try:
+            asked = json.loads(self.rfile.read(int(length)))
+        except ValueError:
+            asked = None
+        if not isinstance(asked, dict):
+            self._fault(HTTPStatus.BAD_REQUEST, "a JSON object was expected")
+            return
+        self._answer(asked)
+
+    def _answer(self, asked: Mapping[str, Any]) -> None:
+        """Computes, unless something newer has been asked meanwhile: then nobody waits for it."""
+        server = self.server
+        server.latest += 1
+        mine = server.latest
+        with server.turn:
+            if mine != server.latest:
+                self._fault(HTTPStatus.CONFLICT, "something newer was asked")
+                return
+            try:
+                found = server.answer(asked)
+            except JumokError as error:
+                self._fault(HTTPStatus.UNPROCESSABLE_ENTITY, str(error))
+                return
+        self._send(HTTPStatus.OK, "application/json", json.dumps(found).encode())
+
+    def _refused(self, token: str) -> bool:
+        """Whether the request is somebody else's; then it has been told so."""
+        own = {self.server.address, self.server.address.replace("127.0.0.1", "localhost")}
+        origin = self.headers.get("Origin")
+        here = self.headers.get("Host") in own and origin in (
+            None,
+            *(f"http://{host}" for host in own),
+        )
+        if here and hmac.compare_digest(token.encode(), self.server.token.encode()):
+            return False
+        self.close_connection = True
+        self._fault(HTTPStatus.FORBIDDEN, "use the whole link that jumok printed, with its token")
+        return True
+
+    def _fault(self, status: HTTPStatus, text: str) -> None:
+        self._send(status, "application/json", json.dumps({"error": text}).encode())
+
+    def _send(self, status: HTTPStatus, kind: str, body: bytes) -> None:
+        try:
+            self.send_response(status)
+            self.send_header("Content-Type", f"{kind}; charset=utf-8")
+            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Cache-Control", "no-store")
+            self.send_header("X-Content-Type-Options", "nosniff")
+            self.send_header("Referrer-Policy", "no-referrer")  # the link has the token in it
+            self.end_headers()
+            self.wfile.write(body)
+        except ConnectionError:
+            self.close_connection = True  # the page was closed meanwhile
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Says nothing: the terminal shows the link, and faults are shown in the page."""

@@ -1,0 +1,135 @@
+"""Who may ask the local page's server, and what others get to hear."""
+
+import http.client
+import json
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from jumok.errors import DataError
+from jumok.serving.local import MOST_BYTES, LocalServer
+
+
+def answer(asked):
+    if asked.get("text") == "bad":
+        raise DataError("this text cannot be looked at.", do="give another")
+    return {"heard": asked["text"]}
+
+
+@pytest.fixture
+def server() -> Iterator[LocalServer]:
+    running = LocalServer(lambda token: f"<p>{token}</p>", answer)
+    thread = threading.Thread(target=running.serve_forever, daemon=True)
+    thread.start()
+    yield running
+    running.shutdown()
+    running.server_close()
+
+
+def ask(server, method="GET", path=None, body=None, **headers) -> tuple[int, str]:
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=5)
+    path = f"/?token={server.token}" if path is None else path
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    connection.request(method, path, body, named)
+    response = connection.getresponse()
+    return response.status, response.read().decode()
+
+
+def post(server, text, **headers):
+    given = {"X_Token": server.token} | headers
+    return ask(server, "POST", "/trace", json.dumps({"text": text}), **given)
+
+
+def test_the_link_opens_the_page(server):
+    assert ask(server) == (200, f"<p>{server.token}</p>")
+    assert server.link == f"http://127.0.0.1:{server.server_address[1]}/?token={server.token}"
+    assert server.server_address[0] == "127.0.0.1"
+
+
+def test_the_page_is_answered(server):
+    assert post(server, "a cat") == (200, '{"heard": "a cat"}')
+    assert post(server, "a cat", Origin=f"http://{server.address}")[0] == 200
+
+
+@pytest.mark.parametrize("path", ["/", "/?token=", "/?token=wrong"])
+def test_without_the_token_nothing_is_said(server, path):
+    status, text = ask(server, path=path)
+    assert status == 403
+    assert "the whole link that jumok printed" in text
+    assert server.token not in text
+
+
+def test_a_post_needs_the_token_in_its_header(server):
+    assert post(server, "a cat", X_Token="wrong")[0] == 403
+    assert ask(server, "POST", f"/trace?token={server.token}", "{}")[0] == 403
+
+
+@pytest.mark.parametrize("host", ["attacker.example", "attacker.example:80", "127.0.0.1"])
+def test_another_host_is_refused(server, host):
+    """A name that was made to point to 127.0.0.1 comes with its own Host."""
+    assert ask(server, Host=host)[0] == 403
+    assert post(server, "a cat", Host=host)[0] == 403
+
+
+@pytest.mark.parametrize("origin", ["http://attacker.example", "null", "https://127.0.0.1"])
+def test_another_origin_is_refused(server, origin):
+    assert post(server, "a cat", Origin=origin)[0] == 403
+
+
+def test_a_large_body_is_refused_unread(server):
+    status, text = post(server, "x" * MOST_BYTES)
+    assert status == 413
+    assert "65,536 bytes" in text
+
+
+@pytest.mark.parametrize("body", ["", "{", "[1]"])
+def test_what_is_no_json_object_is_refused(server, body):
+    status, text = ask(server, "POST", "/trace", body, X_Token=server.token)
+    assert (status, "JSON object" in text) == (400, True)
+
+
+def test_a_fault_in_the_text_is_told(server):
+    status, text = post(server, "bad")
+    assert status == 422
+    assert "this text cannot be looked at." in json.loads(text)["error"]
+
+
+def test_there_is_nothing_else(server):
+    assert ask(server, path=f"/etc/passwd?token={server.token}")[0] == 404
+
+
+def test_only_the_latest_of_those_who_wait_is_served():
+    """One is being answered, two wait: the elder of them is told so."""
+    begun, go_on = threading.Event(), threading.Event()
+    served = []
+
+    def slow(asked):
+        served.append(asked["text"])
+        begun.set()
+        assert go_on.wait(5)
+        return {}
+
+    running = LocalServer(lambda token: "", slow)
+    threading.Thread(target=running.serve_forever, daemon=True).start()
+    found = {}
+
+    def visit(text):
+        found[text] = post(running, text)[0]
+
+    visitors = [
+        threading.Thread(target=visit, args=(text,)) for text in ("first", "second", "third")
+    ]
+    visitors[0].start()
+    assert begun.wait(5)
+    for number, visitor in enumerate(visitors[1:], start=2):
+        visitor.start()
+        while running.latest < number:
+            pass
+    go_on.set()
+    for visitor in visitors:
+        visitor.join(5)
+    running.shutdown()
+    running.server_close()
+    assert found == {"first": 200, "second": 409, "third": 200}
+    assert served == ["first", "third"]
