@@ -1,6 +1,7 @@
 # make demo   train a small English-Korean Transformer from nothing and look at it
 # make test   lint, types, architecture and every test
 # make bench  this project against its peers, in one run
+# make lab    the claims of the lectures, each as an experiment
 #
 # torch: a local wheel folder (PIP_FIND_LINKS) decides if there is one; else uv takes the CPU
 # build where it finds no GPU driver, and the right CUDA build where it finds one.
@@ -17,11 +18,11 @@ INSTALL = $(UV) pip install --quiet --python $(BIN)/python -c constraints.txt \
 	$(if $(UV_FIND_LINKS),,--torch-backend=auto) "$(TORCH)"
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test bench lint types clean
+.PHONY: demo test bench lab lint types clean
 .DEFAULT_GOAL := help
 
 help:
-	@sed -n '1,3s/^# //p' Makefile
+	@sed -n '1,4s/^# //p' Makefile
 
 $(UV):
 	$(PYTHON) -m venv $(VENV)
@@ -32,7 +33,7 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(UV)
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.core
-	$(INSTALL) -e ".[formats,images,track,ko]" --group dev
+	$(INSTALL) -e ".[formats,images,track,ko,lab]" --group dev
 	@touch $@
 
 demo: $(VENV)/.core
@@ -51,5 +52,8 @@ lint: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
 
+lab: $(VENV)/.dev
+	$(BIN)/jumok lab --all --page lab/README.md
+
 clean:
-	rm -rf $(VENV) runs demo benchmarks/.envs benchmarks/.work
+	rm -rf $(VENV) runs demo lab benchmarks/.envs benchmarks/.work

@@ -78,6 +78,7 @@ OPTIONS = {
         *("--port", "--browser"),
         *("--device", "--precision", "--threads"),
     },
+    "lab": {"name", "--all", "--full", "--folder", "--page", "--lang", "--seed", "--threads"},
 }
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

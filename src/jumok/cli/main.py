@@ -12,6 +12,7 @@ from jumok.cli.demo import demo
 from jumok.cli.embed import embed
 from jumok.cli.evaluate import evaluate
 from jumok.cli.info import info
+from jumok.cli.lab import lab
 from jumok.cli.look import look
 from jumok.cli.score import score
 from jumok.cli.smallworld import smallworld
@@ -49,6 +50,7 @@ app = typer.Typer(
 )
 
 MAKE, USE, JUDGE, INSIDE = "Make a model", "Use a model", "Judge a model", "Look inside"
+LEARN = "Try what the lectures claim"
 
 app.command(rich_help_panel=MAKE)(demo)
 app.command(rich_help_panel=MAKE)(train)
@@ -61,6 +63,7 @@ app.command(rich_help_panel=JUDGE)(evaluate)
 app.command(rich_help_panel=JUDGE)(score)
 app.command(rich_help_panel=JUDGE)(info)
 app.command(rich_help_panel=INSIDE)(look)
+app.command(rich_help_panel=LEARN)(lab)
 
 
 def _say_version(wanted: bool) -> bool:

@@ -1,0 +1,180 @@
+"""Running a lab, and what it leaves: NAME.svg, NAME.png, NAME.json, and a page of all labs."""
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jumok.errors import DataError, Place
+from jumok.lab.catalog import LABS, Lab
+from jumok.lab.findings import Findings, Setting, table
+from jumok.lab.picture import draw
+from jumok.lab.text import LANGUAGES, Language, Text
+
+HEADINGS = {
+    "title": Text("The lectures' claims, tried", "강의의 주장을 실험하다"),
+    "made": Text(
+        "Made by `jumok lab --all --page`. Every figure comes from the JSON beside its picture.",
+        "`jumok lab --all --page`가 만든 글이다. 모든 수는 그림 옆의 JSON에서 왔다.",
+    ),
+    "claim": Text("Claim", "주장"),
+    "lectures": Text("lectures", "강의"),
+    "lab": Text("lab", "실험"),
+    "outcome": Text("outcome", "결과"),
+    "seconds": Text("seconds", "초"),
+    "seeds": Text("seeds", "시드"),
+}
+OUTCOMES = {
+    "holds": Text("holds", "성립"),
+    "partly": Text("in part", "일부 성립"),
+    "fails": Text("does not hold", "불성립"),
+}
+
+
+@dataclass(frozen=True)
+class Report:
+    """A lab that ran.
+
+    Attributes:
+        note: what the reader has to know of the picture; None where there is nothing.
+        files: what was written.
+        seconds: wall time.
+    """
+
+    lab: Lab
+    findings: Findings
+    seconds: float
+    files: tuple[Path, ...]
+    note: str | None
+
+
+def run(lab: Lab, setting: Setting, folder: Path, language: Language) -> Report:
+    """Runs a lab and writes its picture and figures.
+
+    Raises:
+        JumokError: matplotlib is missing, or a folder that cannot be written.
+    """
+    wall, cpu = time.perf_counter(), time.process_time()
+    findings = lab.run(setting)
+    seconds, cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        note = draw(findings, folder / lab.name, language)
+        file = folder / f"{lab.name}.json"
+        times = {"seconds": round(seconds, 1), "cpu_seconds": round(cpu_seconds, 1)}
+        text = json.dumps(record(lab, findings, setting) | times, ensure_ascii=False, indent=1)
+        file.write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise DataError(
+            "the lab's files cannot be written.", got=str(error), place=Place(folder)
+        ) from error
+    files = tuple(folder / f"{lab.name}{kind}" for kind in (".svg", ".png", ".json"))
+    return Report(lab, findings, seconds, files, note)
+
+
+def record(lab: Lab, findings: Findings, setting: Setting) -> dict[str, Any]:
+    """What NAME.json holds: the figures, and every text in both languages."""
+    tables = {language: table(findings, language) for language in LANGUAGES}
+    return {
+        "lab": lab.name,
+        "lectures": lab.lectures,
+        "full": setting.full,
+        "seeds": list(setting.seeds),
+        "outcome": findings.outcome,
+        "figures": dict(findings.figures),
+        "text": {
+            language: {
+                "title": lab.title.of(language),
+                "claim": lab.claim.of(language),
+                "verdict": findings.verdict(language),
+                "columns": tables[language][0],
+                "rows": tables[language][1],
+            }
+            for language in LANGUAGES
+        },
+    }
+
+
+def page(folder: Path, file: Path, language: Language) -> None:
+    """Writes one Markdown page of the labs whose JSON lies in `folder`.
+
+    Raises:
+        DataError: no lab ever ran into this folder, or what lies there is not a lab's JSON.
+    """
+    there = [path for lab in LABS if (path := folder / f"{lab.name}.json").exists()]
+    if not there:
+        raise DataError(
+            "no lab has left its figures here.",
+            place=Place(folder),
+            do="run some first: jumok lab --all",
+        )
+    records = [_read(path) for path in there]
+    pictures = Path(*[".."] * len(_apart(folder, file)[1]), *_apart(folder, file)[0])
+    lines = [f"# {HEADINGS['title'].of(language)}", "", HEADINGS["made"].of(language), ""]
+    columns = [HEADINGS[name].of(language) for name in ("lab", "outcome", "seconds", "seeds")]
+    summary = [
+        [
+            f"[{each['lab']}](#{each['lab']})",
+            OUTCOMES[each["outcome"]].of(language),
+            f"{each['seconds']:.0f}",
+            str(len(each["seeds"])),
+        ]
+        for each in records
+    ]
+    lines += markdown_table(columns, summary)
+    for each in records:
+        lines += _chapter(each, pictures, language)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("\n".join(lines), encoding="utf-8")
+
+
+def _apart(folder: Path, file: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What is left of the folder's and the page's absolute paths after their common beginning."""
+    here, there = folder.absolute().parts, file.absolute().parent.parts
+    same = 0
+    while same < min(len(here), len(there)) and here[same] == there[same]:
+        same += 1
+    return here[same:], there[same:]
+
+
+def _chapter(each: Mapping[str, Any], pictures: Path, language: Language) -> list[str]:
+    text, name = each["text"][language], each["lab"]
+    return [
+        "",
+        f"## {name}",
+        "",
+        f"**{text['title']}**",
+        "",
+        f"{HEADINGS['claim'].of(language)} ({HEADINGS['lectures'].of(language)} "
+        f"{each['lectures']}): {text['claim']}",
+        "",
+        text["verdict"],
+        "",
+        f"![{text['title']}]({(pictures / name).as_posix()}.svg)",
+        "",
+        *markdown_table(text["columns"], text["rows"]),
+    ]
+
+
+def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of a Markdown table; a bar inside a cell is escaped."""
+    cells = [[cell.replace("|", "\\|") for cell in row] for row in (columns, *rows)]
+    head, *body = [f"| {' | '.join(row)} |" for row in cells]
+    return [head, f"|{'---|' * len(columns)}", *body, ""]
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        read = json.loads(path.read_text("utf-8"))
+        if read["lab"] == path.stem and {*LANGUAGES} <= set(read["text"]):
+            return dict(read)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(
+            "this is not a lab's JSON.",
+            place=Place(path),
+            got=str(error),
+            do=f"run the lab again: jumok lab {path.stem}",
+        ) from error
+    raise DataError("this is another lab's JSON.", place=Place(path), got=repr(read["lab"]))

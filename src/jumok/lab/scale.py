@@ -1,0 +1,178 @@
+"""Why scores are divided by √d_k.
+
+A query and a key with elements of variance 1 have a dot product of variance d_k. Softmax of such
+scores puts nearly all its weight on one key as d_k grows, and the gradient through it vanishes.
+Divided by √d_k the scores have variance 1 at every d_k.
+
+The notes give another reason, that exp overflows (exp(710) is infinite in float64). So the
+overflow is tried as well, with softmax as it is written and in the form that cannot overflow.
+
+Source: Vaswani et al. 2017, section 3.2.1, footnote 4; lectures 000, 001, 002.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+
+from jumok.lab.findings import Chart, Column, Findings, Series, Setting, judged
+from jumok.lab.text import Text
+from jumok.shapes import Float, Tensor
+
+KEYS, QUERIES = 32, 512
+WIDTHS = (1, 4, 16, 64, 256, 1024, 4096)
+FADED = 0.25  # the claim: at the widest, the gradient without is below this share of that with
+STEADY = 0.25  # and with the division nothing moves by more than this between any two widths
+
+
+@dataclass(frozen=True)
+class Softness:
+    """What softmax makes of scores, as a mean over the queries.
+
+    Attributes:
+        spread: standard deviation of the scores.
+        largest: the largest score of all.
+        entropy: of the weights, in nats: ln n where all keys are alike, 0 where one takes all.
+        gradient: how much the weights answer to the scores: the norm of the Jacobian.
+    """
+
+    spread: float
+    largest: float
+    entropy: float
+    gradient: float
+
+
+def softness(scores: Float[Tensor, "query key"]) -> Softness:
+    """Looks at one softmax a row; J = diag(a) - a a^T."""
+    weights = scores.double().softmax(dim=-1)
+    jacobian = torch.diag_embed(weights) - weights[:, :, None] * weights[:, None, :]
+    return Softness(
+        spread=float(scores.std()),
+        largest=float(scores.max()),
+        entropy=float(torch.special.entr(weights).sum(-1).mean()),
+        gradient=float(jacobian.flatten(1).norm(dim=1).mean()),
+    )
+
+
+def softmax_as_written(scores: Float[Tensor, " key"]) -> Float[Tensor, " key"]:
+    """exp(s_j) / sum of exp(s): infinity over infinity from a score of 710 on (float64)."""
+    return scores.exp() / scores.exp().sum()
+
+
+def softmax_stable(scores: Float[Tensor, " key"]) -> Float[Tensor, " key"]:
+    """The same function: with the largest score subtracted no exponent is above 0."""
+    return softmax_as_written(scores - scores.max())
+
+
+def run(setting: Setting) -> Findings:
+    """Random queries and keys of growing width, with and without the division."""
+    generator = torch.Generator().manual_seed(setting.seed)
+    plain, scaled = [], []
+    for width in WIDTHS:
+        query = torch.randn(QUERIES, width, generator=generator)
+        key = torch.randn(KEYS, width, generator=generator)
+        scores = query @ key.T
+        plain.append(softness(scores))
+        scaled.append(softness(scores / math.sqrt(width)))
+    return report(plain, scaled)
+
+
+def overflow() -> dict[str, float | bool]:
+    """exp at 709 and 710, and softmax of scores of which one is 710, in both forms."""
+    scores = torch.tensor([710.0, 709.0, 0.0], dtype=torch.float64)
+    return {
+        "exp_709": math.exp(709.0),
+        "exp_710_is_finite": bool(scores[0].exp().isfinite()),
+        "as_written_is_finite": bool(softmax_as_written(scores).isfinite().all()),
+        "stable_first_weight": float(softmax_stable(scores)[0]),  # 1 / (1 + 1/e) = 0.731
+    }
+
+
+def report(plain: list[Softness], scaled: list[Softness]) -> Findings:
+    """The claim in numbers: what is lost without the division, and kept with it."""
+    left = plain[-1].gradient / scaled[-1].gradient
+    entropies, gradients = (
+        [each.entropy for each in scaled],
+        [each.gradient for each in scaled],
+    )
+    moved = max(max(each) / min(each) - 1.0 for each in (entropies, gradients))
+    over = overflow()
+    outcome = judged(left < FADED and moved < STEADY)
+    largest = plain[WIDTHS.index(1024)].largest
+    return Findings(
+        columns=(
+            Column(Text("d_k", "d_k"), "d"),
+            Column(Text("spread of q·k", "q·k의 표준편차"), ".2f"),
+            Column(Text("largest q·k", "가장 큰 q·k"), ".1f"),
+            Column(Text("entropy, plain", "엔트로피, 그대로"), ".3f"),
+            Column(Text("entropy, / √d_k", "엔트로피, √d_k로 나눔"), ".3f"),
+            Column(Text("gradient, plain", "기울기, 그대로"), ".4f"),
+            Column(Text("gradient, / √d_k", "기울기, √d_k로 나눔"), ".4f"),
+        ),
+        rows=[
+            [width, a.spread, a.largest, a.entropy, b.entropy, a.gradient, b.gradient]
+            for width, a, b in zip(WIDTHS, plain, scaled, strict=True)
+        ],
+        figures={
+            "d_k": list(WIDTHS),
+            "plain": [vars(each) for each in plain],
+            "scaled": [vars(each) for each in scaled],
+            "largest_possible_entropy": math.log(KEYS),
+            "overflow": over,
+        },
+        outcome=outcome,
+        sentence=Text(
+            f"At d_k = {WIDTHS[-1]} the gradient without the division is {left:.0%} of that with "
+            f"it (entropy {plain[-1].entropy:.2f} against {scaled[-1].entropy:.2f} nats); with it, "
+            f"entropy and gradient differ by at most {moved:.0%} over all d_k. Overflow is not the "
+            f"reason: the largest score at d_k = 1024 is {largest:.0f}, far from 710, and softmax "
+            f"minus the largest score gives {over['stable_first_weight']:.3f} where the form as "
+            "written gives NaN.",
+            f"d_k = {WIDTHS[-1]}에서 나누지 않은 기울기는 나눈 것의 {left:.0%}이고(엔트로피 "
+            f"{plain[-1].entropy:.2f} 대 {scaled[-1].entropy:.2f} nat), 나누면 엔트로피와 "
+            f"기울기가 모든 d_k에서 많아야 {moved:.0%} 차이 난다. 오버플로는 이유가 아니다. "
+            f"d_k = 1024에서 가장 큰 점수는 {largest:.0f}로 710에 한참 못 미치며, 최댓값을 뺀 "
+            f"softmax는 적힌 대로의 식이 NaN을 내는 곳에서 {over['stable_first_weight']:.3f}을 "
+            "낸다.",
+        ),
+        panels=_panels(plain, scaled),
+    )
+
+
+def _panels(plain: list[Softness], scaled: list[Softness]) -> tuple[Chart, ...]:
+    return (
+        _chart(
+            Text("How soft the weights are", "가중치가 얼마나 부드러운가"),
+            Text("entropy of softmax (nats)", "softmax의 엔트로피 (nat)"),
+            [each.entropy for each in plain],
+            [each.entropy for each in scaled],
+            (Text("ln 32: all keys alike", "ln 32: 모든 key가 같음"), math.log(KEYS)),
+        ),
+        _chart(
+            Text("How much gradient passes", "기울기가 얼마나 지나가는가"),
+            Text("norm of softmax's Jacobian", "softmax 야코비안의 노름"),
+            [each.gradient for each in plain],
+            [each.gradient for each in scaled],
+        ),
+    )
+
+
+def _chart(
+    title: Text,
+    y_title: Text,
+    plain: list[float],
+    scaled: list[float],
+    *marks: tuple[Text, float],
+) -> Chart:
+    return Chart(
+        title,
+        Text("d_k", "d_k"),
+        y_title,
+        (
+            Series(Text("q·k", "q·k"), list(zip(WIDTHS, plain, strict=True))),
+            Series(Text("q·k / √d_k", "q·k / √d_k"), list(zip(WIDTHS, scaled, strict=True))),
+        ),
+        log_x=True,
+        least=0.0,
+        marks=marks,
+    )

@@ -1,0 +1,29 @@
+"""Every word a lab says, in two languages."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Language = Literal["en", "ko"]
+LANGUAGES: tuple[Language, ...] = ("en", "ko")
+
+
+@dataclass(frozen=True)
+class Text:
+    """The same words in English and in Korean."""
+
+    en: str
+    ko: str
+
+    def of(self, language: Language) -> str:
+        """The words in this language."""
+        return self.ko if language == "ko" else self.en
+
+
+def same(text: str) -> Text:
+    """A name or a number, which is the same in both languages."""
+    return Text(text, text)
+
+
+HOLDS = Text("The claim holds here.", "이 주장은 여기서 성립한다.")
+FAILS = Text("The claim does not hold here.", "이 주장은 여기서 성립하지 않는다.")
+PARTLY = Text("The claim holds in part.", "이 주장은 일부만 성립한다.")
