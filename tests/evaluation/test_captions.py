@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 from jumok.errors import ConfigError, DataError, MissingExtraError
-from jumok.evaluation import meteor
+from jumok.evaluation import captions, meteor
 from jumok.evaluation.captions import caption_words, score_captions
 from jumok.evaluation.cider import cider_d
 
@@ -129,6 +129,22 @@ def test_caption_words_by_another_tokenizer() -> None:
     assert caption_words("큰 별.", "char") == ["큰", "별", "."]
     with pytest.raises(ConfigError, match="no such tokenizer"):
         caption_words("a", "moses")
+
+
+def test_a_tokenizer_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """MeCab's dictionary, loaded for each of some thousand captions, filled the memory."""
+    made: list[str] = []
+
+    class Counting:
+        def __init__(self, tokenize: str) -> None:
+            made.append(tokenize)
+            self.tokenizer = str
+
+    monkeypatch.setattr(captions, "BLEU", Counting)
+    captions._cutter.cache_clear()
+    assert [caption_words(text, "intl") for text in ("A b", "C")] == [["a", "b"], ["c"]]
+    captions._cutter.cache_clear()
+    assert made == ["intl"]
 
 
 @pytest.mark.parametrize(

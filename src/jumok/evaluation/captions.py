@@ -11,6 +11,7 @@ tokenizer in lower case, without punctuation. `caption_words` does the same with
 
 import re
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -52,8 +53,14 @@ def caption_words(text: str, tokenizer: str = "ptb") -> Words:
             words += whole.split()
         return [word for word in words if word not in PUNCTUATION]
     check_tokenizer(tokenizer)
+    return _cutter(tokenizer)(text.lower()).split()
+
+
+@cache
+def _cutter(tokenizer: str) -> Callable[[str], str]:
+    """One of sacreBLEU's tokenizers; MeCab loads its dictionary anew for each that is made."""
     cut: Callable[[str], str] = BLEU(tokenize=tokenizer).tokenizer
-    return cut(text.lower()).split()
+    return cut
 
 
 class Counted(NamedTuple):
