@@ -102,7 +102,7 @@ def test_evaluate_writes_the_labels_that_were_found(
 def test_evaluate_takes_a_table_and_idx_files(bundle: Path, painted: Path, tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_text("file\tlabel\npainted/red/0000.png\tred\n")
     done = call("evaluate", bundle, "--data", tmp_path / "t.tsv", "--json", *FAST)
-    assert json.loads(done.stdout)["examples"] == "1 pictures"
+    assert json.loads(done.stdout)["examples"] == "1 picture"
     digits = write_classifier(tmp_path / "digits", labels=("0", "1"))
     images = write_idx(tmp_path / "t-images-idx3-ubyte", np.zeros((2, 8, 10)))
     error = fault("evaluate", digits, "--data", images)

@@ -46,8 +46,8 @@ def evaluate_pictures(asked: Evaluation) -> Judged:
             waiting.clear()
     if waiting:
         found += [each.label for each in system.classify_fitted(np.stack(waiting))]
-    scores = score_labels(found, true, "pictures")
-    return Judged(tuple(scores), found, f"{len(true):,} pictures")
+    scores = score_labels(found, true, "picture")
+    return Judged(tuple(scores), found, scores[0].on)
 
 
 def source_of(data: Path) -> "PictureSource":

@@ -29,11 +29,11 @@ def accuracy(right: int, total: int, on: str, name: str = "accuracy") -> Score:
     return Score(name, 100 * right / total, 100 * low, 100 * high, "percent|interval:wilson95", on)
 
 
-def score_labels(found: Sequence[str], true: Sequence[str], things: str) -> list[Score]:
+def score_labels(found: Sequence[str], true: Sequence[str], thing: str) -> list[Score]:
     """The accuracy of all, and the share of each label's examples that were recognised (recall).
 
     Args:
-        things: what was classified, in the plural: "pictures".
+        thing: what was classified: "picture".
 
     Raises:
         DataError: nothing to score.
@@ -41,10 +41,15 @@ def score_labels(found: Sequence[str], true: Sequence[str], things: str) -> list
     if not true:
         raise DataError("there is nothing to score.", do="give at least one example")
     pairs = list(zip(found, true, strict=True))
-    scores = [accuracy(sum(a == b for a, b in pairs), len(pairs), f"{len(pairs):,} {things}")]
+    scores = [accuracy(sum(a == b for a, b in pairs), len(pairs), counted(len(pairs), thing))]
     for label in sorted(set(true)):
         of_label = [one for one, gold in pairs if gold == label]
         right = sum(one == label for one in of_label)
-        on = f"{len(of_label):,} {things}"
+        on = counted(len(of_label), thing)
         scores.append(accuracy(right, len(of_label), on, f"recall of {label}"))
     return scores
+
+
+def counted(count: int, thing: str) -> str:
+    """ "1 picture", "3,000 pictures"."""
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
