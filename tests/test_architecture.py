@@ -60,6 +60,11 @@ OPTIONS = {
         *("--sample", "--temperature", "--top-k", "--top-p", "--seed"),
         *(WRITTEN | MACHINE),
     },
+    "generate": {
+        *("model", "prompt", "--max-tokens", "--samples", "--greedy", "--beam", "-b"),
+        *("--temperature", "--top-k", "--top-p", "--seed", "--output", "-o"),
+        *(MACHINE - {"--batch"}),
+    },
     "classify": {"model", "items", "--top", *(WRITTEN | MACHINE)},
     "embed": {
         *("model", "file", "--nearest", "--analogy", "--evaluate", "--corpus", "--words", "--top"),

@@ -96,6 +96,6 @@ def test_every_line_of_a_short_recipe_is_commented(recipe):
 def test_these_recipes_are_shipped():
     names = [
         *("cifar10", "cifar10-attention", "enko", "mnist", "mnist-attention", "multi30k-en-de"),
-        *("smallworld-en-ko", "tatoeba-en-fr"),
+        *("shakespeare", "smallworld-en-ko", "tatoeba-en-fr"),
     ]
     assert sorted(recipe.stem for recipe in RECIPES) == names

@@ -63,6 +63,8 @@ class BundleConfig:
         max_tokens: the longest sentence the model was trained for; longer lines are split.
         alignment_layer, alignment_at_input: where alignments are read
             (`jumok.inspection.calibration`); None where it was not measured.
+        documents: of a language model, what it reads as one document: "file", "line" or
+            "blank-line".
     """
 
     task: str
@@ -74,6 +76,7 @@ class BundleConfig:
     max_tokens: int = 0
     alignment_layer: int | None = None
     alignment_at_input: bool = False
+    documents: str = ""
 
 
 def languages(config: BundleConfig) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from safetensors.torch import save
 from torch import Tensor
@@ -22,15 +22,23 @@ from jumok.bundle.reading import (
     WEIGHTS,
     previous_folder,
 )
-from jumok.data.tokenizer import Tokenizer
 from jumok.errors import BundleError, Place
+
+
+@runtime_checkable
+class SavedTokenizer(Protocol):
+    """A tokenizer of any kind: one file, and the SHA-256 of it."""
+
+    hash: str
+
+    def save(self, path: Path) -> None: ...
 
 
 def write_bundle(
     folder: Path,
     weights: Mapping[str, Tensor],
     config: BundleConfig,
-    tokenizer: Tokenizer | None,
+    tokenizer: SavedTokenizer | None,
     card: Card,
 ) -> Path:
     """Writes a bundle whole or not at all; a bundle that stood there is replaced.
@@ -78,7 +86,7 @@ def _fill(
     folder: Path,
     weights: Mapping[str, Tensor],
     config: BundleConfig,
-    tokenizer: Tokenizer | None,
+    tokenizer: SavedTokenizer | None,
     card: Card,
 ) -> None:
     if tokenizer is not None:

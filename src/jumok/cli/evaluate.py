@@ -69,6 +69,7 @@ class Judged:
 EVALUATORS: dict[str, str] = {
     "translation": "jumok.cli.evaluation_translation:evaluate_translation",
     "image-classification": "jumok.cli.evaluation_pictures:evaluate_pictures",
+    "language-model": "jumok.cli.evaluation_text:evaluate_language_model",
 }
 """By task the function that evaluates it, imported when it is needed."""
 

@@ -11,6 +11,7 @@ from jumok.cli.classify import classify
 from jumok.cli.demo import demo
 from jumok.cli.embed import embed
 from jumok.cli.evaluate import evaluate
+from jumok.cli.generate import generate
 from jumok.cli.info import info
 from jumok.cli.lab import lab
 from jumok.cli.look import look
@@ -33,6 +34,7 @@ TEACH = """Train attention models, look inside them, and ship them.
   jumok evaluate MODEL --source test.en --reference test.ko
   jumok translate MODEL book.en --output book.ko
   jumok caption MODEL photo.jpg
+  jumok generate MODEL "Once upon a time"
   jumok info MODEL
   jumok look MODEL "I am a student." --save page.html
 
@@ -59,6 +61,7 @@ app.command(rich_help_panel=USE)(translate)
 app.command(rich_help_panel=USE)(caption)
 app.command(rich_help_panel=USE)(classify)
 app.command(rich_help_panel=USE)(embed)
+app.command(rich_help_panel=USE)(generate)
 app.command(rich_help_panel=JUDGE)(evaluate)
 app.command(rich_help_panel=JUDGE)(score)
 app.command(rich_help_panel=JUDGE)(info)

@@ -60,12 +60,17 @@ class DataConfig(Section):
         return self
 
 
-class TokenizerConfig(Section):
-    """SentencePiece, trained on the training data, or a model given by path."""
+class PiecesConfig(Section):
+    """A SentencePiece vocabulary, trained on the training data, or a model given by path."""
 
-    kind: Literal["unigram", "bpe", "char"] = "unigram"
     size: Annotated[int, Field(ge=8)] = 8000
     byte_fallback: bool = True
     character_coverage: Annotated[float, Field(gt=0.9, le=1.0)] = 1.0
-    sampling_alpha: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0
     path: DataPath | None = None
+
+
+class TokenizerConfig(PiecesConfig):
+    """How sentences are cut, and whether they are cut otherwise each time."""
+
+    kind: Literal["unigram", "bpe", "char"] = "unigram"
+    sampling_alpha: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0

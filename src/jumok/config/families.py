@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from jumok.config.captioner import CaptionerConfig
 from jumok.config.captions import CaptionDataConfig, CaptionValidationConfig
+from jumok.config.causal import CausalConfig
 from jumok.config.data import DataConfig, TokenizerConfig
 from jumok.config.pictures import (
     ImageClassifierConfig,
@@ -14,7 +15,14 @@ from jumok.config.pictures import (
     PictureValidationConfig,
 )
 from jumok.config.section import ModelSection, Section
-from jumok.config.training import TextValidationConfig, TrainingConfig, ValidationConfig
+from jumok.config.text import TextDataConfig, TextTokenizerConfig
+from jumok.config.training import (
+    ExactTrainingConfig,
+    LossValidationConfig,
+    TextValidationConfig,
+    TrainingConfig,
+    ValidationConfig,
+)
 from jumok.config.transformer import TransformerConfig
 
 
@@ -86,10 +94,33 @@ class ImageClassificationConfig(Config):
     validation: PictureValidationConfig = PictureValidationConfig()
 
 
+class LanguageModelConfig(Config):
+    """Plain text: what comes next?"""
+
+    data: TextDataConfig
+    tokenizer: TextTokenizerConfig = TextTokenizerConfig()
+    model: CausalConfig = CausalConfig()
+    training: ExactTrainingConfig = ExactTrainingConfig()
+    validation: LossValidationConfig = LossValidationConfig()
+
+    @model_validator(mode="after")
+    def _a_batch_holds_a_window(self) -> "LanguageModelConfig":
+        context, training = self.model.max_length, self.training
+        smallest = min(training.tokens_per_batch, training.tokens_per_micro_batch)
+        if context < 2 or smallest < context:
+            raise ValueError(
+                f"training.tokens_per_batch = {training.tokens_per_batch} and "
+                f"training.tokens_per_micro_batch = {training.tokens_per_micro_batch} must hold "
+                f"at least one window of model.max_length = {context} tokens, and that two"
+            )
+        return self
+
+
 DEFAULT_KIND = "transformer"
 FAMILIES: dict[str, type[Config]] = {
     "transformer": TranslationConfig,
     "captioner": CaptionConfig,
     "image-classifier": ImageClassificationConfig,
+    "causal-lm": LanguageModelConfig,
 }
 """The recipe of every `model.kind`."""

@@ -47,6 +47,12 @@ class TrainingConfig(Section):
     tensorboard: bool = False
 
 
+class ExactTrainingConfig(TrainingConfig):
+    """Training whose loss is reported as a likelihood: nothing is smoothed unless it is asked."""
+
+    label_smoothing: Share = 0.0
+
+
 class ValidationConfig(Section):
     """How often to look, at what, and when to stop."""
 
@@ -61,3 +67,9 @@ class TextValidationConfig(ValidationConfig):
     metric: Literal["loss", "bleu", "chrf"] = "bleu"
     decode_pairs: Count = 200
     beam: Count = 1
+
+
+class LossValidationConfig(ValidationConfig):
+    """Validation by the loss alone."""
+
+    metric: Literal["loss"] = "loss"

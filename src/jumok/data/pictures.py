@@ -13,9 +13,9 @@ from typing import TypeAlias
 import numpy as np
 from jaxtyping import UInt8
 
+from jumok.data.flat import digest
 from jumok.data.idx import read_idx
 from jumok.data.images import ImageSource, Pixels, read_image, resize
-from jumok.data.store import digest
 from jumok.data.tables import read_tsv
 from jumok.errors import DataError, Place
 

@@ -6,22 +6,19 @@ another (uint16, or uint32 for a vocabulary beyond 65,536), `*.ends` where each 
 left out. Neither START nor END is stored.
 """
 
-import hashlib
 import json
-import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from itertools import compress, islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from jumok.data.corpora import Corpus, Pair, read_pairs
+from jumok.data.flat import STORE, Flat, FlatWriter, Lengths, digest, kept, map_flat
 from jumok.data.report import Report
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import DataError, Place
@@ -29,8 +26,6 @@ from jumok.errors import DataError, Place
 VERSION = 1
 CHUNK = 20_000  # pairs encoded at once: long enough for two threads, small in memory
 SIDES = ("source", "target")
-
-Lengths = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -45,19 +40,6 @@ class Filters:
 
     max_tokens: int | None = 250
     max_ratio: float | None = None
-
-
-@dataclass(frozen=True)
-class Flat:
-    """Sequences one after another: the i-th is `values[ends[i] - lengths[i] : ends[i]]`."""
-
-    values: npt.NDArray[np.unsignedinteger[Any]]
-    ends: Lengths
-    lengths: npt.NDArray[np.int32]
-
-    def __getitem__(self, index: int) -> npt.NDArray[np.unsignedinteger[Any]]:
-        end = int(self.ends[index])
-        return self.values[end - int(self.lengths[index]) : end]
 
 
 @dataclass(frozen=True)
@@ -151,37 +133,23 @@ def prepare_pairs(
 ) -> PairStore:
     """As `prepare`, for any stream of pairs; `identity` (JSON) must change when the pairs would."""
     described = [VERSION, identity, source.hash, target.hash, asdict(filters), keep_texts]
-    key = hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()[:32]
-    folder = cache / key
-    if folder.is_dir():
-        return open_store(folder)
-    try:
-        cache.mkdir(parents=True, exist_ok=True)
-        partial = Path(tempfile.mkdtemp(prefix=f".{key}.", dir=cache))
-        try:
-            encoder = _Encoder((source, target), filters, keep_texts, threads)
-            encoder.write(partial, pairs, report, progress)
-            if report.kept == 0:
-                raise DataError("No pair is left after the filters.", got=str(report))
-            _commit(partial, folder, {"kinds": encoder.kinds, "report": report.to_json()})
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
-    except OSError as error:
-        raise DataError(
-            "The prepared corpus cannot be written.",
-            got=error.strerror,
-            do="free some space, or name another cache folder",
-            place=Place(cache),
-        ) from None
-    return open_store(folder)
+
+    def fill(folder: Path) -> dict[str, Any]:
+        encoder = _Encoder((source, target), filters, keep_texts, threads)
+        encoder.write(folder, pairs, report, progress)
+        if report.kept == 0:
+            raise DataError("No pair is left after the filters.", got=str(report))
+        return {"kinds": encoder.kinds, "report": report.to_json()}
+
+    return open_store(kept(cache, described, fill))
 
 
 def open_store(folder: Path) -> PairStore:
     """The store in this folder, its ids mapped and not read."""
     try:
-        described = json.loads((folder / "store.json").read_text("utf-8"))
+        described = json.loads((folder / STORE).read_text("utf-8"))
         kinds: dict[str, str] = described["kinds"]
-        flat = {name: _map(folder, name, np.dtype(kind)) for name, kind in kinds.items()}
+        flat = {name: map_flat(folder, name, np.dtype(kind)) for name, kind in kinds.items()}
         report = Report.from_json(described["report"])
     except (OSError, ValueError, KeyError) as error:
         raise DataError(
@@ -199,42 +167,6 @@ def open_store(folder: Path) -> PairStore:
         flat.get("target_text"),
         report,
     )
-
-
-def _map(folder: Path, name: str, kind: np.dtype[Any]) -> Flat:
-    ends = np.memmap(folder / f"{name}.ends", dtype=np.int64, mode="r")
-    values = np.memmap(folder / f"{name}.values", dtype=kind, mode="r")
-    if len(values) != ends[-1]:
-        raise ValueError(f"{name}.values holds {len(values)} values, not {ends[-1]}")
-    return Flat(values, ends, np.diff(ends, prepend=0).astype(np.int32))
-
-
-class _FlatWriter:
-    """A `Flat` that grows on disk. Used as a context; leaving it puts everything on the disk."""
-
-    def __init__(self, folder: Path, name: str, kind: np.dtype[Any]) -> None:
-        self._kind, self._end = kind, 0
-        self._files: list[BinaryIO] = [
-            (folder / f"{name}.values").open("wb"),
-            (folder / f"{name}.ends").open("wb"),
-        ]
-
-    def __enter__(self) -> "_FlatWriter":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        with ExitStack() as stack:
-            for file in self._files:
-                stack.enter_context(file)
-                file.flush()
-                os.fsync(file.fileno())
-
-    def append(self, values: npt.NDArray[np.unsignedinteger[Any]], lengths: Lengths) -> None:
-        """Add sequences of these lengths, whose values stand one after another."""
-        ends = self._end + np.cumsum(lengths, dtype=np.int64)
-        self._files[0].write(values.astype(self._kind).tobytes())
-        self._files[1].write(ends.tobytes())
-        self._end += int(lengths.sum())
 
 
 @dataclass(frozen=True)
@@ -264,7 +196,7 @@ class _Encoder:
     ) -> None:
         with ExitStack() as stack:
             writers = [
-                stack.enter_context(_FlatWriter(folder, name, np.dtype(kind)))
+                stack.enter_context(FlatWriter(folder, name, np.dtype(kind)))
                 for name, kind in self.kinds.items()
             ]
             for chunk in _chunks(pairs):
@@ -275,8 +207,8 @@ class _Encoder:
     def _append(
         self,
         chunk: list[Pair],
-        ids: list[_FlatWriter],
-        texts: list[_FlatWriter],
+        ids: list[FlatWriter],
+        texts: list[FlatWriter],
         report: Report,
     ) -> None:
         *sides, lines = zip(*chunk, strict=True)
@@ -318,30 +250,7 @@ def _keep(
     return keep
 
 
-def _commit(partial: Path, folder: Path, described: dict[str, Any]) -> None:
-    """Make the finished folder appear under its name, whole or not at all."""
-    with (partial / "store.json").open("w", encoding="utf-8") as file:
-        json.dump(described, file, ensure_ascii=False)
-        file.flush()
-        os.fsync(file.fileno())
-    try:
-        partial.rename(folder)
-    except OSError:
-        # Another process finished the same store first; its content is the same.
-        if not folder.is_dir():
-            raise
-
-
 def _chunks(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
     rest = iter(pairs)
     while chunk := list(islice(rest, CHUNK)):
         yield chunk
-
-
-def digest(path: Path) -> str:
-    """The SHA-256 of a file's bytes; "" where it cannot be read, of which reading it will tell."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
-        return ""

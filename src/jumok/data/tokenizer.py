@@ -21,6 +21,7 @@ from jumok.errors import ConfigError, DataError, Place
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
 SPECIALS = {"pad_id": PAD, "unk_id": UNKNOWN, "bos_id": START, "eos_id": END}
 SPACE = "▁"  # how SentencePiece writes the space before a word
+NEWLINE = "<newline>"  # the piece of a line break, which no text is encoded as
 
 Kind = Literal["unigram", "bpe", "char"]
 
@@ -43,6 +44,9 @@ class Tokenizer:
     looks like a special ("<s>", "</s>", "<pad>") is encoded as text. Words are what plain spaces
     separate; a piece never reaches across one.
 
+    Attributes:
+        newline: the id of the line break; None where the tokenizer knows single lines only.
+
     Raises:
         DataError: the bytes are no SentencePiece model, or number the specials otherwise.
     """
@@ -63,6 +67,8 @@ class Tokenizer:
             )
         self.model = model
         self.size: int = self._processor.get_piece_size()
+        newline = self._processor.piece_to_id(NEWLINE)
+        self.newline: int | None = newline if self._processor.is_control(newline) else None
         self._sampler = piece_sampler(self._processor, SPACE, UNKNOWN)
         self.hash = hashlib.sha256(model).hexdigest()
 
@@ -75,6 +81,7 @@ class Tokenizer:
         *,
         coverage: float = 1.0,
         byte_fallback: bool = True,
+        keep_layout: bool = False,
         sample: int = 300_000,
         seed: int = 0,
     ) -> "Tokenizer":
@@ -87,6 +94,8 @@ class Tokenizer:
             coverage: the share of characters of the text that get a piece; the rarest of the
                 rest become bytes, or UNKNOWN without `byte_fallback`.
             byte_fallback: 256 pieces for bytes, so that any text can be written.
+            keep_layout: keep every space, and have a piece for the line break, which
+                `jumok.data.text_tokenizer` puts between lines.
             sample: the most lines to learn from; more are sampled evenly, by `seed`.
 
         Raises:
@@ -104,6 +113,8 @@ class Tokenizer:
                 vocab_size=size,
                 character_coverage=coverage,
                 byte_fallback=byte_fallback,
+                remove_extra_whitespaces=not keep_layout,
+                control_symbols=[NEWLINE] if keep_layout else [],
                 normalization_rule_name="identity",
                 max_sentence_length=1 << 16,
                 num_threads=2,  # fixed: sums in another order could give another model

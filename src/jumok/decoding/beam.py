@@ -1,12 +1,13 @@
 """Beam search over all sentences of a batch at once."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, inf
 from typing import TypeAlias, TypeVar
 
 import torch
 
+from jumok.decoding.beginning import forced_everywhere, read_beginning
 from jumok.decoding.hypothesis import Hypothesis
 from jumok.decoding.largest import largest
 from jumok.decoding.limits import Limits, Prefixes
@@ -115,8 +116,8 @@ def beam_search(
         beam, limits, ranker, memory.allowed, longest, Pool(len(longest), nbest, enough)
     )
     beams = search.begin(memory, watched=ranker.coverage_penalty > 0)
-    state = decoder.start(memory)
-    length = 0
+    beams, state = _begin_with(beams, forced, decoder, decoder.start(memory), limits)
+    length = beams.tokens.shape[2] - 1
     while len(beams.sentences):
         width = beams.scores.shape[1]
         logits, state = decoder.step(beams.tokens[:, :, -1].flatten(), state)
@@ -131,6 +132,25 @@ def beam_search(
             state = decoder.reorder(state, rows)
         length += 1
     return search.results()
+
+
+def _begin_with(
+    beams: Beams,
+    forced: Int[Tensor, "sentences prefix"],
+    decoder: Decoder[State],
+    state: State,
+    limits: Limits,
+) -> tuple[Beams, State]:
+    """The beams after what every sentence is forced to begin with, still one a sentence."""
+    beginning = forced_everywhere(forced)
+    if beginning == 0 or len(forced) == 0 or beams.attention is not None:
+        return beams, state  # coverage is watched step by step
+    forced = forced[:, :beginning]
+    values, state = read_beginning(decoder, state, forced, limits)
+    tokens = torch.cat([beams.tokens, forced[:, None]], dim=2)
+    return replace(
+        beams, scores=values.sum(1, keepdim=True), tokens=tokens, log_probabilities=values[:, None]
+    ), state
 
 
 def check_beam(beam: int, nbest: int, patience: float | None) -> None:

@@ -1,6 +1,6 @@
 """Sampling: every next token is drawn from the model's distribution, or from part of it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import torch
@@ -47,16 +47,25 @@ def sample(
             "At least one sample is drawn.", expected="samples >= 1", got=str(samples)
         )
 
-    def choose(scores: Float[Tensor, "batch vocabulary"]) -> Int[Tensor, " batch"]:
-        for apply in filters:
-            scores = apply(scores)
-        return draw(scores, generator)
-
+    choose = drawer(generator, filters)
     batch = len(memory.states)
     rows = torch.arange(batch, device=memory.states.device).repeat_interleave(samples)
     repeated = None if prefixes is None else [prefix for prefix in prefixes for _ in range(samples)]
     drawn = walk(decoder, memory.select(rows), limits, choose, ranker or Ranker(), repeated)
     return [drawn[row * samples : (row + 1) * samples] for row in range(batch)]
+
+
+def drawer(
+    generator: torch.Generator, filters: Sequence[Filter]
+) -> Callable[[Float[Tensor, "batch vocabulary"]], Int[Tensor, " batch"]]:
+    """Draws one token a row from what the filters leave of log-probabilities."""
+
+    def choose(scores: Float[Tensor, "batch vocabulary"]) -> Int[Tensor, " batch"]:
+        for apply in filters:
+            scores = apply(scores)
+        return draw(scores, generator)
+
+    return choose
 
 
 def draw(

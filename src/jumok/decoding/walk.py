@@ -5,6 +5,7 @@ from typing import TypeVar
 
 import torch
 
+from jumok.decoding.beginning import forced_everywhere, read_beginning
 from jumok.decoding.hypothesis import Hypothesis
 from jumok.decoding.limits import Limits, Prefixes
 from jumok.decoding.rank import Ranker
@@ -39,7 +40,14 @@ def walk(
     rows, live, maximum = torch.arange(batch, device=longest.device), longest > 0, longest
     tokens = torch.full_like(rows, limits.start)
     state = decoder.start(memory)
-    for length in range(width):
+    beginning = forced_everywhere(forced)
+    if beginning:
+        log_probabilities[:, :beginning], state = read_beginning(
+            decoder, state, forced[:, :beginning], limits
+        )
+        written[:, :beginning] = forced[:, :beginning]
+        tokens = forced[:, beginning - 1]
+    for length in range(beginning, width):
         logits, state = decoder.step(tokens, state)
         forced_now = forced[rows, length] if length < forced.shape[1] else None
         scores = limits.log_probabilities(logits, length, forced_now)

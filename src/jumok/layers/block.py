@@ -78,15 +78,16 @@ class Block(nn.Module):
 
     def step(
         self,
-        stream: Float[Tensor, "batch 1 dim"],
-        normed: Float[Tensor, "batch 1 dim"],
+        stream: Float[Tensor, "batch new dim"],
+        normed: Float[Tensor, "batch new dim"],
         state: BlockState,
         memory_allowed: MemoryMask | None,
-    ) -> tuple[Float[Tensor, "batch 1 dim"], Float[Tensor, "batch 1 dim"]]:
-        """One position more; `state` grows in place."""
+        allowed: Mask | None = None,
+    ) -> tuple[Float[Tensor, "batch new dim"], Float[Tensor, "batch new dim"]]:
+        """One position more, or several with a look-ahead mask; `state` grows in place."""
         position = state.past.length
         past = state.past.append(*self.self_attention.keys_values(normed, position))
-        found = self.self_attention.look(normed, *past, position=position)
+        found = self.self_attention.look(normed, *past, allowed, position)
         stream, normed = self.after_self(stream, found)
         if self.cross_attention is not None and state.memory is not None:
             found = self.cross_attention.look(normed, *state.memory, memory_allowed)
@@ -120,14 +121,15 @@ class Stack(nn.ModuleList):
 
     def step(
         self,
-        stream: Float[Tensor, "batch 1 dim"],
-        normed: Float[Tensor, "batch 1 dim"],
+        stream: Float[Tensor, "batch new dim"],
+        normed: Float[Tensor, "batch new dim"],
         states: list[BlockState],
         memory_allowed: MemoryMask | None,
-    ) -> Float[Tensor, "batch 1 dim"]:
-        """One position more; `states` grow in place."""
+        allowed: Mask | None = None,
+    ) -> Float[Tensor, "batch new dim"]:
+        """One position more, or several with a look-ahead mask; `states` grow in place."""
         for block, state in zip(self, states, strict=True):
-            stream, normed = block.step(stream, normed, state, memory_allowed)
+            stream, normed = block.step(stream, normed, state, memory_allowed, allowed)
         return normed
 
 

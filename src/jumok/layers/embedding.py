@@ -46,17 +46,20 @@ class Embedding(nn.Module):
         tokens: Int[Tensor, "batch length"],
         position: int = 0,
         lengths: Int[Tensor, " batch"] | None = None,
+        indexes: Int[Tensor, "batch length"] | None = None,
     ) -> States:
         """The vectors of `tokens`, the first of which stands at `position`.
 
         Args:
             lengths: of whole sentences, END counted; None where they are still being written.
+            indexes: each token's position, all below the length, where several documents stand in
+                a row and count from 0 each; None where they go on from `position`.
         """
         states = F.embedding(tokens, self.table) * self.scale
         if self.training and self.word_dropout:
             states = states * self._kept_words(tokens, states.dtype)
         if self.positions is not None:
-            states = self.positions(states, position, lengths)
+            states = self.positions(states, position, lengths, indexes)
         return self.dropout(states)
 
     def _kept_words(self, tokens: Tensor, dtype: torch.dtype) -> Float[Tensor, "batch length 1"]:

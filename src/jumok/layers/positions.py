@@ -28,10 +28,14 @@ class AddedPositions(nn.Module):
         self.encoding = encoding
 
     def forward(
-        self, states: States, position: int, lengths: Int[Tensor, " batch"] | None = None
+        self,
+        states: States,
+        position: int,
+        lengths: Int[Tensor, " batch"] | None = None,
+        indexes: Int[Tensor, "batch length"] | None = None,
     ) -> States:
         """The states with their places; see `Embedding.forward`."""
-        places = places_of(self.encoding, states, position, lengths)
+        places = places_of(self.encoding, states, position, lengths, indexes)
         missing = states.shape[-1] - places.shape[-1]
         return states + (F.pad(places, (0, missing)) if missing else places)
 
@@ -45,10 +49,14 @@ class ConcatenatedPositions(nn.Module):
         self.join = Linear(dim + encoding.width, dim)
 
     def forward(
-        self, states: States, position: int, lengths: Int[Tensor, " batch"] | None = None
+        self,
+        states: States,
+        position: int,
+        lengths: Int[Tensor, " batch"] | None = None,
+        indexes: Int[Tensor, "batch length"] | None = None,
     ) -> States:
         """The states with their places; see `Embedding.forward`."""
-        places = places_of(self.encoding, states, position, lengths)
+        places = places_of(self.encoding, states, position, lengths, indexes)
         both = torch.cat((states, places.expand(*states.shape[:-1], -1)), dim=-1)
         return self.join(both)
 
@@ -61,6 +69,7 @@ def places_of(
     states: States,
     position: int,
     lengths: Int[Tensor, " batch"] | None,
+    indexes: Int[Tensor, "batch length"] | None,
 ) -> Float[Tensor, "#batch length width"]:
     """The encoding of each state's place, of the states' type and on their device."""
     length = states.shape[1]
@@ -68,4 +77,6 @@ def places_of(
         places = encoding(position, length, lengths)
     else:
         places = encoding(position, length)[None]
+    if indexes is not None:
+        places = F.embedding(indexes, places[0])
     return places.to(states)

@@ -18,7 +18,7 @@ from jumok.kernels.noise import Noise
 from jumok.layers.convolution import ConvolutionStack, scale_pixels
 from jumok.layers.dropout import Dropout
 from jumok.layers.embedding import embedding_table
-from jumok.models.encoder_decoder import TransformerDecoder
+from jumok.models.decoder import TransformerDecoder
 from jumok.models.memory import Memory, SequenceToSequence
 from jumok.models.parts import Parts
 from jumok.positions.grid import GridPositions

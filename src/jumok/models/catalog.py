@@ -7,10 +7,12 @@ from typing import Any
 from torch import nn
 
 from jumok.config.captioner import CaptionerConfig
+from jumok.config.causal import CausalConfig
 from jumok.config.pictures import ImageClassifierConfig
 from jumok.config.section import ModelSection
 from jumok.config.transformer import TransformerConfig
 from jumok.models.captioner import Captioner
+from jumok.models.causal import CausalLanguageModel
 from jumok.models.encoder_decoder import Transformer
 from jumok.models.image_classifier import ImageClassifier
 
@@ -34,6 +36,10 @@ CATALOG: dict[str, tuple[type[ModelSection], Callable[[Any, Sizes], nn.Module]]]
     "image-classifier": (
         ImageClassifierConfig,
         lambda config, sizes: ImageClassifier(config, sizes.labels),
+    ),
+    "causal-lm": (
+        CausalConfig,
+        lambda config, sizes: CausalLanguageModel(config, sizes.vocabulary),
     ),
 }
 

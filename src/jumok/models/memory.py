@@ -59,6 +59,20 @@ class Decoder(Protocol[State]):
 
 
 @runtime_checkable
+class Reader(Decoder[State], Protocol[State]):
+    """A decoder that can read several tokens in one pass: a prompt costs what one step costs."""
+
+    def read_all(
+        self, tokens: Int[Tensor, "batch new"], state: State
+    ) -> tuple[Float[Tensor, "batch new vocabulary"], State]:
+        """Reads `tokens` from left to right; gives the logits after each. Consumes `state`.
+
+        The same as a step for each column.
+        """
+        ...
+
+
+@runtime_checkable
 class Writer(Decoder[State], Protocol[State]):
     """A decoder that can be trained: its states before they become logits are to be had.
 

@@ -23,6 +23,7 @@ SYSTEMS = {
     "image-classification": System(
         "jumok.systems.image_classifier", "ImageClassification", "classify"
     ),
+    "language-model": System("jumok.systems.language_model", "LanguageModel", "generate"),
 }
 
 

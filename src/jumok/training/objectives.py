@@ -9,7 +9,9 @@ from torch import nn
 from jumok.data.batches import Batch
 from jumok.data.picture_batches import PictureBatch
 from jumok.data.tokenizer import PAD
+from jumok.data.windows import TextBatch
 from jumok.kernels.cross_entropy import smoothed_cross_entropy
+from jumok.models.causal import CausalLanguageModel
 from jumok.models.image_classifier import ImageClassifier
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Float, Tensor
@@ -36,6 +38,17 @@ def picture_classification(
     logits = model(batch.pixels.to(device)).float()
     labels = batch.labels.to(device)
     return F.cross_entropy(logits, labels, label_smoothing=smoothing, reduction="sum")
+
+
+def next_token(model: nn.Module, batch: TextBatch, smoothing: float) -> Float[Tensor, ""]:
+    """The cross-entropy of each token, given the ones before it in its document."""
+    assert isinstance(model, CausalLanguageModel)
+    table = model.decoder.output.weight
+    documents = None if batch.documents is None else batch.documents.to(table.device)
+    hidden = model.hidden(batch.tokens.to(table.device), documents)
+    following = batch.following.to(table.device)
+    real = following != PAD
+    return smoothed_cross_entropy(hidden[real], table, following[real], smoothing)
 
 
 @torch.no_grad()

@@ -12,9 +12,10 @@ from jumok import smallworld
 from jumok.config import CorpusConfig, TranslationConfig
 from jumok.data.batches import Resampling, UpdateStream, padding
 from jumok.data.corpora import Corpus, Pair, read_pairs
+from jumok.data.flat import digest
 from jumok.data.report import Report
 from jumok.data.sampler import PairSampler
-from jumok.data.store import Filters, PairStore, digest, prepare_pairs
+from jumok.data.store import Filters, PairStore, prepare_pairs
 from jumok.data.store import prepare as prepare_corpus
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import DataError

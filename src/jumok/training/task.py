@@ -70,7 +70,7 @@ class Scores:
 
     Attributes:
         loss: nats a target, without label smoothing.
-        figures: what the card keeps; the higher the better.
+        figures: what the card keeps; those a recipe can choose by are the better the higher.
     """
 
     loss: float

@@ -8,12 +8,14 @@ from jumok.config import Config
 from jumok.training.task import Say, Task
 from jumok.training.tasks.captions import Captions
 from jumok.training.tasks.image_classification import ImageClassification
+from jumok.training.tasks.language_model import LanguageModelling
 from jumok.training.tasks.translation import Translation
 
 TASKS: dict[str, Callable[[Any, Path, Path, Say], Task]] = {
     "transformer": Translation.prepare,
     "captioner": Captions.prepare,
     "image-classifier": ImageClassification.prepare,
+    "causal-lm": LanguageModelling.prepare,
 }
 
 

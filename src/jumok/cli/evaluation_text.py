@@ -1,0 +1,31 @@
+"""`jumok evaluate` for language models: how probable unseen text is."""
+
+from jumok.bundle.card import Score
+from jumok.cli import options as option
+from jumok.cli.evaluate import Evaluation, Judged
+from jumok.data.texts import TextCorpus, documents
+from jumok.systems.language_model import LanguageModel, together
+
+
+def evaluate_language_model(asked: Evaluation) -> Judged:
+    """Loss in nats a token, perplexity and bits per byte of a text; each document with its own.
+
+    Raises:
+        ConfigError: --data is missing.
+        DataError: the file cannot be read, or there is no text in it.
+    """
+    file = asked.needs_data()
+    system: LanguageModel = option.load_system(
+        asked.model, "generate", asked.device, asked.precision, asked.threads
+    )
+    texts = list(documents(TextCorpus(file, format="text"), system.documents))
+    scored = system.score(texts, batch_size=asked.batch)
+    whole = together(scored)
+    on = f"{file.name}, {len(whole.tokens):,} tokens, each after {system.context // 2} or more"
+    scores = (
+        Score("loss", whole.loss, signature="nats a token, END counted", on=on),
+        Score("perplexity", whole.perplexity, signature="exp(loss)", on=on),
+        Score("bits per byte", whole.bits_per_byte, signature="UTF-8 in NFC", on=on),
+    )
+    outputs = [f"{one.loss:.6f}\t{one.bits_per_byte:.6f}" for one in scored]
+    return Judged(scores, outputs, f"{len(texts):,} documents")

@@ -1,0 +1,91 @@
+"""`jumok generate`: text that goes on."""
+
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from jumok.cli import options as option
+from jumok.cli.streams import open_output
+from jumok.errors import ConfigError
+
+if TYPE_CHECKING:
+    from jumok.systems.language_model import LanguageModel
+
+BETWEEN = "-" * 20
+
+Prompt = Annotated[
+    str, typer.Argument(help="What the text begins with; - reads it from standard input.")
+]
+MaximumTokens = Annotated[int, typer.Option("--max-tokens", min=1, help="Tokens at most.")]
+Samples = Annotated[int, typer.Option(min=1, help="Texts, each drawn anew.")]
+Greedy = Annotated[bool, typer.Option("--greedy", help="Always the likeliest token.")]
+Beam = Annotated[
+    int, typer.Option("--beam", "-b", min=1, help="Search with so many hypotheses; 1 draws.")
+]
+Model = Annotated[str, typer.Argument(help="A bundle: the folder that training wrote.")]
+
+
+def generate(
+    model: Model,
+    prompt: Prompt = "",
+    max_tokens: MaximumTokens = 500,
+    samples: Samples = 1,
+    greedy: Greedy = False,
+    beam: Beam = 1,
+    temperature: option.Temperature = 1.0,
+    top_k: option.TopK = None,
+    top_p: option.TopP = None,
+    seed: option.Seed = 0,
+    output: option.Output = None,
+    device: option.Device = "auto",
+    precision: option.Precision = "fp32",
+    threads: option.Threads = 0,
+) -> None:
+    """Write on from a prompt, and show the text while it is written.
+
+    Without a prompt a text is begun. What is longer than the model's context
+    is read in a sliding window: the older half is forgotten when it is full.
+
+      jumok generate runs/shakespeare/model "ROMEO:" --temperature 0.8
+    """
+    from jumok.decoding import DecodingOptions
+
+    searched = greedy or beam > 1
+    if searched and (samples > 1 or temperature != 1.0 or top_k or top_p or seed):
+        raise ConfigError(
+            "--samples, --temperature, --top-k, --top-p and --seed say how to draw.",
+            do="leave them out, or --greedy and --beam",
+        )
+    if greedy and beam > 1:
+        raise ConfigError("--greedy is a beam of 1.", got=f"--beam {beam}", do="choose one")
+    options = DecodingOptions(
+        beam=beam, sample=not searched, temperature=temperature, top_k=top_k, top_p=top_p
+    )
+    options.filters()  # out of range is said before a model is loaded
+    system: LanguageModel = option.load_system(model, "generate", device, precision, threads)
+    if prompt == "-":
+        prompt = sys.stdin.read()
+    say_what_is_forgotten(system, prompt)
+    with open_output(output) as stream:
+        for number in range(samples):
+            if number:
+                stream.write(f"{BETWEEN}\n")
+            stream.write(prompt)
+            drawn = replace(options, seed=seed + number)
+            for piece in system.generate(prompt, drawn, max_tokens=max_tokens):
+                stream.write(piece)
+                stream.flush()
+            stream.write("\n")
+
+
+def say_what_is_forgotten(system: "LanguageModel", prompt: str) -> None:
+    """A prompt longer than the context is no fault, but not all of it counts."""
+    tokens = len(system.tokenizer.encode(prompt))
+    if tokens >= system.context:
+        typer.echo(
+            f"the prompt has {tokens:,} tokens and the model reads {system.context:,} at once: "
+            "it goes on from the end of it",
+            err=True,
+        )

@@ -1,0 +1,25 @@
+"""The section [model] of a causal language model."""
+
+from typing import Literal
+
+from jumok.config.section import Count
+from jumok.config.stack import StackConfig
+
+
+class CausalConfig(StackConfig):
+    """A stack of blocks that writes the next token (GPT, Radford et al. 2018)."""
+
+    kind: Literal["causal-lm"] = "causal-lm"
+    layers: Count = 4
+    activation: Literal["relu", "gelu"] = "gelu"
+    positions: Literal[
+        "sinusoidal", "learned", "rotary", "alibi", "index", "fraction", "binary", "none"
+    ] = "rotary"
+    max_length: Count = 256
+    tied: bool = True
+
+    @property
+    def summary(self) -> str:
+        """The sizes in words."""
+        sizes = f"{self.layers} layers, width {self.dim}, {self.heads} heads"
+        return f"{sizes}, a context of {self.max_length} tokens"

@@ -1,0 +1,34 @@
+"""The sections [data] and [tokenizer] of a language model: plain text, and how it is cut."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from jumok.config.data import PiecesConfig
+from jumok.config.section import DataPath, Section
+
+DocumentRule = Literal["file", "line", "blank-line"]
+
+
+class TextCorpusConfig(Section):
+    """A file of text, or a column of a table."""
+
+    file: DataPath
+    column: str | int = 0
+    format: Literal["auto", "text", "tsv", "jsonl", "parquet"] = "auto"
+
+
+class TextDataConfig(Section):
+    """What to train on, what to validate on, and what counts as one document."""
+
+    train: Annotated[tuple[TextCorpusConfig, ...], Field(min_length=1)]
+    validation: tuple[TextCorpusConfig, ...] = ()
+    held_out: Annotated[float, Field(gt=0.0, le=0.5)] = 0.1
+    documents: DocumentRule = "file"
+    language: str = ""
+
+
+class TextTokenizerConfig(PiecesConfig):
+    """Bytes, or SentencePiece with a piece for the line break."""
+
+    kind: Literal["byte", "unigram", "bpe", "char"] = "byte"

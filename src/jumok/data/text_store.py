@@ -1,0 +1,83 @@
+"""Texts as token ids on disk: made once, mapped into memory, found again by their content.
+
+A store is a folder: `tokens.values` holds the ids of all documents one after another, each as
+START, its tokens and END (uint16, or uint32 for a vocabulary beyond 65,536), `tokens.ends` where
+each document ends (int64), and `store.json` how they are stored.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jumok.data.flat import STORE, Flat, FlatWriter, kept, map_flat
+from jumok.data.text_tokenizer import TextTokenizer
+from jumok.data.tokenizer import END, START
+from jumok.errors import DataError, Place
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class TextStore:
+    """Prepared text.
+
+    Attributes:
+        key: names the content.
+        tokens: START, the tokens and END of every document.
+        bytes: of all documents in UTF-8.
+    """
+
+    key: str
+    tokens: Flat
+    bytes: int
+
+    def __len__(self) -> int:
+        return len(self.tokens.ends)
+
+    @property
+    def predictions(self) -> int:
+        """What is predicted in one pass: every token but START."""
+        return len(self.tokens.values) - len(self)
+
+
+def prepare_texts(
+    texts: Iterable[str], identity: object, tokenizer: TextTokenizer, cache: Path
+) -> TextStore:
+    """The texts as token ids, from the cache if the same content was prepared before.
+
+    Args:
+        identity: JSON that changes whenever the texts would.
+        cache: the folder that holds stores; made if missing.
+
+    Raises:
+        DataError: there is no text; the cache cannot be written.
+    """
+    kind = "uint16" if tokenizer.size <= 1 << 16 else "uint32"
+
+    def fill(folder: Path) -> dict[str, Any]:
+        size = 0
+        with FlatWriter(folder, "tokens", np.dtype(kind)) as writer:
+            for text in texts:
+                ids = np.array([START, *tokenizer.encode(text), END], dtype=kind)
+                writer.append(ids, np.array([len(ids)]))
+                size += len(text.encode())
+        if size == 0:
+            raise DataError("There is no text to prepare.")
+        return {"kind": kind, "bytes": size}
+
+    folder = kept(cache, ["text", VERSION, identity, tokenizer.hash], fill)
+    try:
+        described = json.loads((folder / STORE).read_text("utf-8"))
+        tokens = map_flat(folder, "tokens", np.dtype(described["kind"]))
+        return TextStore(folder.name, tokens, described["bytes"])
+    except (OSError, ValueError, KeyError) as error:
+        raise DataError(
+            "The prepared text is damaged.",
+            got=str(error),
+            do="delete this folder; it is made again from the text",
+            place=Place(folder),
+        ) from None

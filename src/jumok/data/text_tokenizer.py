@@ -1,0 +1,144 @@
+"""Whole texts to ids and back, line breaks included: what language models read and write.
+
+Two kinds. Bytes: four specials and 256 bytes, so that any text comes back as it was. Pieces:
+SentencePiece line by line, with a piece of its own for the line break; control characters other
+than that become spaces.
+"""
+
+import hashlib
+import unicodedata
+from collections.abc import Iterable, Sequence
+from itertools import chain, groupby
+from pathlib import Path
+from typing import Literal, Protocol, runtime_checkable
+
+from jumok.data.tokenizer import END, PAD, START, Tokenizer
+from jumok.errors import DataError, Place
+
+BYTE_KIND = b"jumok: every byte is a token\n"
+FIRST_BYTE = 4  # behind PAD, UNKNOWN, START and END
+
+
+@runtime_checkable
+class TextTokenizer(Protocol):
+    """What every tokenizer of whole texts can do.
+
+    Attributes:
+        size: ids there are, specials included.
+        hash: the SHA-256 of the file that `save` writes.
+    """
+
+    size: int
+    hash: str
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of the text in NFC, without START and END."""
+        ...
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of the ids; specials write nothing, bytes that are no UTF-8 write U+FFFD.
+
+        decode(a + b) is decode(a) + decode(b) where `a` ends with a line break.
+        """
+        ...
+
+    def save(self, path: Path) -> None: ...
+
+
+class ByteTokenizer:
+    """Every byte of the text in UTF-8 is a token."""
+
+    size = FIRST_BYTE + 256
+    hash = hashlib.sha256(BYTE_KIND).hexdigest()
+
+    def encode(self, text: str) -> list[int]:
+        return [byte + FIRST_BYTE for byte in unicodedata.normalize("NFC", text).encode()]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        known = bytes(id - FIRST_BYTE for id in ids if id >= FIRST_BYTE)
+        return known.decode("utf-8", errors="replace")
+
+    def save(self, path: Path) -> None:
+        path.write_bytes(BYTE_KIND)
+
+
+class PieceTokenizer:
+    """SentencePiece, a line at a time.
+
+    Raises:
+        DataError: the SentencePiece model has no piece for the line break.
+    """
+
+    def __init__(self, lines: Tokenizer, place: Place | None = None) -> None:
+        if lines.newline is None:
+            raise DataError(
+                "This tokenizer has no piece for the line break.",
+                do="train one: leave tokenizer.path out",
+                place=place,
+            )
+        self._lines, self._newline = lines, lines.newline
+        self.size, self.hash = lines.size, lines.hash
+
+    def encode(self, text: str) -> list[int]:
+        first, *others = self._lines.encode_batch(text.split("\n"), threads=2)
+        return first + [id for line in others for id in (self._newline, *line)]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        text = [id for id in ids if id not in (PAD, START, END)]
+        runs = groupby(text, key=lambda id: id == self._newline)
+        return "".join(
+            "\n" * len(list(run)) if breaks else self._lines.decode(list(run))
+            for breaks, run in runs
+        )
+
+    def save(self, path: Path) -> None:
+        self._lines.save(path)
+
+
+def load_text_tokenizer(path: Path) -> TextTokenizer:
+    """The tokenizer in this file, of whichever kind it is.
+
+    Raises:
+        DataError: the file cannot be read, or is not a tokenizer of whole texts.
+    """
+    try:
+        start = path.read_bytes()[: len(BYTE_KIND)]
+    except OSError as error:
+        raise DataError(
+            "The tokenizer cannot be read.", got=error.strerror, place=Place(path)
+        ) from None
+    if start == BYTE_KIND:
+        return ByteTokenizer()
+    return PieceTokenizer(Tokenizer.load(path), Place(path))
+
+
+def train_text_tokenizer(
+    texts: Iterable[str],
+    kind: Literal["byte", "unigram", "bpe", "char"],
+    size: int,
+    *,
+    coverage: float = 1.0,
+    byte_fallback: bool = True,
+    seed: int = 0,
+) -> TextTokenizer:
+    """A tokenizer learnt from texts; bytes need no learning, and then nothing else counts.
+
+    Args:
+        kind, size, coverage, byte_fallback, seed: as in `Tokenizer.train`.
+
+    Raises:
+        DataError: what `Tokenizer.train` raises.
+    """
+    if kind == "byte":
+        return ByteTokenizer()
+    lines = chain.from_iterable(text.split("\n") for text in texts)
+    trained = Tokenizer.train(
+        (line for line in lines if line),
+        kind,
+        size,
+        coverage=coverage,
+        byte_fallback=byte_fallback,
+        keep_layout=True,
+        seed=seed,
+    )
+    return PieceTokenizer(trained)

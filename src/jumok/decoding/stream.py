@@ -1,0 +1,47 @@
+"""One text, token by token, each handed out as soon as it is chosen."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+import torch
+
+from jumok.decoding.beginning import read_beginning
+from jumok.decoding.limits import Limits
+from jumok.models.memory import Decoder, Memory
+from jumok.shapes import Tensor
+
+State = TypeVar("State")
+
+
+@torch.inference_mode()
+def stream(
+    decoder: Decoder[State],
+    memory: Memory,
+    limits: Limits,
+    choose: Callable[[Tensor], Tensor],
+    prefix: Sequence[int] = (),
+) -> Iterator[int]:
+    """The tokens that follow `prefix`, up to END or the maximum length, without END.
+
+    The same tokens as `walk` writes for this row.
+
+    Args:
+        memory: of one row.
+        choose: takes log-probabilities and gives a token a row.
+
+    Raises:
+        ModelError: a prefix that cannot be forced.
+    """
+    longest = limits.longest(memory)
+    forced = limits.forced_tokens([prefix], longest, decoder.vocabulary_size)
+    state = decoder.start(memory)
+    tokens = torch.full_like(longest, limits.start)
+    if len(prefix):
+        _, state = read_beginning(decoder, state, forced, limits)
+        tokens = forced[:, -1]
+    for length in range(len(prefix), int(longest)):
+        logits, state = decoder.step(tokens, state)
+        tokens = choose(limits.log_probabilities(logits, length))
+        if int(tokens) == limits.end:
+            return
+        yield int(tokens)

@@ -1,0 +1,183 @@
+"""Causal language models: text in, the text that may follow out."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from jumok.bundle.card import BundleConfig, Card, Score
+from jumok.bundle.writing import write_bundle
+from jumok.config.families import LanguageModelConfig
+from jumok.config.text import TextCorpusConfig
+from jumok.data.flat import digest
+from jumok.data.report import Report
+from jumok.data.text_store import TextStore, prepare_texts
+from jumok.data.text_tokenizer import (
+    TextTokenizer,
+    load_text_tokenizer,
+    train_text_tokenizer,
+)
+from jumok.data.texts import HeldOutTail, TextCorpus, all_documents
+from jumok.data.windows import DrawnWindows, PackedWindows, reading_batches
+from jumok.models.catalog import Sizes, build
+from jumok.shapes import Tensor
+from jumok.training.folder import TOKENIZER
+from jumok.training.objectives import mean_loss, next_token
+from jumok.training.task import Facts, Objective, Say, Scores, Updates
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What a run trains and validates on."""
+
+    tokenizer: TextTokenizer
+    train: TextStore
+    validation: TextStore
+
+
+class LanguageModelling:
+    """Text, and a model that says what comes next."""
+
+    def __init__(self, config: LanguageModelConfig, prepared: Prepared) -> None:
+        self._config, self._prepared = config, prepared
+        self.objective: Objective = next_token
+        self.unit = "tokens"
+        training, context = config.training, config.model.max_length
+        rows = (training.tokens_per_batch // context, training.tokens_per_micro_batch // context)
+        kind = DrawnWindows if config.data.documents == "file" else PackedWindows
+        self.updates: Updates = kind(prepared.train, context, rows, config.seed)
+
+    @classmethod
+    def prepare(
+        cls, config: LanguageModelConfig, home: Path, cache: Path, say: Say
+    ) -> "LanguageModelling":
+        """Reads the text, trains or loads the tokenizer, and writes the token ids."""
+        return cls(config, prepare(config, home, cache, say))
+
+    def build(self) -> nn.Module:
+        return build(self._config.model, Sizes(vocabulary=self._prepared.tokenizer.size))
+
+    def describe(self, model: nn.Module) -> Iterator[str]:
+        store, training = self._prepared.train, self._config.training
+        parameters = sum(parameter.numel() for parameter in model.parameters())
+        yield f"model: {parameters / 1e6:.2f} M parameters; {self._config.model.summary}"
+        tokens = training.steps * training.tokens_per_batch
+        yield (
+            f"data: {len(store):,} documents, {store.predictions:,} tokens "
+            f"({store.bytes / store.predictions:.2f} bytes each), in batches of "
+            f"{training.tokens_per_batch:,}: {tokens / store.predictions:.1f} times each"
+        )
+
+    def validate(self, model: nn.Module, dtype: torch.dtype) -> Scores:
+        """The loss in float32: nothing is decoded, so `dtype` has no use here."""
+        del dtype
+        store, context = self._prepared.validation, self._config.model.max_length
+        rows = max(1, 2048 // context)
+        loss = mean_loss(self.objective, model, reading_batches(store, context, rows))
+        bits = loss * store.predictions / store.bytes / math.log(2.0)
+        on = f"{store.predictions:,} validation tokens, in windows of {context}"
+        return Scores(loss, (Score("bits per byte", bits, signature="END counted", on=on),))
+
+    def write(
+        self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: Facts
+    ) -> None:
+        config, prepared = self._config, self._prepared
+        bundle = BundleConfig(
+            task="language-model",
+            model=config.model.model_dump(),
+            vocabulary_size=prepared.tokenizer.size,
+            source_language=config.data.language,
+            max_tokens=config.model.max_length,
+            documents=config.data.documents,
+        )
+        card = Card(
+            name=config.name,
+            trained_on=tuple(corpus.file.name for corpus in config.data.train),
+            examples=f"{prepared.train.predictions:,} tokens",
+            steps=facts.steps,
+            minutes=facts.minutes,
+            scores=scores.figures,
+            date=datetime.now(UTC).date().isoformat(),
+            notes=(f"validation loss {scores.loss:.4f} nats a token",),
+        )
+        write_bundle(folder, weights, bundle, prepared.tokenizer, card)
+
+
+def prepare(config: LanguageModelConfig, folder: Path, cache: Path, say: Say) -> Prepared:
+    """Reads the text, trains or loads the tokenizer, writes token ids, and says what was mended.
+
+    Args:
+        folder: the run's; the tokenizer is kept there, and taken from there when it exists.
+        cache: where token ids are kept; runs on the same content share them.
+
+    Raises:
+        DataError: a file that cannot be read, or in which there is no text.
+        ConfigError: a vocabulary that the text does not allow.
+    """
+    data = config.data
+    train, check = ([_corpus(one) for one in corpora] for corpora in (data.train, data.validation))
+    for corpus in train:
+        _say_mended(corpus, say)
+    tail = None if check else HeldOutTail.of(train, data.documents, data.held_out)
+    everything = all_documents(train, data.documents)
+    tokenizer = _tokenizer(
+        config, everything if tail is None else tail.training(everything), folder / TOKENIZER, say
+    )
+    stores = []
+    for corpora, part in ((train, "training"), (check or train, "validation")):
+        texts = all_documents(corpora, data.documents)
+        if tail is not None:
+            texts = tail.training(texts) if part == "training" else tail.kept_out(texts)
+        identity = [
+            [[digest(one.file), str(one.column), one.format, one.file.suffixes] for one in corpora],
+            data.documents,
+            None if tail is None else [part, tail.share],
+        ]
+        stores.append(prepare_texts(texts, identity, tokenizer, cache))
+    if tail is not None:
+        what = "of the text is" if tail.count == 1 else "of the documents are"
+        say(f"no validation data given: the last {tail.share:.0%} {what} kept out of training")
+    return Prepared(tokenizer, *stores)
+
+
+def _corpus(config: TextCorpusConfig) -> TextCorpus:
+    """A recipe's corpus in the data package's words."""
+    return TextCorpus(
+        config.file, config.column, None if config.format == "auto" else config.format
+    )
+
+
+def _say_mended(corpus: TextCorpus, say: Say) -> None:
+    report = Report(corpus.file.name)
+    for _ in corpus.lines(report):
+        report.read += 1
+    say(f"{report.name}: {report.read:,} lines read")
+    for reason, count in report.mended.items():
+        say(f"  mended, {reason}: {count}")
+
+
+def _tokenizer(
+    config: LanguageModelConfig, texts: Iterator[str], file: Path, say: Say
+) -> TextTokenizer:
+    if file.exists():
+        return load_text_tokenizer(file)
+    settings = config.tokenizer
+    if settings.path is not None:
+        tokenizer = load_text_tokenizer(settings.path)
+        say(f"tokenizer: {settings.path}, {tokenizer.size:,} pieces")
+    else:
+        tokenizer = train_text_tokenizer(
+            texts,
+            settings.kind,
+            settings.size,
+            coverage=settings.character_coverage,
+            byte_fallback=settings.byte_fallback,
+            seed=config.seed,
+        )
+        say(f"tokenizer: {settings.kind}, {tokenizer.size:,} pieces")
+    tokenizer.save(file)
+    return tokenizer

@@ -1,0 +1,97 @@
+"""`jumok generate` and `jumok evaluate` of a language model, in this process."""
+
+import json
+import math
+
+import pytest
+from typer.testing import CliRunner
+
+from jumok.cli.main import app
+from jumok.errors import BundleError, ConfigError, DataError
+from tests.systems.lm import write_lm
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory):
+    return write_lm(tmp_path_factory.mktemp("lm") / "letters", documents="line")
+
+
+def call(*arguments, given=""):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=given)
+
+
+def test_generate_goes_on_from_the_prompt(bundle):
+    out = call("generate", bundle, "ROM", "--max-tokens", 5, "--threads", 1)
+    assert out.exit_code == 0
+    assert out.stdout.startswith("ROM")
+    assert out.stdout.endswith("\n")
+    assert len(out.stdout) > 4
+    assert out.stderr == ""
+
+
+def test_generate_without_a_prompt_begins_a_text(bundle, tmp_path):
+    call("generate", bundle, "--max-tokens", 3, "--output", tmp_path / "out")
+    assert (tmp_path / "out").read_text("utf-8")
+
+
+def test_generate_reads_a_prompt_from_standard_input_and_says_what_it_forgets(bundle):
+    out = call("generate", bundle, "-", "--greedy", "--max-tokens", 1, given="나는 학생이다.\n")
+    assert out.stdout.startswith("나는 학생이다.\n")
+    assert "the prompt has 21 tokens and the model reads 8 at once" in out.stderr
+
+
+def test_generate_draws_samples_that_differ(bundle):
+    one = ["--max-tokens", 9, "--temperature", 2.0, "--seed", 7]
+    three = call("generate", bundle, "a", *one, "--samples", 3).stdout
+    texts = three.split(f"{'-' * 20}\n")
+    assert len(texts) == 3
+    assert len(set(texts)) == 3
+    assert call("generate", bundle, "a", *one).stdout == texts[0]
+
+
+def test_generate_with_a_beam(bundle):
+    out = call("generate", bundle, "a", "--beam", 2, "--max-tokens", 3)
+    assert out.stdout.startswith("a")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--greedy", "--top-k", "3"], "say how to draw"),
+        (["--beam", "2", "--samples", "2"], "say how to draw"),
+        (["--greedy", "--beam", "2"], "--greedy is a beam of 1"),
+        (["--temperature", "0"], "emperature"),
+    ],
+)
+def test_generate_refuses_what_does_not_fit_together(bundle, arguments, text):
+    error = call("generate", bundle, "a", *arguments).exception
+    assert isinstance(error, ConfigError)
+    assert text in str(error)
+
+
+def test_generate_is_not_for_translators_nor_translate_for_language_models(tiny_bundle, bundle):
+    error = call("generate", tiny_bundle, "a").exception
+    assert isinstance(error, BundleError)
+    assert "jumok translate" in str(error)
+    error = call("translate", bundle, given="a\n").exception
+    assert isinstance(error, BundleError)
+    assert "jumok generate" in str(error)
+
+
+def test_evaluate_gives_loss_perplexity_and_bits(bundle, tmp_path):
+    (tmp_path / "text").write_text("abc\n\nde\n")
+    out = call("evaluate", bundle, "--data", tmp_path / "text", "--json")
+    judged = json.loads(out.stdout)
+    loss, perplexity, bits = (score["value"] for score in judged["scores"])
+    assert judged["examples"] == "2 documents"
+    assert "text, 7 tokens" in judged["scores"][0]["on"]  # two ENDs
+    assert perplexity == pytest.approx(math.exp(loss))
+    assert bits == pytest.approx(loss * 7 / 5 / math.log(2))
+
+
+def test_evaluate_needs_the_text_and_nothing_else(bundle, tmp_path):
+    error = call("evaluate", bundle).exception
+    assert isinstance(error, ConfigError)
+    assert "--data FILE" in str(error)
+    error = call("evaluate", bundle, "--data", tmp_path / "none").exception
+    assert isinstance(error, DataError)

@@ -1,0 +1,123 @@
+"""Forced beginnings in one pass, streams, and texts beyond the context."""
+
+from itertools import chain
+
+import pytest
+import torch
+
+from jumok.config.causal import CausalConfig
+from jumok.data.tokenizer import START
+from jumok.decoding import DecodingOptions, decode
+from jumok.decoding.beginning import forced_everywhere
+from jumok.decoding.filters import FREE
+from jumok.decoding.largest import place_of_largest
+from jumok.decoding.limits import Limits
+from jumok.decoding.sample import drawer
+from jumok.decoding.stream import stream
+from jumok.decoding.window import Window
+from jumok.errors import ConfigError
+from jumok.models.causal import CausalLanguageModel
+from jumok.models.memory import Decoder, Reader
+from tests.parity.torch_weights import roughen
+
+CONTEXT = 6
+PROMPT = [7, 8, 9, 10]
+
+
+class Steps:
+    """The same decoder without its `read_all`."""
+
+    def __init__(self, decoder):
+        self.vocabulary_size = decoder.vocabulary_size
+        self.start, self.step = decoder.start, decoder.step
+        self.reorder, self.forward = decoder.reorder, decoder.forward
+
+
+@pytest.fixture(scope="module")
+def model() -> CausalLanguageModel:
+    torch.manual_seed(1)
+    config = CausalConfig(
+        dim=15, heads=3, layers=2, feedforward=29, positions="learned", max_length=CONTEXT
+    )
+    return roughen(CausalLanguageModel(config, 31)).eval().requires_grad_(False)
+
+
+def test_what_every_row_is_forced_to_begin_with_is_counted():
+    assert forced_everywhere(torch.tensor([[5, 6, 7], [5, 6, FREE]])) == 2
+    assert forced_everywhere(torch.tensor([[5, 6], [7, 8]])) == 2
+    assert forced_everywhere(torch.tensor([[FREE], [7]])) == 0
+    assert forced_everywhere(torch.empty(2, 0, dtype=torch.long)) == 0
+
+
+@pytest.mark.parametrize("options", [{"beam": 1}, {"beam": 3, "nbest": 3}, {"sample": True}])
+@pytest.mark.parametrize("prefixes", [[PROMPT, PROMPT], [[7, 8, 9], [7]], [[7], []]])
+def test_a_beginning_read_in_one_pass_changes_nothing(model, options, prefixes):
+    decoders = Window(model.decoder, CONTEXT), Window(Steps(model.decoder), CONTEXT)
+    chosen = DecodingOptions(**options, maximum_length=11, seed=3)
+    fast, slow = (decode(one, model.nothing(2), chosen, prefixes) for one in decoders)
+    for found, expected in zip(chain(*fast), chain(*slow), strict=True):
+        assert found.tokens == expected.tokens
+        assert found.token_log_probabilities == pytest.approx(
+            expected.token_log_probabilities, abs=1e-5
+        )
+
+
+def test_a_window_is_a_decoder_that_reads(model):
+    window = Window(model.decoder, CONTEXT)
+    assert isinstance(window, Decoder)
+    assert isinstance(window, Reader)
+    with pytest.raises(ConfigError, match="two tokens"):
+        Window(model.decoder, 1)
+
+
+def test_a_full_window_goes_on_from_its_last_half(model):
+    """11 tokens in a context of 6: the 7th is read behind the 4th to the 6th, the 10th behind the
+    7th to the 9th."""
+    tokens = torch.arange(4, 26).view(2, 11)
+    window = Window(model.decoder, CONTEXT)
+    found = window.forward(model.nothing(2), tokens)
+    expected = [
+        model.decoder(model.nothing(2), tokens[:, :6]),
+        model.decoder(model.nothing(2), tokens[:, 3:9])[:, 3:],
+        model.decoder(model.nothing(2), tokens[:, 6:11])[:, 3:],
+    ]
+    torch.testing.assert_close(found, torch.cat(expected, 1), atol=1e-5, rtol=0)
+    state = window.start(model.nothing(2))
+    for t in range(11):
+        logits, state = window.step(tokens[:, t], state)
+        torch.testing.assert_close(logits, found[:, t], atol=1e-5, rtol=0)
+
+
+def test_rows_of_a_window_change_places(model):
+    tokens = torch.arange(4, 26).view(2, 11)
+    window = Window(model.decoder, CONTEXT)
+    _, state = window.read_all(tokens[:, :8], window.start(model.nothing(2)))
+    state = window.reorder(state, torch.tensor([1, 0, 1]))
+    logits, _ = window.read_all(tokens[[1, 0, 1], 8:], state)
+    expected = window.forward(model.nothing(2), tokens)[[1, 0, 1], 8:]
+    torch.testing.assert_close(logits, expected, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("prompt", [[], PROMPT])
+@pytest.mark.parametrize("sample", [False, True])
+def test_a_stream_writes_what_decoding_writes(model, prompt, sample):
+    options = DecodingOptions(beam=1, sample=sample, maximum_length=17, seed=11)
+    window = Window(model.decoder, CONTEXT)
+    expected = decode(window, model.nothing(), options, [prompt])[0][0].tokens
+    choose = place_of_largest
+    if sample:
+        choose = drawer(torch.Generator().manual_seed(11), options.filters())
+    found = list(stream(window, model.nothing(), options.limits(), choose, prompt))
+    assert (*prompt, *found) == expected
+
+
+def test_a_stream_hands_out_the_first_token_before_the_second_is_computed(model):
+    calls = []
+
+    def choose(scores):
+        calls.append(1)
+        return place_of_largest(scores)
+
+    tokens = stream(model.decoder, model.nothing(), Limits(forbidden=(0, START)), choose)
+    next(tokens)
+    assert len(calls) == 1

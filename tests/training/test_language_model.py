@@ -1,0 +1,113 @@
+"""Whole runs of a language model on a tiny text."""
+
+import math
+
+import pytest
+
+from jumok.bundle.reading import read_bundle
+from jumok.config import parse_config
+from jumok.errors import ConfigError, DataError
+from jumok.systems.language_model import LanguageModel, together
+from jumok.training.run import train
+from tests.training.conftest import WORDS
+from tests.training.test_run import assert_same_bits, final_state, stop_at
+
+LINES = [" ".join(WORDS[(row + step) % 11] for step in range(2 + row % 7)) for row in range(60)]
+
+
+@pytest.fixture
+def make_text_config(tmp_path):
+    (tmp_path / "rows.txt").write_text("".join(f"{line}\n" for line in LINES), encoding="utf-8")
+
+    def make(*overrides: str):
+        values = {
+            "name": "tiny",
+            "data": {"train": [{"file": str(tmp_path / "rows.txt")}]},
+            "model": {
+                "kind": "causal-lm",
+                "dim": 16,
+                "heads": 2,
+                "layers": 1,
+                "feedforward": 32,
+                "max_length": 16,
+            },
+            "training": {
+                "steps": 12,
+                "tokens_per_batch": 96,
+                "tokens_per_micro_batch": 48,
+                "learning_rate": 0.01,
+                "precision": "fp32",
+                "threads": 1,
+                "log_every": 1,
+                "checkpoint_every": 5,
+                "schedule": {"warmup": 3},
+            },
+            "validation": {"every": 6},
+        }
+        return parse_config(values, overrides)
+
+    return make
+
+
+PACKED = ["data.documents=line", "tokenizer.kind=bpe", "tokenizer.size=300"]
+
+
+@pytest.mark.parametrize("overrides", [[], PACKED])
+def test_a_run_leaves_a_model_that_writes_and_scores(
+    tmp_path, make_text_config, recorder, overrides
+):
+    screen = recorder()
+    result = train(make_text_config(*overrides), tmp_path, screen)
+    assert result.outcome.reason == "finished"
+    assert screen.validations[-1].loss < screen.steps[0].loss
+    bundle = read_bundle(result.model)
+    assert bundle.config.max_tokens == 16
+    system = LanguageModel.load(result.model, device="cpu")
+    assert system.documents == ("line" if overrides else "file")
+    assert "".join(system.generate("one ", max_tokens=5))
+
+
+def test_the_validation_loss_is_that_of_the_held_out_lines(tmp_path, make_text_config, recorder):
+    """Documents that fit into the context are scored alone as they are validated packed."""
+    screen = recorder()
+    config = make_text_config(*PACKED, "model.max_length=48", "data.held_out=0.25")
+    result = train(config, tmp_path, screen)
+    system = LanguageModel.load(result.model, device="cpu")
+    whole = together(system.score(LINES[45:]))
+    best = next(record for record in reversed(screen.validations) if record.best)
+    assert best.loss == pytest.approx(whole.loss, abs=1e-4)
+    (bits,) = read_bundle(result.model).card.scores
+    assert bits.value == pytest.approx(whole.bits_per_byte, abs=1e-4)
+    assert bits.value == pytest.approx(
+        whole.loss * len(whole.tokens) / sum(map(len, LINES[45:])) / math.log(2), abs=1e-4
+    )
+
+
+@pytest.mark.parametrize("overrides", [["model.dropout=0.2"], [*PACKED, "model.dropout=0.2"]])
+def test_a_stopped_and_resumed_run_ends_in_the_same_bits(
+    tmp_path, make_text_config, recorder, overrides
+):
+    config = make_text_config(*overrides)
+    train(config, tmp_path / "whole", recorder())
+    stopped = train(config, tmp_path / "parts", recorder(stop_at(7)))
+    assert stopped.outcome.reason == "interrupted"
+    train(config, tmp_path / "parts", recorder(), resume=True)
+    assert_same_bits(final_state(tmp_path / "parts"), final_state(tmp_path / "whole"))
+
+
+def test_validation_data_may_be_given(tmp_path, make_text_config, recorder):
+    (tmp_path / "unseen.txt").write_text("one two\n")
+    screen = recorder()
+    config = make_text_config('data.validation=[{file="unseen.txt"}]', "training.steps=1")
+    with pytest.raises(DataError, match=r"unseen\.txt"):
+        train(config, tmp_path, screen)
+    config = make_text_config(
+        f'data.validation=[{{file="{tmp_path / "unseen.txt"}"}}]', "training.steps=1", "name=two"
+    )
+    result = train(config, tmp_path, screen)
+    assert "9 validation tokens" in read_bundle(result.model).card.scores[0].on
+
+
+def test_a_batch_must_hold_a_window(make_text_config):
+    with pytest.raises(ConfigError, match=r"at least one window of model\.max_length = 64"):
+        make_text_config("model.max_length=64")
