@@ -24,6 +24,7 @@ from jumok.config.training import (
     ValidationConfig,
 )
 from jumok.config.transformer import TransformerConfig
+from jumok.config.vectors import VectorsConfig
 
 
 class Config(Section):
@@ -41,6 +42,7 @@ class TranslationConfig(Config):
 
     data: DataConfig
     tokenizer: TokenizerConfig = TokenizerConfig()
+    vectors: VectorsConfig | None = None
     model: TransformerConfig = TransformerConfig()
     validation: TextValidationConfig = TextValidationConfig()
 

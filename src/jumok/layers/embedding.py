@@ -23,6 +23,10 @@ class Embedding(nn.Module):
         positions: what brings them in; None where they enter elsewhere (rotary, ALiBi) or not at
             all.
         word_dropout: share of whole words replaced by zeros while training.
+
+    Attributes:
+        frozen: the rows of the table that training leaves as they are (`training/frozen.py`);
+            None where all learn.
     """
 
     def __init__(
@@ -40,6 +44,7 @@ class Embedding(nn.Module):
         self.noise = noise
         self.word_dropout = word_dropout
         self.scale = math.sqrt(table.shape[1])
+        self.frozen: Int[Tensor, " rows"] | None = None
 
     def forward(
         self,

@@ -21,6 +21,7 @@ from jumok.config import TrainingConfig
 from jumok.kernels.noise import Noise
 from jumok.shapes import Float, Tensor
 from jumok.training.average import Average
+from jumok.training.frozen import FrozenRows
 from jumok.training.optimizer import Optimizer
 from jumok.training.parameters import FlatParameters
 from jumok.training.task import MicroBatch, Objective
@@ -92,6 +93,7 @@ class Learner:
             precision,
         )
         self._average = Average(config.average, self._master)
+        self._frozen = FrozenRows(model, self._flat, self._master)
 
     def update(self, batches: Sequence[MicroBatch], step: int, learning_rate: float) -> Update:
         """One step, counted from 1, on all `batches` together."""
@@ -117,12 +119,12 @@ class Learner:
     def averaged(self) -> nn.Module:
         """A float32 copy of the model in evaluation mode, with the averaged weights."""
         model = copy.deepcopy(self._workers[0].model)
-        self._flat.attach(model, self._average.weights(self._master).clone(), None)
+        self._flat.attach(model, self._averaged().clone(), None)
         return model.eval().requires_grad_(False)
 
     def weights(self) -> dict[str, Tensor]:
         """The averaged weights by parameter name, in float32."""
-        return self._flat.views(self._average.weights(self._master))
+        return self._flat.views(self._averaged())
 
     def state(self) -> dict[str, Tensor]:
         """All that an exact resume needs; the computed weights follow from the master."""
@@ -131,9 +133,15 @@ class Learner:
     def load_state(self, state: Mapping[str, Tensor]) -> None:
         """Goes on from a state that `state` gave, bit by bit."""
         self._master.copy_(state["master"])
+        self._frozen.remember(self._master)
         self._computed.copy_(self._master)
         self._optimizer.load_state(state)
         self._average.load_state(dict(state))
+
+    def _averaged(self) -> Float[Tensor, " size"]:
+        average = self._average.weights(self._master)
+        self._frozen.restore(average)
+        return average
 
     def _worker(self, model: nn.Module) -> _Worker:
         gradient = torch.zeros_like(self._computed)
@@ -163,6 +171,7 @@ class Learner:
         self._gradient.copy_(self._workers[0].gradient)
         for worker in self._workers[1:]:
             self._gradient += worker.gradient
+        self._frozen.silence(self._gradient)
         return torch.linalg.vector_norm(self._gradient)
 
     def _apply(self, norm: Float[Tensor, ""], learning_rate: float) -> None:
@@ -170,6 +179,7 @@ class Learner:
         if clip is not None and norm > clip:
             self._gradient *= clip / norm
         self._optimizer.step(learning_rate)
+        self._frozen.restore(self._master)
         self._computed.copy_(self._master)
 
 

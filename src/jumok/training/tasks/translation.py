@@ -24,6 +24,7 @@ from jumok.systems.translator import Translator
 from jumok.training.objectives import mean_loss, translation
 from jumok.training.pairs import Prepared, padding_share, prepare, update_stream
 from jumok.training.task import Facts, Objective, Say, Scores, Updates
+from jumok.training.vectors import given_rows
 
 READING_PAIRS = 64
 
@@ -35,6 +36,7 @@ class Translation:
         self._config, self._prepared = config, prepared
         self.objective: Objective = translation
         self.unit = "tokens"
+        self._given = given_rows(config.vectors, prepared.tokenizer) if config.vectors else None
         self._stream = update_stream(config, prepared.train, prepared.tokenizer)
         self.updates: Updates = self._stream
 
@@ -44,7 +46,10 @@ class Translation:
         return cls(config, prepare(config, home, cache, say))
 
     def build(self) -> nn.Module:
-        return build(self._config.model, Sizes(vocabulary=self._prepared.tokenizer.size))
+        model = build(self._config.model, Sizes(vocabulary=self._prepared.tokenizer.size))
+        if self._given is not None:
+            self._given.begin(model)
+        return model
 
     def describe(self, model: nn.Module) -> Iterator[str]:
         sizes, stores = self._config.model, self._prepared.train
@@ -56,6 +61,8 @@ class Translation:
             f"{self._config.training.tokens_per_batch:,}"
         )
         yield f"padding: {padding_share(self._stream):.1%} of a batch"
+        if self._given is not None:
+            yield self._given.coverage
 
     def validate(self, model: nn.Module, dtype: torch.dtype) -> Scores:
         budget = self._config.training.tokens_per_micro_batch
@@ -110,7 +117,10 @@ class Translation:
             minutes=facts.minutes,
             scores=scores.figures,
             date=datetime.now(UTC).date().isoformat(),
-            notes=(f"validation loss {scores.loss:.4f} nats a target token",),
+            notes=(
+                f"validation loss {scores.loss:.4f} nats a target token",
+                *((self._given.coverage,) if self._given is not None else ()),
+            ),
         )
         write_bundle(folder, weights, bundle, prepared.tokenizer, card)
 

@@ -1,0 +1,52 @@
+"""Rows of embedding tables that training leaves as they are, bit by bit.
+
+A gradient of zero would not be enough: weight decay shrinks what nothing pushes, and the mean of
+equal numbers need not be equal to them. So the rows have no gradient, which keeps them out of the
+norm that is clipped, and are written back after every step and into every average.
+"""
+
+import torch
+from torch import nn
+
+from jumok.layers.embedding import Embedding
+from jumok.shapes import Float, Tensor
+from jumok.training.parameters import FlatParameters
+
+
+class FrozenRows:
+    """The frozen rows of `model`, whose weights stand in `master` as `layout` says."""
+
+    def __init__(
+        self, model: nn.Module, layout: FlatParameters, master: Float[Tensor, " size"]
+    ) -> None:
+        tables = {
+            id(module.table): module.frozen
+            for module in model.modules()
+            if isinstance(module, Embedding) and module.frozen is not None
+        }
+        self._layout = layout
+        self._rows = {
+            name: tables[id(parameter)].to(master.device)
+            for name, parameter in model.named_parameters()
+            if id(parameter) in tables
+        }
+        self.remember(master)
+
+    def remember(self, weights: Float[Tensor, " size"]) -> None:
+        """Takes the rows as they stand in `weights` for what they shall be."""
+        views = self._layout.views(weights) if self._rows else {}
+        self._kept = {name: views[name][rows].clone() for name, rows in self._rows.items()}
+
+    @torch.no_grad()
+    def silence(self, gradient: Float[Tensor, " size"]) -> None:
+        """Sets their gradient to zero."""
+        views = self._layout.views(gradient) if self._rows else {}
+        for name, rows in self._rows.items():
+            views[name][rows] = 0
+
+    @torch.no_grad()
+    def restore(self, weights: Float[Tensor, " size"]) -> None:
+        """Writes them back."""
+        views = self._layout.views(weights) if self._rows else {}
+        for name, rows in self._rows.items():
+            views[name][rows] = self._kept[name]

@@ -1,0 +1,96 @@
+"""Embeddings that begin as given vectors: which rows of the table, and with what.
+
+The rows are scaled by one factor so that they are 1 long on average, as random rows are: the model
+then multiplies them by sqrt(dim) (`layers/embedding.py`). Words that are several pieces, and pieces
+inside of words, begin at random.
+
+Source: lecture 001 (embeddings by a pre-trained model); Qi et al. 2018 (in translation).
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from jumok.config.vectors import VectorsConfig
+from jumok.data.tokenizer import Tokenizer
+from jumok.data.vectors import read_vectors
+from jumok.errors import ConfigError, Place
+from jumok.layers.embedding import Embedding
+from jumok.shapes import Float, Int, Tensor
+from jumok.systems.embedding import whole_words
+from jumok.systems.words import WordSpace
+
+
+@dataclass(frozen=True)
+class GivenRows:
+    """What is known of a vocabulary before training.
+
+    Attributes:
+        ids: pieces that have a vector.
+        vectors: theirs.
+        words: how many pieces are whole words, with a vector or without.
+    """
+
+    config: VectorsConfig
+    ids: Int[Tensor, " rows"]
+    vectors: Float[Tensor, "rows width"]
+    words: int
+
+    @property
+    def coverage(self) -> str:
+        """How many words of the vocabulary have a vector, for the person who waits."""
+        share = len(self.ids) / max(self.words, 1)
+        state = "frozen" if self.config.frozen else "tuned"
+        return (
+            f"vectors: {len(self.ids):,} of the vocabulary's {self.words:,} whole words "
+            f"({share:.1%}) from {self.config.path.name}, {state}"
+        )
+
+    @torch.no_grad()
+    def begin(self, model: nn.Module) -> None:
+        """Writes the vectors into every embedding table of `model`, and freezes them if asked to.
+
+        Raises:
+            ConfigError: the tables have another width.
+        """
+        for module in model.modules():
+            if isinstance(module, Embedding):
+                self._check_width(module.table.shape[1])
+                module.table[self.ids] = self.vectors.to(module.table)
+                module.frozen = self.ids if self.config.frozen else None
+
+    def _check_width(self, width: int) -> None:
+        if width != self.vectors.shape[1]:
+            raise ConfigError(
+                "the vectors are not as wide as the model's embeddings.",
+                expected=f"{width} numbers a word",
+                got=f"{self.vectors.shape[1]} numbers",
+                do=f"set model.dim (of a recurrent model: model.embedding) to "
+                f"{self.vectors.shape[1]}, or learn vectors of {width} numbers",
+                place=Place(self.config.path),
+            )
+
+
+def given_rows(config: VectorsConfig, tokenizer: Tokenizer) -> GivenRows:
+    """Looks the whole words of the vocabulary up in the file.
+
+    Raises:
+        DataError: a file of vectors that cannot be read.
+        ConfigError: no word of the vocabulary is in it.
+    """
+    vectors = read_vectors(config.path)
+    matrix = torch.from_numpy(vectors.matrix)
+    space = WordSpace(vectors.words, matrix)
+    words = whole_words(tokenizer)
+    rows = {id: row for id, word in words.items() if (row := space.row(word)) is not None}
+    if not rows:
+        raise ConfigError(
+            "no word of the vocabulary has a vector in this file.",
+            got=f"{len(words):,} words such as {list(words.values())[:3]}",
+            do="take vectors of the corpus's language",
+            place=Place(config.path),
+        )
+    found = matrix[list(rows.values())]
+    length = float(found.norm(dim=1).mean())
+    return GivenRows(config, torch.tensor(list(rows)), found / max(length, 1e-12), len(words))

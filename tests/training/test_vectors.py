@@ -1,0 +1,106 @@
+"""Embeddings that begin as given vectors: which rows, how long, and what is said of it."""
+
+import pytest
+import torch
+
+from jumok.bundle.reading import read_bundle
+from jumok.config.vectors import VectorsConfig
+from jumok.data.tokenizer import SPACE, Tokenizer
+from jumok.errors import ConfigError, DataError
+from jumok.layers.embedding import Embedding
+from jumok.systems.translator import Translator
+from jumok.training.run import train
+from jumok.training.vectors import given_rows
+from tests.training.tiny import model
+
+pytest.importorskip("gensim")
+
+
+@pytest.fixture
+def tokenizer(tiny_bundle):
+    return Tokenizer.load(tiny_bundle / "tokenizer.model")
+
+
+def written(folder, words, width=48):
+    """A vector of 3 and zeros, of 2 ones and zeros, of ...: every one of another length."""
+    file = folder / "vectors.txt"
+    rows = [" ".join([word, *["3"] * (i + 1), *["0"] * (width - i - 1)]) for i, word in words]
+    file.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
+    return file
+
+
+def test_whole_words_get_their_vectors_by_one_scale(tokenizer, tmp_path):
+    file = written(tmp_path, enumerate(["the", "cat", "nowhere"]))
+    given = given_rows(VectorsConfig(path=file), tokenizer)
+    pieces = tokenizer.pieces(given.ids.tolist())
+    assert sorted(pieces) == [f"{SPACE}cat", f"{SPACE}the"]
+    lengths = {
+        piece[1:]: float(row.norm()) for piece, row in zip(pieces, given.vectors, strict=True)
+    }
+    # 3 and 3 r2: 1 long on average, one as many times longer than the other as before
+    assert sum(lengths.values()) / 2 == pytest.approx(1)
+    assert lengths["cat"] / lengths["the"] == pytest.approx(2**0.5)
+
+
+def test_coverage_is_counted_over_the_vocabularys_words(tokenizer, tmp_path):
+    file = written(tmp_path, enumerate(["the", "cat"]))
+    given = given_rows(VectorsConfig(path=file, frozen=True), tokenizer)
+    whole = [p for p in tokenizer.pieces(range(350)) if p.startswith(SPACE) and p != SPACE]
+    assert given.words == len(whole)
+    expected = f"2 of the vocabulary's {len(whole)} whole words ({2 / len(whole):.1%})"
+    assert given.coverage == f"vectors: {expected} from vectors.txt, frozen"
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+def test_every_table_begins_with_them(tokenizer, tmp_path, frozen):
+    file = written(tmp_path, enumerate(["the", "I"]))
+    given = given_rows(VectorsConfig(path=file, frozen=frozen), tokenizer)
+    low = given.ids % 31  # the tiny model has 31 entries
+    given = type(given)(given.config, low, given.vectors, given.words)
+    begun, random = model(tied="target"), model(tied="target")
+    given.begin(begun)
+    tables = [m for m in begun.modules() if isinstance(m, Embedding)]
+    assert len(tables) == 2
+    for part in tables:
+        torch.testing.assert_close(part.table[low], given.vectors)
+        assert (part.frozen is not None) == frozen
+    untouched = [row for row in range(31) if row not in low.tolist()]
+    expected = random.encoder.embedding.table[untouched]
+    assert torch.equal(begun.encoder.embedding.table[untouched], expected)
+
+
+def test_vectors_of_another_width_are_refused(tokenizer, tmp_path):
+    file = written(tmp_path, enumerate(["the"]), width=50)
+    with pytest.raises(ConfigError) as caught:
+        given_rows(VectorsConfig(path=file), tokenizer).begin(model())
+    assert "vectors.txt: the vectors are not as wide as the model's embeddings." in str(
+        caught.value
+    )
+    assert "expected: 48 numbers a word" in str(caught.value)
+    assert "set model.dim (of a recurrent model: model.embedding) to 50" in str(caught.value)
+
+
+def test_vectors_of_another_language_are_refused(tokenizer, tmp_path):
+    file = written(tmp_path, enumerate(["nowhere"]))
+    with pytest.raises(ConfigError, match="no word of the vocabulary has a vector in this file"):
+        given_rows(VectorsConfig(path=file), tokenizer)
+
+
+def test_a_run_ships_the_frozen_rows_as_they_were_given(tmp_path, make_config, recorder):
+    file = written(tmp_path, enumerate(["one", "two", "three"]), width=16)
+    screen = recorder()
+    settings = (f"vectors.path={file}", "vectors.frozen=true")
+    result = train(make_config(*settings), tmp_path, screen)
+    assert any("whole words" in line and "vectors.txt, frozen" in line for line in screen.said)
+    assert any("vectors.txt, frozen" in note for note in read_bundle(result.model).card.notes)
+    translator = Translator.load(result.model)
+    given = given_rows(VectorsConfig(path=file), translator.tokenizer)
+    table = translator.models[0].encoder.embedding.table
+    assert torch.equal(table[given.ids], given.vectors)
+
+
+def test_a_damaged_file_stops_the_run_before_it_starts(tmp_path, make_config, recorder):
+    file = tmp_path / "vectors.txt"
+    file.write_text("one 1 2\ntwo 1\n", encoding="utf-8")
+    with pytest.raises(DataError, match="line 2: this row has another width"):
+        train(make_config(f"vectors.path={file}"), tmp_path, recorder())
