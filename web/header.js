@@ -8,7 +8,7 @@ const PAUSE = 40; // ms after the last key
  * The head of the page. It is built once and its texts are changed in place: a field that is
  * rebuilt while somebody writes Hangul would lose the syllable in the making.
  */
-export function header(raw, state, onTrace) {
+export function header(raw, state, onText) {
   const live = Boolean(raw.token);
   const input = live
     ? element("input", { id: "text", value: raw.text, autocomplete: "off", spellcheck: "false" })
@@ -24,7 +24,7 @@ export function header(raw, state, onTrace) {
   };
   parts.language.addEventListener("click", () =>
     state.set({ lang: state.get("lang") === "ko" ? "en" : "ko" }));
-  if (live) listen(input, raw.token, onTrace, parts.fault);
+  if (live) listen(input, onText);
   const node = element("header", {},
     element("h1", {}, parts.title, parts.model), parts.language,
     element("dl", {}, parts.in, element("dd", {}, input), parts.out, parts.output), parts.fault);
@@ -39,31 +39,39 @@ export function header(raw, state, onTrace) {
     if (live) input.setAttribute("aria-label", text.input);
     else input.textContent = trace.text;
   };
-  return { node, update };
+  const fault = (text) => {
+    parts.fault.textContent = text;
+  };
+  return { node, update, fault };
 }
 
-/** Asks the server while somebody types; an answer that is no longer wanted is given up. */
-function listen(input, token, onTrace, fault) {
+/** Asks the server; an answer that is no longer wanted is given up. */
+export function asker(token, onTrace, onFault) {
   let waiting;
-  let timer;
-  const ask = async () => {
+  return async (question) => {
     waiting?.abort();
     waiting = new AbortController();
     const mine = waiting;
     const headers = { "Content-Type": "application/json", "X-Token": token };
-    const body = JSON.stringify({ text: input.value });
     try {
-      const answer = await fetch("/trace", { method: "POST", headers, body, signal: mine.signal });
+      const answer = await fetch("/trace", {
+        method: "POST", headers, body: JSON.stringify(question), signal: mine.signal,
+      });
       const found = await answer.json();
       if (mine !== waiting || answer.status === 409) return;
-      fault.textContent = found.error ?? "";
-      if (!found.error) onTrace(found);
+      if (found.error) onFault(found.error);
+      else onTrace(found, question.text);
     } catch (error) {
-      if (error.name !== "AbortError") fault.textContent = String(error.message);
+      if (error.name !== "AbortError") onFault(String(error.message));
     }
   };
+}
+
+/** Tells what somebody has typed, a moment after the last key. */
+function listen(input, onText) {
+  let timer;
   input.addEventListener("input", () => {
     clearTimeout(timer);
-    timer = setTimeout(ask, PAUSE);
+    timer = setTimeout(() => onText(input.value), PAUSE);
   });
 }

@@ -1,16 +1,17 @@
 /** Puts the page together: the text, the tabs, the controls of a view, and the view. */
 
 import { download, element } from "./dom.js";
-import { header } from "./header.js";
+import { asker, header } from "./header.js";
 import { State } from "./state.js";
 import { Trace } from "./trace.js";
 import { words } from "./words.js";
 import { boardView } from "./views/board.js";
 import { choicesView } from "./views/choices.js";
 import { gridView } from "./views/grid.js";
+import { chosenOff, headsView } from "./views/heads.js";
 import { rowView } from "./views/row.js";
 
-const VIEWS = { board: boardView, row: rowView, grid: gridView, beam: choicesView };
+const VIEWS = { board: boardView, row: rowView, grid: gridView, heads: headsView, beam: choicesView };
 
 export function start(raw, root) {
   let trace = new Trace(raw);
@@ -30,9 +31,23 @@ export function start(raw, root) {
     render();
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => render());
-  const top = header(raw, state, (found) => {
+  const ask = raw.token && asker(raw.token, (found, text) => {
+    const { notes, baseline } = trace;
+    const whole = text === trace.text ? baseline || trace : undefined;
+    const switched = Boolean(state.get("off"));
     trace = new Trace(found);
+    // Without heads the model is another one: what each was worth stays that of the whole model.
+    if (switched && whole) Object.assign(trace, { baseline: whole, notes });
+    top.fault("");
     render();
+  }, (fault) => top.fault(fault));
+  const again = ask && ((text = trace.text) => {
+    const output = text === trace.text ? (trace.baseline || trace).output : "";
+    ask({ text, off: chosenOff(state), output });
+  });
+  const top = header(raw, state, (text) => {
+    if (state.get("off")) state.set({ off: "" });
+    again(text);
   });
   const rest = element("div");
   root.replaceChildren(top.node, rest);
@@ -43,7 +58,7 @@ export function start(raw, root) {
     document.documentElement.lang = state.get("lang");
     document.title = `${text.title}: ${trace.text}`;
     top.update(trace, text);
-    const view = (VIEWS[state.get("view")] || boardView)(trace, state, text);
+    const view = (VIEWS[state.get("view")] || boardView)(trace, state, text, again);
     view.controls.forEach((control, i) => {
       control.querySelector("select").id = `control-${state.get("view")}-${i}`;
     });

@@ -12,6 +12,7 @@ const DEFAULTS = {
   sort: "place",
   query: "0",
   key: "0",
+  off: "",
   lang: "",
 };
 

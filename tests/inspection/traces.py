@@ -81,5 +81,8 @@ def trace(
         sites=tuple(sites),
         steps=steps,
         languages=("en", "ko"),
-        notes={"reading": {"layer": 0, "at_input": False}},
+        notes={
+            "reading": {"layer": 0, "at_input": False},
+            "without": {site.name: [[-0.25] * len(written)] * heads for site in sites},
+        },
     )

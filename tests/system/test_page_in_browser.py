@@ -8,11 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jumok.errors import DataError
+import jumok
+from jumok.cli.look import answers
+from jumok.decoding import DecodingOptions
 from jumok.inspection.page import page as html
-from jumok.inspection.page import payload
 from jumok.inspection.trace import Trace
 from jumok.serving.local import LocalServer
+from jumok.systems.tracing import trace_translation
 from tests.inspection.traces import HOSTILE, trace
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
@@ -171,7 +173,7 @@ def test_korean_readers_get_korean(opened):
 
 def test_tokens_are_text_whatever_they_say(opened):
     reader = opened(trace(source=HOSTILE, target=HOSTILE))
-    for name in ("Alignment", "One row, step by step", "All heads", "Choices"):
+    for name in ("Alignment", "One row, step by step", "All heads", "Head switches", "Choices"):
         reader.tab(name)
     assert reader.page.evaluate("window.ran") is None
     assert reader.page.locator("dd").first.inner_text().startswith("</script><script>")
@@ -189,7 +191,7 @@ def test_the_picture_can_be_saved_as_it_is_seen(opened, tmp_path):
     assert Path(found.value.path()).read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("view", ["board", "row", "grid", "beam"])
+@pytest.mark.parametrize("view", ["board", "row", "grid", "heads", "beam"])
 def test_page_is_accessible(opened, view):
     """axe-core finds nothing serious; it runs from the outside, as the page lets no script in."""
     axe = pytest.importorskip("axe_playwright_python", reason="needs axe-playwright-python")
@@ -201,30 +203,65 @@ def test_page_is_accessible(opened, view):
     assert [(each["id"], each["nodes"][0]["html"]) for each in serious] == []
 
 
-def test_what_is_typed_is_traced_anew(browser):
-    """Served on loopback: the page asks its own server, and shows what comes and what is wrong."""
-    asked = []
+@pytest.fixture
+def live(browser, tiny_bundle):
+    """The page of a real model, served on loopback as `jumok look` serves it."""
 
-    def answer(question):
-        asked.append(question["text"])
-        if "!" in question["text"]:
-            raise DataError("this text cannot be looked at.")
-        return payload(trace(source=tuple(question["text"].split())))
+    def tracer():
+        translator, options = (
+            jumok.load(tiny_bundle, device="cpu"),
+            DecodingOptions(maximum_length=5),
+        )
 
-    server = LocalServer(lambda token: html(trace(), token), answer)
+        def traced(text, target=None, off=None):
+            return trace_translation(translator, text, target, options, off=off)
+
+        return traced
+
+    # One for the server's thread and one for the test's: a model is watched by one at a time.
+    served, traced = tracer(), tracer()
+    first = traced("the cat sat")
+    server = LocalServer(lambda token: html(first, token), answers(served))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     page = browser.new_context(locale="en-US").new_page()
+    page.set_default_timeout(10_000)
     faults: list[str] = []
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.goto(server.link)
-    page.locator("#text").fill("고양이 두 마리")
-    page.get_by_label("Show as", exact=True).select_option(label="table")
-    playwright.expect(page.locator("#panel thead th").nth(3)).to_have_text("마리")
-    assert page.locator("#text").input_value() == "고양이 두 마리"
-    page.locator("#text").press_sequentially("!")
-    playwright.expect(page.locator(".fault")).to_contain_text("cannot be looked at")
+    yield page, traced
     page.context.close()
     server.shutdown()
     server.server_close()
-    assert asked[-1] == "고양이 두 마리!"
     assert faults == []
+
+
+def test_what_is_typed_is_traced_anew(live):
+    page, traced = live
+    page.get_by_label("Show as", exact=True).select_option(label="table")
+    page.locator("#text").fill("고양이 두 마리")
+    playwright.expect(page.locator("#panel thead th").nth(3)).to_have_text("마리")
+    assert page.locator("#text").input_value() == "고양이 두 마리"
+    playwright.expect(page.locator("dd").last).to_have_text(traced("고양이 두 마리").output)
+    page.locator("#text").fill(" ")
+    playwright.expect(page.locator(".fault")).to_contain_text("cannot be looked at")
+    page.locator("#text").fill("두 마리")
+    playwright.expect(page.locator(".fault")).to_be_empty()
+
+
+def test_a_head_that_is_clicked_off_is_off(live):
+    page, traced = live
+    whole = traced("the cat sat")
+    page.get_by_role("tab", name="Head switches").click()
+    site = "decoder.blocks.1.cross_attention"
+    page.locator(f'[id="switch-{site}:2"]').click()
+    off = traced("the cat sat", off={site: [2]})
+    playwright.expect(page.locator("dd.changed")).to_have_text(off.output)
+    forced = traced("the cat sat", whole.output, {site: [2]})
+    rows = page.locator("#panel table").first.locator("tbody tr")
+    last = rows.last.locator("td").last.inner_text()
+    worth = sum(s.log_probability for s in forced.steps) - sum(
+        s.log_probability for s in whole.steps
+    )
+    assert float(last) == pytest.approx(worth, abs=0.005)
+    page.locator(f'[id="switch-{site}:2"]').click()
+    playwright.expect(page.locator("dd.changed")).to_have_count(0)

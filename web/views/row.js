@@ -18,7 +18,9 @@ export function redo(site, head, query) {
   const hidden = (k) => site.part === "decoder" && k > query;
   const products = [];
   for (let k = 0; k < site.columns; k++) products.push(dot(q, site.vector("key", head, k)));
-  const scores = products.map((product, k) => (hidden(k) ? -Infinity : product * site.scale));
+  const bias = site.array("bias")?.values;
+  const added = (k) => (bias ? bias[(head * site.rows + query) * site.columns + k] : 0);
+  const scores = products.map((product, k) => (hidden(k) ? -Infinity : product * site.scale + added(k)));
   const most = Math.max(...scores);
   const powers = scores.map((score) => Math.exp(score - most));
   const sum = powers.reduce((total, power) => total + power, 0);

@@ -91,7 +91,7 @@ class MultiHeadAttention(Observable):
         if self.observers:
             found, weights = attend_with_weights(query, key, value, allowed, bias, drop)
             for observer in self.observers:
-                observer(Attention(query, key, value, weights))
+                observer(Attention(query, key, value, weights, bias=bias))
         else:
             found = attend(query, key, value, allowed, bias, drop)
-        return self.output(merge_heads(found))
+        return self.output(merge_heads(self.gated(found)))

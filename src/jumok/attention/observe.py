@@ -21,6 +21,7 @@ class Attention:
     Attributes:
         weights: before dropout; each row sums to 1, or to 0 where nothing was allowed.
         kind: the score function, by its name in `attention/scores.py`.
+        bias: what was added to the scores before the softmax; None: nothing.
     """
 
     query: Float[Tensor, "batch heads query dim"]
@@ -28,14 +29,28 @@ class Attention:
     value: Float[Tensor, "batch heads key value_dim"]
     weights: Float[Tensor, "batch heads query key"]
     kind: str = "scaled-dot"
+    bias: Float[Tensor, "#batch #heads query key"] | None = None
 
 
 class Observable(nn.Module):
-    """A module whose attention can be watched."""
+    """A module whose attention can be watched, and whose heads can be switched off.
+
+    Attributes:
+        gate: (heads), what each head's finding is multiplied by before the heads are mixed; None:
+            nothing is. It is the only way to intervene in a head: after the output projection
+            the heads are mixed, and no part of the result belongs to one.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.observers: list[Callable[[Attention], None]] = []
+        self.gate: Float[Tensor, " heads"] | None = None
+
+    def gated(
+        self, found: Float[Tensor, "batch heads query value_dim"]
+    ) -> Float[Tensor, "batch heads query value_dim"]:
+        """What the heads found, as far as their gates are open."""
+        return found if self.gate is None else found * self.gate[:, None, None]
 
 
 @contextmanager

@@ -64,8 +64,10 @@ def look(
     options = replace(DEFAULTS, beam=beam)
     name = read_bundle(option.model_folders(model)[0]).card.name
 
-    def traced(text: str, target: str | None = None) -> "Trace":
-        return trace_translation(translator, text, target, options, level=level, name=name)
+    def traced(
+        text: str, target: str | None = None, off: Mapping[str, list[int]] | None = None
+    ) -> "Trace":
+        return trace_translation(translator, text, target, options, level=level, off=off, name=name)
 
     trace = traced(text, target)
     if save is None:
@@ -86,16 +88,13 @@ def save_trace(trace: "Trace", file: Path) -> None:
         stream.write(page(trace))
 
 
-def serve(trace: "Trace", traced: "Callable[[str], Trace]", port: int, browser: bool) -> None:
-    """A page on 127.0.0.1 until Ctrl-C; what is typed in it is traced anew."""
-    from jumok.inspection.page import page, payload
+def serve(trace: "Trace", traced: "Callable[..., Trace]", port: int, browser: bool) -> None:
+    """A page on 127.0.0.1 until Ctrl-C; what is typed or switched in it is traced anew."""
+    from jumok.inspection.page import page
     from jumok.serving.local import LocalServer
 
-    def answer(asked: Mapping[str, Any]) -> dict[str, Any]:
-        return payload(traced(str(asked.get("text", ""))))
-
     try:
-        server = LocalServer(lambda token: page(trace, token), answer, port)
+        server = LocalServer(lambda token: page(trace, token), answers(traced), port)
     except OSError as error:
         raise ConfigError(
             "the page's port cannot be had.",
@@ -110,3 +109,30 @@ def serve(trace: "Trace", traced: "Callable[[str], Trace]", port: int, browser: 
             server.serve_forever()
         except KeyboardInterrupt:
             typer.echo("", err=True)
+
+
+def answers(traced: "Callable[..., Trace]") -> "Callable[[Mapping[str, Any]], dict[str, Any]]":
+    """What the page is told when it asks for a text, with all heads or without some."""
+    from jumok.inspection.page import payload
+
+    def answer(asked: Mapping[str, Any]) -> dict[str, Any]:
+        text, off = str(asked.get("text", "")), _heads(asked.get("off"))
+        found = payload(traced(text, off=off))
+        if off and asked.get("output"):
+            # The old output under the new model: what the heads were worth to each of its tokens.
+            forced = traced(text, str(asked["output"]), off)
+            found["forced"] = [step.log_probability for step in forced.steps]
+        return found
+
+    return answer
+
+
+def _heads(asked: Any) -> dict[str, list[int]] | None:
+    """The heads that the page wants off; what is no such thing is none."""
+    if not isinstance(asked, dict):
+        return None
+    return {
+        str(site): [head for head in heads if isinstance(head, int)]
+        for site, heads in asked.items()
+        if isinstance(heads, list)
+    }

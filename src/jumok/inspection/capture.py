@@ -15,7 +15,6 @@ from jumok.inspection.trace import Array, Level, Part, Site
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Float, Int, Tensor
 
-KIND = "scaled-dot"
 Axes = dict[Part, tuple[str, str]]
 AXES: Axes = {
     "encoder": ("source", "source"),
@@ -45,6 +44,19 @@ def capture(
     return sites, logits[0].float().log_softmax(dim=-1)
 
 
+@torch.inference_mode()
+def heads_of(model: SequenceToSequence, source: Int[Tensor, "1 source"]) -> dict[str, int]:
+    """How many heads each attention site has, found by looking at it work."""
+    heads: dict[str, int] = {}
+
+    def count(site: str, attention: Attention) -> None:
+        heads[site] = attention.weights.shape[1]
+
+    with observe(model, count):
+        model.decoder(model.encode(source), source[:, :1])
+    return heads
+
+
 def _sites(model: nn.Module, seen: Sequence[tuple[str, Attention]], level: Level) -> Iterator[Site]:
     """The sites in the order they were used; one that was used step by step is put together."""
     calls: dict[str, list[Attention]] = {}
@@ -62,14 +74,15 @@ def _sites(model: nn.Module, seen: Sequence[tuple[str, Attention]], level: Level
         norms = contribution_norms(weights, last.value[0], output_weight(model, name, last.value))
         yield Site(
             name=name,
-            kind=KIND,
+            kind=last.kind,
             part=part,
             layer=layer_of(name),
             queries=queries,
             keys=keys,
             weights=_numpy(weights),
             norms=_numpy(norms),
-            scale=last.query.shape[-1] ** -0.5 if KIND == "scaled-dot" else 1.0,
+            bias=None if last.bias is None else _numpy(last.bias[0].expand_as(weights)),
+            scale=last.query.shape[-1] ** -0.5 if last.kind == "scaled-dot" else 1.0,
             **{vector: _numpy(tensor) for vector, tensor in vectors.items()},
         )
 

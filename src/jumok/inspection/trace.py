@@ -24,7 +24,7 @@ Part = Literal["encoder", "decoder", "cross"]
 
 FORMAT = 1
 HEAD = "trace.json"
-ARRAYS = ("weights", "query", "key", "value", "norms")
+ARRAYS = ("weights", "norms", "bias", "query", "key", "value")
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,7 @@ class Site:
         weights: (heads query key), before dropout; each row sums to 1.
         norms: (query key), the length of what each key gave to each query: the sum over the heads
             of weight x value x output projection. None where the module has no projection.
+        bias: (heads query key), what was added to the scores; None: nothing.
         query, key, value: (heads query dim), (heads key dim), (heads key value_dim); level "qk".
         scale: what the products were multiplied by: 1 / sqrt(dim) in scaled dot products.
     """
@@ -67,6 +68,7 @@ class Site:
     keys: str
     weights: Array
     norms: Array | None = None
+    bias: Array | None = None
     query: Array | None = None
     key: Array | None = None
     value: Array | None = None

@@ -7,10 +7,12 @@ import torch
 
 from jumok.data.tokenizer import END, START, Tokenizer
 from jumok.decoding import DecodingOptions, decode
+from jumok.decoding.ensemble import join_memories
 from jumok.errors import DataError
-from jumok.inspection.capture import capture
+from jumok.inspection.capture import capture, heads_of
+from jumok.inspection.intervene import Heads, switched_off, without_each_head
 from jumok.inspection.trace import Axis, Level, Step, Trace
-from jumok.shapes import Float, Tensor
+from jumok.shapes import Float, Int, Tensor
 from jumok.systems.translator import DEFAULTS, Translator
 
 BEST = 5
@@ -25,6 +27,7 @@ def trace_translation(
     options: DecodingOptions = DEFAULTS,
     *,
     level: Level = LEVEL,
+    off: Heads | None = None,
     name: str = "model",
 ) -> Trace:
     """What the model looked at while it translated `text`, or would while it writes `target`.
@@ -33,6 +36,7 @@ def trace_translation(
 
     Args:
         level: "qk" keeps queries, keys and values besides the weights.
+        off: heads that are switched off meanwhile, by the path of their site.
         name: what the trace calls the model.
 
     Raises:
@@ -44,14 +48,17 @@ def trace_translation(
     model = translator.models[0]
     device = next(model.parameters()).device
     source = torch.tensor([[*read, END]], device=device)
-    if target is None:
-        (best, *_), *_ = decode(translator.decoder, translator.models[0].encode(source), options)
-        write = list(best.tokens)
-    else:
-        write = tokenizer.encode(target)
-        _check(target, write, translator.max_tokens)
-    tokens = torch.tensor([[START, *write]], device=device)
-    sites, log_probabilities = capture(model, source, tokens, level)
+    count = heads_of(model, source)
+    with switched_off(model, off or {}, count):
+        if target is None:
+            write = _written(translator, source, options)
+        else:
+            write = tokenizer.encode(target)
+            _check(target, write, translator.max_tokens)
+        tokens = torch.tensor([[START, *write]], device=device)
+        sites, log_probabilities = capture(model, source, tokens, level)
+    written = torch.tensor([*write, END], device=device)
+    changes = {} if off else without_each_head(model, source, tokens, written, count)
     return Trace(
         model=name,
         level=level,
@@ -64,8 +71,21 @@ def trace_translation(
         sites=sites,
         steps=_steps(tokenizer, [*write, END], log_probabilities),
         languages=("", translator.target_language),
-        notes={"reading": asdict(translator.aligner.readings[0])},
+        notes={
+            "reading": asdict(translator.aligner.readings[0]),
+            "without": {site: change.tolist() for site, change in changes.items()},
+        },
     )
+
+
+def _written(
+    translator: Translator, source: Int[Tensor, "1 source"], options: DecodingOptions
+) -> list[int]:
+    """The pieces of the best translation."""
+    memories = [model.encode(source) for model in translator.models]
+    memory = memories[0] if len(memories) == 1 else join_memories(memories)
+    (best, *_), *_ = decode(translator.decoder, memory, options)
+    return list(best.tokens)
 
 
 def _check(text: str, ids: Sequence[int], limit: int) -> None:
