@@ -16,7 +16,7 @@ def block(channels: int = 12, heads: int = 3, head_dim: int = 5, value_dim: int 
 
 def opened(layer: PixelAttention, gate: float) -> PixelAttention:
     with torch.no_grad():
-        layer.gate.fill_(gate)
+        layer.residual_gate.fill_(gate)
     return layer
 
 
@@ -28,7 +28,7 @@ def test_a_closed_gate_means_identity():
 def test_a_closed_gate_still_learns():
     layer = block()
     layer(torch.randn(2, 12, 3, 5)).square().sum().backward()
-    assert layer.gate.grad.abs() > 0
+    assert layer.residual_gate.grad.abs() > 0
     assert layer.value.weight.grad.eq(0).all()
 
 
@@ -103,3 +103,13 @@ def test_a_bias_of_the_key_would_change_nothing():
     without, layer.key = layer.key, torch.nn.Conv2d(12, 15, 1)
     layer.key.weight = without.weight
     assert torch.allclose(layer(features), expected, atol=1e-5)
+
+
+def test_a_head_that_is_switched_off_adds_nothing():
+    layer, features = opened(block(), 1.0), torch.randn(2, 12, 3, 5)
+    layer.gate = torch.tensor([1.0, 0.0, 1.0])
+    gated = layer(features)
+    layer.gate = None
+    with torch.no_grad():
+        layer.output.weight[:, 7:14] = 0.0  # what the second of three heads of width 7 says
+    assert torch.allclose(gated, layer(features), atol=1e-6)

@@ -20,7 +20,7 @@ def test_a_mixing_block_has_exactly_the_parameters_of_attention():
 def test_a_pixel_hears_nothing_of_the_others():
     layer = PixelMixing(5)
     with torch.no_grad():
-        layer.gate.fill_(1.0)
+        layer.residual_gate.fill_(1.0)
     before = torch.randn(2, 5, 3, 7)
     after = before.clone()
     after[:, :, 1, 4] += 1.0

@@ -34,7 +34,7 @@ def test_pictures_do_not_see_each_other():
     several = model(attention_after=(1, 2))
     for part in several.modules():
         if isinstance(part, PixelAttention):
-            nn.init.ones_(part.gate)
+            nn.init.ones_(part.residual_gate)
     together = several(pictures())
     alone = torch.cat([several(one[None]) for one in pictures()])
     assert torch.allclose(together, alone, atol=1e-5)

@@ -25,6 +25,9 @@ class PixelAttention(Observable):
     The key has no bias: it would add the same number to all scores of a query, which the softmax
     does not see.
 
+    Attributes:
+        residual_gate: how much of what was found is added to the features; (1).
+
     Args:
         channels: of the feature map that comes in and goes out.
         heads: how many look side by side.
@@ -49,7 +52,7 @@ class PixelAttention(Observable):
         self.key = nn.Conv2d(channels, heads * head_dim, 1, bias=False)
         self.value = nn.Conv2d(channels, heads * value_dim, 1)
         self.output = nn.Conv2d(heads * value_dim, channels, 1)
-        self.gate = nn.Parameter(torch.zeros(1))
+        self.residual_gate = nn.Parameter(torch.zeros(1))
         self.noise = noise
         self.dropout = dropout
 
@@ -68,8 +71,8 @@ class PixelAttention(Observable):
                 observer(Attention(query, key, value, weights, kind="convolution"))
         else:
             found = attend(query, key, value, drop=drop)
-        grid = found.transpose(2, 3).flatten(1, 2).unflatten(2, features.shape[2:])
-        return features + self.gate * self.output(grid)
+        grid = self.gated(found).transpose(2, 3).flatten(1, 2).unflatten(2, features.shape[2:])
+        return features + self.residual_gate * self.output(grid)
 
     def _pixels(
         self, grid: Float[Tensor, "batch width height columns"]

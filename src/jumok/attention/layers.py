@@ -80,7 +80,7 @@ class RawAttention(Observable):
             weights = weights.masked_fill(~allowed, 0.0)
         for observer in self.observers:
             observer(Attention(query[:, None], key[:, None], value[:, None], weights[:, None]))
-        return weights @ value
+        return self.gated((weights @ value)[:, None])[:, 0]  # one head
 
 
 class GeneralAttention(nn.Module):

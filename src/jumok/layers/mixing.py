@@ -18,10 +18,10 @@ class PixelMixing(nn.Module):
         super().__init__()
         self.inner = nn.Conv2d(channels, 2 * channels, 1)
         self.outer = nn.Conv2d(2 * channels, channels, 1)
-        self.gate = nn.Parameter(torch.zeros(1))
+        self.residual_gate = nn.Parameter(torch.zeros(1))
 
     def forward(
         self, features: Float[Tensor, "batch channels height width"]
     ) -> Float[Tensor, "batch channels height width"]:
         """The features, and what was made of each pixel."""
-        return features + self.gate * self.outer(F.relu(self.inner(features)))
+        return features + self.residual_gate * self.outer(F.relu(self.inner(features)))
