@@ -70,6 +70,10 @@ OPTIONS = {
         *("model", "file", "--nearest", "--analogy", "--evaluate", "--corpus", "--words", "--top"),
         *(WRITTEN | MACHINE),
     },
+    "fill": {
+        *("model", "file", "--top", "--device", "--precision", "--threads"),
+        *WRITTEN,
+    },
     "evaluate": {
         *("model", "--source", "-s", "--reference", "-r", "--beam", "-b"),
         *("--data", "-d", "--columns", "--by"),

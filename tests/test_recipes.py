@@ -96,6 +96,7 @@ def test_every_line_of_a_short_recipe_is_commented(recipe):
 def test_these_recipes_are_shipped():
     names = [
         *("cifar10", "cifar10-attention", "enko", "mnist", "mnist-attention", "multi30k-en-de"),
+        *("nsmc", "nsmc-mlm", "nsmc-pretrained"),
         *("shakespeare", "smallworld-en-ko", "tatoeba-en-fr"),
     ]
     assert sorted(recipe.stem for recipe in RECIPES) == names

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -35,6 +36,7 @@ Classify = Callable[[Any, Iterable[str], int], Iterator[Answer]]
 
 CLASSIFIERS: dict[str, str] = {
     "image-classification": "jumok.cli.classify:classify_pictures",
+    "text-classification": "jumok.cli.classify:classify_texts",
 }
 """By task the function that classifies: (system, items, how many at once) -> answers in order."""
 
@@ -136,3 +138,24 @@ def classify_pictures(system: Any, items: Iterable[str], batch: int) -> Iterator
         if len(waiting) >= batch:
             yield from flush()
     yield from flush()
+
+
+def classify_texts(system: Any, items: Iterable[str], batch: int) -> Iterator[Answer]:
+    """Texts, one an item; those without a word come with their error."""
+    numbered = enumerate(items, start=1)
+    while chunk := list(islice(numbered, batch)):
+        found = {number: probe(system, text, number) for number, text in chunk}
+        good = [text for number, text in chunk if found[number] is None]
+        labels = iter(system.classify(good, batch) if good else ())
+        for number, text in chunk:
+            error = found[number]
+            yield Answer(text, error=error) if error else Answer(text, next(labels).probabilities)
+
+
+def probe(system: Any, text: str, number: int) -> DataError | None:
+    """What is wrong with this text; None where nothing is."""
+    try:
+        system.check(text, number)
+    except DataError as error:
+        return error
+    return None

@@ -59,17 +59,21 @@ class Judged:
 
     Attributes:
         examples: how many, in words: "1,000 sentences, beam 5".
+        details: what else a person should see, line by line.
     """
 
     scores: "tuple[Score, ...]"
     outputs: Outputs
     examples: str
+    details: tuple[str, ...] = ()
 
 
 EVALUATORS: dict[str, str] = {
     "translation": "jumok.cli.evaluation_translation:evaluate_translation",
     "image-classification": "jumok.cli.evaluation_pictures:evaluate_pictures",
     "language-model": "jumok.cli.evaluation_text:evaluate_language_model",
+    "masked-lm": "jumok.cli.evaluation_texts:evaluate_guesses",
+    "text-classification": "jumok.cli.evaluation_texts:evaluate_labels",
 }
 """By task the function that evaluates it, imported when it is needed."""
 
@@ -88,7 +92,7 @@ def evaluate(
         typer.Option("--data", "-d", help="One file instead: columns, or other kinds' data."),
     ] = None,
     columns: Annotated[
-        str, typer.Option(help="In --data: the text's column and the translation's.")
+        str, typer.Option(help="In --data: the text's column, and its translation's or label's.")
     ] = "0,1",
     by: Annotated[
         str | None, typer.Option(help="A column of --data; each of its values is scored apart.")
@@ -139,9 +143,12 @@ def say(judged: Judged, model: str, seconds: float, as_json: bool) -> None:
     if as_json:
         facts = {"model": model, "examples": judged.examples, "seconds": seconds}
         scores = [asdict(score) for score in judged.scores]
-        typer.echo(json.dumps(facts | {"scores": scores}, indent=2))
+        more = {"details": judged.details} if judged.details else {}
+        typer.echo(json.dumps(facts | {"scores": scores} | more, ensure_ascii=False, indent=2))
         return
     print_scores(judged.scores)
+    for line in judged.details:
+        console().print(line)
     console().print(f"{judged.examples}, in {seconds:.1f} s")
 
 

@@ -62,10 +62,11 @@ def _corpus(asked: Evaluation) -> "Corpus":
             expected="for example --columns 0,1 or --columns en,ko",
             got=asked.columns,
         )
-    return Corpus(file=asked.data, source_column=_column(source), target_column=_column(target))
+    return Corpus(file=asked.data, source_column=column_of(source), target_column=column_of(target))
 
 
-def _column(name: str) -> int | str:
+def column_of(name: str) -> int | str:
+    """A column by its name, or by its number where digits were given."""
     return int(name) if name.strip().isdecimal() else name.strip()
 
 
@@ -76,7 +77,7 @@ def _parts(corpus: "Corpus", by: str | None) -> list[str]:
     if by is None:
         return []
     # The column is read as if it were the translation: rows and faults are then the same.
-    return [pair.target for pair in read_pairs(replace(corpus, target_column=_column(by)))]
+    return [pair.target for pair in read_pairs(replace(corpus, target_column=column_of(by)))]
 
 
 def _scores(

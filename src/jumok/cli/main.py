@@ -11,6 +11,7 @@ from jumok.cli.classify import classify
 from jumok.cli.demo import demo
 from jumok.cli.embed import embed
 from jumok.cli.evaluate import evaluate
+from jumok.cli.fill import fill
 from jumok.cli.generate import generate
 from jumok.cli.info import info
 from jumok.cli.lab import lab
@@ -62,6 +63,7 @@ app.command(rich_help_panel=USE)(caption)
 app.command(rich_help_panel=USE)(classify)
 app.command(rich_help_panel=USE)(embed)
 app.command(rich_help_panel=USE)(generate)
+app.command(rich_help_panel=USE)(fill)
 app.command(rich_help_panel=JUDGE)(evaluate)
 app.command(rich_help_panel=JUDGE)(score)
 app.command(rich_help_panel=JUDGE)(info)

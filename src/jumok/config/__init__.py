@@ -7,7 +7,12 @@ from jumok.config.data import DataConfig as DataConfig
 from jumok.config.families import CaptionConfig as CaptionConfig
 from jumok.config.families import Config as Config
 from jumok.config.families import ImageClassificationConfig as ImageClassificationConfig
+from jumok.config.families import MaskedLanguageModelConfig as MaskedLanguageModelConfig
+from jumok.config.families import TextClassificationConfig as TextClassificationConfig
 from jumok.config.families import TranslationConfig as TranslationConfig
+from jumok.config.masked import MaskedConfig as MaskedConfig
+from jumok.config.masked import MaskingConfig as MaskingConfig
+from jumok.config.masked import TextClassifierConfig as TextClassifierConfig
 from jumok.config.recipe import load_config as load_config
 from jumok.config.recipe import parse_config as parse_config
 from jumok.config.section import Section as Section

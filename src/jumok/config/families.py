@@ -8,6 +8,8 @@ from jumok.config.captioner import CaptionerConfig
 from jumok.config.captions import CaptionDataConfig, CaptionValidationConfig
 from jumok.config.causal import CausalConfig
 from jumok.config.data import DataConfig, TokenizerConfig
+from jumok.config.labelled import LabelledTextsConfig, TextsConfig
+from jumok.config.masked import EncoderConfig, MaskedConfig, MaskingConfig, TextClassifierConfig
 from jumok.config.pictures import (
     ImageClassifierConfig,
     PictureDataConfig,
@@ -17,8 +19,10 @@ from jumok.config.pictures import (
 from jumok.config.section import ModelSection, Section
 from jumok.config.text import TextDataConfig, TextTokenizerConfig
 from jumok.config.training import (
+    ClassificationValidationConfig,
     ExactTrainingConfig,
     LossValidationConfig,
+    MaskedValidationConfig,
     TextValidationConfig,
     TrainingConfig,
     ValidationConfig,
@@ -37,6 +41,10 @@ class Config(Section):
     validation: ValidationConfig
 
 
+COUNTED = ("sinusoidal", "learned", "binary", "fraction")
+"""Positions that know how many there may be."""
+
+
 class TranslationConfig(Config):
     """Sequence to sequence: text in, text out."""
 
@@ -48,8 +56,7 @@ class TranslationConfig(Config):
 
     @model_validator(mode="after")
     def _positions_suffice(self) -> "TranslationConfig":
-        counted = self.model.positions in ("sinusoidal", "learned", "binary", "fraction")
-        if counted and self.data.max_tokens >= self.model.max_length:
+        if self.model.positions in COUNTED and self.data.max_tokens >= self.model.max_length:
             raise ValueError(
                 f"data.max_tokens = {self.data.max_tokens} and the end of the sentence need more "
                 f"positions than model.max_length = {self.model.max_length}: raise the one or "
@@ -118,11 +125,53 @@ class LanguageModelConfig(Config):
         return self
 
 
+class MaskedLanguageModelConfig(Config):
+    """Texts in, and the words that were taken out of them back."""
+
+    data: TextsConfig
+    tokenizer: TokenizerConfig = TokenizerConfig()
+    model: MaskedConfig = MaskedConfig()
+    masking: MaskingConfig = MaskingConfig()
+    training: ExactTrainingConfig = ExactTrainingConfig()
+    validation: MaskedValidationConfig = MaskedValidationConfig()
+
+    @model_validator(mode="after")
+    def _positions_suffice(self) -> "MaskedLanguageModelConfig":
+        check_room(self.data.max_tokens, self.model)
+        return self
+
+
+class TextClassificationConfig(Config):
+    """Texts in, labels out."""
+
+    data: LabelledTextsConfig
+    tokenizer: TokenizerConfig = TokenizerConfig()
+    model: TextClassifierConfig = TextClassifierConfig()
+    validation: ClassificationValidationConfig = ClassificationValidationConfig()
+
+    @model_validator(mode="after")
+    def _positions_suffice(self) -> "TextClassificationConfig":
+        if self.model.pretrained is None:
+            check_room(self.data.max_tokens, self.model)
+        return self
+
+
+def check_room(max_tokens: int, model: EncoderConfig) -> None:
+    """Whether the positions suffice for START, the pieces and END; ValueError where they do not."""
+    if model.positions in COUNTED and max_tokens + 2 > model.max_length:
+        raise ValueError(
+            f"data.max_tokens = {max_tokens}, START and END need more positions than "
+            f"model.max_length = {model.max_length}: raise the one or lower the other"
+        )
+
+
 DEFAULT_KIND = "transformer"
 FAMILIES: dict[str, type[Config]] = {
     "transformer": TranslationConfig,
     "captioner": CaptionConfig,
     "image-classifier": ImageClassificationConfig,
     "causal-lm": LanguageModelConfig,
+    "masked-lm": MaskedLanguageModelConfig,
+    "text-classifier": TextClassificationConfig,
 }
 """The recipe of every `model.kind`."""

@@ -6,6 +6,10 @@ from pydantic import model_validator
 
 from jumok.config.section import Count, ModelSection, Share
 
+PositionKind = Literal[
+    "sinusoidal", "learned", "rotary", "alibi", "index", "fraction", "binary", "none"
+]
+
 
 class StackConfig(ModelSection):
     """Blocks of attention and feed-forward: their width, their norm and their positions."""
@@ -17,9 +21,7 @@ class StackConfig(ModelSection):
     feedforward: Count = 1024
     activation: Literal["relu", "gelu"] = "relu"
     norm: Literal["pre", "post"] = "pre"
-    positions: Literal[
-        "sinusoidal", "learned", "rotary", "alibi", "index", "fraction", "binary", "none"
-    ] = "sinusoidal"
+    positions: PositionKind = "sinusoidal"
     positions_join: Literal["add", "concatenate"] = "add"
     max_length: Count = 1024
     dropout: Share = 0.1

@@ -5,9 +5,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from jumok.config.data import PiecesConfig
-from jumok.config.section import DataPath, Section
+from jumok.config.section import Count, DataPath, Section
 
 DocumentRule = Literal["file", "line", "blank-line"]
+TextFormat = Literal["auto", "text", "csv", "tsv", "jsonl", "parquet"]
 
 
 class TextCorpusConfig(Section):
@@ -15,7 +16,8 @@ class TextCorpusConfig(Section):
 
     file: DataPath
     column: str | int = 0
-    format: Literal["auto", "text", "tsv", "jsonl", "parquet"] = "auto"
+    format: TextFormat = "auto"
+    take: Count | None = None
 
 
 class TextDataConfig(Section):

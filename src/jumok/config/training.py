@@ -73,3 +73,15 @@ class LossValidationConfig(ValidationConfig):
     """Validation by the loss alone."""
 
     metric: Literal["loss"] = "loss"
+
+
+class MaskedValidationConfig(ValidationConfig):
+    """Validation by the words taken out of unseen text: always the same ones."""
+
+    metric: Literal["loss", "accuracy"] = "loss"
+
+
+class ClassificationValidationConfig(ValidationConfig):
+    """Validation by the labels given to unseen things."""
+
+    metric: Literal["loss", "accuracy", "macro-f1"] = "accuracy"

@@ -1,8 +1,10 @@
 """Pairs as tensors: what training, validation and decoding feed to a model."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
+from typing import Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +17,7 @@ from jumok.data.tokenizer import END, PAD, START, Tokenizer
 from jumok.shapes import Bool, Int, Tensor
 
 Ids = npt.NDArray[np.int64]
+Micro = TypeVar("Micro")
 
 
 @dataclass(frozen=True)
@@ -77,37 +80,27 @@ class Resampling:
         )
 
 
-class UpdateStream:
+class Updates(ABC, Generic[Micro]):
     """An endless iterator of updates, each a list of micro-batches, that can be resumed.
 
     `cursor` is where the stream stands after the update that was handed out last.
-
-    Args:
-        stores: the corpora, in the sampler's order.
-        resampling: cuts every sentence anew each time it is seen; None takes the stored ids.
     """
 
-    def __init__(
-        self,
-        stores: Sequence[PairStore],
-        sampler: PairSampler,
-        resampling: Resampling | None = None,
-    ) -> None:
-        self._stores, self._sampler, self._resampling = stores, sampler, resampling
+    def __init__(self, sampler: PairSampler) -> None:
+        self._sampler = sampler
 
-    def __iter__(self) -> Iterator[list[Batch]]:
+    def __iter__(self) -> Iterator[list[Micro]]:
         return self
 
-    def __next__(self) -> list[Batch]:
+    def __next__(self) -> list[Micro]:
         update = self._sampler.update
-        micros = self._sampler.next_update()
-        if self._resampling is None:
-            return [gather_batch(self._stores[corpus], rows) for corpus, rows in micros]
-        # Seeded by the update, so that a resumed stream cuts as one that never stopped.
-        random = Random(f"{self._resampling.seed} {update}")
-        return [
-            self._resampling.batch(self._stores[corpus], rows, random) for corpus, rows in micros
-        ]
+        return self._batches(update, self._sampler.next_update())
+
+    @abstractmethod
+    def _batches(
+        self, update: int, micros: Sequence[tuple[int, npt.NDArray[np.int64]]]
+    ) -> list[Micro]:
+        """The micro-batches of update number `update`: the corpus's index and the rows."""
 
     @property
     def cursor(self) -> Cursor:
@@ -121,10 +114,39 @@ class UpdateStream:
         return self._sampler.epochs
 
 
+class UpdateStream(Updates[Batch]):
+    """Updates of pairs.
+
+    Args:
+        stores: the corpora, in the sampler's order.
+        resampling: cuts every sentence anew each time it is seen; None takes the stored ids.
+    """
+
+    def __init__(
+        self,
+        stores: Sequence[PairStore],
+        sampler: PairSampler,
+        resampling: Resampling | None = None,
+    ) -> None:
+        super().__init__(sampler)
+        self._stores, self._resampling = stores, resampling
+
+    def _batches(
+        self, update: int, micros: Sequence[tuple[int, npt.NDArray[np.int64]]]
+    ) -> list[Batch]:
+        if self._resampling is None:
+            return [gather_batch(self._stores[corpus], rows) for corpus, rows in micros]
+        # Seeded by the update, so that a resumed stream cuts as one that never stopped.
+        random = Random(f"{self._resampling.seed} {update}")
+        return [
+            self._resampling.batch(self._stores[corpus], rows, random) for corpus, rows in micros
+        ]
+
+
 def gather_batch(store: PairStore, rows: npt.NDArray[np.int64]) -> Batch:
     """The pairs in these rows of the store as one batch."""
-    source, source_lengths = _gather(store.source, rows)
-    target, target_lengths = _gather(store.target, rows)
+    source, source_lengths = gather(store.source, rows)
+    target, target_lengths = gather(store.target, rows)
     return _batch(source, source_lengths, target, target_lengths)
 
 
@@ -203,6 +225,14 @@ def with_end(
     return torch.from_numpy(ended), allowed
 
 
+def framed(
+    ids: Ids, lengths: Ids
+) -> tuple[Int[Tensor, "batch length"], Bool[Tensor, "batch length"] | None]:
+    """As `with_end`, with START before every row: what an encoder of whole texts reads."""
+    started = np.pad(ids, ((0, 0), (1, 0)), constant_values=START)
+    return with_end(started, lengths + 1)
+
+
 def fill(rows: Sequence[Sequence[int]]) -> tuple[Ids, Ids]:
     """Rows of different lengths as one array filled with PAD, and their lengths."""
     lengths = np.array([len(row) for row in rows], dtype=np.int64)
@@ -212,7 +242,7 @@ def fill(rows: Sequence[Sequence[int]]) -> tuple[Ids, Ids]:
     return filled, lengths
 
 
-def _gather(side: Flat, rows: npt.NDArray[np.int64]) -> tuple[Ids, Ids]:
+def gather(side: Flat, rows: npt.NDArray[np.int64]) -> tuple[Ids, Ids]:
     """What `fill` gives, read from the store in one step."""
     lengths = side.lengths[rows].astype(np.int64)
     positions = np.arange(int(lengths.max()))

@@ -34,7 +34,7 @@ class Report:
     """What was read, mended and dropped from one corpus.
 
     `mended` lines were changed and kept; `dropped` pairs are not in the store. Both count by
-    reason, in the words a person reads.
+    reason, in the words a person reads. `unit` is what is counted: "pairs", "texts".
     """
 
     name: str
@@ -42,6 +42,7 @@ class Report:
     kept: int = 0
     mended: dict[str, Count] = field(default_factory=dict)
     dropped: dict[str, Count] = field(default_factory=dict)
+    unit: str = "pairs"
 
     def mend(self, reason: str, line: int) -> None:
         self.mended.setdefault(reason, Count()).add([line])
@@ -61,7 +62,7 @@ class Report:
         self.drop(reason, [line])
 
     def __str__(self) -> str:
-        lines = [f"{self.name}: {self.read:,} pairs read, {self.kept:,} kept"]
+        lines = [f"{self.name}: {self.read:,} {self.unit} read, {self.kept:,} kept"]
         lines += [f"  dropped, {reason}: {count}" for reason, count in self.dropped.items()]
         lines += [f"  mended, {reason}: {count}" for reason, count in self.mended.items()]
         return "\n".join(lines)
@@ -72,12 +73,20 @@ class Report:
             kind: {reason: [c.lines, c.first] for reason, c in group.items()}
             for kind, group in (("mended", self.mended), ("dropped", self.dropped))
         }
-        return {"name": self.name, "read": self.read, "kept": self.kept, **counts}
+        return {
+            "name": self.name,
+            "read": self.read,
+            "kept": self.kept,
+            "unit": self.unit,
+            **counts,
+        }
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> "Report":
+        """The report that `to_json` made plain."""
         mended, dropped = (
             {reason: Count(lines, first) for reason, (lines, first) in stored[kind].items()}
             for kind in ("mended", "dropped")
         )
-        return cls(stored["name"], stored["read"], stored["kept"], mended, dropped)
+        counts = stored["read"], stored["kept"]
+        return cls(stored["name"], *counts, mended, dropped, stored.get("unit", "pairs"))

@@ -1,5 +1,6 @@
-"""Files with columns: TSV, JSON lines, Parquet."""
+"""Files with columns: TSV, CSV, JSON lines, Parquet."""
 
+import csv
 import io
 import json
 from collections.abc import Iterator
@@ -42,14 +43,52 @@ def _column(file: Path, header: list[str], column: str | int) -> int:
         raise DataError(
             f"There is no column {column!r}.",
             expected=f"one of {', '.join(map(repr, header))}, or a number from 0",
-            do="set source_column and target_column; names need a header line in the file",
+            do="name the column in the recipe; names need a header line in the file",
             place=Place(file, 1),
         )
     return header.index(str(column))
 
 
-def read_jsonl(file: Path, source: str | int, target: str | int, report: Report | None) -> Rows:
-    """Pairs from JSON lines: one object a line, the sides under two of its keys."""
+def read_csv(file: Path, source: str | int, target: str | int, report: Report | None) -> Rows:
+    """Pairs from comma-separated columns, quoted as in RFC 4180; a quoted line break is a space.
+
+    Columns are numbers from 0 in a file without a header, or names in the file's first line.
+    """
+    # The reader joins the lines of a quoted field by what stands at their ends.
+    rows = csv.reader((f"{line} " for line in read_lines(file, report)), strict=True)
+    named = isinstance(source, str) or isinstance(target, str)
+    try:
+        header = [cell.strip() for cell in next(rows, [])] if named else []
+        first, second = _column(file, header, source), _column(file, header, target)
+        needed = max(first, second) + 1
+        for row in rows:
+            if len(row) < needed:
+                raise DataError(
+                    "The row has too few columns.",
+                    expected=f"at least {needed}, separated by commas",
+                    got=str(len(row)),
+                    place=Place(file, rows.line_num),
+                )
+            yield row[first].strip(), row[second].strip(), rows.line_num
+    except csv.Error as error:
+        raise DataError(
+            "The row is not CSV.", got=str(error), place=Place(file, rows.line_num)
+        ) from None
+
+
+def read_jsonl(
+    file: Path,
+    source: str | int,
+    target: str | int,
+    report: Report | None,
+    *,
+    numbers: bool = False,
+) -> Rows:
+    """Pairs from JSON lines: one object a line, the sides under two of its keys.
+
+    Args:
+        numbers: whether whole numbers may stand for the text of their digits.
+    """
     for number, line in enumerate(read_lines(file, report), start=1):
         place = Place(file, number)
         try:
@@ -62,24 +101,43 @@ def read_jsonl(file: Path, source: str | int, target: str | int, report: Report 
             raise DataError(
                 "The line is not a JSON object.", got=type(record).__name__, place=place
             )
-        sides = [one_line(_text(record, key, place), report, number) for key in (source, target)]
+        sides = [
+            one_line(_text(record, key, place, numbers), report, number) for key in (source, target)
+        ]
         yield sides[0], sides[1], number
 
 
-def _text(record: dict[str, Any], key: str | int, place: Place) -> str:
-    value = record.get(str(key))
+def _text(record: dict[str, Any], key: str | int, place: Place, numbers: bool) -> str:
+    value = _digits(record.get(str(key)), numbers)
     if not isinstance(value, str):
         raise DataError(
             f"The record has no text under {str(key)!r}.",
-            expected=f"source_column and target_column among {', '.join(map(repr, record))}",
+            expected=f"text under one of {', '.join(map(repr, record))}",
             got="no such key" if str(key) not in record else type(value).__name__,
             place=place,
         )
     return value
 
 
-def read_parquet(file: Path, source: str | int, target: str | int, report: Report | None) -> Rows:
-    """Pairs from two text columns, by name or number; a null is an empty side."""
+def _digits(value: object, numbers: bool) -> object:
+    """A whole number as text, if `numbers` allows it; anything else as it is."""
+    whole = numbers and isinstance(value, int) and not isinstance(value, bool)
+    return str(value) if whole else value
+
+
+def read_parquet(
+    file: Path,
+    source: str | int,
+    target: str | int,
+    report: Report | None,
+    *,
+    numbers: bool = False,
+) -> Rows:
+    """Pairs from two text columns, by name or number; a null is an empty side.
+
+    Args:
+        numbers: whether whole numbers may stand for the text of their digits.
+    """
     try:
         import pyarrow
         import pyarrow.parquet
@@ -96,7 +154,8 @@ def read_parquet(file: Path, source: str | int, target: str | int, report: Repor
             for batch in table.iter_batches(columns=sorted(set(columns))):
                 for row in zip(*(batch.column(name).to_pylist() for name in columns), strict=True):
                     number += 1
-                    sides = [one_line(_cell(cell, file, number), report, number) for cell in row]
+                    cells = (_cell(_digits(cell, numbers), file, number) for cell in row)
+                    sides = [one_line(cell, report, number) for cell in cells]
                     yield sides[0], sides[1], number
         except pyarrow.ArrowException as error:
             raise DataError(

@@ -12,12 +12,12 @@ from typing import Literal
 
 from jumok.data.reading import read_lines
 from jumok.data.report import Report
-from jumok.data.tables import read_jsonl, read_parquet, read_tsv
+from jumok.data.tables import read_csv, read_jsonl, read_parquet, read_tsv
 from jumok.errors import DataError, Place
 
 Rule = Literal["file", "line", "blank-line"]
 
-TABLES = {"tsv": read_tsv, "jsonl": read_jsonl, "parquet": read_parquet}
+TABLES = {"csv": read_csv, "tsv": read_tsv, "jsonl": read_jsonl, "parquet": read_parquet}
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,16 @@ class TextCorpus:
 
     Attributes:
         file: text, or a table.
-        column: of a table: a name (TSV with a header line, JSONL, Parquet) or a number from 0.
-        format: text, tsv, jsonl or parquet; None finds it from the file's suffix.
+        column: of a table: a name (CSV and TSV with a header line, JSONL, Parquet) or a number
+            from 0.
+        format: text, csv, tsv, jsonl or parquet; None finds it from the file's suffix.
+        take: only the first so many lines or rows; None takes all.
     """
 
     file: Path
     column: str | int = 0
     format: str | None = None
+    take: int | None = None
 
     def lines(self, report: Report | None = None) -> Iterator[str]:
         """The lines of a text, or the cells of a column; NFC, and no line break inside one.
@@ -43,8 +46,9 @@ class TextCorpus:
         suffix = Path(self.file.name.removesuffix(".gz").removesuffix(".zst")).suffix
         reader = TABLES.get(self.format or suffix.removeprefix("."))
         if reader is None:
-            return read_lines(self.file, report)
-        return (row[0] for row in reader(self.file, self.column, self.column, report))
+            return islice(read_lines(self.file, report), self.take)
+        rows = reader(self.file, self.column, self.column, report)
+        return (row[0] for row in islice(rows, self.take))
 
 
 def documents(corpus: TextCorpus, rule: Rule, report: Report | None = None) -> Iterator[str]:

@@ -25,9 +25,10 @@ def smoothed_cross_entropy(
     output: Float[Tensor, "vocabulary dim"],
     targets: Int[Tensor, " tokens"],
     smoothing: float,
+    bias: Float[Tensor, " vocabulary"] | None = None,
 ) -> Float[Tensor, ""]:
-    """The summed loss in nats of predicting `targets` by softmax(hidden output^T)."""
-    return _ChunkedCrossEntropy.apply(hidden, output, targets, smoothing)
+    """The summed loss in nats of predicting `targets` by softmax(hidden output^T + bias)."""
+    return _ChunkedCrossEntropy.apply(hidden, output, targets, smoothing, bias)
 
 
 def smoothed_cross_entropy_plainly(
@@ -35,16 +36,22 @@ def smoothed_cross_entropy_plainly(
     output: Float[Tensor, "vocabulary dim"],
     targets: Int[Tensor, " tokens"],
     smoothing: float,
+    bias: Float[Tensor, " vocabulary"] | None = None,
 ) -> Float[Tensor, ""]:
     """The readable twin of `smoothed_cross_entropy`."""
-    logits = F.linear(hidden, output)
+    logits = F.linear(hidden, output, bias)
     return F.cross_entropy(logits.float(), targets, label_smoothing=smoothing, reduction="sum")
 
 
 class _ChunkedCrossEntropy(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, hidden: Tensor, output: Tensor, targets: Tensor, smoothing: float
+        ctx: Any,
+        hidden: Tensor,
+        output: Tensor,
+        targets: Tensor,
+        smoothing: float,
+        bias: Tensor | None,
     ) -> Tensor:
         total = torch.zeros((), dtype=torch.float32, device=hidden.device)
         rows = hidden.shape[0]
@@ -52,21 +59,25 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
             hidden = whole_rows(hidden)
         grad_hidden = torch.empty_like(hidden)
         grad_output = torch.zeros_like(output)
+        grad_bias = None if bias is None else torch.zeros_like(bias)
         for start in range(0, hidden.shape[0], _CHUNK):
             chunk = slice(start, start + _CHUNK)
-            logits = F.linear(hidden[chunk], output)
+            logits = F.linear(hidden[chunk], output, bias)
             loss, grad_logits = _loss_and_gradient(logits, targets[chunk], smoothing)
             total += loss
             torch.mm(grad_logits, output, out=grad_hidden[chunk])
             grad_output.addmm_(grad_logits.t(), hidden[chunk])
-        ctx.save_for_backward(grad_hidden[:rows], grad_output)
+            if grad_bias is not None:
+                grad_bias += grad_logits.sum(dim=0)
+        ctx.save_for_backward(grad_hidden[:rows], grad_output, grad_bias)
         return total
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        grad_hidden, grad_output = ctx.saved_tensors
+        grad_hidden, grad_output, grad_bias = ctx.saved_tensors
         scale = grad.to(grad_hidden.dtype)
-        return grad_hidden * scale, grad_output * scale, None, None
+        grad_bias = None if grad_bias is None else grad_bias * scale
+        return grad_hidden * scale, grad_output * scale, None, None, grad_bias
 
 
 def _loss_and_gradient(logits: Tensor, targets: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:

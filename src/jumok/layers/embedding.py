@@ -23,6 +23,7 @@ class Embedding(nn.Module):
         positions: what brings them in; None where they enter elsewhere (rotary, ALiBi) or not at
             all.
         word_dropout: share of whole words replaced by zeros while training.
+        norm: what follows the sum, before dropout: a LayerNorm in BERT (Devlin et al. 2019).
 
     Attributes:
         frozen: the rows of the table that training leaves as they are (`training/frozen.py`);
@@ -36,6 +37,7 @@ class Embedding(nn.Module):
         dropout: Dropout,
         noise: Noise,
         word_dropout: float = 0.0,
+        norm: nn.Module | None = None,
     ) -> None:
         super().__init__()
         self.table = table
@@ -43,6 +45,7 @@ class Embedding(nn.Module):
         self.dropout = dropout
         self.noise = noise
         self.word_dropout = word_dropout
+        self.norm = norm or nn.Identity()
         self.scale = math.sqrt(table.shape[1])
         self.frozen: Int[Tensor, " rows"] | None = None
 
@@ -65,7 +68,7 @@ class Embedding(nn.Module):
             states = states * self._kept_words(tokens, states.dtype)
         if self.positions is not None:
             states = self.positions(states, position, lengths, indexes)
-        return self.dropout(states)
+        return self.dropout(self.norm(states))
 
     def _kept_words(self, tokens: Tensor, dtype: torch.dtype) -> Float[Tensor, "batch length 1"]:
         mask = self.noise.mask(self.word_dropout)

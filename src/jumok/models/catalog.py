@@ -8,13 +8,16 @@ from torch import nn
 
 from jumok.config.captioner import CaptionerConfig
 from jumok.config.causal import CausalConfig
+from jumok.config.masked import MaskedConfig, TextClassifierConfig
 from jumok.config.pictures import ImageClassifierConfig
 from jumok.config.section import ModelSection
 from jumok.config.transformer import TransformerConfig
 from jumok.models.captioner import Captioner
 from jumok.models.causal import CausalLanguageModel
+from jumok.models.classifier import TextClassifier
 from jumok.models.encoder_decoder import Transformer
 from jumok.models.image_classifier import ImageClassifier
+from jumok.models.masked import MaskedLanguageModel
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,14 @@ CATALOG: dict[str, tuple[type[ModelSection], Callable[[Any, Sizes], nn.Module]]]
     "causal-lm": (
         CausalConfig,
         lambda config, sizes: CausalLanguageModel(config, sizes.vocabulary),
+    ),
+    "masked-lm": (
+        MaskedConfig,
+        lambda config, sizes: MaskedLanguageModel(config, sizes.vocabulary),
+    ),
+    "text-classifier": (
+        TextClassifierConfig,
+        lambda config, sizes: TextClassifier(config, sizes.vocabulary, sizes.labels),
     ),
 }
 

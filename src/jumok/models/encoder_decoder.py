@@ -49,11 +49,17 @@ class Transformer(SequenceToSequence):
 
 
 class TransformerEncoder(nn.Module):
-    """A stack of blocks, each position looking at all others."""
+    """A stack of blocks, each position looking at all others.
 
-    def __init__(self, parts: Parts, layers: int, table: nn.Parameter) -> None:
+    Args:
+        norm: of the embedding; None leaves it as it is.
+    """
+
+    def __init__(
+        self, parts: Parts, layers: int, table: nn.Parameter, norm: nn.Module | None = None
+    ) -> None:
         super().__init__()
-        self.embedding = parts.embedding(table)
+        self.embedding = parts.embedding(table, norm)
         self.first_norm = parts.first_norm()
         self.blocks = Stack(parts.block(cross=False) for _ in range(layers))
 

@@ -30,11 +30,11 @@ class Parts:
     config: StackConfig
     noise: Noise
 
-    def embedding(self, table: nn.Parameter) -> Embedding:
-        """Tokens to vectors with their positions, dropped out."""
+    def embedding(self, table: nn.Parameter, norm: nn.Module | None = None) -> Embedding:
+        """Tokens to vectors with their positions, dropped out; `norm` comes before the dropout."""
         config = self.config
         dropout = Dropout(config.dropout, self.noise)
-        return Embedding(table, self._positions(), dropout, self.noise, config.word_dropout)
+        return Embedding(table, self._positions(), dropout, self.noise, config.word_dropout, norm)
 
     def first_norm(self) -> nn.Module:
         """Pre-norm normalises what the first part reads; post-norm reads the embedding itself."""

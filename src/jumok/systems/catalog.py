@@ -24,6 +24,10 @@ SYSTEMS = {
         "jumok.systems.image_classifier", "ImageClassification", "classify"
     ),
     "language-model": System("jumok.systems.language_model", "LanguageModel", "generate"),
+    "text-classification": System(
+        "jumok.systems.text_classifier", "TextClassification", "classify"
+    ),
+    "masked-lm": System("jumok.systems.masked_model", "MaskedModel", "fill"),
 }
 
 

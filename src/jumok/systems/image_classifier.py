@@ -1,7 +1,6 @@
 """A trained classifier of pictures as a thing one can call."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,28 +15,11 @@ from jumok.data.pictures import Fitted, Shape
 from jumok.errors import BundleError, Place
 from jumok.models.catalog import model_config
 from jumok.models.image_classifier import ImageClassifier
+from jumok.systems.classification import Classification, ranked
 from jumok.systems.device import DTYPES, Precision, choose_device
 
 Picture = Path | str | Pixels
 """A file, or pixels (height width 3) of bytes."""
-
-
-@dataclass(frozen=True)
-class Classification:
-    """What a picture shows.
-
-    Attributes:
-        label: the likeliest.
-        probabilities: of every label, the likeliest first; they sum to 1.
-    """
-
-    label: str
-    probabilities: dict[str, float]
-
-    @property
-    def probability(self) -> float:
-        """Of the label."""
-        return self.probabilities[self.label]
 
 
 class ImageClassification:
@@ -103,12 +85,7 @@ class ImageClassification:
         """What each of these pictures (picture height width colours) shows."""
         tensor = as_tensor(pixels).to(self.models[0].output.weight.device)
         found = torch.stack([model.probabilities(tensor) for model in self.models]).mean(0).cpu()
-        classifications = []
-        for row in found:
-            order = row.argsort(descending=True, stable=True).tolist()
-            ranked = {self.labels[index]: float(row[index]) for index in order}
-            classifications.append(Classification(self.labels[order[0]], ranked))
-        return classifications
+        return [ranked(row, self.labels) for row in found]
 
 
 def shape_of(config: object) -> Shape:

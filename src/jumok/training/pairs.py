@@ -180,12 +180,17 @@ class HeldOut:
         Raises:
             DataError: fewer than two different sources.
         """
+        return cls.among((pair.source for pair in _read_all(corpora)), count)
+
+    @classmethod
+    def among(cls, texts: Iterable[str], count: int) -> "HeldOut":
+        """As `choose`, for texts of any kind."""
         total = 0
         smallest: list[int] = []  # negated: the largest of them on top
         members: set[int] = set()
-        for pair in _read_all(corpora):
+        for text in texts:
             total += 1
-            key = _hash(pair.source)
+            key = _hash(text)
             if key in members or (len(smallest) == count and key >= -smallest[0]):
                 continue
             members.add(key)
@@ -196,7 +201,7 @@ class HeldOut:
         if len(members) < 2:
             raise DataError(
                 "no validation data is given, and there is too little to hold some out.",
-                expected="two different source sentences at the very least",
+                expected="two different source sentences or texts at the very least",
                 do="give [[data.validation]] in the recipe, or more training data",
             )
         kept = sorted(members)[: max(1, int(total * HELD_OUT_SHARE))]
@@ -205,13 +210,16 @@ class HeldOut:
     def __len__(self) -> int:
         return len(self.hashes)
 
+    def __contains__(self, text: str) -> bool:
+        return _hash(text) in self.hashes
+
     def training(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
         """The pairs to train on."""
-        return (pair for pair in pairs if _hash(pair.source) not in self.hashes)
+        return (pair for pair in pairs if pair.source not in self)
 
     def kept_out(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
         """The pairs to validate on."""
-        return (pair for pair in pairs if _hash(pair.source) in self.hashes)
+        return (pair for pair in pairs if pair.source in self)
 
 
 def _hash(text: str) -> int:

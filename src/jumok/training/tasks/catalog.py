@@ -9,6 +9,8 @@ from jumok.training.task import Say, Task
 from jumok.training.tasks.captions import Captions
 from jumok.training.tasks.image_classification import ImageClassification
 from jumok.training.tasks.language_model import LanguageModelling
+from jumok.training.tasks.masked import MaskedLanguageModelling
+from jumok.training.tasks.text_classification import TextClassification
 from jumok.training.tasks.translation import Translation
 
 TASKS: dict[str, Callable[[Any, Path, Path, Say], Task]] = {
@@ -16,6 +18,8 @@ TASKS: dict[str, Callable[[Any, Path, Path, Say], Task]] = {
     "captioner": Captions.prepare,
     "image-classifier": ImageClassification.prepare,
     "causal-lm": LanguageModelling.prepare,
+    "masked-lm": MaskedLanguageModelling.prepare,
+    "text-classifier": TextClassification.prepare,
 }
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -133,7 +133,10 @@ def prepare(config: LanguageModelConfig, folder: Path, cache: Path, say: Say) ->
         if tail is not None:
             texts = tail.training(texts) if part == "training" else tail.kept_out(texts)
         identity = [
-            [[digest(one.file), str(one.column), one.format, one.file.suffixes] for one in corpora],
+            [
+                [digest(one.file), one.file.suffixes, str(replace(one, file=Path()))]
+                for one in corpora
+            ],
             data.documents,
             None if tail is None else [part, tail.share],
         ]
@@ -146,9 +149,8 @@ def prepare(config: LanguageModelConfig, folder: Path, cache: Path, say: Say) ->
 
 def _corpus(config: TextCorpusConfig) -> TextCorpus:
     """A recipe's corpus in the data package's words."""
-    return TextCorpus(
-        config.file, config.column, None if config.format == "auto" else config.format
-    )
+    known = None if config.format == "auto" else config.format
+    return TextCorpus(config.file, config.column, known, config.take)
 
 
 def _say_mended(corpus: TextCorpus, say: Say) -> None:

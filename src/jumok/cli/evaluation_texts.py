@@ -1,0 +1,89 @@
+"""`jumok evaluate` for models that read whole texts: guesses and labels."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from jumok.cli import options as option
+from jumok.cli.evaluate import Evaluation, Judged
+from jumok.cli.evaluation_translation import column_of
+from jumok.cli.screen import counted
+from jumok.errors import ConfigError, DataError, Place
+
+if TYPE_CHECKING:
+    from jumok.data.examples import Example
+
+GUESSED_SHARE = 0.15
+
+
+def evaluate_guesses(asked: Evaluation) -> Judged:
+    """Loss and accuracy of pieces taken out of unseen texts: always the same 15 %, whole words.
+
+    All of them are MASK, as in the gaps that people fill; training puts other pieces in some.
+
+    Raises:
+        DataError: a file that cannot be read, or without a text.
+    """
+    from jumok.data.masking import Masking, word_starts
+    from jumok.data.text_batches import batches_of_guesses
+    from jumok.evaluation.guesses import judge_guesses
+
+    file = asked.needs_data()
+    texts = [example.text for example in read(file, asked.columns.split(",")[0], None)]
+    system = option.load_system(asked.model, "fill", asked.device, asked.precision, asked.threads)
+    masking = Masking(GUESSED_SHARE, 1.0, 0.0, True, word_starts(system.tokenizer))
+    ids = [each[: system.max_tokens] for each in system.tokenizer.encode_batch(texts)]
+    guesses = judge_guesses(system.model, counted(batches_of_guesses(ids, asked.batch, masking)))
+    on = f"{int(guesses.guesses.sum()):,} pieces of {len(texts):,} texts"
+    return Judged(guesses.scores(masking.signature, on), [], f"{len(texts):,} texts")
+
+
+def evaluate_labels(asked: Evaluation) -> Judged:
+    """Accuracy and macro F1, and how many of each label were taken for which.
+
+    Raises:
+        ConfigError: --columns does not name two.
+        DataError: a file that cannot be read, or a label that the model does not have.
+    """
+    from jumok.data.examples import label_number
+    from jumok.evaluation.classification import Labelled, confusion_lines
+
+    file = asked.needs_data()
+    text, comma, label = asked.columns.partition(",")
+    if not comma:
+        raise ConfigError(
+            "--columns names two: the text's and the label's.",
+            expected="for example --columns 0,1 or --columns document,label",
+            got=asked.columns,
+        )
+    examples = read(file, text, label)
+    system = option.load_system(
+        asked.model, "classify", asked.device, asked.precision, asked.threads
+    )
+    truth = [label_number(example, system.labels) for example in examples]
+    texts = [example.text for example in examples]
+    found = system.probabilities(texts, asked.batch).argmax(dim=1).tolist()
+    labelled = Labelled.of(truth, found)
+    on = f"{len(texts):,} texts"
+    return Judged(
+        labelled.scores(system.labels, on),
+        [system.labels[number] for number in found],
+        on,
+        tuple(confusion_lines(labelled, system.labels)),
+    )
+
+
+def read(file: Path, text: str, label: str | None) -> "list[Example]":
+    """The examples that have a word; how many have none is told on standard error."""
+    from jumok.data.examples import ExampleCorpus, read_examples
+
+    label_column = None if label is None else column_of(label)
+    found = list(read_examples(ExampleCorpus(file, column_of(text), label_column)))
+    examples = [example for example in found if example.text.strip()]
+    if not examples:
+        raise DataError("There is no text in it.", place=Place(file))
+    if empty := len(found) - len(examples):
+        first = next(example.line for example in found if not example.text.strip())
+        typer.echo(f"{empty:,} empty texts left out, the first in line {first}", err=True)
+    return examples

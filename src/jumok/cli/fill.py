@@ -1,0 +1,67 @@
+"""`jumok fill`: lines with gaps in, lines without gaps out."""
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from jumok.cli import options as option
+from jumok.cli.screen import counted
+from jumok.cli.streams import open_output, read_lines
+from jumok.errors import DataError
+
+if TYPE_CHECKING:
+    from jumok.systems.masked_model import Candidate, Filled
+
+
+def fill(
+    model: option.Model,
+    file: option.Text = None,
+    top: Annotated[int, typer.Option(min=1, help="Candidates for each gap.")] = 5,
+    as_json: option.Json = False,
+    output: option.Output = None,
+    device: option.Device = "auto",
+    precision: option.Precision = "fp32",
+    threads: option.Threads = 0,
+) -> None:
+    """Guess what stands in the gaps of a text. N lines in, N lines out.
+
+    A gap is written [MASK] or ___ (three underscores or more). The best
+    candidates fill the line; behind tabs stand each gap's candidates with
+    their probabilities. A line without a gap, or one that cannot be read,
+    passes unchanged, and its number is told on standard error.
+
+      echo "정말 ___ 영화였다" | jumok fill runs/nsmc-mlm/model
+    """
+    system = option.load_system(model, "fill", device, precision, threads)
+    plain: list[int] = []
+    with open_output(output) as stream:
+        for number, line in enumerate(counted(read_lines(file)), start=1):
+            try:
+                (filled,) = system.fill([line], top)
+            except DataError as error:
+                typer.echo(f"line {number}: {error}", err=True)
+                stream.write(to_json(number, line, None) if as_json else f"{line}\n")
+                continue
+            if not filled.gaps and line.strip():
+                plain.append(number)
+            stream.write(to_json(number, line, filled) if as_json else to_columns(filled))
+    if plain:
+        numbers = ", ".join(map(str, plain[:5])) + (", ..." if len(plain) > 5 else "")
+        typer.echo(f"no gap ([MASK] or ___), passed unchanged: line {numbers}", err=True)
+
+
+def to_columns(filled: "Filled") -> str:
+    """The filled text, and behind tabs the candidates of each gap."""
+
+    def column(candidates: "tuple[Candidate, ...]") -> str:
+        return ", ".join(f"{each.text} {each.probability:.3f}" for each in candidates)
+
+    return "\t".join([filled.text, *map(column, filled.gaps)]) + "\n"
+
+
+def to_json(number: int, line: str, filled: "Filled | None") -> str:
+    """One object a line; "text" is null where the line could not be read."""
+    facts = {"text": None, "gaps": []} if filled is None else asdict(filled)
+    return json.dumps({"line": number, "source": line} | facts, ensure_ascii=False) + "\n"

@@ -1,0 +1,75 @@
+"""The sections of models that read a whole text at once: masked language models, classifiers."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from jumok.config.section import Count, DataPath, Section
+from jumok.config.stack import PositionKind, StackConfig
+
+
+class EncoderConfig(StackConfig):
+    """A stack of encoder blocks, by default of BERT's kind of parts in pre-norm order."""
+
+    layers: Count = 4
+    activation: Literal["relu", "gelu"] = "gelu"
+    positions: PositionKind = "learned"
+    max_length: Count = 256
+    embedding_norm: bool = False
+
+    @property
+    def summary(self) -> str:
+        """The sizes in words."""
+        return f"{self.layers} layers, width {self.dim}, {self.heads} heads"
+
+
+class MaskedConfig(EncoderConfig):
+    """A masked language model (Devlin et al. 2019)."""
+
+    kind: Literal["masked-lm"] = "masked-lm"
+
+
+class TextClassifierConfig(EncoderConfig):
+    """An encoder whose states become one vector, and that one label."""
+
+    kind: Literal["text-classifier"] = "text-classifier"
+    pretrained: DataPath | None = None
+    pooling: Literal["mean", "first"] = "mean"
+
+    @model_validator(mode="after")
+    def _sizes_come_from_one_place(self) -> "TextClassifierConfig":
+        given = sorted(SHAPE & self.model_fields_set)
+        if self.pretrained is not None and given:
+            raise ValueError(
+                f"`pretrained` brings its own {', '.join(given)}: leave these keys out"
+            )
+        return self
+
+
+SHAPE = frozenset(
+    {
+        *("dim", "heads", "head_dim", "value_dim", "layers", "feedforward", "activation"),
+        *("norm", "positions", "positions_join", "max_length", "embedding_norm"),
+    }
+)
+"""The keys of an encoder that its weights depend on; only dropout may change after training."""
+
+Whole = Annotated[float, Field(ge=0.0, le=1.0)]
+
+
+class MaskingConfig(Section):
+    """Which pieces are to be guessed, and what stands in their places."""
+
+    share: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.15
+    mask: Whole = 0.8
+    random: Whole = 0.1
+    whole_words: bool = True
+
+    @model_validator(mode="after")
+    def _shares_of_one(self) -> "MaskingConfig":
+        if self.mask + self.random > 1.0:
+            raise ValueError(
+                f"mask = {self.mask} and random = {self.random} are shares of the same pieces: "
+                "together 1.0 at most"
+            )
+        return self

@@ -1,0 +1,113 @@
+"""How well labels were given: accuracy, macro F1, and who was taken for whom."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+import torch.nn.functional as F
+
+from jumok.bundle.card import Score
+from jumok.data.text_batches import LabelledBatch
+from jumok.evaluation.bootstrap import RESAMPLES, SEED, interval
+from jumok.evaluation.labels import wilson
+from jumok.models.classifier import TextClassifier
+
+Numbers = npt.NDArray[np.int64]
+
+
+def accuracy(counts: Numbers) -> float:
+    """The share of right labels in percent."""
+    return float(100.0 * np.trace(counts) / counts.sum())
+
+
+def macro_f1(counts: Numbers) -> float:
+    """The mean over labels of F1 = 2 right / (true + given), in percent.
+
+    A label that neither is nor was given has no F1 and is left out of the mean.
+    """
+    right, both = np.diag(counts), counts.sum(axis=0) + counts.sum(axis=1)
+    seen = both > 0
+    return float(100.0 * np.mean(2.0 * right[seen] / both[seen]))
+
+
+MEASURES: dict[str, Callable[[Numbers], float]] = {"accuracy": accuracy, "macro-F1": macro_f1}
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """What the examples are, and what they were taken for, by the labels' numbers.
+
+    Attributes:
+        loss: nats an example; 0 where nobody asked for it.
+    """
+
+    truth: Numbers
+    given: Numbers
+    loss: float = 0.0
+
+    @classmethod
+    def of(cls, truth: Sequence[int], given: Sequence[int]) -> "Labelled":
+        """From plain numbers."""
+        return cls(np.array(truth, dtype=np.int64), np.array(given, dtype=np.int64))
+
+    def scores(
+        self, labels: Sequence[str], on: str, resamples: int = RESAMPLES
+    ) -> tuple[Score, ...]:
+        """Accuracy and macro F1 with their 95 % intervals, by bootstrap over the examples.
+
+        Args:
+            on: what was scored, in words.
+            resamples: 0 leaves the intervals out.
+        """
+        signature = f"labels:{len(labels)}" + (f"|bs:{resamples}|seed:{SEED}" if resamples else "")
+
+        def score(name: str, measure: Callable[[Numbers], float]) -> Score:
+            def resampled(rows: Numbers) -> float:
+                return measure(self.confusion(len(labels), rows))
+
+            low, high = interval(len(self.truth), resampled, resamples)
+            return Score(name, measure(self.confusion(len(labels))), low, high, signature, on)
+
+        return tuple(score(name, measure) for name, measure in MEASURES.items())
+
+    def confusion(self, labels: int, rows: Numbers | None = None) -> Numbers:
+        """How many examples of label i (row) were taken for label j (column).
+
+        Args:
+            rows: the examples to count, some twice or not at all; None counts all.
+        """
+        pairs = self.truth * labels + self.given
+        pairs = pairs if rows is None else pairs[rows]
+        return np.bincount(pairs, minlength=labels * labels).reshape(labels, labels)
+
+
+@torch.no_grad()
+def judge_labels(model: TextClassifier, batches: Iterable[LabelledBatch]) -> Labelled:
+    """Lets the model give every text its likeliest label. It must be in evaluation mode."""
+    truth, given, loss = [], [], 0.0
+    for batch in batches:
+        logits = model(batch.tokens, batch.allowed).float()
+        truth.append(batch.labels)
+        given.append(logits.argmax(dim=1))
+        loss += float(F.cross_entropy(logits, batch.labels, reduction="sum"))
+    labels, found = (torch.cat(part).cpu().numpy() for part in (truth, given))
+    return Labelled(labels, found, loss / len(labels))
+
+
+def confusion_lines(labelled: Labelled, labels: Sequence[str]) -> list[str]:
+    """A line for each label: how many examples were taken for which, and the recall's interval.
+
+    The interval is Wilson's 95 %; see `jumok.evaluation.labels`.
+    """
+    lines = []
+    for index, (label, row) in enumerate(zip(labels, labelled.confusion(len(labels)), strict=True)):
+        if not (total := int(row.sum())):
+            lines.append(f"{label}: no example")
+            continue
+        low, high = wilson(int(row[index]), total)
+        found = [f"{other} {count:,}" for other, count in zip(labels, row, strict=True) if count]
+        share = f"{row[index] / total:.1%}, 95 %: {100 * low:.1f} to {100 * high:.1f}"
+        lines.append(f"{label}: taken for {', '.join(found)}; right {share}")
+    return lines

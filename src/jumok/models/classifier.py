@@ -1,0 +1,50 @@
+"""The text classifier: an encoder, one vector a text, one score a label.
+
+Source: Devlin et al. 2019, section 3.2 (fine-tuning); lecture 001.
+"""
+
+from torch import nn
+
+from jumok.config.masked import TextClassifierConfig
+from jumok.kernels.linear import Linear
+from jumok.kernels.noise import Noise
+from jumok.layers.dropout import Dropout
+from jumok.layers.embedding import embedding_table
+from jumok.layers.pooling import POOLINGS
+from jumok.models.masked import text_encoder
+from jumok.shapes import Allowed, Float, Int, Tensor
+
+
+class TextClassifier(nn.Module):
+    """An encoder, pooling, and a linear layer.
+
+    Args:
+        config: sizes and parts.
+        pieces: of the tokenizer. The table has one row more: it is a masked language model's, so
+            that the weights of one can be taken over as they are.
+        labels: how many there are.
+
+    Attributes:
+        noise: where every dropout mask of this model comes from.
+    """
+
+    def __init__(self, config: TextClassifierConfig, pieces: int, labels: int) -> None:
+        super().__init__()
+        self.noise = Noise()
+        table = embedding_table(pieces + 1, config.dim)
+        self.encoder = text_encoder(config, table, self.noise)
+        self._pool = POOLINGS[config.pooling]
+        self.dropout = Dropout(config.dropout, self.noise)
+        self.output = Linear(config.dim, labels)
+
+    def vectors(
+        self, tokens: Int[Tensor, "batch length"], allowed: Allowed | None = None
+    ) -> Float[Tensor, "batch dim"]:
+        """One vector a text."""
+        return self._pool(self.encoder(tokens, allowed), allowed)
+
+    def forward(
+        self, tokens: Int[Tensor, "batch length"], allowed: Allowed | None = None
+    ) -> Float[Tensor, "batch labels"]:
+        """One logit a label."""
+        return self.output(self.dropout(self.vectors(tokens, allowed)))

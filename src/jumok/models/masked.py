@@ -1,0 +1,71 @@
+"""The masked language model: it reads a whole text at once and guesses the words taken out of it.
+
+    START pieces END -> embedding -> encoder blocks -> states
+    states of the positions to guess -> prediction head -> logits
+
+Source: Devlin et al. 2019 (BERT); lectures 000 and 001.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from jumok.config.masked import EncoderConfig, MaskedConfig
+from jumok.kernels.linear import Linear, Projection
+from jumok.kernels.noise import Noise
+from jumok.layers.embedding import embedding_table
+from jumok.models.encoder_decoder import TransformerEncoder
+from jumok.models.parts import Parts
+from jumok.shapes import Allowed, Float, Int, Tensor
+
+
+def text_encoder(config: EncoderConfig, table: nn.Parameter, noise: Noise) -> TransformerEncoder:
+    """The stack that reads whole texts; the masked language model and the classifier share it."""
+    norm = nn.LayerNorm(config.dim) if config.embedding_norm else None
+    return TransformerEncoder(Parts(config, noise), config.layers, table, norm)
+
+
+class PredictionHead(nn.Module):
+    """States to logits: dense, GELU, norm, and the embedding's own table with a bias."""
+
+    def __init__(self, dim: int, table: nn.Parameter) -> None:
+        super().__init__()
+        self.dense = Linear(dim, dim)
+        self.norm = nn.LayerNorm(dim)
+        self.output = Projection(table)
+        self.bias = nn.Parameter(torch.zeros(table.shape[0]))
+
+    def transform(self, states: Float[Tensor, "*axes dim"]) -> Float[Tensor, "*axes dim"]:
+        """What is compared with every row of the table."""
+        return self.norm(F.gelu(self.dense(states)))
+
+    def forward(self, states: Float[Tensor, "*axes dim"]) -> Float[Tensor, "*axes vocabulary"]:
+        """The scores of every entry of the vocabulary."""
+        return self.output(self.transform(states)) + self.bias
+
+
+class MaskedLanguageModel(nn.Module):
+    """An encoder and a prediction head.
+
+    Args:
+        config: sizes and parts.
+        pieces: of the tokenizer. The table has one row more, MASK's, which no text can spell.
+
+    Attributes:
+        noise: where every dropout mask of this model comes from.
+        mask: the id of MASK.
+    """
+
+    def __init__(self, config: MaskedConfig, pieces: int) -> None:
+        super().__init__()
+        self.noise = Noise()
+        self.mask = pieces
+        table = embedding_table(pieces + 1, config.dim)
+        self.encoder = text_encoder(config, table, self.noise)
+        self.head = PredictionHead(config.dim, table)
+
+    def forward(
+        self, tokens: Int[Tensor, "batch length"], allowed: Allowed | None = None
+    ) -> Float[Tensor, "batch length vocabulary"]:
+        """The logits of every position; training asks the head about the chosen ones only."""
+        return self.head(self.encoder(tokens, allowed))

@@ -1,0 +1,45 @@
+"""Loading of systems that are one model."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from torch import nn
+
+from jumok.bundle.reading import Bundle, read_bundle
+from jumok.bundle.weights import load_model
+from jumok.errors import BundleError, Place
+from jumok.kernels.linear import prepare_for_inference
+from jumok.systems.device import DTYPES, Precision, choose_device
+
+Model = TypeVar("Model", bound=nn.Module)
+
+
+def load_one(
+    folders: Sequence[Path | str], kind: type[Model], device: str, precision: Precision
+) -> tuple[Bundle, Model]:
+    """The bundle in the one folder, and its model made ready for use.
+
+    Raises:
+        BundleError: more than one folder; a bundle that is missing, damaged, unsafe, or holds
+            another kind of model.
+        ConfigError: no such device.
+    """
+    bundles = [read_bundle(Path(folder)) for folder in folders]
+    if len(bundles) != 1:
+        raise BundleError(
+            "models of this kind do not work together.",
+            expected="one folder",
+            got=", ".join(str(folder) for folder in folders) or "none",
+        )
+    (bundle,) = bundles
+    model = load_model(bundle, str(choose_device(device)))
+    if not isinstance(model, kind):
+        raise BundleError(
+            "this bundle holds another kind of model.",
+            place=Place(bundle.folder),
+            expected=kind.__name__,
+            got=type(model).__name__,
+        )
+    prepare_for_inference(model, DTYPES[precision])
+    return bundle, model

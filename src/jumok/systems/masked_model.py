@@ -1,0 +1,216 @@
+"""A masked language model as a thing that fills gaps and turns text into vectors."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from jumok.bundle.reading import TOKENIZER
+from jumok.data.masking import word_starts
+from jumok.data.text_batches import plain_batches
+from jumok.data.tokenizer import SPACE, SPECIALS, Tokenizer, normalize
+from jumok.errors import DataError, ModelError
+from jumok.layers.pooling import mean_of_real
+from jumok.models.masked import MaskedLanguageModel
+from jumok.shapes import Bool, Float, Int, Tensor
+from jumok.systems.device import Precision
+from jumok.systems.embedding import own_space
+from jumok.systems.loading import load_one
+from jumok.systems.parts import plain_words
+from jumok.systems.words import WordSpace
+
+GAP = re.compile(r"\[MASK\]|_{3,}")
+"""How a person writes a gap."""
+
+STAND_IN = "\ue000"  # a character for private use: it is in no corpus, so no piece reaches over it
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A piece that may stand in a gap; `text` is what it reads like, without a space before it."""
+
+    text: str
+    probability: float
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A text with its gaps filled.
+
+    Attributes:
+        text: the best candidate in every gap; a text without a gap as it was.
+        gaps: for each gap its candidates, likeliest first. Probabilities are the model's own,
+            among all pieces, while the other gaps are open.
+    """
+
+    text: str
+    gaps: tuple[tuple[Candidate, ...], ...] = ()
+
+
+class MaskedModel:
+    """A trained masked language model.
+
+    Args:
+        max_tokens: the most pieces of a text that are read at once.
+    """
+
+    def __init__(self, model: MaskedLanguageModel, tokenizer: Tokenizer, max_tokens: int) -> None:
+        self.model = model
+        self.tokenizer = tokenizer
+        self.max_tokens = max_tokens
+        self._opens = torch.from_numpy(word_starts(tokenizer))
+        pieces = tokenizer.pieces(range(tokenizer.size))
+        self._text = torch.tensor([_is_text(id, piece) for id, piece in enumerate(pieces)])
+
+    @classmethod
+    def load(
+        cls, *folders: Path | str, device: str = "auto", precision: Precision = "fp32"
+    ) -> "MaskedModel":
+        """The bundle in this folder.
+
+        Args:
+            device: "auto" is a GPU where there is one.
+
+        Raises:
+            BundleError: a bundle that is missing, damaged or unsafe, or more than one.
+            ConfigError: no such device.
+        """
+        bundle, model = load_one(folders, MaskedLanguageModel, device, precision)
+        tokenizer = Tokenizer.load(bundle.folder / TOKENIZER)
+        return cls(model, tokenizer, bundle.config.max_tokens)
+
+    def fill(self, texts: Sequence[str], top: int = 5) -> list[Filled]:
+        """Candidates for every gap, which is written `[MASK]` or `___`; one result a text.
+
+        A gap is one piece: a word, or a part of one. Where a space or nothing stands before the
+        gap only pieces that start a word are candidates, and elsewhere only those that do not
+        (where the vocabulary has such pieces). Of a text that is too long, the part around its
+        gaps is read.
+
+        Args:
+            top: the most candidates of a gap.
+
+        Raises:
+            DataError: gaps too far apart to be read together.
+            ModelError: `top` below 1.
+        """
+        if top < 1:
+            raise ModelError("a gap needs a candidate.", expected="top 1 or more", got=str(top))
+        return [self._fill(text, top) for text in texts]
+
+    def sentence_vectors(
+        self, texts: Sequence[str], batch_size: int = 32
+    ) -> Float[Tensor, "texts dim"]:
+        """One vector a text: the mean of the last block's states, START's and END's included.
+
+        Of a text that is too long, the first `max_tokens` pieces are read.
+        """
+        ids = [each[: self.max_tokens] for each in self.tokenizer.encode_batch(list(texts))]
+        vectors = torch.empty(len(ids), self._table.shape[1])
+        for tokens, allowed, rows in plain_batches(ids, batch_size):
+            allowed = None if allowed is None else allowed.to(self._table.device)
+            vectors[rows] = mean_of_real(self._states(tokens, allowed), allowed).float().cpu()
+        return vectors
+
+    def word_vectors(self, text: str) -> tuple[tuple[str, ...], Float[Tensor, "words dim"]]:
+        """The words of a text, and a vector for each: the mean of its pieces' last states.
+
+        Words are what plain spaces separate. Of a text that is too long, the words of the first
+        `max_tokens` pieces come back.
+        """
+        ids = self.tokenizer.encode(text)[: self.max_tokens]
+        if not ids:
+            return (), torch.empty(0, self._table.shape[1])
+        ((tokens, allowed, _),) = plain_batches([ids], 1)
+        states = self._states(tokens, allowed)[0, 1:-1].float().cpu()
+        words = torch.tensor(self.tokenizer.words(ids))
+        sums = torch.zeros(int(words[-1]) + 1, states.shape[1]).index_add_(0, words, states)
+        names = plain_words(normalize(text))[: len(sums)]
+        return tuple(names), sums / words.bincount()[:, None]
+
+    def word_space(self) -> WordSpace:
+        """The words that are one piece, with their vectors in the embedding table."""
+        return own_space(self.model, self.tokenizer)
+
+    @property
+    def _table(self) -> Float[Tensor, "vocabulary dim"]:
+        return self.model.encoder.embedding.table
+
+    @torch.inference_mode()
+    def _states(
+        self, tokens: Int[Tensor, "batch length"], allowed: Bool[Tensor, "batch length"] | None
+    ) -> Float[Tensor, "batch length dim"]:
+        return self.model.encoder(tokens.to(self._table.device), allowed)
+
+    def _fill(self, text: str, top: int) -> Filled:
+        ids, opens = self._encode(text)
+        if not opens:
+            return Filled(text)
+        ((tokens, _, _),) = plain_batches([self._around_gaps(ids)], 1)
+        states = self._states(tokens, None)[tokens == self.model.mask]
+        with torch.inference_mode():
+            probabilities = self.model.head(states).float().softmax(dim=1).cpu()
+        gaps = []
+        for row, opens_word in zip(probabilities, opens, strict=True):
+            fitting = self._text & (self._opens == opens_word)
+            if not fitting.any():  # characters alone: no word begins with a piece of its own
+                fitting = self._text
+            row = row[: len(fitting)].masked_fill(~fitting, 0.0)
+            values, found = row.topk(min(top, len(row)))
+            pieces = self.tokenizer.pieces(found.tolist())
+            gaps.append(
+                tuple(
+                    Candidate(piece.replace(SPACE, ""), value)
+                    for piece, value in zip(pieces, values.tolist(), strict=True)
+                    if value > 0.0
+                )
+            )
+        best = iter(gap[0].text if gap else "" for gap in gaps)
+        return Filled(GAP.sub(lambda _: next(best), text), tuple(gaps))
+
+    def _encode(self, text: str) -> tuple[list[int], list[bool]]:
+        """The pieces with MASK for every gap; for each gap whether a word starts there."""
+        ends = [0, *(gap.end() for gap in GAP.finditer(text))]
+        starts = [*(gap.start() for gap in GAP.finditer(text)), len(text)]
+        ids: list[int] = []
+        opens: list[bool] = []
+        for number, (end, start) in enumerate(zip(ends, starts, strict=True)):
+            between = normalize(text[end:start])
+            if number:
+                ids.append(self.model.mask)
+            ids += self._continued(between) if number else self.tokenizer.encode(between)
+            if number < len(ends) - 1:
+                first = number == 0 and not between.strip()
+                opens.append(first or between.endswith(" "))
+        return ids, opens
+
+    def _continued(self, text: str) -> list[int]:
+        """The pieces of a text that goes on behind a gap: no word starts unless a space does."""
+        if not text or text.startswith(" "):
+            return self.tokenizer.encode(text)
+        before = len(self.tokenizer.encode(STAND_IN))
+        return self.tokenizer.encode(STAND_IN + text)[before:]
+
+    def _around_gaps(self, ids: list[int]) -> list[int]:
+        """At most `max_tokens` of the pieces, every gap among them."""
+        if len(ids) <= self.max_tokens:
+            return ids
+        gaps = [place for place, id in enumerate(ids) if id == self.model.mask]
+        if gaps[-1] - gaps[0] >= self.max_tokens:
+            raise DataError(
+                "the gaps are too far apart to be read together.",
+                expected=f"at most {self.max_tokens} pieces from the first gap to the last",
+                got=f"{gaps[-1] - gaps[0] + 1} pieces",
+                do="cut the text",
+            )
+        middle = (gaps[0] + gaps[-1] + 1) // 2
+        start = min(max(middle - self.max_tokens // 2, 0), len(ids) - self.max_tokens)
+        return ids[start : start + self.max_tokens]
+
+
+def _is_text(id: int, piece: str) -> bool:
+    """Whether the piece is written text on its own: no special, no byte, no lone space."""
+    byte = piece.startswith("<0x") and piece.endswith(">") and len(piece) == 6
+    return id >= len(SPECIALS) and not byte and piece != SPACE

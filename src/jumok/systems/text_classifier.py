@@ -1,0 +1,77 @@
+"""A trained classifier of texts as a thing one can call."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from jumok.bundle.reading import TOKENIZER
+from jumok.data.text_batches import plain_batches
+from jumok.data.tokenizer import Tokenizer
+from jumok.errors import DataError
+from jumok.models.classifier import TextClassifier
+from jumok.shapes import Float, Tensor
+from jumok.systems.classification import Classification, ranked
+from jumok.systems.device import Precision
+from jumok.systems.loading import load_one
+
+
+class TextClassification:
+    """One model, its labels, and the tokenizer it was trained with.
+
+    Args:
+        max_tokens: the most pieces of a text that are read: the first ones.
+    """
+
+    def __init__(
+        self,
+        model: TextClassifier,
+        labels: Sequence[str],
+        tokenizer: Tokenizer,
+        max_tokens: int,
+    ) -> None:
+        self.model, self.labels = model, tuple(labels)
+        self.tokenizer, self.max_tokens = tokenizer, max_tokens
+
+    @classmethod
+    def load(
+        cls, *folders: Path | str, device: str = "auto", precision: Precision = "fp32"
+    ) -> "TextClassification":
+        """The bundle in this folder.
+
+        Raises:
+            BundleError: a bundle that is missing, damaged or unsafe, or more than one.
+            ConfigError: no such device.
+        """
+        bundle, model = load_one(folders, TextClassifier, device, precision)
+        tokenizer = Tokenizer.load(bundle.folder / TOKENIZER)
+        return cls(model, bundle.config.labels, tokenizer, bundle.config.max_tokens)
+
+    def classify(self, texts: Sequence[str], batch_size: int = 32) -> list[Classification]:
+        """The label of each text, in their order; of a long text its beginning is read.
+
+        Raises:
+            DataError: a text without a word.
+        """
+        for number, text in enumerate(texts, start=1):
+            self.check(text, number)
+        return [ranked(row, self.labels) for row in self.probabilities(texts, batch_size)]
+
+    def check(self, text: str, number: int) -> None:
+        """Raises a DataError that names `number` where there is nothing to classify."""
+        if not text.strip():
+            raise DataError(f"text {number} is empty: there is nothing to classify.")
+
+    @torch.inference_mode()
+    def probabilities(
+        self, texts: Sequence[str], batch_size: int = 32
+    ) -> Float[Tensor, "texts labels"]:
+        """The probability of every label, for each text."""
+        device = self.model.encoder.embedding.table.device
+        ids = [each[: self.max_tokens] for each in self.tokenizer.encode_batch(list(texts))]
+        found = torch.empty(len(ids), len(self.labels))
+        for tokens, allowed, rows in plain_batches(ids, batch_size):
+            allowed = None if allowed is None else allowed.to(device)
+            logits = self.model(tokens.to(device), allowed)
+            found[rows] = logits.float().softmax(dim=1).cpu()
+        return found

@@ -1,0 +1,98 @@
+"""Masked language models: pieces are taken out of texts, and guessed."""
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from jumok.bundle.card import BundleConfig, Card
+from jumok.bundle.writing import write_bundle
+from jumok.config import MaskedLanguageModelConfig
+from jumok.data.masking import Masking, word_starts
+from jumok.data.text_batches import MaskedUpdates, fixed_masked_batches, text_sampler
+from jumok.data.tokenizer import Tokenizer
+from jumok.evaluation.guesses import judge_guesses
+from jumok.models.catalog import Sizes, build
+from jumok.models.masked import MaskedLanguageModel
+from jumok.shapes import Tensor
+from jumok.training import texts
+from jumok.training.objectives_text import guess_masked
+from jumok.training.task import Facts, Objective, Say, Scores, Updates
+from jumok.training.texts import PreparedTexts, padding_share
+from jumok.training.vocabulary import learn_tokenizer
+
+
+class MaskedLanguageModelling:
+    """Texts, and a model that guesses what was taken out of them."""
+
+    def __init__(self, config: MaskedLanguageModelConfig, prepared: PreparedTexts) -> None:
+        self._config, self._prepared = config, prepared
+        self.objective: Objective = guess_masked
+        self.unit = "guesses"
+        asked, training = config.masking, config.training
+        opens = word_starts(prepared.tokenizer)
+        self._masking = Masking(asked.share, asked.mask, asked.random, asked.whole_words, opens)
+        budgets = training.tokens_per_batch, training.tokens_per_micro_batch
+        sampler = text_sampler(prepared.train, *budgets, config.seed)
+        self._stream = MaskedUpdates(prepared.train, sampler, self._masking, config.seed)
+        self.updates: Updates = self._stream
+
+    @classmethod
+    def prepare(
+        cls, config: MaskedLanguageModelConfig, home: Path, cache: Path, say: Say
+    ) -> "MaskedLanguageModelling":
+        """Trains or loads the tokenizer, and writes the token ids."""
+
+        def tokenizer(lines: Iterator[str]) -> Tokenizer:
+            file = home / "tokenizer.model"
+            return learn_tokenizer(config.tokenizer, lines, file, config.seed, say)
+
+        return cls(config, texts.prepare(config.data, tokenizer, cache, say))
+
+    def build(self) -> nn.Module:
+        return build(self._config.model, Sizes(vocabulary=self._prepared.tokenizer.size))
+
+    def describe(self, model: nn.Module) -> Iterator[str]:
+        store, sizes = self._prepared.train, self._config.model
+        parameters = sum(parameter.numel() for parameter in model.parameters())
+        yield f"model: {parameters / 1e6:.1f} M parameters; {sizes.summary}"
+        tokens = int(store.texts.lengths.sum())
+        yield (
+            f"data: {len(store):,} texts, {tokens:,} tokens, in batches of "
+            f"{self._config.training.tokens_per_batch:,}, {self._masking.share:.0%} to be guessed"
+        )
+        yield f"padding: {padding_share(self._stream):.1%} of a batch"
+
+    def validate(self, model: nn.Module, dtype: torch.dtype) -> Scores:
+        del dtype  # there is nothing to decode
+        assert isinstance(model, MaskedLanguageModel)
+        budget = self._config.training.tokens_per_micro_batch
+        store = self._prepared.validation
+        guesses = judge_guesses(model, fixed_masked_batches(store, budget, self._masking))
+        on = f"{int(guesses.guesses.sum()):,} pieces of {len(store):,} validation texts"
+        accuracy, _ = guesses.scores(self._masking.signature, on, resamples=0)
+        return Scores(guesses.loss, (accuracy,))
+
+    def write(
+        self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: Facts
+    ) -> None:
+        prepared = self._prepared
+        bundle = BundleConfig(
+            task="masked-lm",
+            model=self._config.model.model_dump(),
+            vocabulary_size=prepared.tokenizer.size,
+            max_tokens=self._config.data.max_tokens,
+        )
+        card = Card(
+            name=self._config.name,
+            trained_on=(prepared.train.report.name,),
+            examples=f"{len(prepared.train):,} texts",
+            steps=facts.steps,
+            minutes=facts.minutes,
+            scores=scores.figures,
+            date=datetime.now(UTC).date().isoformat(),
+            notes=(f"validation loss {scores.loss:.4f} nats a guess",),
+        )
+        write_bundle(folder, weights, bundle, prepared.tokenizer, card)

@@ -1,0 +1,167 @@
+"""Classifiers of texts: trained from nothing, or from a masked language model's encoder."""
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from jumok.bundle.card import BundleConfig, Card
+from jumok.bundle.reading import TOKENIZER, Bundle, read_bundle
+from jumok.bundle.weights import fill, load_model
+from jumok.bundle.writing import write_bundle
+from jumok.config import TextClassificationConfig, TextClassifierConfig
+from jumok.config.families import check_room
+from jumok.config.masked import SHAPE
+from jumok.data.text_batches import LabelledUpdates, every_text, labelled_batch, text_sampler
+from jumok.data.tokenizer import Tokenizer
+from jumok.errors import ConfigError, Place
+from jumok.evaluation.classification import judge_labels
+from jumok.models.catalog import Sizes, build
+from jumok.models.classifier import TextClassifier
+from jumok.models.masked import MaskedLanguageModel
+from jumok.shapes import Tensor
+from jumok.training import texts
+from jumok.training.objectives_text import classify_texts
+from jumok.training.task import Facts, Objective, Say, Scores, Updates
+from jumok.training.texts import PreparedTexts, padding_share
+from jumok.training.vocabulary import learn_tokenizer
+
+
+class TextClassification:
+    """Texts with labels, and a model that tells the labels of others.
+
+    Args:
+        model: the sizes; the pretrained encoder's where there is one.
+        encoder: the weights to start from, by parameter name; empty where training starts from
+            nothing.
+    """
+
+    def __init__(
+        self,
+        config: TextClassificationConfig,
+        prepared: PreparedTexts,
+        model: TextClassifierConfig,
+        encoder: Mapping[str, Tensor],
+    ) -> None:
+        self._config, self._prepared = config, prepared
+        self._model, self._encoder = model, encoder
+        self.objective: Objective = classify_texts
+        self.unit = "texts"
+        training = config.training
+        budgets = training.tokens_per_batch, training.tokens_per_micro_batch
+        sampler = text_sampler(prepared.train, *budgets, config.seed)
+        self._stream = LabelledUpdates(prepared.train, sampler)
+        self.updates: Updates = self._stream
+
+    @classmethod
+    def prepare(
+        cls, config: TextClassificationConfig, home: Path, cache: Path, say: Say
+    ) -> "TextClassification":
+        """Reads the pretrained model if there is one, and writes the token ids.
+
+        Raises:
+            ConfigError: what is named as pretrained is no masked language model, or reads less
+                than data.max_tokens.
+            BundleError: it is missing or damaged.
+        """
+        file, model, encoder = home / "tokenizer.model", config.model, {}
+        settings = config.tokenizer
+        if model.pretrained is not None:
+            bundle = read_bundle(model.pretrained)
+            encoder = _encoder_weights(bundle)
+            settings = settings.model_copy(update={"path": bundle.folder / TOKENIZER})
+            model = _sizes_of(bundle, model)
+            _check_room(config.data.max_tokens, model, bundle)
+            say(f"pretrained: {bundle.card.name}, {bundle.card.steps:,} steps")
+
+        def tokenizer(lines: Iterator[str]) -> Tokenizer:
+            return learn_tokenizer(settings, lines, file, config.seed, say)
+
+        return cls(config, texts.prepare(config.data, tokenizer, cache, say), model, encoder)
+
+    def build(self) -> nn.Module:
+        prepared = self._prepared
+        model = build(self._model, Sizes(prepared.tokenizer.size, len(prepared.labels)))
+        fill(model, self._encoder)
+        return model
+
+    def describe(self, model: nn.Module) -> Iterator[str]:
+        store, labels = self._prepared.train, self._prepared.labels
+        parameters = sum(parameter.numel() for parameter in model.parameters())
+        yield f"model: {parameters / 1e6:.1f} M parameters; {self._model.summary}"
+        tokens = int(store.texts.lengths.sum())
+        yield (
+            f"data: {len(store):,} texts, {tokens:,} tokens, in batches of "
+            f"{self._config.training.tokens_per_batch:,}; labels {', '.join(labels)}"
+        )
+        yield f"padding: {padding_share(self._stream):.1%} of a batch"
+
+    def validate(self, model: nn.Module, dtype: torch.dtype) -> Scores:
+        del dtype  # there is nothing to decode
+        assert isinstance(model, TextClassifier)
+        store, labels = self._prepared.validation, self._prepared.labels
+        budget = self._config.training.tokens_per_micro_batch
+        batches = (labelled_batch(store, rows) for rows in every_text(store, budget))
+        judged = judge_labels(model, batches)
+        on = f"{len(store):,} validation texts"
+        return Scores(judged.loss, judged.scores(labels, on, resamples=0))
+
+    def write(
+        self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: Facts
+    ) -> None:
+        prepared, pretrained = self._prepared, self._config.model.pretrained
+        bundle = BundleConfig(
+            task="text-classification",
+            model=self._model.model_dump(),
+            vocabulary_size=prepared.tokenizer.size,
+            labels=prepared.labels,
+            max_tokens=self._config.data.max_tokens,
+        )
+        started = () if pretrained is None else (f"started from the encoder in {pretrained}",)
+        card = Card(
+            name=self._config.name,
+            trained_on=(prepared.train.report.name,),
+            examples=f"{len(prepared.train):,} texts",
+            steps=facts.steps,
+            minutes=facts.minutes,
+            scores=scores.figures,
+            date=datetime.now(UTC).date().isoformat(),
+            notes=(*started, f"validation loss {scores.loss:.4f} nats a text"),
+        )
+        write_bundle(folder, weights, bundle, prepared.tokenizer, card)
+
+
+def _encoder_weights(bundle: Bundle) -> dict[str, Tensor]:
+    """The encoder's weights of a masked language model, by parameter name."""
+    if bundle.config.task != "masked-lm":
+        raise ConfigError(
+            "this model is not what a classifier of texts can start from.",
+            expected="a bundle of the task masked-lm",
+            got=bundle.config.task,
+            do='train one: model.kind = "masked-lm"',
+            place=Place(bundle.folder),
+        )
+    with torch.random.fork_rng(devices=[]):  # training draws on as if nothing had been loaded
+        model = load_model(bundle)
+    assert isinstance(model, MaskedLanguageModel)
+    return {f"encoder.{name}": tensor for name, tensor in model.encoder.state_dict().items()}
+
+
+def _sizes_of(bundle: Bundle, model: TextClassifierConfig) -> TextClassifierConfig:
+    """The classifier's section with the pretrained encoder's sizes instead of its path."""
+    sizes = {key: bundle.config.model[key] for key in SHAPE}
+    return TextClassifierConfig.model_validate(model.model_dump() | sizes | {"pretrained": None})
+
+
+def _check_room(max_tokens: int, model: TextClassifierConfig, bundle: Bundle) -> None:
+    try:
+        check_room(max_tokens, model)
+    except ValueError as error:
+        raise ConfigError(
+            "the pretrained model reads shorter texts.",
+            got=str(error),
+            do=f"data.max_tokens = {bundle.config.max_tokens} or less",
+            place=Place(bundle.folder),
+        ) from error

@@ -1,0 +1,110 @@
+"""From a recipe's section of texts to token ids on disk."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from jumok.config.labelled import LabelledCorpusConfig, LabelledTextsConfig, TextsConfig
+from jumok.config.text import TextCorpusConfig
+from jumok.data.batches import Updates
+from jumok.data.examples import (
+    Example,
+    ExampleCorpus,
+    ExampleStore,
+    label_names,
+    prepare_examples,
+    read_examples,
+)
+from jumok.data.report import Report
+from jumok.data.tokenizer import Tokenizer
+from jumok.training.pairs import HeldOut
+from jumok.training.task import Say
+
+
+@dataclass(frozen=True)
+class PreparedTexts:
+    """What a run trains and validates on.
+
+    Attributes:
+        labels: what a classifier chooses from; () where there are none.
+    """
+
+    tokenizer: Tokenizer
+    train: ExampleStore
+    validation: ExampleStore
+    labels: tuple[str, ...]
+
+
+def prepare(
+    data: TextsConfig | LabelledTextsConfig,
+    tokenizer: Callable[[Iterator[str]], Tokenizer],
+    cache: Path,
+    say: Say,
+) -> PreparedTexts:
+    """Writes token ids, and says what was dropped and why.
+
+    Args:
+        tokenizer: makes one of the training texts, or does without them.
+        cache: where token ids are kept; runs on the same content share them.
+
+    Raises:
+        DataError: a file that cannot be read, of which nothing is left, or a label in the
+            validation data that training never sees.
+        ConfigError: a vocabulary that the text does not allow.
+    """
+    train = [_corpus(one) for one in data.train]
+    check = [_corpus(one) for one in data.validation]
+    held = HeldOut.none()
+    if not check:
+        held = HeldOut.among((text.text for text in _read(train)), data.validation_texts)
+        say(f"no validation data given: {len(held)} texts are kept out of training")
+    labelled = isinstance(data, LabelledTextsConfig)
+    labels = label_names(_read(train)) if labelled else ()
+    pieces = tokenizer(text.text for text in _read(train))
+
+    def store(
+        corpora: Sequence[ExampleCorpus], part: str, kept: Callable[[Example], bool]
+    ) -> ExampleStore:
+        names = " + ".join(corpus.file.name for corpus in corpora)
+        report = Report(f"{part}: {names}", unit="texts")
+        stored = prepare_examples(
+            filter(kept, _read(corpora, report)),
+            corpora,
+            pieces,
+            cache,
+            data.max_tokens,
+            labels=labels,
+            identity=[part, sorted(held.hashes)],
+            report=report,
+        )
+        say(str(stored.report))
+        return stored
+
+    return PreparedTexts(
+        pieces,
+        store(train, "training", lambda text: text.text not in held),
+        store(check or train, "validation", lambda text: bool(check) or text.text in held),
+        labels,
+    )
+
+
+def padding_share(stream: Updates[Any], updates: int = 20) -> float:
+    """How much of the next updates is padding, 0 to 1; the stream stands where it stood."""
+    cursor = stream.cursor
+    batches = list(chain.from_iterable(islice(stream, updates)))
+    stream.restore(cursor)
+    return 1 - sum(batch.sources for batch in batches) / sum(batch.work for batch in batches)
+
+
+def _corpus(config: TextCorpusConfig | LabelledCorpusConfig) -> ExampleCorpus:
+    """A recipe's corpus in the data package's words."""
+    known = None if config.format == "auto" else config.format
+    if isinstance(config, TextCorpusConfig):
+        return ExampleCorpus(config.file, config.column, None, known, config.take)
+    return ExampleCorpus(config.file, config.text_column, config.label_column, known, config.take)
+
+
+def _read(corpora: Sequence[ExampleCorpus], report: Report | None = None) -> Iterator[Example]:
+    return (text for corpus in corpora for text in read_examples(corpus, report))

@@ -1,0 +1,99 @@
+"""The verbs of models that read whole texts, from the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from jumok.bundle.card import BundleConfig, Card
+from jumok.bundle.writing import write_bundle
+from jumok.cli.main import app
+from jumok.config import MaskedConfig, TextClassifierConfig
+from jumok.data.tokenizer import Tokenizer
+from jumok.errors import DataError
+from jumok.models.catalog import Sizes, build
+from tests.systems.masked import LINES
+
+SIZES = {"dim": 12, "heads": 3, "layers": 1, "feedforward": 20, "max_length": 29}
+
+
+@pytest.fixture(scope="module")
+def bundles(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Models that nobody trained, by task."""
+    tokenizer = Tokenizer.train(LINES, "bpe", 300)
+    made = {}
+    for task, section, labels in (
+        ("masked-lm", MaskedConfig(**SIZES), ()),
+        ("text-classification", TextClassifierConfig(**SIZES), ("bad", "good")),
+    ):
+        model = build(section, Sizes(tokenizer.size, len(labels)))
+        config = BundleConfig(
+            task, section.model_dump(), tokenizer.size, labels=labels, max_tokens=23
+        )
+        folder = tmp_path_factory.mktemp("bundles") / task
+        weights = dict(model.named_parameters())
+        made[task] = write_bundle(folder, weights, config, tokenizer, Card(name="tiny"))
+    return made
+
+
+def run(*words: object, stdin: str | None = None):
+    return CliRunner().invoke(app, [str(word) for word in words], input=stdin)
+
+
+def test_fill_keeps_the_lines_and_names_those_without_a_gap(bundles):
+    given = "the ___ sat\n\nno gap\n[MASK] cat [MASK]\n"
+    result = run("fill", bundles["masked-lm"], "--top", 3, stdin=given)
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
+    assert len(lines) == 4
+    assert lines[1:3] == ["", "no gap"]
+    assert len(lines[0].split("\t")[1].split(", ")) == 3
+    assert len(lines[3].split("\t")) == 3
+    assert "passed unchanged: line 3" in result.stderr
+
+
+def test_fill_goes_on_behind_a_line_that_cannot_be_read(bundles):
+    far = f"[MASK] {'the cat ' * 20}[MASK]"
+    result = run("fill", bundles["masked-lm"], "--json", stdin=f"{far}\nthe ___\n")
+    first, second = map(json.loads, result.stdout.splitlines())
+    assert (first["line"], first["text"]) == (1, None)
+    assert len(second["gaps"][0]) == 5
+    assert "line 1: the gaps are too far apart" in result.stderr
+
+
+def test_classify_reads_texts_and_lines_and_names_the_empty_one(bundles):
+    model = bundles["text-classification"]
+    result = run("classify", model, "the cat", "the dog")
+    assert [line.split("\t")[0] for line in result.stdout.splitlines()] == ["the cat", "the dog"]
+    result = run("classify", model, "--json", stdin="the cat\n\nthe dog\n")
+    found = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [one["label"] is None for one in found] == [False, True, False]
+    assert "text 2 is empty" in result.stderr
+    assert isinstance(result.exception, DataError)
+
+
+def test_evaluate_says_accuracy_and_who_was_taken_for_whom(bundles, tmp_path):
+    file = tmp_path / "test.tsv"
+    file.write_text("text\tlabel\nthe cat\tgood\nthe dog sat\tbad\n \tbad\n")
+    columns = ["--data", file, "--columns", "text,label"]
+    result = run("evaluate", bundles["text-classification"], *columns, "--json")
+    assert result.exit_code == 0, result.output
+    judged = json.loads(result.stdout)
+    assert [score["name"] for score in judged["scores"]] == ["accuracy", "macro-F1"]
+    assert judged["details"][0].startswith("bad: taken for ")
+    assert "1 empty texts left out, the first in line 4" in result.stderr
+    file.write_text("text\tlabel\nthe cat\tugly\n")
+    result = run("evaluate", bundles["text-classification"], *columns)
+    assert "line 2: This label is unknown to the model." in str(result.exception)
+    assert "one of bad, good" in str(result.exception)
+
+
+def test_evaluate_says_how_well_masked_pieces_are_guessed(bundles, tmp_path):
+    file = tmp_path / "test.txt"
+    file.write_text("the cat sat on the mat\nthe dog\n")
+    result = run("evaluate", bundles["masked-lm"], "--data", file)
+    assert result.exit_code == 0, result.output
+    assert "accuracy" in result.stdout
+    assert "share:0.15|mask:1|random:0|words" in result.stdout
+    assert "2 texts, in" in result.stdout

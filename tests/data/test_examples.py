@@ -1,0 +1,145 @@
+"""Texts with labels and without, read from every kind of file."""
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from jumok.data.examples import (
+    Example,
+    ExampleCorpus,
+    ExampleStore,
+    label_names,
+    prepare_examples,
+    read_examples,
+)
+from jumok.data.report import Report
+from jumok.data.tokenizer import Tokenizer
+from jumok.errors import ConfigError, DataError
+from tests.data.sentences import ENGLISH
+
+ROWS = [("fine, really", "1"), ("dull", "0")]
+
+
+def write(folder: Path, kind: str) -> Path:
+    file = folder / f"a.{kind}"
+    if kind == "csv":
+        file.write_text('text,label\n"fine, really",1\ndull,0\n')
+    elif kind == "tsv.gz":
+        file.write_bytes(gzip.compress(b"text\tlabel\nfine, really\t1\ndull\t0\n"))
+    elif kind == "jsonl":
+        rows = [{"text": text, "label": int(label)} for text, label in ROWS]
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        texts, labels = zip(*ROWS, strict=True)
+        table = pyarrow.table({"text": list(texts), "label": [int(label) for label in labels]})
+        pyarrow.parquet.write_table(table, file)
+    return file
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv.gz", "jsonl", "parquet"])
+def test_texts_and_labels_come_from_any_table(tmp_path: Path, kind: str) -> None:
+    corpus = ExampleCorpus(write(tmp_path, kind), "text", "label")
+    assert [(each.text, each.label) for each in read_examples(corpus)] == ROWS
+
+
+def test_lines_are_texts_and_have_no_labels(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("one\ntwo\nthree\n")
+    assert [each.text for each in read_examples(ExampleCorpus(file, take=2))] == ["one", "two"]
+    with pytest.raises(ConfigError, match="Lines of text have no labels"):
+        list(read_examples(ExampleCorpus(file, label_column=1)))
+
+
+def test_csv_names_the_bad_row(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("a,1\nb\n")
+    with pytest.raises(DataError, match=r"line 2: The row has too few columns"):
+        list(read_examples(ExampleCorpus(file, 0, 1)))
+    file.write_text('a,1\n"b"c,2\n')
+    with pytest.raises(DataError, match=r"line 2: The row is not CSV"):
+        list(read_examples(ExampleCorpus(file, 0, 1)))
+
+
+def test_a_quoted_line_break_is_a_space(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text('"one\ntwo",1\n')
+    (example,) = read_examples(ExampleCorpus(file, 0, 1))
+    assert example.text == "one two"
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [(["10", "9", "2"], ("2", "9", "10")), (["b", "a", "10"], ("10", "a", "b"))],
+)
+def test_labels_stand_in_order(given: list[str], expected: tuple[str, ...]) -> None:
+    assert label_names(Example("x", label, Path("a"), 1) for label in given * 2) == expected
+
+
+def test_one_label_cannot_be_told_apart() -> None:
+    with pytest.raises(DataError, match="nothing to tell apart") as caught:
+        label_names([Example("x", "1", Path("a"), 1)])
+    assert "label_column" in str(caught.value)
+
+
+def prepared(
+    tmp_path: Path, tokenizer: Tokenizer, rows: list[tuple[str, str]], labels: tuple[str, ...]
+) -> ExampleStore:
+    file = tmp_path / "a.tsv"
+    file.write_text("".join(f"{text}\t{label}\n" for text, label in rows))
+    corpus = ExampleCorpus(file, 0, 1 if labels else None)
+    report = Report("a", unit="texts")
+    return prepare_examples(
+        read_examples(corpus, report),
+        [corpus],
+        tokenizer,
+        tmp_path / "cache",
+        7,
+        labels=labels,
+        report=report,
+    )
+
+
+def test_a_store_holds_ids_and_labels_and_is_made_once(
+    tmp_path: Path, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [(text[:9], "yes" if index % 3 else "no") for index, text in enumerate(ENGLISH)]
+    store = prepared(tmp_path, tokenizer, [*rows, ("", "no")], ("no", "yes"))
+    assert store.labels is not None
+    for index, (text, label) in enumerate(rows):
+        assert store.texts[index].tolist() == tokenizer.encode(text)[:7]
+        assert ("no", "yes")[store.labels[index]] == label
+    assert store.report.dropped["empty"].first == [21]
+    assert isinstance(store.texts.values, np.memmap)
+    assert "texts read" in str(store.report)
+    monkeypatch.setattr("jumok.data.examples._rows", None)
+    again = prepared(tmp_path, tokenizer, [*rows, ("", "no")], ("no", "yes"))
+    assert again.key == store.key
+
+
+def test_a_long_text_is_cut_into_parts_and_a_labelled_one_loses_its_end(
+    tmp_path: Path, tokenizer: Tokenizer
+) -> None:
+    ids = tokenizer.encode(ENGLISH[0])
+    assert 7 < len(ids) <= 14 or len(ids) > 14
+    plain = prepared(tmp_path, tokenizer, [(ENGLISH[0], "x")], ())
+    assert [id for row in range(len(plain)) for id in plain.texts[row].tolist()] == ids
+    assert plain.labels is None
+    labelled = prepared(tmp_path, tokenizer, [(ENGLISH[0], "x")], ("x", "y"))
+    assert [labelled.texts[0].tolist(), len(labelled)] == [ids[:7], 1]
+    assert "longer than 7 tokens, cut: 1 (line 1)" in str(labelled.report)
+
+
+def test_a_label_that_training_never_saw_is_named_with_its_row(
+    tmp_path: Path, tokenizer: Tokenizer
+) -> None:
+    with pytest.raises(DataError) as caught:
+        prepared(tmp_path, tokenizer, [("good", "yes"), ("so so", "perhaps")], ("no", "yes"))
+    message = str(caught.value)
+    assert message.startswith(f"{tmp_path / 'a.tsv'}, line 2: This label is unknown to the model.")
+    assert "expected: one of no, yes" in message
+    assert "got:      'perhaps'" in message

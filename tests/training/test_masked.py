@@ -1,0 +1,145 @@
+"""Masked language models and the classifiers made of them, trained for a few steps."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import jumok
+from jumok.bundle.reading import read_bundle
+from jumok.bundle.weights import load_model
+from jumok.config import Config, parse_config
+from jumok.errors import ConfigError
+from jumok.training import checkpoint
+from jumok.training.run import train
+from jumok.training.tasks.catalog import prepare
+
+WORDS = ["one", "two", "three", "four", "five", "six", "seven"]
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    """Rows of number words, labelled by how they begin."""
+    lines = []
+    for start in range(151):
+        words = [WORDS[(start * 5 + step * (1 + start % 3)) % 7] for step in range(2 + start % 5)]
+        lines.append(f"{' '.join(words)}\t{'even' if start % 7 % 2 else 'odd'}\n")
+    file = tmp_path / "rows.tsv"
+    file.write_text("".join(lines), encoding="utf-8")
+    return file
+
+
+def masked(rows: Path, *overrides: str) -> Config:
+    return make(rows, {"kind": "masked-lm", "dim": 16, "heads": 2, "layers": 1}, {}, overrides)
+
+
+def make(rows: Path, model: dict[str, Any], columns: dict[str, Any], overrides: Any) -> Config:
+    values: dict[str, Any] = {
+        "name": model["kind"],
+        "data": {
+            "train": [{"file": str(rows), **columns}],
+            "validation_texts": 11,
+            "max_tokens": 9,
+        },
+        "tokenizer": {"kind": "char", "size": 48, "byte_fallback": False},
+        "model": {"dropout": 0.1, **model},
+        "training": {
+            "steps": 9,
+            "tokens_per_batch": 300,
+            "tokens_per_micro_batch": 100,
+            "learning_rate": 0.01,
+            "precision": "fp32",
+            "threads": 1,
+            "log_every": 1,
+            "checkpoint_every": 4,
+            "schedule": {"warmup": 3},
+        },
+        "validation": {"every": 3},
+    }
+    return parse_config(values, overrides)
+
+
+class StopError(Exception):
+    pass
+
+
+def stop_at(recorder: Any, step: int) -> Any:
+    def stop(number: int) -> None:
+        if number == step:
+            raise StopError
+
+    return recorder(stop)
+
+
+def assert_resuming_changes_no_bit(config: Config, tmp_path: Path, recorder: Any) -> None:
+    train(config, tmp_path / "whole", recorder())
+    with pytest.raises(StopError):
+        train(config, tmp_path / "cut", stop_at(recorder, 6))
+    train(config, tmp_path / "cut", recorder(), resume=True)
+    whole, cut = (
+        checkpoint.read(tmp_path / runs / config.name / checkpoint.CURRENT)
+        for runs in ("whole", "cut")
+    )
+    assert cut.run["cursor"] == whole.run["cursor"]
+    for name, tensor in whole.tensors.items():
+        assert torch.equal(cut.tensors[name], tensor), name
+
+
+def test_a_resumed_masked_model_has_the_same_bits(rows, tmp_path, recorder):
+    assert_resuming_changes_no_bit(masked(rows), tmp_path, recorder)
+
+
+def test_a_trained_masked_model_fills_gaps(rows, tmp_path, recorder):
+    screen = recorder()
+    result = train(masked(rows), tmp_path / "runs", screen)
+    assert set(screen.validations[0].figures) == {"accuracy"}
+    system = jumok.load(result.model)
+    (filled,) = system.fill(["one [MASK]"], top=2)
+    assert len(filled.gaps[0]) == 2
+    assert any("11 texts are kept out of training" in line for line in screen.said)
+
+
+def test_masking_says_when_its_shares_are_more_than_all(rows):
+    with pytest.raises(ConfigError, match=r"together 1\.0 at most"):
+        masked(rows, "masking.mask=0.8", "masking.random=0.3")
+
+
+def test_positions_must_hold_the_longest_text(rows):
+    with pytest.raises(ConfigError, match="START and END need more positions"):
+        masked(rows, "model.max_length=10")
+
+
+def classifier(rows: Path, model: dict[str, Any], *overrides: str) -> Config:
+    columns = {"text_column": 0, "label_column": 1}
+    return make(rows, {"kind": "text-classifier", **model}, columns, overrides)
+
+
+def test_a_resumed_classifier_has_the_same_bits(rows, tmp_path, recorder):
+    config = classifier(rows, {"dim": 16, "heads": 2, "layers": 1, "pooling": "first"})
+    assert_resuming_changes_no_bit(config, tmp_path, recorder)
+
+
+def test_a_classifier_starts_from_the_encoder_and_learns(rows, tmp_path, recorder):
+    pretrained = train(masked(rows), tmp_path / "runs", recorder()).model
+    config = classifier(rows, {"pretrained": str(pretrained)}, "training.steps=30")
+    task = prepare(config, tmp_path, tmp_path / "cache", print)
+    ours, theirs = task.build().encoder, load_model(read_bundle(pretrained)).encoder
+    for name, tensor in ours.state_dict().items():
+        assert torch.equal(tensor, theirs.state_dict()[name]), name
+    screen = recorder()
+    result = train(config, tmp_path / "runs", screen)
+    assert screen.validations[-1].figures["accuracy"] > 90.0  # the first word says it
+    assert read_bundle(result.model).config.labels == ("even", "odd")
+    assert read_bundle(result.model).config.model["pretrained"] is None
+
+
+def test_a_classifier_takes_its_sizes_from_one_place(rows, tmp_path):
+    with pytest.raises(ConfigError, match="`pretrained` brings its own dim, layers"):
+        classifier(rows, {"pretrained": str(tmp_path), "layers": 2, "dim": 8})
+
+
+def test_a_classifier_cannot_start_from_any_model(rows, tmp_path, tiny_bundle):
+    config = classifier(rows, {"pretrained": str(tiny_bundle)})
+    with pytest.raises(ConfigError, match="not what a classifier of texts can start from"):
+        prepare(config, tmp_path, tmp_path / "cache", print)
