@@ -42,8 +42,8 @@ export function start(raw, root) {
     render();
   }, (fault) => top.fault(fault));
   const again = ask && ((text = trace.text) => {
-    const output = text === trace.text ? (trace.baseline || trace).output : "";
-    ask({ text, off: chosenOff(state), output });
+    const written = text === trace.text ? (trace.baseline || trace).notes.written : null;
+    ask({ text, off: chosenOff(state), written });
   });
   const top = header(raw, state, (text) => {
     if (state.get("off")) state.set({ off: "" });

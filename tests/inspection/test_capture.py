@@ -97,6 +97,13 @@ def test_rows_and_columns_are_named(translator):
     assert trace.sites[0].weights.sum(-1) == pytest.approx(1.0, abs=1e-5)
 
 
+def test_pieces_can_be_given_as_they_are(translator):
+    trace = trace_translation(translator, "the cat sat", [5, 9])
+    assert trace.notes["written"] == [5, 9]
+    with pytest.raises(jumok.JumokError, match="no such piece"):
+        trace_translation(translator, "the cat sat", [5, 350])
+
+
 @pytest.mark.parametrize("text", ["", "   ", "cat " * 100])
 def test_a_text_that_cannot_be_looked_at_is_refused(translator, text):
     with pytest.raises(jumok.JumokError, match="cannot be looked at in one piece"):

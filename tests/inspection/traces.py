@@ -82,6 +82,7 @@ def trace(
         steps=steps,
         languages=("en", "ko"),
         notes={
+            "written": list(range(4, 4 + len(target))),
             "reading": {"layer": 0, "at_input": False},
             "without": {site.name: [[-0.25] * len(written)] * heads for site in sites},
         },

@@ -256,7 +256,7 @@ def test_a_head_that_is_clicked_off_is_off(live):
     page.locator(f'[id="switch-{site}:2"]').click()
     off = traced("the cat sat", off={site: [2]})
     playwright.expect(page.locator("dd.changed")).to_have_text(off.output)
-    forced = traced("the cat sat", whole.output, {site: [2]})
+    forced = traced("the cat sat", whole.notes["written"], {site: [2]})
     rows = page.locator("#panel table").first.locator("tbody tr")
     last = rows.last.locator("td").last.inner_text()
     worth = sum(s.log_probability for s in forced.steps) - sum(

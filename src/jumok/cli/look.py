@@ -65,7 +65,7 @@ def look(
     name = read_bundle(option.model_folders(model)[0]).card.name
 
     def traced(
-        text: str, target: str | None = None, off: Mapping[str, list[int]] | None = None
+        text: str, target: str | list[int] | None = None, off: Mapping[str, list[int]] | None = None
     ) -> "Trace":
         return trace_translation(translator, text, target, options, level=level, off=off, name=name)
 
@@ -118,9 +118,10 @@ def answers(traced: "Callable[..., Trace]") -> "Callable[[Mapping[str, Any]], di
     def answer(asked: Mapping[str, Any]) -> dict[str, Any]:
         text, off = str(asked.get("text", "")), _heads(asked.get("off"))
         found = payload(traced(text, off=off))
-        if off and asked.get("output"):
+        written = asked.get("written")
+        if off and isinstance(written, list) and all(isinstance(id, int) for id in written):
             # The old output under the new model: what the heads were worth to each of its tokens.
-            forced = traced(text, str(asked["output"]), off)
+            forced = traced(text, written, off)
             found["forced"] = [step.log_probability for step in forced.steps]
         return found
 

@@ -23,7 +23,7 @@ LEVEL: Level = "qk"
 def trace_translation(
     translator: Translator,
     text: str,
-    target: str | None = None,
+    target: str | Sequence[int] | None = None,
     options: DecodingOptions = DEFAULTS,
     *,
     level: Level = LEVEL,
@@ -35,6 +35,7 @@ def trace_translation(
     Of an ensemble the first model is traced; the translation is the ensemble's own.
 
     Args:
+        target: a text, or its pieces; None: the model's own translation.
         level: "qk" keeps queries, keys and values besides the weights.
         off: heads that are switched off meanwhile, by the path of their site.
         name: what the trace calls the model.
@@ -53,8 +54,9 @@ def trace_translation(
         if target is None:
             write = _written(translator, source, options)
         else:
-            write = tokenizer.encode(target)
-            _check(target, write, translator.max_tokens)
+            write = tokenizer.encode(target) if isinstance(target, str) else list(target)
+            _check(str(target), write, translator.max_tokens)
+            _check_pieces(write, tokenizer.size)
         tokens = torch.tensor([[START, *write]], device=device)
         sites, log_probabilities = capture(model, source, tokens, level)
     written = torch.tensor([*write, END], device=device)
@@ -73,6 +75,7 @@ def trace_translation(
         languages=("", translator.target_language),
         notes={
             "reading": asdict(translator.aligner.readings[0]),
+            "written": write,
             "without": {site: change.tolist() for site, change in changes.items()},
         },
     )
@@ -95,6 +98,13 @@ def _check(text: str, ids: Sequence[int], limit: int) -> None:
             expected=f"at least one word and at most {limit} pieces",
             got=f"{len(ids)} pieces: {text[:60]!r}",
             do="give one sentence",
+        )
+
+
+def _check_pieces(ids: Sequence[int], size: int) -> None:
+    if not all(0 <= piece < size for piece in ids):
+        raise DataError(
+            "the tokenizer has no such piece.", expected=f"0 to {size - 1}", got=f"{ids}"
         )
 
 
