@@ -47,11 +47,11 @@ def tensors(queries: int, keys: int, dim: int, value_dim: int) -> list[torch.Ten
     ]
 
 
-def assert_kernel_is_its_twin(inputs, allowed, drop, dtype):
+def assert_kernel_is_its_twin(inputs, allowed, drop, dtype, bias=None):
     assert kernel.serves(*[tensor.to(dtype) for tensor in inputs])
     assert_twins(
-        lambda q, k, v: kernel.attend(q, k, v, allowed, drop),
-        lambda q, k, v: attend_with_weights(q, k, v, allowed, None, drop)[0],
+        lambda q, k, v: kernel.attend(q, k, v, allowed, bias, drop),
+        lambda q, k, v: attend_with_weights(q, k, v, allowed, bias, drop)[0],
         inputs,
         dtype,
     )
@@ -64,6 +64,29 @@ def test_kernel_agrees_with_twin_at_all_lengths_under_any_mask(mask, drop, dtype
     for queries, keys in LENGTHS:
         allowed = MASKS[mask](queries, keys)
         assert_kernel_is_its_twin(tensors(queries, keys, 16, 32), allowed, drop, dtype)
+
+
+BIASES = {
+    "a head": lambda q, k: torch.randn(1, HEADS, q, k),
+    "whole": lambda q, k: torch.randn(BATCH, HEADS, q, k),
+    "one row": lambda q, k: torch.randn(1, 1, 1, k),
+    "strided": lambda q, k: torch.randn(1, HEADS, k, q).transpose(2, 3),
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("mask", ["none", "whole", "causal", "nothing allowed"])
+@pytest.mark.parametrize("bias", BIASES)
+def test_kernel_agrees_with_twin_under_a_bias(bias, mask, dtype):
+    drop = Mask(0.3, 12345)
+    for queries, keys in LENGTHS:
+        inputs = tensors(queries, keys, 16, 32)
+        allowed, added = MASKS[mask](queries, keys), BIASES[bias](queries, keys)
+        assert_kernel_is_its_twin(inputs, allowed, drop, dtype, added)
+        with torch.no_grad():  # few queries: the path of decoding
+            found = kernel.attend(*inputs, allowed, added)
+        expected = attend_with_weights(*inputs, allowed, added)[0]
+        torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -23,7 +23,7 @@ def attend(
     key: Float[Tensor, "batch heads key dim"],
     value: Float[Tensor, "batch heads key value_dim"],
     allowed: Bool[Tensor, "#batch #heads #query key"] | None = None,
-    bias: Float[Tensor, "#batch #heads query key"] | None = None,
+    bias: Float[Tensor, "#batch #heads #query key"] | None = None,
     drop: Mask | None = None,
 ) -> Float[Tensor, "batch heads query value_dim"]:
     """Each query's weighted sum of the values.
@@ -34,8 +34,9 @@ def attend(
         bias: added to the scaled scores (ALiBi); None adds nothing.
         drop: which weights to drop while training; None drops none.
     """
-    if bias is None and kernel.serves(query, key, value):
-        return kernel.attend(query, key, value, allowed, drop)
+    learnt = bias is not None and bias.requires_grad
+    if not learnt and kernel.serves(query, key, value):
+        return kernel.attend(query, key, value, allowed, bias, drop)
     if query.is_cuda and drop is None:
         return _fused(query, key, value, allowed, bias)
     return attend_with_weights(query, key, value, allowed, bias, drop)[0]
@@ -46,7 +47,7 @@ def attend_with_weights(
     key: Float[Tensor, "batch heads key dim"],
     value: Float[Tensor, "batch heads key value_dim"],
     allowed: Bool[Tensor, "#batch #heads #query key"] | None = None,
-    bias: Float[Tensor, "#batch #heads query key"] | None = None,
+    bias: Float[Tensor, "#batch #heads #query key"] | None = None,
     drop: Mask | None = None,
 ) -> tuple[Float[Tensor, "batch heads query value_dim"], Float[Tensor, "batch heads query key"]]:
     """The readable twin of `attend`: also returns the weights, before dropout; each row sums to 1.
@@ -56,7 +57,7 @@ def attend_with_weights(
     """
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
     if bias is not None:
-        scores = scores + bias
+        scores = scores + bias.to(scores.dtype)
     if allowed is not None:
         scores = scores.masked_fill(~allowed, -math.inf)
     weights = scores.softmax(dim=-1)
@@ -73,6 +74,7 @@ def _fused(
     """torch's fused kernel; its boolean mask also means True = may attend."""
     mask = allowed
     if bias is not None:
+        bias = bias.to(query.dtype)
         mask = bias if allowed is None else bias.masked_fill(~allowed, -math.inf)
     return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
 

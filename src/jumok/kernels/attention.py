@@ -8,6 +8,7 @@ import ctypes
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 
 from jumok.kernels import native
 from jumok.kernels.noise import Mask
@@ -37,22 +38,28 @@ def attend(
     key: Float[Tensor, "batch heads key dim"],
     value: Float[Tensor, "batch heads key value_dim"],
     allowed: Bool[Tensor, "#batch #heads #query key"] | None = None,
+    bias: Float[Tensor, "#batch #heads #query key"] | None = None,
     drop: Mask | None = None,
 ) -> Float[Tensor, "batch heads query value_dim"]:
-    """softmax(query key^T / sqrt(dim)) value; the heads lie side by side in memory, merged."""
+    """softmax(query key^T / sqrt(dim) + bias) value; the heads lie side by side in memory, merged.
+
+    No gradient flows to `bias`.
+    """
     learning = torch.is_grad_enabled() and any(t.requires_grad for t in (query, key, value))
     if query.shape[2] <= FEW and drop is None and not learning:
-        return _step(query, key, value, allowed)
-    return _Attention.apply(query, key, value, allowed, drop)
+        return _step(query, key, value, allowed, bias)
+    return _Attention.apply(query, key, value, allowed, bias, drop)
 
 
-def _step(query: Tensor, key: Tensor, value: Tensor, allowed: Tensor | None) -> Tensor:
+def _step(
+    query: Tensor, key: Tensor, value: Tensor, allowed: Tensor | None, bias: Tensor | None
+) -> Tensor:
     """A step of decoding: keys and values are read in place, and no weights are kept."""
     found = _side_by_side(query, value.shape[-1])
-    allowed = _expanded(allowed, query, key)
+    allowed, bias = _expanded(allowed, query, key), _whole_rows(bias, query, key)
     native.call(
-        "attention_step", query.dtype, query, key, value, found, allowed,
-        _sizes(query, value), _strides(query, key, value, found, allowed),
+        "attention_step", query.dtype, query, key, value, found, allowed, bias,
+        _sizes(query, value), _strides(query, key, value, found, allowed, bias),
     )  # fmt: skip
     return found
 
@@ -65,6 +72,7 @@ class _Attention(torch.autograd.Function):
         key: Tensor,
         value: Tensor,
         allowed: Tensor | None,
+        bias: Tensor | None,
         drop: Mask | None,
     ) -> Tensor:
         batch, heads, queries, _ = query.shape
@@ -72,10 +80,10 @@ class _Attention(torch.autograd.Function):
         found = _side_by_side(query, value_dim)
         width = -(-keys // native.LANES) * native.LANES
         weights = query.new_empty(batch, heads, queries, width)
-        allowed = _expanded(allowed, query, key)
+        allowed, bias = _expanded(allowed, query, key), _whole_rows(bias, query, key)
         native.call(
-            "attention_forward", query.dtype, query, key, value, found, weights, allowed,
-            _sizes(query, value), _strides(query, key, value, found, allowed),
+            "attention_forward", query.dtype, query, key, value, found, weights, allowed, bias,
+            _sizes(query, value), _strides(query, key, value, found, allowed, bias),
             *native.numbers(drop),
         )  # fmt: skip
         ctx.save_for_backward(query, key, value, weights)
@@ -93,7 +101,7 @@ class _Attention(torch.autograd.Function):
             _sizes(query, value), _strides(query, key, value, d_found, *slopes),
             *native.numbers(ctx.drop),
         )  # fmt: skip
-        return (*slopes, None, None)
+        return (*slopes, None, None, None)
 
 
 def _side_by_side(like: Tensor, dim: int) -> Tensor:
@@ -113,6 +121,15 @@ def _expanded(allowed: Tensor | None, query: Tensor, key: Tensor) -> Tensor | No
         return None
     allowed = allowed.expand(*query.shape[:3], key.shape[2])
     return allowed if allowed.stride(-1) == 1 else allowed.contiguous()
+
+
+def _whole_rows(bias: Tensor | None, query: Tensor, key: Tensor) -> Tensor | None:
+    """The bias in float32 and in the shape of the scores, its rows as wide as the kernel reads."""
+    if bias is None:
+        return None
+    keys = key.shape[2]
+    wide = F.pad(bias.float(), (0, -keys % native.LANES)).contiguous()
+    return wide.expand(*query.shape[:3], wide.shape[-1])
 
 
 def _strides(*tensors: Tensor | None) -> ctypes.Array[ctypes.c_int64]:

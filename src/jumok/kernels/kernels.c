@@ -39,12 +39,14 @@ static void F(scatter)(const float *from, TYPE *to, int64_t stride, int64_t posi
         for (int64_t d = 0; d < dim; d += LANES) F(store)(to + i * stride + d, load_f32(from + i * dim + d));
 }
 
-/* softmax of one row of scores, in place; keys beyond `keys` and forbidden ones get zero */
-static void F(softmax_row)(float *row, const uint8_t *allowed, int64_t keys, float scale) {
+/* softmax of one row of scores, in place; keys beyond `keys` and forbidden ones get zero. bias: as
+ * wide as the row, or NULL */
+static void F(softmax_row)(float *row, const uint8_t *allowed, const float *bias, int64_t keys, float scale) {
     int64_t width = padded(keys);
     floats most = spread(-INFINITY);
     for (int64_t j = 0; j < width; j += LANES) {
         floats score = load_f32(row + j) * scale;
+        if (bias) score += load_f32(bias + j);
         ints open = (ints)(COUNT + (uint32_t)j < (uint32_t)keys);
         if (allowed) {
             bytes may = {};
@@ -73,8 +75,9 @@ static void F(softmax_row)(float *row, const uint8_t *allowed, int64_t keys, flo
 
 /* One head of a decoding step: few queries, which read keys and values where they lie. */
 static void F(attend_few)(const TYPE *q, const TYPE *k, const TYPE *v, TYPE *out, const uint8_t *allowed,
-                          const Sizes *size, const Strides *stride, float *score) {
+                          const float *bias, const Sizes *size, const Strides *stride, float *score) {
     const Strides *sq = stride, *sk = stride + 1, *sv = stride + 2, *so = stride + 3, *sm = stride + 4;
+    const Strides *sb = sm + (allowed != NULL);
     for (int64_t i = 0; i < size->queries; i++) {
         const TYPE *query = q + i * sq->position;
         for (int64_t j = 0; j < size->keys; j++) {
@@ -83,7 +86,8 @@ static void F(attend_few)(const TYPE *q, const TYPE *k, const TYPE *v, TYPE *out
                 dot += F(load)(query + d) * F(load)(k + j * sk->position + d);
             score[j] = sum_of(dot);
         }
-        F(softmax_row)(score, allowed ? allowed + i * sm->position : NULL, size->keys, 1.0f / sqrtf((float)size->dim));
+        F(softmax_row)(score, allowed ? allowed + i * sm->position : NULL, bias ? bias + i * sb->position : NULL,
+                       size->keys, 1.0f / sqrtf((float)size->dim));
         for (int64_t d = 0; d < size->value_dim; d += LANES) {
             floats found = {};
             for (int64_t j = 0; j < size->keys; j++) found += score[j] * F(load)(v + j * sv->position + d);
@@ -93,21 +97,24 @@ static void F(attend_few)(const TYPE *q, const TYPE *k, const TYPE *v, TYPE *out
 }
 
 void F(attention_step)(const TYPE *q, const TYPE *k, const TYPE *v, TYPE *out, const uint8_t *allowed,
-                       const Sizes *size, const Strides *stride) {
+                       const float *bias, const Sizes *size, const Strides *stride) {
     const Strides *sq = stride, *sk = stride + 1, *sv = stride + 2, *so = stride + 3, *sm = stride + 4;
+    const Strides *sb = sm + (allowed != NULL);
     float *score = aligned_alloc(64, sizeof(float) * padded(size->keys));
     for (int64_t b = 0; b < size->batch; b++)
         for (int64_t h = 0; h < size->heads; h++)
             F(attend_few)(q + b * sq->batch + h * sq->head, k + b * sk->batch + h * sk->head,
                           v + b * sv->batch + h * sv->head, out + b * so->batch + h * so->head,
-                          allowed ? allowed + b * sm->batch + h * sm->head : NULL, size, stride, score);
+                          allowed ? allowed + b * sm->batch + h * sm->head : NULL,
+                          bias ? bias + b * sb->batch + h * sb->head : NULL, size, stride, score);
     free(score);
 }
 
 /* out = dropout(softmax(q k^T / sqrt(dim))) v; weights, before dropout, are kept for the backward
- * pass as (batch, heads, queries, padded keys). allowed: bytes, strides in `may`, or NULL. */
+ * pass as (batch, heads, queries, padded keys). allowed: bytes, or NULL; bias: rows of padded keys, or
+ * NULL; their strides come after those of q, k, v and out. */
 void F(attention_forward)(const TYPE *q, const TYPE *k, const TYPE *v, TYPE *out, TYPE *weights,
-                          const uint8_t *allowed, const Sizes *size, const Strides *stride,
+                          const uint8_t *allowed, const float *bias, const Sizes *size, const Strides *stride,
                           int64_t threshold, int64_t seed) {
     int64_t n = size->queries, m = size->keys, d = size->dim, e = size->value_dim;
     int64_t rows = padded(n), width = padded(m);
@@ -116,6 +123,7 @@ void F(attention_forward)(const TYPE *q, const TYPE *k, const TYPE *v, TYPE *out
     float *key = query + rows * d, *key_t = key + width * d, *value = key_t + width * d;
     float *score = value + width * e, *found = score + rows * width;
     const Strides *sq = stride, *sk = stride + 1, *sv = stride + 2, *so = stride + 3, *sm = stride + 4;
+    const Strides *sb = sm + (allowed != NULL);
     for (int64_t b = 0; b < size->batch; b++)
         for (int64_t h = 0; h < size->heads; h++) {
             F(gather)(q + b * sq->batch + h * sq->head, sq->position, query, n, d);
@@ -127,7 +135,8 @@ void F(attention_forward)(const TYPE *q, const TYPE *k, const TYPE *v, TYPE *out
             for (int64_t i = 0; i < n; i++) {
                 float *row = score + i * width;
                 const uint8_t *may = allowed ? allowed + b * sm->batch + h * sm->head + i * sm->position : NULL;
-                F(softmax_row)(row, may, m, 1.0f / sqrtf((float)d));
+                const float *more = bias ? bias + b * sb->batch + h * sb->head + i * sb->position : NULL;
+                F(softmax_row)(row, may, more, m, 1.0f / sqrtf((float)d));
                 TYPE *save = weights + (head * n + i) * width;
                 for (int64_t j = 0; j < width; j += LANES) F(store)(save + j, load_f32(row + j));
                 if (threshold)

@@ -49,10 +49,11 @@ class AlibiPositions(nn.Module):
         key: Float[Tensor, "batch heads key dim"],
         position: int,
     ) -> Float[Tensor, "1 heads query key"]:
-        """The bias for queries of which the first stands at `position`; keys start at 0."""
+        """The bias in float32, for queries of which the first stands at `position`; keys start at
+        0.
+        """
         here = torch.arange(position, position + query.shape[2], device=query.device)
         there = torch.arange(key.shape[2], device=query.device)
         back = here[:, None] - there[None, :]
         slope = self._slopes.to(query.device)[:, None, None]
-        bias = torch.where(back >= 0, -slope * back, slope.flip(0) * back)
-        return bias.to(query.dtype)[None]
+        return torch.where(back >= 0, -slope * back, slope.flip(0) * back)[None]
