@@ -66,6 +66,69 @@ LABS = (
         "000, 001, 002, 004",
         3,
     ),
+    Lab(
+        "heads",
+        Text("How many heads", "헤드는 몇 개인가"),
+        Text(
+            "Several heads at a fixed budget see more than one; full-size heads cost more.",
+            "같은 예산이라도 여러 헤드가 하나보다 많이 본다. 온전한 크기의 헤드는 더 비싸다.",
+        ),
+        "001, 002",
+        90,
+    ),
+    Lab(
+        "cheating",
+        Text("Training without the look-ahead mask", "미래 가림 없이 훈련하기"),
+        Text(
+            "Without the mask the training loss falls and generation fails; with it, the parallel "
+            "pass and the stepwise pass are the same.",
+            "가리지 않으면 훈련 손실은 떨어지지만 생성에 실패한다. 가리면 한꺼번에 계산해도 한 "
+            "단계씩 계산해도 같다.",
+        ),
+        "001, 002",
+        40,
+    ),
+    Lab(
+        "residual",
+        Text("Residual connections", "잔차 연결"),
+        Text(
+            "With x + F(x) only the rest is left to learn, and training converges faster.",
+            "x + F(x)에서는 나머지만 배우면 되므로 훈련이 빨리 수렴한다.",
+        ),
+        "000, 001",
+        60,
+    ),
+    Lab(
+        "norm",
+        Text("Layer normalisation", "계층 정규화"),
+        Text(
+            "Layer normalisation helps training; the notes put it after the residual connection.",
+            "계층 정규화는 훈련을 돕는다. 강의는 잔차 연결 뒤에 둔다.",
+        ),
+        "000, 001",
+        90,
+    ),
+    Lab(
+        "copies",
+        Text("The same structure, not the same weights", "같은 구조, 다른 가중치"),
+        Text(
+            "Encoder layers have the same structure and do not share their weights.",
+            "인코더들은 구조는 같지만 가중치를 공유하지 않는다.",
+        ),
+        "001",
+        60,
+    ),
+    Lab(
+        "parallel",
+        Text("No for-loop over the sequence", "시퀀스에 대한 for 반복이 없다"),
+        Text(
+            "An RNN takes its steps one after another; self-attention takes all at once, at a "
+            "quadratic cost.",
+            "RNN은 한 단계씩 나아가고, 셀프 어텐션은 제곱 비용으로 한꺼번에 처리한다.",
+        ),
+        "000, 002",
+        20,
+    ),
 )
 
 

@@ -1,0 +1,97 @@
+"""The look-ahead mask, and what comes of training without it.
+
+In training the decoder reads the right words all at once. Without the mask each position sees
+the word it is to predict: the loss falls, and nothing is learned that helps when the next word
+is not there yet. With it, the pass over all positions and the pass word by word are the same.
+
+Source: Vaswani et al. 2017, section 3.2.3; lectures 001, 002 ("cheating을 방지").
+"""
+
+import torch
+from torch import nn
+
+from jumok.data.batches import Batch
+from jumok.data.tokenizer import PAD
+from jumok.kernels.cross_entropy import smoothed_cross_entropy
+from jumok.lab.contest import contest
+from jumok.lab.findings import Bars, Column, Findings, Setting, judged
+from jumok.lab.small import Small, first_batch
+from jumok.lab.text import Text
+from jumok.models.encoder_decoder import Transformer
+from jumok.shapes import Float, Tensor
+
+LOWER, FAILS = 0.5, 0.5  # the claim: less than this share of the loss, and of the BLEU
+SAME = 1e-4  # between logits of both passes, in float32
+
+NAMES = {
+    "masked": Text("with the mask", "가림 있음"),
+    "cheating": Text("without it (cheating)", "가림 없음 (커닝)"),
+}
+
+
+def peeking(model: nn.Module, batch: Batch, smoothing: float) -> Float[Tensor, ""]:
+    """The usual objective, but every target position sees all others."""
+    assert isinstance(model, Transformer)
+    memory = model.encode(batch.source, batch.source_allowed)
+    decoder = model.decoder
+    stream = decoder.embedding(batch.target_input)
+    allowed = None if memory.allowed is None else memory.allowed[:, None, None, :]
+    hidden = decoder.blocks(stream, decoder.first_norm(stream), None, memory.states, allowed)
+    real = batch.target_output != PAD
+    return smoothed_cross_entropy(
+        hidden[real], decoder.output.weight, batch.target_output[real], smoothing
+    )
+
+
+@torch.no_grad()
+def gap(model: Transformer, batch: Batch) -> float:
+    """The largest difference between logits of the parallel pass and of the pass step by step."""
+    model.eval()
+    memory = model.encode(batch.source, batch.source_allowed)
+    together = model.decoder.forward(memory, batch.target_input)
+    state, steps = model.decoder.start(memory), []
+    for tokens in batch.target_input.unbind(1):
+        logits, state = model.decoder.step(tokens, state)
+        steps.append(logits)
+    real = batch.target_output != PAD
+    return float((together - torch.stack(steps, 1))[real].abs().max())
+
+
+def run(setting: Setting) -> Findings:
+    """Trains both, and lets both translate with nothing but their own words."""
+    variants = {"masked": Small(), "cheating": Small(objective=peeking)}
+    found = contest(variants, NAMES, setting)
+    loss = {name: found.loss(name) for name in NAMES}
+    bleu = {name: sum(found.bleu[name]) / len(found.bleu[name]) for name in NAMES}
+    _, batch = first_batch(Small(), setting.seed, setting.cache)
+    difference = gap(found.runs["masked"][0].model, batch)
+    falls = loss["cheating"] < LOWER * loss["masked"]
+    fails = bleu["cheating"] < FAILS * bleu["masked"]
+    return Findings(
+        columns=(
+            Column(Text("decoder", "디코더")),
+            Column(Text("loss, right words given", "손실, 정답을 보여 줌"), ".3f"),
+            Column(Text("BLEU, its own words", "BLEU, 스스로 씀"), ".1f"),
+        ),
+        rows=[[NAMES[name], loss[name], bleu[name]] for name in NAMES],
+        figures={**found.figures(), "parallel_and_stepwise_differ_by": difference},
+        outcome=judged(falls and fails and difference < SAME, in_part=falls or fails),
+        sentence=Text(
+            f"Without the mask the loss is {loss['cheating']:.3f} instead of {loss['masked']:.3f}, "
+            f"and BLEU {bleu['cheating']:.1f} instead of {bleu['masked']:.1f} once it has to write "
+            f"on its own. With it, the logits of the parallel pass and of the pass step by step "
+            f"differ by {difference:.0e} at most.",
+            f"가리지 않으면 손실은 {loss['masked']:.3f} 대신 {loss['cheating']:.3f}이지만, 스스로 "
+            f"써야 할 때 BLEU는 {bleu['masked']:.1f} 대신 {bleu['cheating']:.1f}이다. 가리면 "
+            f"한꺼번에 계산한 로짓과 한 단계씩 계산한 로짓이 많아야 {difference:.0e} 차이 난다.",
+        ),
+        panels=(
+            found.curves(Text("Training loss", "훈련 손실")),
+            Bars(
+                Text("Writing on its own", "스스로 쓰기"),
+                Text("BLEU on unseen sentences", "처음 보는 문장의 BLEU"),
+                [(NAMES[name], bleu[name]) for name in NAMES],
+                form=".1f",
+            ),
+        ),
+    )

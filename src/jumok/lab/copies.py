@@ -1,0 +1,86 @@
+"""The same structure, but not the same weights.
+
+Encoder layers are alike in structure and each has its own weights. So: four layers with weights
+of their own, against one layer that is applied four times, and against one applied once.
+
+Source: lecture 001 ("weight를 공유하지는 않는다"); sharing: Dehghani et al. 2019, Universal
+Transformers; Lan et al. 2020, ALBERT.
+"""
+
+import torch
+
+from jumok.lab.contest import COLUMNS, contest
+from jumok.lab.findings import Bars, Column, Findings, Setting, judged
+from jumok.lab.small import Small
+from jumok.lab.text import Text
+from jumok.models.encoder_decoder import Transformer
+
+LAYERS = 4
+BETTER = 0.02  # the claim: weights of their own lower the loss by more than this share
+
+NAMES = {
+    "own": Text("4 layers, own weights", "4층, 각자의 가중치"),
+    "shared": Text("4 layers, shared weights", "4층, 공유 가중치"),
+    "one": Text("1 layer", "1층"),
+}
+
+
+def share(model: Transformer) -> None:
+    """Every layer of the encoder becomes the first one."""
+    blocks = model.encoder.blocks
+    for layer in range(1, len(blocks)):
+        blocks[layer] = blocks[0]
+
+
+def likeness(model: Transformer) -> float:
+    """The mean cosine between the weights of different layers, matrix by matrix: 1 is equal."""
+    layers = [
+        [parameter.detach().flatten() for parameter in block.parameters() if parameter.ndim == 2]
+        for block in model.encoder.blocks
+    ]
+    cosines = [
+        float(torch.cosine_similarity(one, other, dim=0))
+        for place, layer in enumerate(layers)
+        for later in layers[place + 1 :]
+        for one, other in zip(layer, later, strict=True)
+    ]
+    return sum(cosines) / len(cosines)
+
+
+def run(setting: Setting) -> Findings:
+    """Own weights, shared weights, and one layer alone."""
+    deep = {"encoder_layers": LAYERS}
+    variants = {
+        "own": Small(deep),
+        "shared": Small(deep, change=share),
+        "one": Small({"encoder_layers": 1}),
+    }
+    found = contest(variants, NAMES, setting)
+    loss = {name: found.loss(name) for name in NAMES}
+    alike = likeness(found.runs["own"][0].model)
+    gain, depth = 1.0 - loss["own"] / loss["shared"], 1.0 - loss["shared"] / loss["one"]
+    own, shared = (found.runs[name][0].parameters for name in ("own", "shared"))
+    return Findings(
+        columns=(Column(Text("encoder", "인코더")), *COLUMNS),
+        rows=[[NAMES[name], *found.row(name)] for name in NAMES],
+        figures={**found.figures(), "gain": gain, "cosine_between_layers": alike},
+        outcome=judged(gain > BETTER),
+        sentence=Text(
+            f"Own weights change the loss by {-gain:+.0%} against shared ones, for "
+            f"{own / shared - 1:.0%} more parameters; after training the layers' weights have a "
+            f"cosine of {alike:.2f} (1 would be equal). Applying one layer four times instead of "
+            f"once changes the loss by {-depth:+.0%}.",
+            f"각자의 가중치는 공유할 때보다 손실을 {-gain:+.0%} 바꾸고 매개변수를 "
+            f"{own / shared - 1:.0%} 더 쓴다. 훈련 뒤 층들의 가중치는 코사인이 {alike:.2f}이다"
+            f"(같으면 1). 한 층을 네 번 적용하면 한 번일 때보다 손실이 {-depth:+.0%} 바뀐다.",
+        ),
+        panels=(
+            Bars(
+                Text("Loss on unseen sentences", "처음 보는 문장의 손실"),
+                Text("nats a token; less is better", "토큰당 nat, 낮을수록 좋음"),
+                [(NAMES[name], loss[name]) for name in NAMES],
+                form=".3f",
+            ),
+            found.curves(Text("Training", "훈련")),
+        ),
+    )

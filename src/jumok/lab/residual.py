@@ -1,0 +1,73 @@
+"""Residual connections: H(x) = x + F(x).
+
+The input of a part is handed past it and added to what it made. The notes say that such a model
+has only the rest to learn and so converges faster. Tried: training with and without, and the
+gradient that reaches the first of many layers.
+
+Source: He et al. 2016; lectures 000, 001.
+"""
+
+from jumok.lab.contest import COLUMNS, contest
+from jumok.lab.depth import (
+    DEEP,
+    WithoutResidual,
+    after_every_part,
+    fall,
+    gradient_by_layer,
+    gradient_chart,
+)
+from jumok.lab.findings import Column, Findings, Setting, judged
+from jumok.lab.small import Small, first_batch
+from jumok.lab.text import Text
+
+LAYERS = 3
+FASTER = 0.75  # the claim: with it, a loss is reached in less than this share of the steps
+
+NAMES = {
+    "with": Text("with residual connections", "잔차 연결 있음"),
+    "without": Text("without", "없음"),
+}
+
+
+def run(setting: Setting) -> Findings:
+    """Trains both, and looks at the gradient of both before training."""
+    changes = {"with": None, "without": after_every_part(WithoutResidual)}
+    sizes = {"encoder_layers": LAYERS, "decoder_layers": LAYERS}
+    found = contest({name: Small(sizes, changes[name]) for name in NAMES}, NAMES, setting)
+    gradients = {}
+    for name in NAMES:
+        deep = Small({"encoder_layers": DEEP}, changes[name])
+        gradients[name] = gradient_by_layer(*first_batch(deep, setting.seed, setting.cache))
+    reached = found.runs["without"][0].curve()[-1][1]
+    steps, all_steps = (
+        found.runs["with"][0].steps_to(reached),
+        len(found.runs["without"][0].losses),
+    )
+    share = steps / all_steps if steps is not None else 1.0
+    falls = {name: fall(gradient) for name, gradient in gradients.items()}
+    better = found.loss("with") < found.loss("without")
+    return Findings(
+        columns=(
+            Column(Text("model", "모형")),
+            *COLUMNS,
+            Column(Text("gradient, first layer / last", "기울기, 첫 층 / 끝 층"), ".3f"),
+        ),
+        rows=[[NAMES[name], *found.row(name), falls[name]] for name in NAMES],
+        figures={**found.figures(), "gradients": gradients, "share_of_steps": share},
+        outcome=judged(share < FASTER and better, in_part=better),
+        sentence=Text(
+            f"With residual connections the loss that is reached without them after {all_steps} "
+            f"steps ({reached:.2f}) is reached after {steps or 'more than ' + str(all_steps)}; in "
+            f"the end it is {found.loss('with'):.3f} against {found.loss('without'):.3f} on unseen "
+            f"sentences. Over {DEEP} layers the first one's gradient is {falls['with']:.2f} times "
+            f"the last one's with them, and {falls['without']:.2g} times without.",
+            f"잔차 연결이 없을 때 {all_steps}단계 만에 닿는 손실({reached:.2f})에 잔차 연결이 "
+            f"있으면 {steps or str(all_steps) + ' 넘는'}단계 만에 닿고, 처음 보는 문장의 마지막 "
+            f"손실은 {found.loss('with'):.3f} 대 {found.loss('without'):.3f}이다. {DEEP}층에서 첫 "
+            f"층의 기울기는 끝 층의 {falls['with']:.2f}배이고, 없으면 {falls['without']:.2g}배다.",
+        ),
+        panels=(
+            found.curves(Text(f"Training, {LAYERS}+{LAYERS} layers", f"훈련, {LAYERS}+{LAYERS}층")),
+            gradient_chart(NAMES, gradients),
+        ),
+    )

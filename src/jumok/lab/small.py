@@ -1,0 +1,191 @@
+"""A small translator, trained in seconds: what most of the lectures' claims are tried on.
+
+All labs share the sentences, the tokenizer and the batches (`lab/world.py`, a folder in the
+cache), so that two models differ in nothing but what the lab is about.
+"""
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from jumok.config import AverageConfig, DataConfig, ScheduleConfig, TrainingConfig
+from jumok.config.data import CorpusConfig, TokenizerConfig
+from jumok.config.families import TranslationConfig
+from jumok.config.transformer import TransformerConfig
+from jumok.data.batches import Batch, validation_batches
+from jumok.data.tokenizer import Tokenizer
+from jumok.evaluation.text import score_text
+from jumok.kernels.linear import prepare_for_inference
+from jumok.lab import world
+from jumok.models.catalog import Sizes, build
+from jumok.models.encoder_decoder import Transformer
+from jumok.systems.translator import Translator
+from jumok.training.learner import Learner
+from jumok.training.objectives import mean_loss, translation
+from jumok.training.pairs import Prepared, prepare, update_stream
+from jumok.training.precision import choose, one_thread
+from jumok.training.schedule import learning_rate
+from jumok.training.task import Objective
+
+TOKENIZER = TokenizerConfig(size=600, byte_fallback=False)
+SIZES: Mapping[str, Any] = {
+    "dim": 64,
+    "heads": 4,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "feedforward": 128,
+    "dropout": 0.0,
+}
+LONGER = 3  # times the steps of the short form
+
+Change = Callable[[Transformer], None]
+
+
+@dataclass(frozen=True)
+class Small:
+    """What to train.
+
+    Attributes:
+        model: keys of a recipe's [model], over SIZES.
+        change: what is done to the untrained model: layers shared, norms taken out ...
+        objective: what to make small; None is the usual one.
+        steps: of about `tokens` target tokens each.
+    """
+
+    model: Mapping[str, Any] = field(default_factory=dict)
+    change: Change | None = None
+    objective: Objective = translation
+    steps: int = 300
+    tokens: int = 512
+    learning_rate: float = 5e-3
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A model and how it came there.
+
+    Attributes:
+        model: with averaged weights, in float32, in evaluation mode.
+        losses: nats a target token, one a step.
+        validation_loss: the same on unseen sentences.
+    """
+
+    model: Transformer
+    tokenizer: Tokenizer
+    losses: list[float]
+    validation_loss: float
+
+    @property
+    def parameters(self) -> int:
+        """Shared ones count once."""
+        return sum(parameter.numel() for parameter in self.model.parameters())
+
+    def curve(self, width: int = 20) -> list[tuple[float, float]]:
+        """(step, mean loss of the `width` steps up to it)."""
+        return [
+            (float(end), sum(self.losses[end - width : end]) / width)
+            for end in range(width, len(self.losses) + 1, width)
+        ]
+
+    def steps_to(self, loss: float, width: int = 20) -> int | None:
+        """The first step whose mean over the `width` before is below; None: it never was."""
+        return next((int(step) for step, mean in self.curve(width) if mean < loss), None)
+
+    def translate(self, sources: Sequence[str]) -> list[str]:
+        """Greedy translations, each word from those written before."""
+        model = copy.deepcopy(self.model)
+        prepare_for_inference(model, torch.float32)
+        translator = Translator([model], self.tokenizer, max_tokens=64, target_language="ko")
+        with one_thread():
+            found = translator.translate(sources, beam=1, alignments=False)
+        return [each.text for each in found]
+
+    def bleu(self, sources: Sequence[str], references: Sequence[str]) -> float:
+        """BLEU of greedy translations, Korean cut into characters."""
+        texts = self.translate(sources)
+        (score,) = score_text(
+            texts, references, target_language="ko", metrics=("bleu",), resamples=0
+        )
+        return score.value
+
+
+def train(small: Small, seed: int, cache: Path, longer: bool = False) -> Trained:
+    """Trains as `jumok train` does, with its batches and its step; nothing is saved.
+
+    Args:
+        longer: LONGER times the steps, as the long form of a lab wants it.
+    """
+    steps = small.steps * (LONGER if longer else 1)
+    recipe = config(small, steps, seed, world.write(cache))
+    prepared = prepare(recipe, cache / "world", cache / "ids", lambda _: None)
+    updates = update_stream(recipe, prepared.train, prepared.tokenizer)
+    model = untrained(small, recipe, prepared, seed)
+    training = recipe.training
+    precision = choose(training.precision, torch.device("cpu")).dtype
+    threads = min(2, torch.get_num_threads())
+    learner = Learner(model, small.objective, training, seed, precision, threads)
+    losses = []
+    for step in range(1, steps + 1):
+        rate = learning_rate(training.schedule, training.learning_rate, step, step / steps)
+        losses.append(learner.update(next(updates), step, rate).loss)
+    trained = learner.averaged()
+    assert isinstance(trained, Transformer)
+    with one_thread():
+        batches = validation_batches(prepared.validation, 1024)
+        loss = mean_loss(small.objective, trained, batches)
+    return Trained(trained, prepared.tokenizer, losses, loss)
+
+
+def untrained(
+    small: Small, recipe: TranslationConfig, prepared: Prepared, seed: int
+) -> Transformer:
+    """The model before its first step; equal seeds give equal weights."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = build(recipe.model, Sizes(vocabulary=prepared.tokenizer.size))
+    assert isinstance(model, Transformer)
+    if small.change is not None:
+        small.change(model)
+    return model
+
+
+def first_batch(small: Small, seed: int, cache: Path) -> tuple[Transformer, Batch]:
+    """An untrained model, and a batch to look at it with."""
+    recipe = config(small, small.steps, seed, world.write(cache))
+    prepared = prepare(recipe, cache / "world", cache / "ids", lambda _: None)
+    updates = update_stream(recipe, prepared.train, prepared.tokenizer)
+    return untrained(small, recipe, prepared, seed), next(updates)[0]
+
+
+def config(small: Small, steps: int, seed: int, home: Path) -> TranslationConfig:
+    """The recipe of a small translator."""
+    return TranslationConfig(
+        name="small",
+        seed=seed,
+        data=DataConfig(
+            train=(_corpus(home, "train"),),
+            validation=(_corpus(home, "validation"),),
+            source_language="en",
+            target_language="ko",
+            max_tokens=64,
+        ),
+        tokenizer=TOKENIZER,
+        model=TransformerConfig.model_validate({**SIZES, **small.model}),
+        training=TrainingConfig(
+            steps=steps,
+            tokens_per_batch=small.tokens,
+            tokens_per_micro_batch=small.tokens // 2,
+            learning_rate=small.learning_rate,
+            label_smoothing=0.0,
+            schedule=ScheduleConfig(warmup=max(1, steps // 10)),
+            average=AverageConfig(decay=0.98),
+        ),
+    )
+
+
+def _corpus(home: Path, split: str) -> CorpusConfig:
+    return CorpusConfig(source=home / f"{split}.en", target=home / f"{split}.ko")

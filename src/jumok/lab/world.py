@@ -1,0 +1,67 @@
+"""The sentences that labs train on: smallworld's short, polite ones with its commonest words.
+
+Few words are learned fast, and a lab has seconds. The files are written once into a folder that
+all labs share; whatever the lab's seed, the sentences are the same.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from jumok import smallworld
+from jumok.smallworld import Pair
+
+SEED, SHORTEST, LONGEST = 1, 3, 8
+SIZES = {"train": 12_000, "validation": 300, "test": 300}
+WORDS, COUNTED = 300, 15_000  # the commonest words, by so many sentences
+
+
+def write(folder: Path) -> Path:
+    """Writes SPLIT.en, SPLIT.ko and SPLIT.align into folder/world, unless they are there."""
+    home = folder / "world"
+    if home.exists():
+        return home
+    known = common_words()
+    partial = folder / "world.partial"
+    partial.mkdir(parents=True, exist_ok=True)
+    for split, size in SIZES.items():
+        chosen = list(islice((pair for pair in stream(split) if words(pair) <= known), size))
+        for kind, lines in (
+            ("en", [pair.source for pair in chosen]),
+            ("ko", [pair.target for pair in chosen]),
+            ("align", [pair.pharaoh for pair in chosen]),
+        ):
+            (partial / f"{split}.{kind}").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    partial.rename(home)
+    return home
+
+
+def stream(split: str) -> Iterator[Pair]:
+    """Distinct polite sentences of one split."""
+    pairs = smallworld.distinct(smallworld.pairs(split, SEED, SHORTEST, LONGEST))
+    return (pair for pair in pairs if "polite" in pair.constructions)
+
+
+def words(pair: Pair) -> set[str]:
+    """The English words, without their marks."""
+    return set(pair.source.lower().rstrip(".?!").replace(",", "").split())
+
+
+def common_words() -> set[str]:
+    """The WORDS commonest words of the training stream."""
+    counts = Counter(word for pair in islice(stream("train"), COUNTED) for word in words(pair))
+    return {word for word, _ in counts.most_common(WORDS)}
+
+
+def read(folder: Path, split: str) -> tuple[list[str], list[str], list[list[tuple[int, int]]]]:
+    """English lines, Korean lines, and their gold links (English word, Korean word), from 0."""
+    home = write(folder)
+    english, korean, align = (
+        (home / f"{split}.{kind}").read_text("utf-8").splitlines() for kind in ("en", "ko", "align")
+    )
+    links = [
+        [(int(link.split("-")[0]), int(link.split("-")[1])) for link in line.split()]
+        for line in align
+    ]
+    return english, korean, links
