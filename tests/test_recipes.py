@@ -7,10 +7,18 @@ from typing import Any, get_args
 
 import pytest
 
-from jumok.config import CorpusConfig, Section, TranslationConfig, load_config
+from jumok.config import (
+    CorpusConfig,
+    RecurrentConfig,
+    Section,
+    TransformerConfig,
+    TranslationConfig,
+    load_config,
+)
 
 RECIPES = sorted((Path(__file__).parents[1] / "recipes").glob("*.toml"))
 MANUAL = next(recipe for recipe in RECIPES if recipe.name == "multi30k-en-de.toml")
+MODELS = {"multi30k-rnn.toml": RecurrentConfig}  # recipes that explain a [model] section of theirs
 VARIABLES = {"JUMOK_DATA": "/data"}
 
 
@@ -65,7 +73,7 @@ def test_the_defaults_in_the_manual_are_the_real_ones():
         ("data.", TranslationConfig.model_fields["data"].annotation),
         ("data.train.", CorpusConfig),
         ("tokenizer.", TranslationConfig.model_fields["tokenizer"].annotation),
-        ("model.", TranslationConfig.model_fields["model"].annotation),
+        ("model.", TransformerConfig),
         ("training.", TranslationConfig.model_fields["training"].annotation),
         ("validation.", TranslationConfig.model_fields["validation"].annotation),
     ):
@@ -77,6 +85,15 @@ def test_the_defaults_in_the_manual_are_the_real_ones():
                 assert value == default, path + name
                 checked += 1
     assert checked > 40
+
+
+@pytest.mark.parametrize(("recipe", "section"), MODELS.items())
+def test_a_kind_of_model_has_its_own_manual(recipe, section):
+    texts = explained_keys((MANUAL.parent / recipe).read_text("utf-8"))
+    for name, field in section.model_fields.items():
+        if name != "kind":
+            said = re.search(r"Default ([^:]+?)[.:]?( |$)", texts[f"model.{name}"])
+            assert tomllib.loads(f"value = {said[1]}")["value"] == field.default, name
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.stem)
@@ -95,8 +112,9 @@ def test_every_line_of_a_short_recipe_is_commented(recipe):
 
 def test_these_recipes_are_shipped():
     names = [
-        *("cifar10", "cifar10-attention", "enko", "mnist", "mnist-attention", "multi30k-en-de"),
-        *("nsmc", "nsmc-mlm", "nsmc-pretrained"),
-        *("shakespeare", "smallworld-en-ko", "tatoeba-en-fr"),
+        *("chatbot", "chatbot-rnn", "cifar10", "cifar10-attention", "enko", "mnist"),
+        *("mnist-attention", "multi30k-en-de", "multi30k-rnn", "nsmc", "nsmc-mlm"),
+        *("nsmc-pretrained", "shakespeare", "smallworld-en-ko", "tatoeba-en-fr", "translit"),
+        "translit-rnn",
     ]
     assert sorted(recipe.stem for recipe in RECIPES) == names

@@ -34,11 +34,15 @@ VARIANTS = {
 }
 
 
-def build(variant: str, **more: object) -> Transformer:
-    """A rough model in evaluation mode; dropout is set, and must not show."""
-    torch.manual_seed(1)
+def config(variant: str, **more: object) -> TransformerConfig:
+    """Dropout is set, and must not show."""
     dropped = dict.fromkeys(
         ("dropout", "attention_dropout", "feedforward_dropout", "word_dropout"), 0.5
     )
-    config = TransformerConfig.model_validate({**SIZES, **dropped, **VARIANTS[variant], **more})
-    return roughen(Transformer(config, VOCABULARY)).eval()
+    return TransformerConfig.model_validate({**SIZES, **dropped, **VARIANTS[variant], **more})
+
+
+def build(variant: str, **more: object) -> Transformer:
+    """A rough model in evaluation mode."""
+    torch.manual_seed(1)
+    return roughen(Transformer(config(variant, **more), VOCABULARY)).eval()

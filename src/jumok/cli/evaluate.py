@@ -34,6 +34,7 @@ class Evaluation:
     beam: int
     tokenize: str | None
     lowercase: bool
+    metrics: option.MetricSets
     batch: int
     device: str
     precision: option.Precisions
@@ -105,6 +106,7 @@ def evaluate(
     lowercase: Annotated[
         bool, typer.Option("--lowercase", help="Do not tell cases apart.")
     ] = False,
+    metrics: option.Metrics = "text",
     as_json: option.Json = False,
     output: option.Output = None,
     batch: option.Batch = 32,
@@ -125,7 +127,7 @@ def evaluate(
 
     asked = Evaluation(
         model=model, source=source, reference=reference, data=data, columns=columns, by=by,
-        beam=beam, tokenize=tokenize, lowercase=lowercase,
+        beam=beam, tokenize=tokenize, lowercase=lowercase, metrics=metrics,
         batch=batch, device=device, precision=precision, threads=threads,
     )  # fmt: skip
     task = read_bundle(option.model_folders(model)[0]).config.task

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def evaluate_translation(asked: Evaluation) -> Judged:
-    """BLEU, chrF and TER of translations, over all and for each part of the text.
+    """BLEU, chrF and TER of translations, or their spelling, over all and each part of the text.
 
     Raises:
         ConfigError: a side is missing, or BLEU cannot cut words that way.
@@ -87,12 +87,17 @@ def _scores(
     parts: Sequence[str],
     language: str,
 ) -> Iterator[Score]:
+    from jumok.evaluation.spelling import score_spelling
     from jumok.evaluation.text import score_text
 
     def score(rows: Sequence[int], on: str) -> Iterator[Score]:
+        written = [hypotheses[row] for row in rows]
+        references = [pairs[row].target for row in rows]
+        if asked.metrics == "spelling":
+            return (replace(each, on=on) for each in score_spelling(written, references))
         scores = score_text(
-            [hypotheses[row] for row in rows],
-            [pairs[row].target for row in rows],
+            written,
+            references,
             target_language=language,
             tokenizer=asked.tokenize,
             lowercase=asked.lowercase,

@@ -25,6 +25,12 @@ Text = Annotated[
 Beam = Annotated[int, typer.Option("--beam", "-b", help="Hypotheses kept; 1 is greedy.")]
 Nbest = Annotated[int, typer.Option(help="Translations for each line, best first.")]
 
+MetricSets = Literal["text", "spelling"]
+Metrics = Annotated[
+    MetricSets,
+    typer.Option(help="text: BLEU, chrF, TER; spelling: lines and characters that are right."),
+]
+
 LengthPenalty = Annotated[
     float, typer.Option(help="0 favours short ones, 1 is about even.", rich_help_panel=LENGTH)
 ]

@@ -56,6 +56,8 @@ def translate(
     )  # fmt: skip
     options = replace(options, coverage_penalty=coverage_penalty)
     translator = option.load_translator(model, device, precision, threads)
+    if alignments:
+        translator.check_alignments()
     typed = file in (None, STANDARD) and sys.stdin.isatty()
     translations = translator.translate_lines(
         read_lines(file),

@@ -1,8 +1,8 @@
 """Which sections a recipe has, for each kind of model."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from jumok.config.captioner import CaptionerConfig
 from jumok.config.captions import CaptionDataConfig, CaptionValidationConfig
@@ -16,6 +16,7 @@ from jumok.config.pictures import (
     PictureTrainingConfig,
     PictureValidationConfig,
 )
+from jumok.config.recurrent import RecurrentConfig
 from jumok.config.section import ModelSection, Section
 from jumok.config.text import TextDataConfig, TextTokenizerConfig
 from jumok.config.training import (
@@ -41,8 +42,9 @@ class Config(Section):
     validation: ValidationConfig
 
 
+DEFAULT_KIND = "transformer"
 COUNTED = ("sinusoidal", "learned", "binary", "fraction")
-"""Positions that know how many there may be."""
+"""Positions that know how many there can be."""
 
 
 class TranslationConfig(Config):
@@ -51,15 +53,25 @@ class TranslationConfig(Config):
     data: DataConfig
     tokenizer: TokenizerConfig = TokenizerConfig()
     vectors: VectorsConfig | None = None
-    model: TransformerConfig = TransformerConfig()
+    model: Annotated[TransformerConfig | RecurrentConfig, Field(discriminator="kind")] = (
+        TransformerConfig()
+    )
     validation: TextValidationConfig = TextValidationConfig()
+
+    @field_validator("model", mode="before")
+    @classmethod
+    def _kind_may_be_left_out(cls, model: Any) -> Any:
+        return {"kind": DEFAULT_KIND} | model if isinstance(model, dict) else model
 
     @model_validator(mode="after")
     def _positions_suffice(self) -> "TranslationConfig":
-        if self.model.positions in COUNTED and self.data.max_tokens >= self.model.max_length:
+        model = self.model
+        if not isinstance(model, TransformerConfig) or model.positions not in COUNTED:
+            return self
+        if self.data.max_tokens >= model.max_length:
             raise ValueError(
                 f"data.max_tokens = {self.data.max_tokens} and the end of the sentence need more "
-                f"positions than model.max_length = {self.model.max_length}: raise the one or "
+                f"positions than model.max_length = {model.max_length}: raise the one or "
                 "lower the other"
             )
         return self
@@ -165,10 +177,10 @@ def check_room(max_tokens: int, model: EncoderConfig) -> None:
         )
 
 
-DEFAULT_KIND = "transformer"
 FAMILIES: dict[str, type[Config]] = {
     "transformer": TranslationConfig,
     "captioner": CaptionConfig,
+    "rnn": TranslationConfig,
     "image-classifier": ImageClassificationConfig,
     "causal-lm": LanguageModelConfig,
     "masked-lm": MaskedLanguageModelConfig,

@@ -123,7 +123,7 @@ def _family(values: Mapping[str, Any], recipe: Path | None) -> type[Config]:
 
 def _faults(error: ValidationError, family: type[Config]) -> Iterator[str]:
     for fault in error.errors():
-        path = ".".join(str(part) for part in fault["loc"]) or "recipe"
+        path = ".".join(_path(fault["loc"])) or "recipe"
         message = fault["msg"].removeprefix("Value error, ")
         if fault["type"] == "extra_forbidden":
             near = difflib.get_close_matches(
@@ -136,6 +136,13 @@ def _faults(error: ValidationError, family: type[Config]) -> Iterator[str]:
             yield f"{path}: {message}"
         else:
             yield f"{path}: {message} (got {fault['input']!r})"
+
+
+def _path(location: tuple[str | int, ...]) -> Iterator[str]:
+    """The location as the recipe has it, where a section's kind is no part of its name."""
+    for index, part in enumerate(location):
+        if not (index and location[index - 1] == "model" and part in FAMILIES):
+            yield str(part)
 
 
 def _keys(location: tuple[str | int, ...], family: type[Config]) -> list[str]:

@@ -64,7 +64,7 @@ class ValidationConfig(Section):
 class TextValidationConfig(ValidationConfig):
     """Validation by loss and by real decoding."""
 
-    metric: Literal["loss", "bleu", "chrf"] = "bleu"
+    metric: Literal["loss", "bleu", "chrf", "accuracy"] = "bleu"
     decode_pairs: Count = 200
     beam: Count = 1
 

@@ -16,8 +16,8 @@ from jumok.shapes import Float, Int, Tensor
 class JointMemory(Memory):
     """What the encoders of an ensemble wrote, a memory for each member.
 
-    Its own `states` and `allowed` are the first member's: they say how many rows there are, where
-    they are, and how long the source is.
+    Its own `states`, `allowed` and `lengths` are the first member's: they say how many rows there
+    are, where they are, and how long the source is.
     """
 
     members: tuple[Memory, ...] = ()
@@ -40,7 +40,8 @@ def join_memories(members: Sequence[Memory]) -> JointMemory:
             expected="one memory for each member, all with the same number of rows",
             got=f"memories with {sizes} rows",
         )
-    return JointMemory(members[0].states, members[0].allowed, tuple(members))
+    first = members[0]
+    return JointMemory(first.states, first.allowed, first.lengths, tuple(members))
 
 
 class Ensemble:

@@ -18,7 +18,7 @@ Prefixes = Sequence[Sequence[int]]
 class Limits:
     """How long a hypothesis may get and which tokens never stand in one.
 
-    Lengths count tokens without START and END. A row whose memory has n real positions may have
+    Lengths count tokens without START and END. A row whose source has n real positions may have
 
         min(maximum_length, floor(maximum_ratio * n) + maximum_extra)
 
@@ -72,7 +72,9 @@ class Limits:
     def longest(self, memory: Memory) -> Int[Tensor, " batch"]:
         """The maximum length of every row."""
         batch, positions, _ = memory.states.shape
-        if memory.allowed is None:
+        if memory.lengths is not None:
+            real = memory.lengths
+        elif memory.allowed is None:
             real = torch.full((batch,), positions, device=memory.states.device)
         else:
             real = memory.allowed.sum(1)

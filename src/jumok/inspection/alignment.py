@@ -30,7 +30,7 @@ class Reading:
     """Where alignments are read.
 
     Attributes:
-        layer: of the decoder, from 0.
+        layer: of the decoder's attentions over the source, from 0.
         at_input: at the step that reads a piece; else at the step that writes it.
     """
 
@@ -38,12 +38,14 @@ class Reading:
     at_input: bool
 
 
-def default_reading(layers: int) -> Reading:
+def default_reading(layers: int) -> Reading | None:
     """For a model that was not measured: the last layer but one, at the step that writes.
+
+    None for a model that has no attention over the source.
 
     Source: Garg et al. 2019, Jointly learning to align and translate, section 3.
     """
-    return Reading(max(0, layers - 2), at_input=False)
+    return Reading(max(0, layers - 2), at_input=False) if layers else None
 
 
 @torch.no_grad()

@@ -9,15 +9,15 @@ import torch
 
 from jumok.data.batches import collate
 from jumok.inspection.alignment import Reading, cross_attention
-from jumok.models.encoder_decoder import Transformer
+from jumok.models.memory import SequenceToSequence
 
 PiecePair = tuple[int, int]
 
 
 @torch.no_grad()
 def choose_reading(
-    model: Transformer, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
-) -> Reading:
+    model: SequenceToSequence, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+) -> Reading | None:
     """The layer and step whose links tell most about the target.
 
     Each target piece is linked to the source piece it looked at most. The better the links, the
@@ -28,6 +28,9 @@ def choose_reading(
     Args:
         model: in evaluation mode.
         sources, targets: at least one pair with pieces on both sides; some dozens are enough.
+
+    Returns:
+        None where the model has no attention over the source.
     """
     batch = collate(sources, targets)
     device = next(model.parameters()).device
@@ -36,7 +39,7 @@ def choose_reading(
     tokens = batch.target_input.to(device)
     readings = [
         Reading(layer, at_input)
-        for layer, at_input in product(range(len(model.decoder.blocks)), (False, True))
+        for layer, at_input in product(range(len(model.looks)), (False, True))
     ]
 
     def told(reading: Reading) -> float:
@@ -47,7 +50,7 @@ def choose_reading(
             links.update(zip((source[place] for place in looked), target, strict=True))
         return mutual_information(links)
 
-    return max(readings, key=told)
+    return max(readings, key=told, default=None)
 
 
 def mutual_information(pairs: Counter[PiecePair]) -> float:

@@ -10,6 +10,7 @@ from jumok.config.captioner import CaptionerConfig
 from jumok.config.causal import CausalConfig
 from jumok.config.masked import MaskedConfig, TextClassifierConfig
 from jumok.config.pictures import ImageClassifierConfig
+from jumok.config.recurrent import RecurrentConfig
 from jumok.config.section import ModelSection
 from jumok.config.transformer import TransformerConfig
 from jumok.models.captioner import Captioner
@@ -18,6 +19,7 @@ from jumok.models.classifier import TextClassifier
 from jumok.models.encoder_decoder import Transformer
 from jumok.models.image_classifier import ImageClassifier
 from jumok.models.masked import MaskedLanguageModel
+from jumok.models.recurrent import RecurrentModel
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ CATALOG: dict[str, tuple[type[ModelSection], Callable[[Any, Sizes], nn.Module]]]
         TextClassifierConfig,
         lambda config, sizes: TextClassifier(config, sizes.vocabulary, sizes.labels),
     ),
+    "rnn": (RecurrentConfig, lambda config, sizes: RecurrentModel(config, sizes.vocabulary)),
 }
 
 

@@ -20,15 +20,26 @@ class Memory:
         states: (batch source dim).
         allowed: (batch source), True where a position is real. None where all are: exact-length
             batches carry no padding, and attention without a mask is faster.
+        lengths: how many positions each row's source had, where the Memory has not as many (one
+            context vector for a whole sentence). None where it has.
     """
 
     states: States
     allowed: Allowed | None = None
+    lengths: Int[Tensor, " batch"] | None = None
 
     def select(self, rows: Int[Tensor, " rows"]) -> "Memory":
         """The memories of these rows, in this order; a row may come twice or not at all."""
         allowed = None if self.allowed is None else self.allowed[rows]
-        return Memory(self.states[rows], allowed)
+        lengths = None if self.lengths is None else self.lengths[rows]
+        return Memory(self.states[rows], allowed, lengths)
+
+    def mean(self) -> Float[Tensor, "batch dim"]:
+        """The mean of each row's real positions."""
+        if self.allowed is None:
+            return self.states.mean(dim=1)
+        real = self.allowed[..., None].to(self.states.dtype)
+        return (self.states * real).sum(dim=1) / real.sum(dim=1)
 
 
 @runtime_checkable  # the tests check annotations while they run

@@ -8,19 +8,27 @@ import torch
 from jumok.data.tokenizer import END, START, Tokenizer
 from jumok.decoding.ensemble import JointMemory
 from jumok.inspection.alignment import Reading, cross_attention, merge_words
-from jumok.models.encoder_decoder import Transformer
-from jumok.models.memory import Memory
+from jumok.models.memory import Memory, SequenceToSequence
 from jumok.shapes import Float, Tensor
 from jumok.systems.parts import plain_words
 
 
 @dataclass(frozen=True)
 class Aligner:
-    """The models, and where in each of them alignments are read."""
+    """The models, and where in each of them alignments are read.
 
-    models: Sequence[Transformer]
-    readings: Sequence[Reading]
+    Attributes:
+        readings: None for a model that has no attention; the others align alone.
+    """
+
+    models: Sequence[SequenceToSequence]
+    readings: Sequence[Reading | None]
     tokenizer: Tokenizer
+
+    @property
+    def aligns(self) -> bool:
+        """Whether there is an attention to read alignments off."""
+        return any(reading is not None for reading in self.readings)
 
     def pieces_of(self, written: Sequence[int], text: str) -> Sequence[int]:
         """The pieces that were written, or those of their text where that has other words.
@@ -37,7 +45,10 @@ class Aligner:
     def between_pieces(
         self, memory: Memory, targets: Sequence[Sequence[int]]
     ) -> Float[Tensor, "batch target source"]:
-        """For each target piece how much it looked at each source position, END's included."""
+        """For each target piece how much it looked at each source position, END's included.
+
+        At least one model has an attention.
+        """
         longest = max(map(len, targets))
         tokens = torch.tensor(
             [[START, *target, *[END] * (longest - len(target))] for target in targets],
@@ -47,6 +58,7 @@ class Aligner:
         seen = [
             cross_attention(model, its, tokens, reading)
             for model, its, reading in zip(self.models, memories, self.readings, strict=True)
+            if reading is not None
         ]
         return torch.stack(seen).mean(0).float().cpu()
 

@@ -47,6 +47,7 @@ def trace_translation(
     read = tokenizer.encode(text)
     _check(text, read, translator.max_tokens)
     model = translator.models[0]
+    reading = translator.aligner.readings[0]
     device = next(model.parameters()).device
     source = torch.tensor([[*read, END]], device=device)
     count = heads_of(model, source)
@@ -74,7 +75,7 @@ def trace_translation(
         steps=_steps(tokenizer, [*write, END], log_probabilities),
         languages=("", translator.target_language),
         notes={
-            "reading": asdict(translator.aligner.readings[0]),
+            **({"reading": asdict(reading)} if reading else {}),
             "written": write,
             "without": {site: change.tolist() for site, change in changes.items()},
         },

@@ -22,7 +22,8 @@ class Translation:
         token_log_probabilities: natural logarithms, one a piece, and one for the END of each
             part that was written to its end.
         source_tokens: the pieces that were read, without END.
-        alignment: (source word, target word), both from 0. None where it was not asked for.
+        alignment: (source word, target word), both from 0. None where it was not asked
+            for, or where the model has no attention.
         alternatives: the second best, the third best, ..., where more than one was asked for.
     """
 

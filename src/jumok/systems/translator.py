@@ -29,8 +29,7 @@ from jumok.errors import BundleError, DataError, ModelError, Place
 from jumok.inspection.alignment import Reading, default_reading, links
 from jumok.kernels.linear import prepare_for_inference
 from jumok.models.catalog import model_config
-from jumok.models.encoder_decoder import Transformer
-from jumok.models.memory import Decoder, Memory
+from jumok.models.memory import Decoder, Memory, SequenceToSequence
 from jumok.systems.aligner import Aligner
 from jumok.systems.device import DTYPES, Precision, choose_device
 from jumok.systems.embedding import SourceReader
@@ -51,7 +50,8 @@ class Translator(SourceReader):
         max_tokens: pieces of the longest part that is translated at once.
         target_language: parts are joined without a space where the language has none.
         longest_target: the most pieces a target may have; None where positions set no limit.
-        readings: for each model where its alignments are read; None takes `default_reading`.
+        readings: for each model where its alignments are read, None for one without attention;
+            None instead of the list takes `default_reading`.
 
     Raises:
         ModelError: a vocabulary that is not the tokenizer's.
@@ -59,13 +59,13 @@ class Translator(SourceReader):
 
     def __init__(
         self,
-        models: Sequence[Transformer],
+        models: Sequence[SequenceToSequence],
         tokenizer: Tokenizer,
         *,
         max_tokens: int,
         target_language: str = "",
         longest_target: int | None = None,
-        readings: Sequence[Reading] | None = None,
+        readings: Sequence[Reading | None] | None = None,
     ) -> None:
         for model in models:
             if model.decoder.vocabulary_size != tokenizer.size:
@@ -79,7 +79,7 @@ class Translator(SourceReader):
         self.max_tokens = max_tokens
         self.target_language = target_language
         self.longest_target = longest_target
-        measured = readings or [default_reading(len(model.decoder.blocks)) for model in models]
+        measured = readings or [default_reading(len(model.looks)) for model in models]
         self.aligner = Aligner(models, measured, tokenizer)
         decoders = [model.decoder for model in models]
         self.decoder: Decoder[Any] = decoders[0] if len(decoders) == 1 else Ensemble(decoders)
@@ -113,13 +113,14 @@ class Translator(SourceReader):
                     expected=f"the tokenizer of {bundles[0].folder}",
                     do="train them on one tokenizer: tokenizer.path in the recipe",
                 )
+        models = [_load(bundle, place, DTYPES[precision]) for bundle in bundles]
         return cls(
-            [_load(bundle, place, DTYPES[precision]) for bundle in bundles],
+            models,
             tokenizers[0],
             max_tokens=min(map(_longest_part, bundles)),
             target_language=bundles[0].config.target_language,
             longest_target=min(filter(None, map(_positions_end, bundles)), default=None),
-            readings=list(map(_reading, bundles)),
+            readings=list(map(_reading, bundles, models)),
         )
 
     def translate(
@@ -139,7 +140,8 @@ class Translator(SourceReader):
             texts: any text; each counts as one line.
             options: everything about decoding.
             beam, nbest: changed in `options` where given.
-            alignments: read word alignments off the attention, in one more pass.
+            alignments: read word alignments off the attention, in one more pass; a model without
+                attention gives none.
             prefixes: how each translation has to begin; "" forces nothing.
             batch_size: sentences that are decoded together.
 
@@ -227,7 +229,9 @@ class Translator(SourceReader):
 
         Raises:
             DataError: a text without a word, or longer than the model can read.
+            ModelError: a model without attention.
         """
+        self.check_alignments()
         read, write = self.tokenizer.encode(source), self.tokenizer.encode(target)
         if not read or not write:
             raise DataError("attention needs a word on both sides.", got=repr((source, target)))
@@ -237,6 +241,15 @@ class Translator(SourceReader):
         words = self.aligner.between_words(weights, read, write)
         source_words, target_words = map(plain_words, (normalize(source), normalize(target)))
         return WordAttention(tuple(source_words), tuple(target_words), words, tuple(links(words)))
+
+    def check_alignments(self) -> None:
+        """Raises ModelError where there is no attention to read alignments off."""
+        if not self.aligner.aligns:
+            raise ModelError(
+                "this model has no attention: it reads a whole sentence as one vector.",
+                expected="attention over the source",
+                do="take a model with attention, or do without alignments",
+            )
 
     def _settled(
         self, options: DecodingOptions, beam: int | None, nbest: int | None
@@ -282,8 +295,9 @@ class Translator(SourceReader):
     def _coverage(self, options: DecodingOptions) -> AbstractContextManager[ReadAttention | None]:
         if not options.coverage_penalty:
             return nullcontext()
-        models = nn.ModuleList(self.models)
-        return read_attention(models, lambda site: site.endswith("cross_attention"))
+        self.check_alignments()
+        sites = {f"{n}.{site}" for n, model in enumerate(self.models) for site in model.looks}
+        return read_attention(nn.ModuleList(self.models), sites.__contains__)
 
     def _translations(
         self,
@@ -297,7 +311,7 @@ class Translator(SourceReader):
             [self._translation(part.ids, hypothesis) for hypothesis in of_part]
             for part, of_part in zip(parts, hypotheses, strict=True)
         ]
-        if not alignments:
+        if not alignments or not self.aligner.aligns:
             return plain
         rows = [row for row, of_part in enumerate(plain) for _ in of_part]
         targets = [
@@ -346,18 +360,18 @@ class Translator(SourceReader):
                     )
 
 
-def _load(bundle: Bundle, device: torch.device, dtype: torch.dtype) -> Transformer:
+def _load(bundle: Bundle, device: torch.device, dtype: torch.dtype) -> SequenceToSequence:
     model = load_model(bundle, str(device))
-    if not isinstance(model, Transformer):
+    if not isinstance(model, SequenceToSequence):
         raise BundleError("this model does not translate.", place=Place(bundle.folder))
     prepare_for_inference(model, dtype)
     return model
 
 
-def _reading(bundle: Bundle) -> Reading:
+def _reading(bundle: Bundle, model: SequenceToSequence) -> Reading | None:
     config = bundle.config
-    if config.alignment_layer is None:
-        return default_reading(int(config.model["decoder_layers"]))
+    if config.alignment_layer is None or not model.looks:
+        return default_reading(len(model.looks))
     return Reading(config.alignment_layer, config.alignment_at_input)
 
 

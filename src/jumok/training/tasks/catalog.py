@@ -20,6 +20,7 @@ TASKS: dict[str, Callable[[Any, Path, Path, Say], Task]] = {
     "causal-lm": LanguageModelling.prepare,
     "masked-lm": MaskedLanguageModelling.prepare,
     "text-classifier": TextClassification.prepare,
+    "rnn": Translation.prepare,
 }
 
 

@@ -13,12 +13,13 @@ from jumok.bundle.weights import fill
 from jumok.bundle.writing import write_bundle
 from jumok.config import TranslationConfig
 from jumok.data.batches import validation_batches
+from jumok.evaluation.spelling import score_spelling
 from jumok.evaluation.text import score_text
 from jumok.inspection.alignment import Reading
 from jumok.inspection.calibration import choose_reading
 from jumok.kernels.linear import prepare_for_inference
 from jumok.models.catalog import Sizes, build
-from jumok.models.encoder_decoder import Transformer
+from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Tensor
 from jumok.systems.translator import Translator
 from jumok.training.objectives import mean_loss, translation
@@ -71,8 +72,8 @@ class Translation:
         return Scores(loss, self._text_scores(model, dtype))
 
     def _text_scores(self, model: nn.Module, dtype: torch.dtype) -> tuple[Score, ...]:
-        """BLEU and chrF of real translations, with their signatures."""
-        assert isinstance(model, Transformer)
+        """BLEU and chrF of real translations, or how right they are where the recipe asks that."""
+        assert isinstance(model, SequenceToSequence)
         prepare_for_inference(model, dtype)
         data, beam = self._config.data, self._config.validation.beam
         translator = Translator(
@@ -82,13 +83,17 @@ class Translation:
             target_language=data.target_language,
         )
         translations = translator.translate(self._prepared.sources, beam=beam, alignments=False)
-        scores = score_text(
-            [translation.text for translation in translations],
-            self._prepared.references,
-            target_language=data.target_language,
-            metrics=("bleu", "chrf"),
-            resamples=0,
-        )
+        texts = [translation.text for translation in translations]
+        if self._config.validation.metric == "accuracy":
+            scores = score_spelling(texts, self._prepared.references)
+        else:
+            scores = score_text(
+                texts,
+                self._prepared.references,
+                target_language=data.target_language,
+                metrics=("bleu", "chrf"),
+                resamples=0,
+            )
         on = f"{len(translations)} validation sentences, beam {beam}"
         return tuple(replace(score, on=on) for score in scores)
 
@@ -104,8 +109,8 @@ class Translation:
             source_language=data.source_language,
             target_language=data.target_language,
             max_tokens=data.max_tokens,
-            alignment_layer=reading.layer,
-            alignment_at_input=reading.at_input,
+            alignment_layer=reading.layer if reading else None,
+            alignment_at_input=reading.at_input if reading else False,
         )
         card = Card(
             name=self._config.name,
@@ -124,11 +129,11 @@ class Translation:
         )
         write_bundle(folder, weights, bundle, prepared.tokenizer, card)
 
-    def _alignment_reading(self, weights: Mapping[str, Tensor]) -> Reading:
-        """Where the model's alignments are read best, by some validation pairs."""
+    def _alignment_reading(self, weights: Mapping[str, Tensor]) -> Reading | None:
+        """Where the model's alignments are read best, by some validation pairs; None: nowhere."""
         with torch.random.fork_rng(devices=[]):  # training draws on as if nothing had been built
             model = self.build().eval()
-        assert isinstance(model, Transformer)
+        assert isinstance(model, SequenceToSequence)
         fill(model, weights)
         sources, targets = (
             self._prepared.tokenizer.encode_batch(side[:READING_PAIRS])

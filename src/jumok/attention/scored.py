@@ -1,0 +1,72 @@
+"""One attention with any score function: what an RNN looks at its source with.
+
+    attend(q, K, V) = softmax(score(q, K)) V
+
+Source: Bahdanau et al. 2015; Luong et al. 2015; lecture 004.
+"""
+
+import math
+
+from jumok.attention.observe import Attention, Observable
+from jumok.attention.scores import DotScore
+from jumok.kernels.noise import Noise
+from jumok.shapes import Allowed, Float, States, Tensor
+
+
+class ScoredAttention(Observable):
+    """Queries look at the Memory, whose states are the values as they are.
+
+    Args:
+        score: compares a query and a key.
+        dropout: share of the weights dropped while training.
+        noise: where dropout masks come from.
+    """
+
+    def __init__(self, score: DotScore, noise: Noise, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.score = score
+        self.noise = noise
+        self.dropout = dropout
+
+    def keys(self, memory: States) -> Float[Tensor, "batch length _"]:
+        """What queries are compared with; once for all steps."""
+        return self.score.keys(memory)
+
+    def forward(
+        self,
+        queries: Float[Tensor, "batch query dim"],
+        key: Float[Tensor, "batch source _"],
+        value: Float[Tensor, "batch source value_dim"],
+        allowed: Allowed | None = None,
+        covered: Float[Tensor, "batch source"] | None = None,
+    ) -> tuple[Float[Tensor, "batch query value_dim"], Float[Tensor, "batch query source"]]:
+        """What each query found, and its weights before dropout; each row of them sums to 1.
+
+        Args:
+            allowed: True where a position may be looked at; None allows all.
+            covered: what each position was given by earlier steps; None where nobody counts.
+        """
+        query = self.score.queries(queries)
+        if covered is not None:
+            key = self.score.cover(key, covered)
+        scores = self.score(query, key).float()
+        if allowed is not None:
+            scores = scores.masked_fill(~allowed[:, None], -math.inf)
+        weights = scores.softmax(dim=-1)
+        if allowed is not None:
+            # softmax of a row of -inf is NaN; such a query looked at nothing
+            weights = weights.masked_fill(~allowed[:, None], 0.0)
+        weights = weights.to(value.dtype)
+        for observer in self.observers:
+            observer(
+                Attention(
+                    query[:, None],  # one head
+                    key[:, None],
+                    value[:, None],
+                    weights[:, None],
+                    kind=self.score.kind,
+                )
+            )
+        drop = self.noise.mask(self.dropout) if self.training and self.dropout else None
+        kept = weights if drop is None else drop.apply(weights)
+        return kept @ value, weights

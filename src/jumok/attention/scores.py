@@ -1,0 +1,118 @@
+"""Score functions: how well a query and a key fit together. Each is a part of its own.
+
+| kind       | score(q, k)               | source                                 |
+|------------|---------------------------|----------------------------------------|
+| dot        | q . k                     | Luong et al. 2015, section 3.1         |
+| scaled-dot | q . k / sqrt(dim)         | Vaswani et al. 2017, section 3.2.1     |
+| bilinear   | q W k                     | Luong et al. 2015 ("general")          |
+| additive   | v . tanh(W q + U k)       | Bahdanau et al. 2015, appendix A.1.2   |
+
+A score projects queries and keys itself, so that keys are projected once for all steps.
+"""
+
+import math
+
+import torch
+from torch import nn
+
+from jumok.kernels.linear import Linear
+from jumok.shapes import Float, States, Tensor
+
+
+class DotScore(nn.Module):
+    """q . k, as they are; queries and keys have one width.
+
+    Attributes:
+        kind: the score's name, which the observer of an attention is told.
+    """
+
+    kind = "dot"
+
+    def queries(self, states: States) -> Float[Tensor, "batch length _"]:
+        """What is compared of those who look."""
+        return states
+
+    def keys(self, memory: States) -> Float[Tensor, "batch length _"]:
+        """What is compared of what is looked at; once for all steps."""
+        return memory
+
+    def forward(
+        self,
+        query: Float[Tensor, "batch query dim"],
+        key: Float[Tensor, "batch key dim"],
+    ) -> Float[Tensor, "batch query key"]:
+        """How well each query and each key fit."""
+        return query @ key.transpose(1, 2)
+
+    def cover(
+        self,
+        key: Float[Tensor, "batch key dim"],
+        covered: Float[Tensor, "batch key"],  # noqa: ARG002
+    ) -> Float[Tensor, "batch key dim"]:
+        """The keys as a query sees them after each was given `covered`; most scores forget that."""
+        return key
+
+
+class ScaledDotScore(DotScore):
+    """q . k / sqrt(dim): its spread does not grow with the width."""
+
+    kind = "scaled-dot"
+
+    def queries(self, states: States) -> Float[Tensor, "batch length _"]:
+        return states / math.sqrt(states.shape[-1])
+
+
+class BilinearScore(DotScore):
+    """q W k: queries and keys may differ in width."""
+
+    kind = "bilinear"
+
+    def __init__(self, dim: int, memory_dim: int) -> None:
+        super().__init__()
+        self.key = Linear(memory_dim, dim)
+
+    def keys(self, memory: States) -> Float[Tensor, "batch length _"]:
+        # The bias adds q . b to every score of a query alike, which softmax does not see.
+        return self.key(memory)
+
+
+class AdditiveScore(DotScore):
+    """v . tanh(W q + U k): a small network with one hidden layer."""
+
+    kind = "additive"
+
+    def __init__(self, dim: int, memory_dim: int, hidden: int) -> None:
+        super().__init__()
+        self.query = Linear(dim, hidden)
+        self.key = Linear(memory_dim, hidden)
+        self.energy = nn.Parameter(torch.empty(hidden).uniform_(-1, 1) * math.sqrt(3 / hidden))
+
+    def queries(self, states: States) -> Float[Tensor, "batch length _"]:
+        return self.query(states)
+
+    def keys(self, memory: States) -> Float[Tensor, "batch length _"]:
+        return self.key(memory)
+
+    def forward(
+        self,
+        query: Float[Tensor, "batch query dim"],
+        key: Float[Tensor, "batch key dim"],
+    ) -> Float[Tensor, "batch query key"]:
+        return torch.tanh(query[:, :, None] + key[:, None]) @ self.energy
+
+
+class CoverageScore(AdditiveScore):
+    """v . tanh(W q + U k + w c), where c is all the weight the key was given before.
+
+    Source: Tu et al. 2016, Modeling coverage for neural machine translation, section 3.1
+    (linguistic coverage without fertility).
+    """
+
+    def __init__(self, dim: int, memory_dim: int, hidden: int) -> None:
+        super().__init__(dim, memory_dim, hidden)
+        self.coverage = nn.Parameter(torch.zeros(hidden))
+
+    def cover(
+        self, key: Float[Tensor, "batch key dim"], covered: Float[Tensor, "batch key"]
+    ) -> Float[Tensor, "batch key dim"]:
+        return key + covered[..., None] * self.coverage

@@ -1,0 +1,50 @@
+"""The section [model] of an RNN that writes one sequence from another."""
+
+from typing import Literal
+
+from pydantic import model_validator
+
+from jumok.config.section import Count, ModelSection, Share
+
+
+class RecurrentConfig(ModelSection):
+    """Sequence to sequence with RNNs, with one context vector or with attention."""
+
+    kind: Literal["rnn"] = "rnn"
+    cell: Literal["rnn", "lstm", "gru"] = "gru"
+    dim: Count = 256
+    embedding: Count = 256
+    encoder_layers: Count = 1
+    bidirectional: bool = True
+    decoder_layers: Count = 1
+    attention: Literal["none", "dot", "scaled-dot", "bilinear", "additive"] = "additive"
+    order: Literal["bahdanau", "luong"] = "bahdanau"
+    input_feeding: bool = False
+    coverage: bool = False
+    context: Literal["first-state", "every-step"] = "first-state"
+    dropout: Share = 0.1
+    attention_dropout: Share = 0.0
+    word_dropout: Share = 0.0
+    tied: Literal["all", "target", "none"] = "all"
+
+    @property
+    def summary(self) -> str:
+        """The sizes in words."""
+        layers = f"{self.encoder_layers}+{self.decoder_layers}"
+        reads = f"{self.attention} attention" if self.attention != "none" else "no attention"
+        return f"{self.cell.upper()}, {layers} layers, width {self.dim}, {reads}"
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> "RecurrentConfig":
+        if self.bidirectional and self.dim % 2:
+            raise ValueError(
+                f"dim = {self.dim} cannot be shared by two directions: choose an even number, "
+                "or bidirectional = false"
+            )
+        if self.attention == "none" and (self.input_feeding or self.coverage):
+            raise ValueError("input_feeding and coverage need an attention other than none")
+        if self.input_feeding and self.order != "luong":
+            raise ValueError('input_feeding belongs to order = "luong"')
+        if self.coverage and self.attention != "additive":
+            raise ValueError('coverage is a part of attention = "additive"')
+        return self

@@ -1,0 +1,61 @@
+"""How well words are spelt: for transliteration, spelling to sound, and other short outputs.
+
+    accuracy            lines that are right in every character, of all lines
+    character accuracy  1 - CER; CER is the edit distance of all lines over their references' length
+
+Source: the character error rate of optical character and speech recognition; the word accuracy of
+the NEWS shared tasks on transliteration (Chen et al. 2018).
+"""
+
+import unicodedata
+from collections.abc import Sequence
+
+from jumok.bundle.card import Score
+from jumok.errors import DataError
+
+
+def score_spelling(hypotheses: Sequence[str], references: Sequence[str]) -> list[Score]:
+    """Accuracy and character accuracy, in percent; one reference a line.
+
+    A Korean syllable is one character: texts are compared in NFC, without outer spaces. Character
+    accuracy falls below 0 where more is wrong than the references have characters.
+
+    Raises:
+        DataError: no line, more of one than of the other, or only empty references.
+    """
+    if len(hypotheses) != len(references):
+        raise DataError(
+            "every output needs its reference.",
+            expected=f"{len(references):,} lines, as many as references",
+            got=f"{len(hypotheses):,} lines",
+            do="give two files of the same lines in the same order",
+        )
+    found, right = ([_plain(text) for text in texts] for texts in (hypotheses, references))
+    length = sum(map(len, right))
+    if not length:
+        raise DataError("there is nothing to compare with.", do="give at least one reference")
+    same = sum(one == other for one, other in zip(found, right, strict=True))
+    edits = sum(edit_distance(one, other) for one, other in zip(found, right, strict=True))
+    return [
+        Score("accuracy", 100 * same / len(right), signature="lines|case:mixed|nfc"),
+        Score("character accuracy", 100 * (1 - edits / length), signature="1-CER|case:mixed|nfc"),
+    ]
+
+
+def edit_distance(left: str, right: str) -> int:
+    """The fewest characters to insert, delete and replace that make one text the other.
+
+    Source: Levenshtein 1966; Wagner and Fischer 1974.
+    """
+    above = list(range(len(right) + 1))
+    for row, character in enumerate(left, start=1):
+        here = [row]
+        for column, other in enumerate(right, start=1):
+            replaced = above[column - 1] + (character != other)
+            here.append(min(replaced, above[column] + 1, here[-1] + 1))
+        above = here
+    return above[-1]
+
+
+def _plain(text: str) -> str:
+    return unicodedata.normalize("NFC", text).strip()

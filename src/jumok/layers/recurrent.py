@@ -1,0 +1,237 @@
+"""Recurrent cells, stacks of them, and an encoder that reads a sequence both ways.
+
+    vanilla  h' = tanh(W x + U h)
+    LSTM     c' = f c + i g,  h' = o tanh(c')
+    GRU      h' = (1 - z) n + z h
+
+A cell keeps everything it knows in one tensor, (batch parts dim): the LSTM's parts are h and c,
+the others have h alone. Weights and gates are laid out as in torch's cells.
+
+Source: Elman 1990; Hochreiter and Schmidhuber 1997; Cho et al. 2014; lecture 004.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import nn
+
+from jumok.kernels.linear import Linear
+from jumok.layers.dropout import Dropout
+from jumok.shapes import Allowed, Float, Int, States, Tensor
+
+ONE_LAYER = (True, 1, 0.0, True, False, True)
+"""torch's kernels: biases, one layer, no dropout, learning, one direction, the batch first."""
+
+Inputs = Float[Tensor, "batch length inner"]
+Word = Float[Tensor, "batch inner"]
+Projected = Float[Tensor, "batch gates"]
+CellState = Float[Tensor, "batch parts dim"]
+Shown = Float[Tensor, "batch length dim"]
+
+
+class Cell(nn.Module):
+    """What reads one input and changes its state; each kind says how.
+
+    Args:
+        inner: width of an input.
+        dim: width of the state.
+
+    Attributes:
+        gates: how many vectors of `dim` an input is turned into.
+        parts: how many vectors the state is made of; the first is what others see.
+    """
+
+    gates: int
+    parts = 1
+
+    def __init__(self, inner: int, dim: int) -> None:
+        super().__init__()
+        self.dim = dim
+        self.input = Linear(inner, self.gates * dim)
+        self.state = Linear(dim, self.gates * dim)
+        with torch.no_grad():  # each gate on its own, as if it were a layer of its own
+            for gate in self.input.weight.chunk(self.gates):
+                nn.init.xavier_uniform_(gate)
+            for gate in self.state.weight.chunk(self.gates):
+                nn.init.orthogonal_(gate)
+
+    def forward(self, inputs: Inputs, state: CellState) -> Shown:
+        """What others see after each input: torch's kernels while learning, else step by step."""
+        if torch.is_grad_enabled():
+            return self.read(inputs, state)
+        projected = self.input(inputs)
+        seen = []
+        for position in range(inputs.shape[1]):
+            state = self.advance(projected[:, position], state)
+            seen.append(state[:, 0])
+        return torch.stack(seen, dim=1)
+
+    def step(self, inputs: Word, state: CellState) -> CellState:
+        """The state after one input more."""
+        return self.advance(self.input(inputs), state)
+
+    def advance(self, projected: Projected, state: CellState) -> CellState:
+        """The state after an input that `self.input` has projected."""
+        raise NotImplementedError
+
+    def read(self, inputs: Inputs, state: CellState) -> Shown:
+        """All inputs at once by torch's kernel: the fast twin of `advance`."""
+        raise NotImplementedError
+
+    def weights(self) -> list[Tensor]:
+        """As torch's kernels take them."""
+        return [self.input.weight, self.state.weight, self.input.bias, self.state.bias]
+
+
+class VanillaCell(Cell):
+    """h' = tanh(W x + U h)."""
+
+    gates = 1
+
+    def advance(self, projected: Projected, state: CellState) -> CellState:
+        return torch.tanh(projected + self.state(state[:, 0]))[:, None]
+
+    def read(self, inputs: Inputs, state: CellState) -> Shown:
+        first = state.transpose(0, 1)
+        seen, _ = torch.rnn_tanh(inputs, first, self.weights(), *ONE_LAYER)
+        return seen
+
+
+class LSTMCell(Cell):
+    """i, f, g, o = W x + U h;  c' = sigmoid(f) c + sigmoid(i) tanh(g);  h' = sigmoid(o) tanh(c').
+
+    The forget gate starts open (a bias of 1; Jozefowicz et al. 2015).
+    """
+
+    gates, parts = 4, 2
+
+    def __init__(self, inner: int, dim: int) -> None:
+        super().__init__(inner, dim)
+        with torch.no_grad():
+            self.input.bias[dim : 2 * dim] = 1.0
+
+    def advance(self, projected: Projected, state: CellState) -> CellState:
+        seen, kept = state.unbind(dim=1)
+        write, forget, new, show = (projected + self.state(seen)).chunk(4, dim=-1)
+        kept = forget.sigmoid() * kept + write.sigmoid() * new.tanh()
+        return torch.stack([show.sigmoid() * kept.tanh(), kept], dim=1)
+
+    def read(self, inputs: Inputs, state: CellState) -> Shown:
+        first = [part[None].contiguous() for part in state.unbind(dim=1)]
+        seen, _, _ = torch.lstm(inputs, first, self.weights(), *ONE_LAYER)
+        return seen
+
+
+class GRUCell(Cell):
+    """r, z = sigmoid(W x + U h);  n = tanh(W_n x + r (U_n h));  h' = (1 - z) n + z h."""
+
+    gates = 3
+
+    def advance(self, projected: Projected, state: CellState) -> CellState:
+        """The reset gate stands behind U_n, as in torch (Cho et al. have it before)."""
+        seen = state[:, 0]
+        by_input, by_state = projected.chunk(3, dim=-1), self.state(seen).chunk(3, dim=-1)
+        reset = torch.sigmoid(by_input[0] + by_state[0])
+        keep = torch.sigmoid(by_input[1] + by_state[1])
+        new = torch.tanh(by_input[2] + reset * by_state[2])
+        return torch.lerp(new, seen, keep)[:, None]
+
+    def read(self, inputs: Inputs, state: CellState) -> Shown:
+        first = state.transpose(0, 1)
+        seen, _ = torch.gru(inputs, first, self.weights(), *ONE_LAYER)
+        return seen
+
+
+CELLS: dict[str, type[Cell]] = {"rnn": VanillaCell, "lstm": LSTMCell, "gru": GRUCell}
+
+
+class CellStack(nn.Module):
+    """Cells one above the other, with dropout between them.
+
+    Their states lie in one tensor, (batch layers parts dim), which begins as `shape` says.
+    """
+
+    def __init__(self, cells: Sequence[Cell], dropout: Dropout) -> None:
+        super().__init__()
+        self.cells = nn.ModuleList(cells)
+        self.dropout = dropout
+        self.shape = (len(cells), cells[0].parts, cells[0].dim)
+
+    def forward(
+        self,
+        inputs: Float[Tensor, "batch length inner"],
+        states: Float[Tensor, "batch layers parts dim"],
+    ) -> Float[Tensor, "batch length dim"]:
+        """What the last cell shows after each input."""
+        for layer, cell in enumerate(self.cells):
+            inputs = cell(self.dropout(inputs) if layer else inputs, states[:, layer])
+        return inputs
+
+    def step(
+        self, inputs: Float[Tensor, "batch inner"], states: Float[Tensor, "batch layers parts dim"]
+    ) -> Float[Tensor, "batch layers parts dim"]:
+        """All states after one input more."""
+        after = []
+        for layer, cell in enumerate(self.cells):
+            assert isinstance(cell, Cell)
+            state = cell.step(self.dropout(inputs) if layer else inputs, states[:, layer])
+            after.append(state)
+            inputs = state[:, 0]
+        return torch.stack(after, dim=1)
+
+
+class Reader(nn.Module):
+    """One layer that reads a whole sequence, forwards or in both directions.
+
+    Padding stands after the end, so what is read forwards never sees it; for the other direction
+    each row is turned around within its own length.
+
+    Args:
+        forwards, backwards: states of both directions are laid side by side; None: one direction.
+    """
+
+    def __init__(self, forwards: Cell, backwards: Cell | None) -> None:
+        super().__init__()
+        self.forwards = forwards
+        self.backwards = backwards
+
+    def forward(
+        self, inputs: Float[Tensor, "batch length inner"], allowed: Allowed | None = None
+    ) -> States:
+        """What is known at every position; positions that are not allowed hold anything."""
+        seen = self.forwards(inputs, _nothing_yet(self.forwards, inputs))
+        if self.backwards is None:
+            return seen
+        turned = turn(inputs, allowed)
+        behind = self.backwards(turned, _nothing_yet(self.backwards, inputs))
+        return torch.cat([seen, turn(behind, allowed)], dim=-1)
+
+    def last(self, states: States, allowed: Allowed | None = None) -> Float[Tensor, "batch dim"]:
+        """What each direction knew when it had read everything."""
+        at_end = states[:, -1]
+        if allowed is not None:
+            end = allowed.sum(dim=1) - 1
+            at_end = states[torch.arange(len(end), device=end.device), end]
+        if self.backwards is None:
+            return at_end
+        half = self.forwards.dim
+        return torch.cat([at_end[:, :half], states[:, 0, half:]], dim=-1)
+
+
+def turn(states: States, allowed: Allowed | None) -> States:
+    """Each row's real positions in reverse order; its padding stays where it is."""
+    if allowed is None:
+        return states.flip(1)
+    return states.gather(1, _turned(allowed)[..., None].expand_as(states))
+
+
+def _turned(allowed: Allowed) -> Int[Tensor, "batch source"]:
+    lengths = allowed.sum(dim=1, keepdim=True)
+    position = torch.arange(allowed.shape[1], device=allowed.device)
+    return torch.where(allowed, lengths - 1 - position, position)
+
+
+def _nothing_yet(
+    cell: Cell, inputs: Float[Tensor, "batch length inner"]
+) -> Float[Tensor, "batch parts dim"]:
+    return inputs.new_zeros(len(inputs), cell.parts, cell.dim)

@@ -1,0 +1,174 @@
+"""Sequence to sequence with RNNs: an encoder that writes a Memory, and a decoder that reads it.
+
+Without attention the Memory is one vector, what the encoder knew at the end: the fixed context
+vector, through which a sentence of any length has to go. With attention it has a vector a word.
+
+Source: Sutskever et al. 2014; Bahdanau et al. 2015; lectures 000, 001 and 004.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from torch import nn
+
+from jumok.attention.scored import ScoredAttention
+from jumok.attention.scores import (
+    AdditiveScore,
+    BilinearScore,
+    CoverageScore,
+    DotScore,
+    ScaledDotScore,
+)
+from jumok.config.recurrent import RecurrentConfig
+from jumok.kernels.linear import Linear, Projection
+from jumok.kernels.noise import Noise
+from jumok.layers.dropout import Dropout
+from jumok.layers.embedding import Embedding, embedding_table
+from jumok.layers.recurrent import CELLS, Cell, CellStack, Reader
+from jumok.models.memory import Memory, SequenceToSequence
+from jumok.models.recurrent_decoder import (
+    BahdanauDecoder,
+    ContextDecoder,
+    DecoderParts,
+    FeedingDecoder,
+    LuongDecoder,
+    RecurrentDecoder,
+)
+from jumok.shapes import Allowed, Float, Int, Tensor
+
+
+class RecurrentModel(SequenceToSequence):
+    """Encoder and decoder, with one vocabulary.
+
+    Args:
+        config: sizes and parts.
+        vocabulary_size: entries of the joint vocabulary.
+    """
+
+    def __init__(self, config: RecurrentConfig, vocabulary_size: int) -> None:
+        super().__init__()
+        self.noise = Noise()
+        parts = _Parts(config, self.noise)
+        size = vocabulary_size, config.embedding
+        table = embedding_table(*size)
+        source_table = table if config.tied == "all" else embedding_table(*size)
+        output = embedding_table(*size) if config.tied == "none" else table
+        self.attends = config.attention != "none"
+        self.encoder = parts.encoder(source_table)
+        self.decoder = parts.decoder(table, output)
+        self.looks = ("decoder.attention",) if self.attends else ()
+
+    def encode(self, tokens: Int[Tensor, "batch source"], allowed: Allowed | None = None) -> Memory:
+        """Reads the source once. `allowed` is True where a token is real; None where all are."""
+        if self.attends:
+            return Memory(self.encoder(tokens, allowed), allowed)
+        lengths = tokens.new_full((len(tokens),), tokens.shape[1])
+        if allowed is not None:
+            lengths = allowed.sum(dim=1)
+        return Memory(self.encoder.last(tokens, allowed)[:, None], lengths=lengths)
+
+
+class RecurrentEncoder(nn.Module):
+    """Layers of RNNs, each of which reads what the one below knows at every position."""
+
+    def __init__(self, embedding: Embedding, readers: list[Reader], dropout: Dropout) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.readers = nn.ModuleList(readers)
+        self.dropout = dropout
+
+    def forward(
+        self, tokens: Int[Tensor, "batch source"], allowed: Allowed | None = None
+    ) -> Float[Tensor, "batch source dim"]:
+        """One vector a position."""
+        states = self.embedding(tokens)
+        for reader in self.readers:
+            states = self.dropout(reader(states, allowed))
+        return states
+
+    def last(
+        self, tokens: Int[Tensor, "batch source"], allowed: Allowed | None = None
+    ) -> Float[Tensor, "batch dim"]:
+        """One vector a sentence: what each direction knew at its end."""
+        top = self.readers[-1]
+        assert isinstance(top, Reader)
+        return top.last(self(tokens, allowed), allowed)
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """Makes the parts that `config` describes, all with the same noise."""
+
+    config: RecurrentConfig
+    noise: Noise
+
+    def encoder(self, table: nn.Parameter) -> RecurrentEncoder:
+        config = self.config
+        widths = [config.embedding, *[config.dim] * (config.encoder_layers - 1)]
+        readers = [self._reader(width) for width in widths]
+        return RecurrentEncoder(self._embedding(table), readers, self._dropout())
+
+    def decoder(self, table: nn.Parameter, output: nn.Parameter) -> RecurrentDecoder:
+        config = self.config
+        word, state = config.embedding, config.dim
+        memory = state  # the encoder writes vectors of the decoder's width
+        if config.attention == "none":
+            if config.context == "first-state":
+                return RecurrentDecoder(self._decoder_parts(table, output, word, state))
+            parts = self._decoder_parts(table, output, word + memory, state + memory + word)
+            return ContextDecoder(parts)
+        attention = ScoredAttention(self._score(), self.noise, config.attention_dropout)
+        if config.order == "bahdanau":
+            parts = self._decoder_parts(table, output, word + memory, state + memory + word)
+            return BahdanauDecoder(parts, attention, config.coverage)
+        if config.input_feeding:
+            parts = self._decoder_parts(table, output, word + word, state + memory)
+            return FeedingDecoder(parts, attention, config.coverage)
+        parts = self._decoder_parts(table, output, word, state + memory)
+        return LuongDecoder(parts, attention, config.coverage)
+
+    def _decoder_parts(
+        self, table: nn.Parameter, output: nn.Parameter, read: int, known: int
+    ) -> DecoderParts:
+        """Args: read: width of the RNN's input; known: width of what a step is read out from."""
+        config = self.config
+        widths = [read, *[config.dim] * (config.decoder_layers - 1)]
+        cells = CellStack([self._cell(width, config.dim) for width in widths], self._dropout())
+        layers, parts, dim = cells.shape
+        return DecoderParts(
+            self._embedding(table),
+            cells,
+            Linear(config.dim, layers * parts * dim),
+            Linear(known, config.embedding),
+            self._dropout(),
+            Projection(output),
+        )
+
+    def _score(self) -> DotScore:
+        dim = self.config.dim
+        if self.config.coverage:
+            return CoverageScore(dim, dim, dim)
+        made: dict[str, Callable[[], DotScore]] = {
+            "dot": DotScore,
+            "scaled-dot": ScaledDotScore,
+            "bilinear": lambda: BilinearScore(dim, dim),
+            "additive": lambda: AdditiveScore(dim, dim, dim),
+        }
+        return made[self.config.attention]()
+
+    def _reader(self, width: int) -> Reader:
+        config = self.config
+        if not config.bidirectional:
+            return Reader(self._cell(width, config.dim), None)
+        half = config.dim // 2
+        return Reader(self._cell(width, half), self._cell(width, half))
+
+    def _cell(self, inner: int, dim: int) -> Cell:
+        return CELLS[self.config.cell](inner, dim)
+
+    def _embedding(self, table: nn.Parameter) -> Embedding:
+        config = self.config
+        return Embedding(table, None, self._dropout(), self.noise, config.word_dropout)
+
+    def _dropout(self) -> Dropout:
+        return Dropout(self.config.dropout, self.noise)

@@ -1,0 +1,262 @@
+"""RNNs that write a sequence, and what each of them looks at.
+
+    first state       s_t = f(s_{t-1}, y_{t-1}), and the Memory is where s_0 comes from
+    every step        s_t = f(s_{t-1}, y_{t-1}, c), with one context c for the whole sequence
+    Bahdanau's order  c_t = look(s_{t-1});  s_t = f(s_{t-1}, y_{t-1}, c_t)
+    Luong's order     s_t = f(s_{t-1}, y_{t-1});  c_t = look(s_t)
+    input feeding     s_t = f(s_{t-1}, y_{t-1}, h_{t-1});  c_t = look(s_t)
+
+What is shown of a step is h_t = tanh(W [s_t, ...]), from which the next word is read. The first
+state is tanh(W m), with m the mean of the Memory.
+
+Source: Sutskever et al. 2014; Cho et al. 2014; Bahdanau et al. 2015; Luong et al. 2015,
+section 3.3 (input feeding); lecture 004.
+"""
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import nn
+
+from jumok.attention.scored import ScoredAttention
+from jumok.kernels.linear import Linear, Projection
+from jumok.layers.dropout import Dropout
+from jumok.layers.embedding import Embedding
+from jumok.layers.recurrent import CellStack
+from jumok.models.memory import Memory
+from jumok.shapes import Float, Int, Tensor
+
+Word = Float[Tensor, "batch embedding"]
+Shown = Float[Tensor, "batch shown"]
+
+
+@dataclass(frozen=True)
+class RecurrentState:
+    """What the decoder keeps between steps.
+
+    Attributes:
+        cells: the states of all layers.
+        memory: what is read.
+        keys: the Memory as queries are compared with it; None where nobody looks.
+        covered: the weight each position was given so far; None where nobody counts it.
+        shown: h of the step before; None where it is not fed back.
+        memory_rows: which row of the Memory each row reads. While a beam is searched the rows of
+            one sentence change places among themselves, and then its Memory need not be copied.
+    """
+
+    cells: Float[Tensor, "batch layers parts dim"]
+    memory: Memory
+    memory_rows: Int[Tensor, " batch"]
+    keys: Float[Tensor, "batch source _"] | None = None
+    covered: Float[Tensor, "batch source"] | None = None
+    shown: Float[Tensor, "batch shown"] | None = None
+
+    @property
+    def seen(self) -> Float[Tensor, "batch dim"]:
+        """What the last layer shows."""
+        return self.cells[:, -1, 0]
+
+    def select(self, rows: Int[Tensor, " rows"]) -> "RecurrentState":
+        """Row i becomes the old row rows[i]."""
+        memory, memory_rows, keys = self.memory, self.memory_rows[rows], self.keys
+        if not torch.equal(memory_rows, self.memory_rows):
+            memory, keys = memory.select(rows), None if keys is None else keys[rows]
+        return RecurrentState(
+            self.cells[rows],
+            memory,
+            memory_rows,
+            keys,
+            None if self.covered is None else self.covered[rows],
+            None if self.shown is None else self.shown[rows],
+        )
+
+
+@dataclass(frozen=True)
+class DecoderParts:
+    """What every RNN decoder is made of.
+
+    Attributes:
+        embedding: of target words.
+        cells: the RNN.
+        first: the mean of the Memory to the first states.
+        readout: what a step is shown as: [state, ...] to the width of `output`.
+        dropout: of what is shown.
+        output: what is shown to logits.
+    """
+
+    embedding: Embedding
+    cells: CellStack
+    first: Linear
+    readout: Linear
+    dropout: Dropout
+    output: Projection
+
+
+class RecurrentDecoder(nn.Module):
+    """An RNN for which the Memory is where its first state comes from."""
+
+    def __init__(self, parts: DecoderParts) -> None:
+        super().__init__()
+        self.vocabulary_size = parts.output.weight.shape[0]
+        self.embedding = parts.embedding
+        self.cells = parts.cells
+        self.first = parts.first
+        self.readout = parts.readout
+        self.dropout = parts.dropout
+        self.output = parts.output
+
+    def hidden(
+        self, memory: Memory, tokens: Int[Tensor, "batch target"]
+    ) -> Float[Tensor, "batch target shown"]:
+        """What is shown of every step: all steps at once."""
+        seen = self.cells(self.embedding(tokens), self.start(memory).cells)
+        return self.show(seen)
+
+    def forward(
+        self, memory: Memory, tokens: Int[Tensor, "batch target"]
+    ) -> Float[Tensor, "batch target vocabulary"]:
+        """The logits after every prefix of `tokens`."""
+        logits: Tensor = self.output(self.hidden(memory, tokens))
+        return logits
+
+    def start(self, memory: Memory) -> RecurrentState:
+        """The first states, and the Memory's keys once for all steps."""
+        rows = torch.arange(len(memory.states), device=memory.states.device)
+        cells = torch.tanh(self.first(memory.mean())).view(-1, *self.cells.shape)
+        return RecurrentState(cells, memory, rows)
+
+    def step(
+        self, tokens: Int[Tensor, " batch"], state: RecurrentState
+    ) -> tuple[Float[Tensor, "batch vocabulary"], RecurrentState]:
+        """Reads one token a row; gives the logits of the next one."""
+        shown, state = self.advance(self.embedding(tokens[:, None])[:, 0], state)
+        return self.output(shown), state
+
+    def advance(self, word: Word, state: RecurrentState) -> tuple[Shown, RecurrentState]:
+        """One step: what is shown of it, and the state after it."""
+        state = replace(state, cells=self.cells.step(word, state.cells))
+        return self.show(state.seen), state
+
+    def reorder(self, state: RecurrentState, rows: Int[Tensor, " rows"]) -> RecurrentState:
+        """Row i becomes the old row rows[i]."""
+        return state.select(rows)
+
+    def show(self, *known: Float[Tensor, "*axes _"]) -> Float[Tensor, "*axes shown"]:
+        """tanh(W [known ...]), with dropout."""
+        joined = known[0] if len(known) == 1 else torch.cat(known, dim=-1)
+        shown: Tensor = self.dropout(torch.tanh(self.readout(joined)))
+        return shown
+
+    def one_by_one(
+        self, memory: Memory, tokens: Int[Tensor, "batch target"]
+    ) -> Float[Tensor, "batch target shown"]:
+        """`hidden` where a step needs what the step before it found; elsewhere its slow twin."""
+        state, words = self.start(memory), self.embedding(tokens)
+        shown = []
+        for position in range(tokens.shape[1]):
+            one, state = self.advance(words[:, position], state)
+            shown.append(one)
+        return torch.stack(shown, dim=1)
+
+
+class ContextDecoder(RecurrentDecoder):
+    """An RNN that is told the same context at every step: the mean of the Memory."""
+
+    def hidden(
+        self, memory: Memory, tokens: Int[Tensor, "batch target"]
+    ) -> Float[Tensor, "batch target shown"]:
+        words = self.embedding(tokens)
+        context = memory.mean()[:, None].expand(-1, tokens.shape[1], -1)
+        seen = self.cells(torch.cat([words, context], dim=-1), self.start(memory).cells)
+        return self.show(seen, context, words)
+
+    def advance(self, word: Word, state: RecurrentState) -> tuple[Shown, RecurrentState]:
+        context = state.memory.mean()
+        cells = self.cells.step(torch.cat([word, context], dim=-1), state.cells)
+        state = replace(state, cells=cells)
+        return self.show(state.seen, context, word), state
+
+
+class AttentionDecoder(RecurrentDecoder):
+    """An RNN that looks at the Memory at every step.
+
+    Args:
+        covers: keep count of what each position was given, for a score that reads it.
+    """
+
+    def __init__(self, parts: DecoderParts, attention: ScoredAttention, covers: bool) -> None:
+        super().__init__(parts)
+        self.attention = attention
+        self.covers = covers
+
+    def start(self, memory: Memory) -> RecurrentState:
+        state = super().start(memory)
+        covered = memory.states.new_zeros(memory.states.shape[:2]) if self.covers else None
+        return replace(state, keys=self.attention.keys(memory.states), covered=covered)
+
+    def look(
+        self, query: Float[Tensor, "batch dim"], state: RecurrentState
+    ) -> tuple[Float[Tensor, "batch memory_dim"], RecurrentState]:
+        """What one query a row finds, and the state that remembers where it looked."""
+        memory = state.memory
+        assert state.keys is not None
+        found, weights = self.attention(
+            query[:, None], state.keys, memory.states, memory.allowed, state.covered
+        )
+        if state.covered is not None:
+            state = replace(state, covered=state.covered + weights[:, 0])
+        return found[:, 0], state
+
+
+class BahdanauDecoder(AttentionDecoder):
+    """Looks with the state it had, then reads the word and what it found."""
+
+    def hidden(
+        self, memory: Memory, tokens: Int[Tensor, "batch target"]
+    ) -> Float[Tensor, "batch target shown"]:
+        return self.one_by_one(memory, tokens)
+
+    def advance(self, word: Word, state: RecurrentState) -> tuple[Shown, RecurrentState]:
+        context, state = self.look(state.seen, state)
+        cells = self.cells.step(torch.cat([word, context], dim=-1), state.cells)
+        state = replace(state, cells=cells)
+        return self.show(state.seen, context, word), state
+
+
+class LuongDecoder(AttentionDecoder):
+    """Reads the word, then looks with the state it has: the RNN need not wait for what is found."""
+
+    def hidden(
+        self, memory: Memory, tokens: Int[Tensor, "batch target"]
+    ) -> Float[Tensor, "batch target shown"]:
+        if self.covers:
+            return self.one_by_one(memory, tokens)
+        state = self.start(memory)
+        seen = self.cells(self.embedding(tokens), state.cells)
+        found, _ = self.attention(seen, state.keys, memory.states, memory.allowed)
+        return self.show(seen, found)
+
+    def advance(self, word: Word, state: RecurrentState) -> tuple[Shown, RecurrentState]:
+        state = replace(state, cells=self.cells.step(word, state.cells))
+        context, state = self.look(state.seen, state)
+        return self.show(state.seen, context), state
+
+
+class FeedingDecoder(AttentionDecoder):
+    """Luong's order, with what was shown of the step before as a further input."""
+
+    def hidden(
+        self, memory: Memory, tokens: Int[Tensor, "batch target"]
+    ) -> Float[Tensor, "batch target shown"]:
+        return self.one_by_one(memory, tokens)
+
+    def start(self, memory: Memory) -> RecurrentState:
+        shown = memory.states.new_zeros(len(memory.states), self.output.weight.shape[1])
+        return replace(super().start(memory), shown=shown)
+
+    def advance(self, word: Word, state: RecurrentState) -> tuple[Shown, RecurrentState]:
+        assert state.shown is not None
+        cells = self.cells.step(torch.cat([word, state.shown], dim=-1), state.cells)
+        context, state = self.look(cells[:, -1, 0], replace(state, cells=cells))
+        shown = self.show(state.seen, context)
+        return shown, replace(state, shown=shown)
