@@ -69,4 +69,4 @@ class ScoredAttention(Observable):
             )
         drop = self.noise.mask(self.dropout) if self.training and self.dropout else None
         kept = weights if drop is None else drop.apply(weights)
-        return kept @ value, weights
+        return self.gated((kept @ value)[:, None])[:, 0], weights
