@@ -1,6 +1,7 @@
 """`jumok classify` and `jumok evaluate` for pictures."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -80,15 +81,15 @@ def test_a_model_that_translates_does_not_classify(tiny_bundle: Path) -> None:
     assert "this model cannot classify" in str(error)
 
 
-def test_evaluate_gives_accuracy_and_each_labels_recall(bundle: Path, painted: Path) -> None:
+def test_evaluate_gives_accuracy_and_who_was_taken_for_whom(bundle: Path, painted: Path) -> None:
     for data in (painted, pack(painted)):
         done = call("evaluate", bundle, "--data", data, "--json", "--batch", "4", *FAST)
         facts = json.loads(done.stdout)
         assert facts["examples"] == "9 pictures"
-        names = [score["name"] for score in facts["scores"]]
-        assert names == ["accuracy", "recall of blue", "recall of green", "recall of red"]
-        recalls = [score["value"] for score in facts["scores"]]
-        assert recalls[0] == pytest.approx(sum(recalls[1:]) / 3)
+        assert [score["name"] for score in facts["scores"]] == ["accuracy", "macro-F1"]
+        counts = [re.findall(r"(?:blue|green|red) (\d)", line) for line in facts["details"]]
+        assert [sum(map(int, of_label)) for of_label in counts] == [3, 3, 3]
+        assert facts["details"][0].startswith("blue: taken for ")
         assert all(score["low"] <= score["value"] <= score["high"] for score in facts["scores"])
 
 
@@ -102,7 +103,7 @@ def test_evaluate_writes_the_labels_that_were_found(
 def test_evaluate_takes_a_table_and_idx_files(bundle: Path, painted: Path, tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_text("file\tlabel\npainted/red/0000.png\tred\n")
     done = call("evaluate", bundle, "--data", tmp_path / "t.tsv", "--json", *FAST)
-    assert json.loads(done.stdout)["examples"] == "1 picture"
+    assert json.loads(done.stdout)["examples"] == "1 pictures"
     digits = write_classifier(tmp_path / "digits", labels=("0", "1"))
     images = write_idx(tmp_path / "t-images-idx3-ubyte", np.zeros((2, 8, 10)))
     error = fault("evaluate", digits, "--data", images)

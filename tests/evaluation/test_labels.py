@@ -1,9 +1,8 @@
-"""Accuracy and its interval."""
+"""The interval of a share."""
 
 import pytest
 
-from jumok.errors import DataError
-from jumok.evaluation.labels import score_labels, wilson
+from jumok.evaluation.labels import wilson
 
 
 def test_the_interval_is_wilsons():
@@ -17,19 +16,6 @@ def test_the_interval_is_wilsons():
         assert wilson(right, total) == pytest.approx((low, high), abs=5e-5)
 
 
-def test_scores_are_of_all_and_of_each_label():
-    scores = score_labels(["a", "b", "b", "a"], ["a", "a", "b", "c"], "picture")
-    assert [(score.name, score.value) for score in scores] == [
-        ("accuracy", 50.0),
-        ("recall of a", 50.0),
-        ("recall of b", 100.0),
-        ("recall of c", 0.0),
-    ]
-    assert [score.on for score in scores] == ["4 pictures", "2 pictures", *["1 picture"] * 2]
-    assert scores[3].low == 0.0
-    assert scores[2].high == 100.0
-
-
-def test_nothing_cannot_be_scored():
-    with pytest.raises(DataError, match="there is nothing to score"):
-        score_labels([], [], "picture")
+def test_the_interval_stays_inside_0_and_1():
+    assert wilson(0, 1)[0] == 0.0
+    assert wilson(1, 1)[1] == 1.0

@@ -13,20 +13,20 @@ if TYPE_CHECKING:
 
 
 def evaluate_pictures(asked: Evaluation) -> Judged:
-    """Accuracy over all pictures, and each label's share that was recognised.
+    """Accuracy and macro F1, and how many of each label were taken for which.
 
     Raises:
         DataError: a picture that cannot be read, or a label that the model does not have.
     """
     import numpy as np
 
-    from jumok.evaluation.labels import score_labels
+    from jumok.evaluation.classification import Labelled, confusion_lines
 
     source = source_of(asked.needs_data())
     system = option.load_system(
         asked.model, "classify", asked.device, asked.precision, asked.threads
     )
-    true: list[str] = []
+    truth: list[int] = []
     found: list[str] = []
     waiting: list[np.ndarray] = []
     for picture in counted(source.read()):
@@ -39,15 +39,21 @@ def evaluate_pictures(asked: Evaluation) -> Judged:
                 got=repr(picture.label),
                 place=picture.place,
             )
-        true.append(picture.label)
+        truth.append(system.labels.index(picture.label))
         waiting.append(system.fit(picture.pixels))
         if len(waiting) == asked.batch:
             found += [each.label for each in system.classify_fitted(np.stack(waiting))]
             waiting.clear()
     if waiting:
         found += [each.label for each in system.classify_fitted(np.stack(waiting))]
-    scores = score_labels(found, true, "picture")
-    return Judged(tuple(scores), found, scores[0].on)
+    labelled = Labelled.of(truth, [system.labels.index(label) for label in found])
+    on = f"{len(truth):,} pictures"
+    return Judged(
+        labelled.scores(system.labels, on),
+        found,
+        on,
+        tuple(confusion_lines(labelled, system.labels)),
+    )
 
 
 def source_of(data: Path) -> "PictureSource":

@@ -14,7 +14,6 @@ from jumok.config.pictures import (
     ImageClassifierConfig,
     PictureDataConfig,
     PictureTrainingConfig,
-    PictureValidationConfig,
 )
 from jumok.config.recurrent import RecurrentConfig
 from jumok.config.section import ModelSection, Section
@@ -112,7 +111,7 @@ class ImageClassificationConfig(Config):
     data: PictureDataConfig
     model: ImageClassifierConfig = ImageClassifierConfig()
     training: PictureTrainingConfig = PictureTrainingConfig()
-    validation: PictureValidationConfig = PictureValidationConfig()
+    validation: ClassificationValidationConfig = ClassificationValidationConfig()
 
 
 class LanguageModelConfig(Config):

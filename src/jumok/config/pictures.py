@@ -1,11 +1,11 @@
-"""The recipe of a classifier of pictures: [model], [data] and [validation]."""
+"""The recipe of a classifier of pictures: [model] and [data]."""
 
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from jumok.config.section import Count, DataPath, ModelSection, Section, Share
-from jumok.config.training import TrainingConfig, ValidationConfig
+from jumok.config.training import TrainingConfig
 
 
 class ImageClassifierConfig(ModelSection):
@@ -90,9 +90,3 @@ class PictureTrainingConfig(TrainingConfig):
 
     tokens_per_batch: Count = 64
     tokens_per_micro_batch: Count = 64
-
-
-class PictureValidationConfig(ValidationConfig):
-    """Validation by loss and accuracy."""
-
-    metric: Literal["loss", "accuracy"] = "accuracy"

@@ -15,7 +15,7 @@ from jumok.data.picture_batches import Augmentation, PictureStream, in_order
 from jumok.data.picture_store import PictureStore, prepare_pictures
 from jumok.data.pictures import PictureSource, Shape
 from jumok.errors import DataError
-from jumok.evaluation.labels import accuracy
+from jumok.evaluation.classification import Labelled
 from jumok.models.catalog import Sizes, build
 from jumok.shapes import Tensor
 from jumok.training.objectives import picture_classification
@@ -88,13 +88,15 @@ class ImageClassification:
     def validate(self, model: nn.Module, dtype: torch.dtype) -> Scores:
         model.to(dtype)
         device = next(model.parameters()).device
-        loss, right, total = 0.0, 0, len(self._validation)
+        loss = 0.0
+        found: list[int] = []
         for batch in in_order(self._validation, self._config.training.tokens_per_micro_batch):
             logits = model(batch.pixels.to(device)).float().cpu()
             loss += float(F.cross_entropy(logits, batch.labels, reduction="sum"))
-            right += int((logits.argmax(1) == batch.labels).sum())
-        figure = accuracy(right, total, f"{total:,} validation pictures")
-        return Scores(loss / total, (figure,))
+            found += logits.argmax(dim=1).tolist()
+        labelled = Labelled.of(self._validation.numbers.tolist(), found)
+        on = f"{len(found):,} validation pictures"
+        return Scores(loss / len(found), labelled.scores(self._train.labels, on, resamples=0))
 
     def write(
         self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: Facts
