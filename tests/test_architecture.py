@@ -77,7 +77,7 @@ OPTIONS = {
     "evaluate": {
         *("model", "--source", "-s", "--reference", "-r", "--beam", "-b"),
         *("--data", "-d", "--columns", "--by"),
-        *("--tokenize", "--lowercase", "--metrics"),
+        *("--images", "--tokenize", "--lowercase", "--metrics"),
         *(WRITTEN | MACHINE),
     },
     "score": {"model", "--source", "-s", "--target", "-t", *WRITTEN, *MACHINE},

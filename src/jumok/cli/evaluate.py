@@ -19,6 +19,24 @@ if TYPE_CHECKING:
     from jumok.bundle.card import Score
 
 Outputs = list[str]
+Data = Annotated[
+    Path | None,
+    typer.Option("--data", "-d", help="One file instead: columns, or other kinds' data."),
+]
+Images = Annotated[
+    Path | None,
+    typer.Option(help="Captions: where --data's pictures are; else images or images.zip by it."),
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        help="In --data: the text's column, and its translation's or label's; else 0,1. "
+        "Captions: the file's and the caption's; else 0,2."
+    ),
+]
+By = Annotated[
+    str | None, typer.Option(help="A column of --data; each of its values is scored apart.")
+]
 
 
 @dataclass(frozen=True)
@@ -29,6 +47,7 @@ class Evaluation:
     source: Path | None
     reference: Path | None
     data: Path | None
+    images: Path | None
     columns: str
     by: str | None
     beam: int
@@ -70,6 +89,7 @@ class Judged:
 
 
 EVALUATORS: dict[str, str] = {
+    "captioning": "jumok.cli.evaluation_captions:evaluate_captions",
     "translation": "jumok.cli.evaluation_translation:evaluate_translation",
     "image-classification": "jumok.cli.evaluation_pictures:evaluate_pictures",
     "language-model": "jumok.cli.evaluation_text:evaluate_language_model",
@@ -77,6 +97,9 @@ EVALUATORS: dict[str, str] = {
     "text-classification": "jumok.cli.evaluation_texts:evaluate_labels",
 }
 """By task the function that evaluates it, imported when it is needed."""
+
+USUAL_COLUMNS = {"captioning": "0,2"}
+"""By task what --columns is where it was not given; "0,1" in all others."""
 
 
 def evaluate(
@@ -88,16 +111,10 @@ def evaluate(
         Path | None,
         typer.Option("--reference", "-r", help="Its translation by people, line for line."),
     ] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option("--data", "-d", help="One file instead: columns, or other kinds' data."),
-    ] = None,
-    columns: Annotated[
-        str, typer.Option(help="In --data: the text's column, and its translation's or label's.")
-    ] = "0,1",
-    by: Annotated[
-        str | None, typer.Option(help="A column of --data; each of its values is scored apart.")
-    ] = None,
+    data: Data = None,
+    images: Images = None,
+    columns: Columns = None,
+    by: By = None,
     beam: option.Beam = 5,
     tokenize: Annotated[
         str | None,
@@ -122,15 +139,18 @@ def evaluate(
       jumok evaluate MODEL --source test.en --reference test.ko
 
       jumok evaluate MODEL --data test.tsv --columns 1,2 --by 0
+
+      jumok evaluate MODEL --data captions.tsv --images photos.zip
     """
     from jumok.bundle.reading import read_bundle
 
+    task = read_bundle(option.model_folders(model)[0]).config.task
     asked = Evaluation(
-        model=model, source=source, reference=reference, data=data, columns=columns, by=by,
+        model=model, source=source, reference=reference, data=data, images=images,
+        columns=columns or USUAL_COLUMNS.get(task, "0,1"), by=by,
         beam=beam, tokenize=tokenize, lowercase=lowercase, metrics=metrics,
         batch=batch, device=device, precision=precision, threads=threads,
     )  # fmt: skip
-    task = read_bundle(option.model_folders(model)[0]).config.task
     started = time.perf_counter()
     judged = _evaluator(task)(asked)
     seconds = time.perf_counter() - started

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from jumok.config.section import Count, DataPath, Section, Share
 from jumok.config.training import ValidationConfig
@@ -17,11 +17,20 @@ class CaptionCorpusConfig(Section):
     caption_column: str | int = 2
 
 
+class ScenesConfig(Section):
+    """Drawn pictures of the small world, written into the run's folder before training."""
+
+    pictures: Count = 8_000
+    validation_pictures: Count = 300
+    test_pictures: Count = 500
+
+
 class CaptionDataConfig(Section):
     """What to train on, and what to validate on."""
 
-    train: Annotated[tuple[CaptionCorpusConfig, ...], Field(min_length=1)]
+    train: tuple[CaptionCorpusConfig, ...] = ()
     validation: tuple[CaptionCorpusConfig, ...] = ()
+    scenes: ScenesConfig | None = None
     validation_share: Share = 0.1
     test_share: Share = 0.1
     language: str = ""
@@ -31,8 +40,20 @@ class CaptionDataConfig(Section):
     shift: Annotated[int, Field(ge=0)] = 0
     skip_damaged: bool = False
 
+    @model_validator(mode="after")
+    def _something_to_look_at(self) -> "CaptionDataConfig":
+        if not self.train and self.scenes is None:
+            raise ValueError("needs at least one [[data.train]] table, or [data.scenes]")
+        if (self.train or self.validation) and self.scenes is not None:
+            raise ValueError("takes either [[data.train]] tables, or [data.scenes]")
+        if self.scenes is not None and self.language not in ("en", "ko"):
+            raise ValueError('[data.scenes] has captions in language = "en" and "ko"')
+        return self
+
 
 class CaptionValidationConfig(ValidationConfig):
-    """Validation by loss."""
+    """Validation by loss and by captions that the model wrote on its own."""
 
-    metric: Literal["loss"] = "loss"
+    metric: Literal["loss", "bleu-4", "cider-d"] = "cider-d"
+    decode_pictures: Count = 200
+    beam: Count = 1

@@ -72,9 +72,13 @@ class CaptionedPictures:
         """Target tokens of all captions, END counted."""
         return sum(len(caption) + 1 for captions in self.captions for caption in captions)
 
+    def input(self, index: int) -> Tensor:
+        """What the model reads of one picture."""
+        return torch.from_numpy(np.array(self.inputs[index]))
+
     def batch(self, chosen: Sequence[tuple[int, Sequence[int]]]) -> CaptionBatch:
         """These captions of these pictures: (picture, indexes of its captions)."""
-        pictures = torch.from_numpy(np.stack([self.inputs[index] for index, _ in chosen]))
+        pictures = torch.stack([self.input(index) for index, _ in chosen])
         rows = [row for row, (_, which) in enumerate(chosen) for _ in which]
         targets = [self.captions[index][each] for index, which in chosen for each in which]
         ids, lengths = fill(targets)

@@ -25,6 +25,7 @@ from jumok.systems.device import DTYPES, Precision, choose_device
 from jumok.systems.parts import plain_words
 
 DEFAULTS = DecodingOptions()
+FEATURE_AXES = 2  # cells and their width; pixels have three
 
 
 class Captioner:
@@ -34,6 +35,7 @@ class Captioner:
         model: in evaluation mode.
         reader: makes of a picture's file what the model reads.
         max_tokens: pieces of the longest caption that is written.
+        language: of the captions, such as "en"; "" where nobody said.
         reading: where the decoder's looks are read; None for a model that has one vector.
     """
 
@@ -44,6 +46,7 @@ class Captioner:
         reader: Reader,
         *,
         max_tokens: int,
+        language: str = "",
         reading: Reading | None = None,
     ) -> None:
         if model.decoder.vocabulary_size != tokenizer.size:
@@ -53,7 +56,7 @@ class Captioner:
                 got=f"{tokenizer.size} pieces",
             )
         self.model, self.tokenizer, self.reader = model, tokenizer, reader
-        self.max_tokens, self.reading = max_tokens, reading
+        self.max_tokens, self.language, self.reading = max_tokens, language, reading
 
     @classmethod
     def load(
@@ -81,8 +84,14 @@ class Captioner:
             Tokenizer.load(bundle.folder / TOKENIZER),
             reader_of(config),
             max_tokens=bundle.config.max_tokens,
+            language=bundle.config.target_language,
             reading=None if layer is None else Reading(layer, bundle.config.alignment_at_input),
         )
+
+    @property
+    def reads_features(self) -> bool:
+        """Whether pictures are given as features that somebody computed before."""
+        return len(self.reader.shape) == FEATURE_AXES
 
     def read(self, file: Path) -> Tensor:
         """What the model reads of a picture's file.
@@ -130,9 +139,7 @@ class Captioner:
         )
         captions: list[Caption] = []
         for start in range(0, len(pictures), batch_size):
-            batch = torch.stack(
-                [self._input(each) for each in pictures[start : start + batch_size]]
-            )
+            batch = [self._input(each) for each in pictures[start : start + batch_size]]
             # Every batch draws its own samples, and the same ones whenever it comes again.
             captions += self._captions(batch, replace(options, seed=options.seed + start), looks)
         return captions
@@ -169,10 +176,13 @@ class Captioner:
         return torch.from_numpy(picture) if isinstance(picture, np.ndarray) else picture
 
     @torch.inference_mode()
-    def _captions(self, batch: Tensor, options: DecodingOptions, looks: bool) -> Iterator[Caption]:
-        memory = self.model.encode(batch.to(next(self.model.parameters()).device))
+    def _captions(
+        self, batch: Sequence[Tensor], options: DecodingOptions, looks: bool
+    ) -> Iterator[Caption]:
+        memory = self._memory(batch)
         hypotheses = decode(self.model.decoder, memory, options)
-        maps = self._looks(memory, hypotheses) if looks and self.reading else None
+        written = [(row, each.tokens) for row, of_row in enumerate(hypotheses) for each in of_row]
+        maps = self._looks(memory, written) if looks and self.reading else None
         for of_picture in hypotheses:
             best, *others = [
                 self._caption(each, None if maps is None else next(maps)) for each in of_picture
@@ -181,33 +191,81 @@ class Captioner:
 
     def _caption(self, hypothesis: Hypothesis, looks: Looks | None) -> Caption:
         return Caption(
-            self._text(hypothesis),
+            self._text(hypothesis.tokens),
             hypothesis.score,
             tuple(self.tokenizer.pieces(hypothesis.tokens)),
             hypothesis.token_log_probabilities,
             looks,
         )
 
-    def _text(self, hypothesis: Hypothesis) -> str:
-        return normalize(self.tokenizer.decode(hypothesis.tokens)).strip()
+    def _text(self, pieces: Sequence[int]) -> str:
+        # Bytes may spell a line break, and a caption is one line.
+        return normalize(self.tokenizer.decode(pieces)).strip()
 
-    def _looks(self, memory: Memory, hypotheses: Sequence[Sequence[Hypothesis]]) -> Iterator[Looks]:
-        """For each hypothesis of each picture where it looked, in one pass over all of them."""
+    def reading_at(self, reading: Reading) -> "Captioner":
+        """The same captioner, whose looks are read there."""
+        return Captioner(
+            self.model,
+            self.tokenizer,
+            self.reader,
+            max_tokens=self.max_tokens,
+            language=self.language,
+            reading=reading,
+        )
+
+    @torch.inference_mode()
+    def look(
+        self,
+        pictures: Sequence[Path | str | np.ndarray | Tensor],
+        texts: Sequence[str],
+        *,
+        batch_size: int = 32,
+    ) -> list[Looks]:
+        """Where the decoder looks when it is made to write these captions, one for each picture.
+
+        Raises:
+            DataError: more of one than of the other, or a picture that cannot be read.
+            ModelError: the model has one vector to look at.
+        """
+        if len(pictures) != len(texts):
+            raise DataError(
+                "every picture needs its caption.",
+                expected=f"{len(pictures):,} captions",
+                got=f"{len(texts):,}",
+            )
+        if self.reading is None:
+            raise ModelError("this model does not look: it has one vector of the whole picture.")
+        looks: list[Looks] = []
+        targets = self.tokenizer.encode_batch(texts)
+        for start in range(0, len(pictures), batch_size):
+            end = start + batch_size
+            memory = self._memory([self._input(each) for each in pictures[start:end]])
+            looks += self._looks(memory, list(enumerate(targets[start:end])))
+        return looks
+
+    def _memory(self, pictures: Sequence[Tensor]) -> Memory:
+        device = next(self.model.parameters()).device
+        return self.model.encode(torch.stack(list(pictures)).to(device))
+
+    def _looks(
+        self, memory: Memory, written: Sequence[tuple[int, Sequence[int]]]
+    ) -> Iterator[Looks]:
+        """Where each text looked, in one pass over all: (row of the memory, its pieces)."""
         assert self.reading is not None
-        flat = [(row, each) for row, of_row in enumerate(hypotheses) for each in of_row]
-        longest = max(len(each.tokens) for _, each in flat)
-        rows = torch.tensor([row for row, _ in flat], device=memory.states.device)
+        longest = max(len(pieces) for _, pieces in written)
+        device = memory.states.device
+        rows = torch.tensor([row for row, _ in written], device=device)
         tokens = torch.tensor(
-            [[START, *each.tokens, *[END] * (longest - len(each.tokens))] for _, each in flat],
-            device=memory.states.device,
+            [[START, *pieces, *[END] * (longest - len(pieces))] for _, pieces in written],
+            device=device,
         )
         weights = cross_attention(self.model, memory.select(rows), tokens, self.reading)
-        for seen, (_, hypothesis) in zip(weights.float().cpu(), flat, strict=True):
-            yield self._looks_of(seen[: len(hypothesis.tokens)], hypothesis)
+        for seen, (_, pieces) in zip(weights.float().cpu(), written, strict=True):
+            yield self._looks_of(seen[: len(pieces)], pieces)
 
-    def _looks_of(self, seen: Tensor, hypothesis: Hypothesis) -> Looks:
-        words = tuple(plain_words(self._text(hypothesis)))
-        of_piece = self.tokenizer.words(hypothesis.tokens)
+    def _looks_of(self, seen: Tensor, pieces: Sequence[int]) -> Looks:
+        words = tuple(plain_words(self._text(pieces)))
+        of_piece = self.tokenizer.words(pieces)
         if not words or of_piece[-1] + 1 != len(words):
             # Bytes of a line break decode to spaces that no piece announces: no map is honest.
             return Looks((), seen.new_zeros(0, *self.model.grid))

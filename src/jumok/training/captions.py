@@ -1,5 +1,6 @@
 """From a recipe's data section to pictures on disk, captions as pieces, and splits by picture."""
 
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,10 +9,11 @@ from jumok.config import CaptionConfig, CaptionCorpusConfig
 from jumok.data.captioned import CaptionedPictures
 from jumok.data.captions import CaptionCorpus, Captioned, read_captions, split_pictures
 from jumok.data.images import ImageSource, PictureFiles
-from jumok.data.inputs import FeatureSource, Item, Reader, store_inputs
+from jumok.data.inputs import FeatureSource, Item, store_inputs
 from jumok.data.report import Report
 from jumok.data.tokenizer import Tokenizer, normalize
 from jumok.errors import DataError, Place
+from jumok.smallworld import scenes
 from jumok.systems.captioner import reader_of
 from jumok.training.task import Say
 from jumok.training.vocabulary import learn_tokenizer
@@ -33,13 +35,17 @@ class Prepared:
     """What a run trains and validates on.
 
     Attributes:
-        references: the captions by people of every validation picture, as text.
+        checked: the validation pictures, and what people said of them.
+        boxes: where the things are that validation captions name; None where nobody said.
+        sources: the name of every table, for the card.
     """
 
     tokenizer: Tokenizer
     train: CaptionedPictures
     validation: CaptionedPictures
-    references: list[tuple[str, ...]]
+    checked: Pictures
+    boxes: Path | None
+    sources: tuple[str, ...]
 
 
 def prepare(config: CaptionConfig, home: Path, cache: Path, say: Say) -> Prepared:
@@ -50,39 +56,73 @@ def prepare(config: CaptionConfig, home: Path, cache: Path, say: Say) -> Prepare
     Raises:
         DataError: a table or a picture that cannot be read, or a split with nothing in it.
     """
-    reader = reader_of(config.model)
-    splits = _splits(config, say)
-    _write_table(home / "test.tsv", splits["test"])
+    train_on, check_on, boxes = _corpora(config, home, say)
+    splits = _splits(config, train_on, check_on, say)
     say(", ".join(f"{name}: {len(split):,} pictures" for name, split in splits.items()))
-    train, validation = splits["train"], splits["validation"]
     for name in ("train", "validation"):
         if not len(splits[name]):
             raise DataError(
                 f"No picture is left for {name}.",
                 do="give more pictures, or other shares in [data]",
             )
-    lines = (caption for captions in train.captions for caption in captions)
+    if len(splits["test"]):
+        _write_table(home / "test.tsv", splits["test"])
+    lines = (caption for captions in splits["train"].captions for caption in captions)
     tokenizer = learn_tokenizer(config.tokenizer, lines, home / "tokenizer.model", config.seed, say)
-    stored = [
-        _stored(split, name, config, reader, tokenizer, cache, say)
-        for name, split in (("train", train), ("validation", validation))
-    ]
-    (training, _), (checked, references) = stored
-    return Prepared(tokenizer, training, checked, references)
+    train, _ = _stored(splits["train"], "train", config, tokenizer, cache, say)
+    validation, checked = _stored(splits["validation"], "validation", config, tokenizer, cache, say)
+    sources = tuple(corpus.captions.name for corpus in train_on)
+    return Prepared(tokenizer, train, validation, checked, boxes, sources)
 
 
-def _splits(config: CaptionConfig, say: Say) -> dict[str, Pictures]:
-    """The pictures of train, validation and test; those of a validation corpus are its own."""
+def _corpora(
+    config: CaptionConfig, home: Path, say: Say
+) -> tuple[tuple[CaptionCorpusConfig, ...], tuple[CaptionCorpusConfig, ...], Path | None]:
+    """What to train on, what to validate on, and its boxes; scenes are drawn first."""
     data = config.data
-    given = bool(data.validation)
+    if data.scenes is None:
+        return data.train, data.validation, None
+    folder = home / "scenes"
+    if not folder.exists():
+        sizes = {
+            "train": data.scenes.pictures,
+            "validation": data.scenes.validation_pictures,
+            "test": data.scenes.test_pictures,
+        }
+        partial = home / "scenes.partial"
+        shutil.rmtree(partial, ignore_errors=True)
+        scenes.write(partial, sizes, config.seed)
+        partial.rename(folder)
+        say(f"scenes: {data.scenes.pictures:,} pictures drawn into {folder}")
+    train, validation = (
+        CaptionCorpusConfig(
+            captions=folder / split / f"captions.{data.language}.tsv",
+            images=folder / split / "images.zip",
+        )
+        for split in ("train", "validation")
+    )
+    return (train,), (validation,), folder / "validation" / "boxes.jsonl"
+
+
+def _splits(
+    config: CaptionConfig,
+    train: tuple[CaptionCorpusConfig, ...],
+    validation: tuple[CaptionCorpusConfig, ...],
+    say: Say,
+) -> dict[str, Pictures]:
+    """The pictures of train, validation and test.
+
+    Where a validation table is given no picture is held out of the training tables.
+    """
+    data = config.data
+    shares = (0.0, 0.0) if validation else (data.validation_share, data.test_share)
     found: dict[str, list[Pictures]] = {"train": [], "validation": [], "test": []}
-    for corpus in data.train:
+    for corpus in train:
         files = _files(corpus, config)
         pictures = _read(corpus, files, data.skip_damaged, say)
-        share = 0.0 if given else data.validation_share
-        for name, split in split_pictures(pictures, share, data.test_share).items():
+        for name, split in split_pictures(pictures, *shares).items():
             found[name].append(_pictures(corpus, files, split))
-    for corpus in data.validation:
+    for corpus in validation:
         files = _files(corpus, config)
         pictures = _read(corpus, files, data.skip_damaged, say)
         found["validation"].append(_pictures(corpus, files, pictures))
@@ -125,18 +165,22 @@ def _stored(
     split: Pictures,
     name: str,
     config: CaptionConfig,
-    reader: Reader,
     tokenizer: Tokenizer,
     cache: Path,
     say: Say,
-) -> tuple[CaptionedPictures, list[tuple[str, ...]]]:
-    """The pictures and the pieces of their captions, and the captions as they are."""
-    inputs = store_inputs(split.items, reader, cache, skip=config.data.skip_damaged)
+) -> tuple[CaptionedPictures, Pictures]:
+    """The arrays of the pictures with the pieces of their captions; and those that were kept."""
+    reader, skip = reader_of(config.model), config.data.skip_damaged
+    inputs = store_inputs(split.items, reader, cache, skip=skip)
     if inputs.faults:
         say(f"{name}: {len(inputs.faults):,} pictures left out, the first: {inputs.faults[0]}")
-    texts = [split.captions[index] for index in inputs.kept]
-    captions = list(_cut(texts, tokenizer, config.data.max_tokens))
-    return CaptionedPictures(inputs.values, captions, inputs.key + tokenizer.hash[:8]), texts
+    kept = Pictures(
+        [split.items[index] for index in inputs.kept],
+        [split.captions[index] for index in inputs.kept],
+    )
+    captions = list(_cut(kept.captions, tokenizer, config.data.max_tokens))
+    key = f"{inputs.key} {tokenizer.hash[:8]}"
+    return CaptionedPictures(inputs.values, captions, key), kept
 
 
 def _cut(

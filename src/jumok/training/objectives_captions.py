@@ -15,22 +15,24 @@ from jumok.shapes import Bool, Float, Tensor
 def captioning(model: nn.Module, batch: CaptionBatch, smoothing: float) -> Float[Tensor, ""]:
     """The label-smoothed cross-entropy of each target token, given the ones before it.
 
-    A model that wants every cell looked at adds its weight times `overlooked`. It reads the
-    attention as any observer does; decoders know nothing of it.
+    A model that wants every cell looked at adds its weight times `overlooked`, the mean over its
+    layers. The attention is read as any observer reads it; decoders know nothing of it.
     """
     assert isinstance(model, Captioner)
     memory = model.encode(batch.pictures).select(batch.rows)
     real = batch.target_output != PAD
     if not model.doubly_stochastic:
         return _cross_entropy(model, memory, batch, real, smoothing)
-    seen: list[Tensor] = []
+    seen: dict[str, list[Tensor]] = {site: [] for site in model.looks}
 
-    def keep(_: str, attention: Attention) -> None:
-        seen.append(attention.weights.mean(dim=1))  # over the heads
+    def keep(site: str, attention: Attention) -> None:
+        seen[site].append(attention.weights.mean(dim=1))  # over the heads
 
-    with observe(model, keep, lambda site: site in model.looks):
+    with observe(model, keep, lambda site: site in seen):
         loss = _cross_entropy(model, memory, batch, real, smoothing)
-    return loss + model.doubly_stochastic * overlooked(torch.cat(seen, dim=1), real)
+    # An RNN looks step by step; a Transformer's layer looks at all steps at once.
+    terms = [overlooked(torch.cat(steps, dim=1), real) for steps in seen.values()]
+    return loss + model.doubly_stochastic * torch.stack(terms).mean()
 
 
 def _cross_entropy(

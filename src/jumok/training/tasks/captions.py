@@ -1,26 +1,40 @@
 """Captioning: pictures in, sentences out."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
 
 import torch
 from torch import nn
 
-from jumok.bundle.card import BundleConfig, Card
+from jumok.bundle.card import BundleConfig, Card, Score
+from jumok.bundle.weights import fill
 from jumok.bundle.writing import write_bundle
 from jumok.config import CaptionConfig
+from jumok.data.boxes import read_boxes
 from jumok.data.captioned import Augmentation, CaptionStream, every_caption, padding
-from jumok.inspection.alignment import Reading
+from jumok.data.captions import Captioned
+from jumok.evaluation.captioner import Pointed, caption_tokenizer, choose_reading, sizes_of
+from jumok.evaluation.captions import score_captions
+from jumok.evaluation.pointing import Gold, score_pointing
+from jumok.inspection.alignment import Reading, default_reading
+from jumok.kernels.linear import prepare_for_inference
+from jumok.models.captioner import Captioner as Model
 from jumok.models.catalog import Sizes, build
 from jumok.shapes import Tensor
+from jumok.systems.captioner import Captioner, reader_of
 from jumok.training.captions import Prepared, prepare
 from jumok.training.objectives import mean_loss
 from jumok.training.objectives_captions import captioning
+from jumok.training.pairs import spread
 from jumok.training.task import Facts, Objective, Say, Scores, Updates
 
 VALIDATION_PICTURES = 16  # in a batch of the validation loss
+READING_PICTURES = 64  # that tell where looks are read
+FIGURES = ("BLEU-4", "CIDEr-D")
 
 
 class Captions:
@@ -54,15 +68,44 @@ class Captions:
         share = padding(list(chain.from_iterable(islice(first, 5))))
         yield f"padding: {share:.1%} of the target positions"
 
-    def validate(self, model: nn.Module, dtype: torch.dtype) -> Scores:  # noqa: ARG002
+    def validate(self, model: nn.Module, dtype: torch.dtype) -> Scores:
         checked = self._prepared.validation
-        return Scores(mean_loss(self.objective, model, every_caption(checked, VALIDATION_PICTURES)))
+        loss = mean_loss(self.objective, model, every_caption(checked, VALIDATION_PICTURES))
+        assert isinstance(model, Model)
+        reading = self._reading(model)
+        prepare_for_inference(model, dtype)
+        return Scores(loss, self._text_scores(self._captioner(model, reading)))
+
+    def _text_scores(self, captioner: Captioner) -> tuple[Score, ...]:
+        """BLEU-4, CIDEr-D and pointing of captions that the model wrote on its own."""
+        config, prepared = self._config, self._prepared
+        chosen = spread(range(len(prepared.validation)), config.validation.decode_pictures)
+        pointed = self._pointed(chosen)
+        captions = captioner.caption(
+            [prepared.validation.input(index) for index in chosen],
+            beam=config.validation.beam,
+            looks=pointed is not None,
+        )
+        texts = [caption.text for caption in captions]
+        scores = score_captions(
+            texts,
+            [prepared.checked.captions[index] for index in chosen],
+            tokenizer=caption_tokenizer(config.data.language),
+            resamples=0,
+        )
+        scores = [score for score in scores if score.name in FIGURES]
+        if pointed is not None and captioner.reading is not None:
+            maps = [caption.looks for caption in captions]
+            if looks := list(pointed.looks(texts, maps)):  # early captions may have no noun
+                scores += score_pointing(looks)[:1]
+        on = f"{len(chosen)} validation pictures, beam {config.validation.beam}"
+        return tuple(replace(score, on=on) for score in scores)
 
     def write(
         self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: Facts
     ) -> None:
         config, prepared = self._config, self._prepared
-        reading = self._reading()
+        reading = self._reading(self._filled(weights))
         bundle = BundleConfig(
             task="captioning",
             model=config.model.model_dump(),
@@ -75,9 +118,7 @@ class Captions:
         captions = sum(map(len, prepared.train.captions))
         card = Card(
             name=config.name,
-            trained_on=tuple(
-                f"{corpus.captions.name} with {corpus.images.name}" for corpus in config.data.train
-            ),
+            trained_on=prepared.sources,
             examples=f"{len(prepared.train):,} pictures, {captions:,} captions",
             steps=facts.steps,
             minutes=facts.minutes,
@@ -87,10 +128,62 @@ class Captions:
         )
         write_bundle(folder, weights, bundle, prepared.tokenizer, card)
 
-    def _reading(self) -> Reading | None:
-        if self._config.model.memory == "one":
+    def _filled(self, weights: Mapping[str, Tensor]) -> Model:
+        with torch.random.fork_rng(devices=[]):  # training draws on as if nothing had been built
+            model = self.build().eval()
+        assert isinstance(model, Model)
+        fill(model, weights)
+        return model
+
+    def _captioner(self, model: Model, reading: Reading | None) -> Captioner:
+        config = self._config
+        return Captioner(
+            model,
+            self._prepared.tokenizer,
+            reader_of(config.model),
+            max_tokens=config.data.max_tokens,
+            language=config.data.language,
+            reading=reading,
+        )
+
+    def _reading(self, model: Model) -> Reading | None:
+        """Where the looks are read: where they point best, or by default where nobody knows."""
+        if not model.looks:
             return None
-        return Reading(self._config.model.decoder.layers - 1, at_input=False)
+        prepared = self._prepared
+        chosen = spread(range(len(prepared.validation)), READING_PICTURES)
+        pointed = self._pointed(chosen)
+        if pointed is None:
+            return default_reading(len(model.looks))
+        return choose_reading(
+            self._captioner(model, default_reading(len(model.looks))),
+            [prepared.validation.input(index) for index in chosen],
+            [prepared.checked.captions[index][0] for index in chosen],
+            pointed,
+        )
+
+    def _pointed(self, chosen: Sequence[int]) -> Pointed | None:
+        """These validation pictures with their boxes; None where there are none."""
+        prepared = self._prepared
+        if prepared.boxes is None:
+            return None
+        items = [prepared.checked.items[index] for index in chosen]
+        sizes = sizes_of((item.source, item.name) for item in items)
+        return Pointed([item.name for item in items], sizes, self._gold)
+
+    @cached_property
+    def _gold(self) -> Gold:
+        prepared = self._prepared
+        assert prepared.boxes is not None
+        return Gold(
+            read_boxes(prepared.boxes, self._config.data.language),
+            [
+                Captioned(item.name, captions, 0)
+                for item, captions in zip(
+                    prepared.checked.items, prepared.checked.captions, strict=True
+                )
+            ],
+        )
 
 
 def _stream(config: CaptionConfig, prepared: Prepared) -> CaptionStream:

@@ -1,0 +1,115 @@
+"""`jumok evaluate` for captioners: what they write against what people wrote."""
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jumok.cli import options as option
+from jumok.cli.evaluate import Evaluation, Judged
+from jumok.cli.evaluation_translation import column_of
+from jumok.cli.screen import counted
+from jumok.errors import ConfigError
+
+if TYPE_CHECKING:
+    from jumok.bundle.card import Score
+    from jumok.data.captions import Captioned
+    from jumok.data.images import PictureFiles
+    from jumok.systems.caption import Caption
+    from jumok.systems.captioner import Captioner
+
+BOXES = "boxes.jsonl"
+
+
+def evaluate_captions(asked: Evaluation) -> Judged:
+    """BLEU-1 to BLEU-4, CIDEr-D and ROUGE-L; pointing where boxes.jsonl stands by the captions.
+
+    Raises:
+        ConfigError: nobody knows where the pictures are.
+        DataError: a table, a picture or boxes that cannot be read.
+    """
+    from jumok.data.captions import CaptionCorpus, read_captions
+    from jumok.data.images import ImageSource
+    from jumok.data.inputs import FeatureSource
+    from jumok.evaluation.captioner import caption_tokenizer
+    from jumok.evaluation.captions import score_captions
+
+    table = asked.needs_data()
+    images = _images(asked, table)
+    captioner: Captioner = option.load_system(
+        asked.model, "caption", asked.device, asked.precision, asked.threads
+    )
+    files = FeatureSource(images) if captioner.reads_features else ImageSource(images)
+    pictures = read_captions(CaptionCorpus(table, images, *_columns(asked.columns)), files)
+    boxes = table.parent / BOXES
+    pointing = boxes.is_file() and captioner.reading is not None
+    captions = list(counted(_write(asked, captioner, files, pictures, pointing)))
+    texts = [caption.text for caption in captions]
+    tokenizer = asked.tokenize or caption_tokenizer(captioner.language)
+    scores = score_captions(texts, [picture.captions for picture in pictures], tokenizer=tokenizer)
+    if pointing:
+        scores += _pointing(boxes, captioner.language, files, pictures, captions)
+    return Judged(tuple(scores), texts, f"{len(pictures):,} pictures, beam {asked.beam}")
+
+
+def _columns(named: str) -> tuple[int | str, int | str]:
+    """The pictures' column and the captions'."""
+    file, comma, caption = named.partition(",")
+    if not comma:
+        raise ConfigError(
+            "--columns names two: the picture's and the caption's.",
+            expected="for example --columns 0,2 or --columns file,caption",
+            got=named,
+        )
+    return column_of(file), column_of(caption)
+
+
+def _images(asked: Evaluation, table: Path) -> Path:
+    """The folder or archive of the pictures."""
+    beside = [table.parent / name for name in ("images", "images.zip")]
+    found = next((path for path in (asked.images, *beside) if path and path.exists()), asked.images)
+    if found is None:
+        raise ConfigError(
+            "nobody said where the pictures are.",
+            expected=f"--images, or {beside[0]}, or {beside[1]}",
+            do=f"jumok evaluate {asked.model} --data {table} --images FOLDER",
+        )
+    return found
+
+
+def _write(
+    asked: Evaluation,
+    captioner: "Captioner",
+    files: "PictureFiles",
+    pictures: "list[Captioned]",
+    looks: bool,
+) -> Iterator["Caption"]:
+    import torch
+
+    stream = iter(pictures)
+    while chunk := list(islice(stream, asked.batch)):
+        arrays = [
+            captioner.reader.read(files.content(picture.file), files.place(picture.file))
+            for picture in chunk
+        ]
+        read = [torch.from_numpy(array) for array in arrays]
+        yield from captioner.caption(read, beam=asked.beam, looks=looks, batch_size=asked.batch)
+
+
+def _pointing(
+    boxes: Path,
+    language: str,
+    files: "PictureFiles",
+    pictures: "list[Captioned]",
+    captions: "list[Caption]",
+) -> "list[Score]":
+    from jumok.data.boxes import read_boxes
+    from jumok.evaluation.captioner import Pointed, sizes_of
+    from jumok.evaluation.pointing import Gold, score_pointing
+
+    names = [picture.file for picture in pictures]
+    gold = Gold(read_boxes(boxes, language), pictures)
+    pointed = Pointed(names, sizes_of((files, name) for name in names), gold)
+    texts = [caption.text for caption in captions]
+    looks = list(pointed.looks(texts, [caption.looks for caption in captions]))
+    return score_pointing(looks) if looks else []  # a poor captioner may write no noun

@@ -1,0 +1,108 @@
+"""`jumok caption` and `jumok evaluate` of captioners, as a person sees them."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from jumok.cli.main import app
+from jumok.errors import ConfigError
+from tests.systems.pictures import write_captioner, write_pictures
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory) -> Path:
+    return write_captioner(tmp_path_factory.mktemp("bundle") / "captioner")
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory) -> list[Path]:
+    return write_pictures(tmp_path_factory.mktemp("cli") / "images")
+
+
+def jumok(*arguments: object):
+    return CliRunner().invoke(app, [str(each) for each in arguments])
+
+
+def test_caption_writes_a_line_a_picture(model, files):
+    done = jumok("caption", model, *files, "--beam", 1)
+    assert done.exit_code == 0, done.output
+    lines = done.stdout.splitlines()
+    assert [line.split("\t")[0] for line in lines] == [str(file) for file in files]
+    assert all(len(line.split("\t")) == 2 for line in lines)
+
+
+def test_caption_names_a_bad_picture_at_once_and_goes_on(model, files, tmp_path):
+    bad = tmp_path / "bad.jpg"
+    bad.write_bytes(b"hello")
+    done = jumok("caption", model, files[0], bad, files[1], "--beam", 1)
+    assert done.exit_code == 2
+    assert [line.split("\t")[0] for line in done.stdout.splitlines()] == [
+        str(files[0]), str(bad), str(files[1])
+    ]  # fmt: skip
+    assert f"error: {bad}: The file is not a picture." in done.stderr
+
+
+def test_caption_gives_several_with_their_scores(model, files):
+    done = jumok("caption", model, files[0], "--beam", 3, "--nbest", 2, "--scores")
+    lines = [line.split("\t") for line in done.stdout.splitlines()]
+    assert len(lines) == 2
+    assert float(lines[0][2]) >= float(lines[1][2])
+
+
+def test_caption_says_where_it_looked_in_json(model, files, tmp_path):
+    bad = tmp_path / "bad.jpg"
+    bad.write_bytes(b"")
+    done = jumok("caption", model, files[0], bad, "--json", "--looks", "--beam", 1)
+    first, second = map(json.loads, done.stdout.splitlines())
+    assert first["file"] == str(files[0])
+    assert len(first["looks"]["weights"]) == len(first["looks"]["words"])
+    for rows in first["looks"]["weights"]:
+        assert (len(rows), len(rows[0])) == (4, 4)
+    assert second == {"file": str(bad), "error": "The file is empty."}
+
+
+def table(files: list[Path]) -> Path:
+    rows = [f"{file.name}\t{n}\tthe cat sat\n" for file in files for n in range(2)]
+    found = files[0].parent.parent / "captions.tsv"
+    found.write_text("".join(rows), "utf-8")
+    return found
+
+
+def test_evaluate_scores_captions_by_the_folder_beside_the_table(model, files):
+    done = jumok("evaluate", model, "--data", table(files), "--beam", 1, "--json")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    names = [score["name"] for score in found["scores"]]
+    assert names == ["BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "CIDEr-D", "ROUGE-L"]
+    assert found["examples"] == "3 pictures, beam 1"
+
+
+def test_evaluate_scores_pointing_where_there_are_boxes(model, files):
+    captions = table(files)
+    boxes = captions.parent / "boxes.jsonl"
+    things = [{"kind": "cat", "box": [0, 0, 9, 5]}]
+    records = [
+        {"file": file.name, "things": things, "en": [[[1, [0]]], [[1, [0]]]]} for file in files
+    ]
+    boxes.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
+    try:
+        done = jumok("evaluate", model, "--data", captions, "--beam", 1, "--json")
+    finally:
+        boxes.unlink()
+    assert done.exit_code == 0, done.output
+    names = {score["name"] for score in json.loads(done.stdout)["scores"]}
+    assert "BLEU-4" in names  # a captioner nobody trained may write no noun that could point
+
+
+def test_evaluate_asks_where_the_pictures_are(model, tmp_path):
+    captions = tmp_path / "captions.tsv"
+    captions.write_text("a.png\t0\tthe cat\n", "utf-8")
+    done = jumok("evaluate", model, "--data", captions)
+    assert isinstance(done.exception, ConfigError)
+    assert str(done.exception) == (
+        "nobody said where the pictures are.\n"
+        f"  expected: --images, or {tmp_path}/images, or {tmp_path}/images.zip\n"
+        f"  do:       jumok evaluate {model} --data {captions} --images FOLDER"
+    )

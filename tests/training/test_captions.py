@@ -1,0 +1,117 @@
+"""A captioner's run: from scenes to a bundle, and the same bits after a break."""
+
+import pytest
+import torch
+
+from jumok.bundle.reading import read_bundle
+from jumok.config import CaptionConfig, parse_config
+from jumok.errors import ConfigError, DataError
+from jumok.smallworld import scenes
+from jumok.systems.captioner import Captioner
+from jumok.training import checkpoint
+from jumok.training.run import train
+from tests.training.conftest import Recorder
+
+CNN = {"kind": "cnn", "size": 16, "patch": 4, "channels": [8], "blocks": 1, "dropout": 0.1}
+STACK = {"kind": "transformer", "dim": 12, "heads": 2, "feedforward": 16, "layers": 1}
+
+
+def recipe(data: dict[str, object], **changes: object) -> CaptionConfig:
+    values = {
+        "name": "tiny",
+        "data": data,
+        "tokenizer": {"kind": "char", "size": 60, "byte_fallback": False},
+        "model": {"kind": "captioner", "encoder": CNN, "decoder": STACK},
+        "training": {
+            "steps": 4,
+            "tokens_per_batch": 900,
+            "tokens_per_micro_batch": 450,
+            "precision": "fp32",
+            "threads": 1,
+            "log_every": 1,
+            "checkpoint_every": 2,
+            "schedule": {"warmup": 2},
+        },
+        "validation": {"every": 2, "metric": "loss", "decode_pictures": 3},
+    }
+    config = parse_config({**values, **changes})
+    assert isinstance(config, CaptionConfig)
+    return config
+
+
+SCENES = {
+    "language": "en",
+    "max_tokens": 120,
+    "scenes": {"pictures": 12, "validation_pictures": 3, "test_pictures": 2},
+}
+
+
+def test_scenes_become_a_bundle_with_captions_scores_and_pointing(tmp_path):
+    recorder = Recorder()
+    result = train(recipe(SCENES), tmp_path, recorder)
+    figures = recorder.validations[0].figures
+    assert set(figures) == {"BLEU-4", "CIDEr-D", "pointing accuracy"} or (
+        set(figures) == {"BLEU-4", "CIDEr-D"}  # where no caption had a noun
+    )
+    bundle = read_bundle(result.model)
+    assert (bundle.config.task, bundle.config.target_language) == ("captioning", "en")
+    assert bundle.config.alignment_layer == 0
+    assert bundle.card.examples == "12 pictures, 60 captions"
+    captioner = Captioner.load(result.model, device="cpu")
+    (caption,) = captioner.caption([torch.zeros(3, 16, 16, dtype=torch.uint8)], beam=1)
+    assert caption.score <= 0.0
+    assert (tmp_path / "tiny" / "scenes" / "test" / "boxes.jsonl").is_file()
+
+
+@pytest.mark.parametrize("memory", ["grid", "one"])
+def test_a_resumed_run_has_the_bits_of_one_that_never_stopped(tmp_path, memory):
+    model = {"kind": "captioner", "encoder": CNN, "decoder": STACK, "memory": memory}
+    config = recipe(SCENES, model=model)
+    train(config, tmp_path / "whole", Recorder())
+
+    class StoppedError(Exception):
+        pass
+
+    def stop(step: int) -> None:
+        if step == 3:
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        train(config, tmp_path / "broken", Recorder(stop))
+    train(config, tmp_path / "broken", Recorder(), resume=True)
+    whole, _ = checkpoint.load(tmp_path / "whole" / "tiny")
+    broken, _ = checkpoint.load(tmp_path / "broken" / "tiny")
+    assert whole.tensors.keys() == broken.tensors.keys()
+    for name, tensor in whole.tensors.items():
+        assert torch.equal(tensor, broken.tensors[name]), name
+
+
+def test_a_table_is_split_by_picture_and_the_test_part_is_written(tmp_path):
+    scenes.write(tmp_path / "s", {"train": 40}, 1)
+    corpus = {
+        "captions": str(tmp_path / "s" / "train" / "captions.en.tsv"),
+        "images": str(tmp_path / "s" / "train" / "images.zip"),
+    }
+    data = {"train": [corpus], "validation_share": 0.2, "test_share": 0.2, "max_tokens": 120}
+    recorder = Recorder()
+    train(recipe(data), tmp_path / "runs", recorder)
+    rows = (tmp_path / "runs" / "tiny" / "test.tsv").read_text("utf-8").splitlines()
+    held = {row.split("\t")[0] for row in rows}
+    assert 0 < len(held) < 20
+    assert len(rows) == 5 * len(held)
+    said = next(text for text in recorder.said if text.startswith("train: "))
+    assert said.endswith(f"test: {len(held)} pictures")
+
+
+def test_a_row_without_its_picture_stops_the_run_with_file_and_row(tmp_path):
+    scenes.write(tmp_path / "s", {"train": 3}, 1)
+    table = tmp_path / "captions.tsv"
+    table.write_text("000000.png\t0\ta ball\nnone.png\t0\ta star\n", "utf-8")
+    corpus = {"captions": str(table), "images": str(tmp_path / "s" / "train" / "images.zip")}
+    with pytest.raises(DataError, match=r"captions\.tsv, line 2: The row names a picture"):
+        train(recipe({"train": [corpus]}), tmp_path / "runs", Recorder())
+
+
+def test_scenes_need_a_language_that_they_have():
+    with pytest.raises(ConfigError, match="has captions in language"):
+        recipe({**SCENES, "language": "fr"})

@@ -1,0 +1,90 @@
+"""The loss of captioned pictures, by hand."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from jumok.attention.observe import observe
+from jumok.config import CaptionerConfig
+from jumok.data.captioned import CaptionBatch, CaptionedPictures
+from jumok.models.captioner import Captioner
+from jumok.training.objectives_captions import captioning, overlooked
+from tests.parity.torch_weights import roughen
+
+CNN = {"kind": "cnn", "size": 8, "patch": 2, "channels": [8], "blocks": 1}
+STACK = {"dim": 12, "heads": 3, "feedforward": 29, "layers": 2, "dropout": 0.0}
+
+
+def model(weight: float = 0.0) -> Captioner:
+    torch.manual_seed(1)
+    values = {"encoder": CNN, "decoder": STACK, "doubly_stochastic": weight}
+    return roughen(Captioner(CaptionerConfig.model_validate(values), 31)).eval()
+
+
+def batch() -> CaptionBatch:
+    torch.manual_seed(2)
+    inputs = torch.randint(256, (3, 3, 8, 8), dtype=torch.uint8).numpy()
+    captions = [[[5, 6], [7]], [[8, 9, 10]], [[11]]]
+    data = CaptionedPictures(inputs, captions, "key")
+    return data.batch([(0, [0, 1]), (2, [0]), (1, [0])])
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_captioning_is_the_cross_entropy_of_the_real_tokens(smoothing):
+    trained, given = model(), batch()
+    found = captioning(trained, given, smoothing)
+    expected = 0.0
+    with torch.no_grad():
+        for row, target in enumerate([[5, 6], [7], [11], [8, 9, 10]]):
+            picture = given.pictures[given.rows[row]][None]
+            log_p = trained.decoder(trained.encode(picture), torch.tensor([[2, *target]]))
+            log_p = F.log_softmax(log_p[0], -1)
+            for t, word in enumerate([*target, 3]):
+                expected -= (1 - smoothing) * float(log_p[t, word])
+                expected -= smoothing * float(log_p[t].mean())
+    assert float(found.detach()) == pytest.approx(expected, rel=1e-4)
+
+
+def test_overlooked_is_the_square_of_what_each_cell_lacks():
+    # Two steps over three cells; the third step is padding.
+    weights = torch.tensor([[[0.5, 0.5, 0.0], [0.25, 0.75, 0.0], [0.0, 0.0, 1.0]]])
+    real = torch.tensor([[True, True, False]])
+    # sums 0.75, 1.25 and 0: 0.0625 + 0.0625 + 1
+    assert float(overlooked(weights, real)) == pytest.approx(1.125)
+
+
+def test_cells_that_are_all_looked_at_once_cost_nothing():
+    assert float(overlooked(torch.eye(4)[None], torch.ones(1, 4, dtype=torch.bool))) == 0.0
+
+
+def test_the_term_has_its_weight_and_reaches_the_attention():
+    """The observer keeps the graph: the term alone moves the queries of the last layer."""
+    plain, given = captioning(model(), batch(), 0.0), batch()
+    weighted = model(weight=2.0)
+    loss = captioning(weighted, given, 0.0)
+    half = captioning(model(weight=1.0), given, 0.0)
+    assert float((loss - plain).detach()) == pytest.approx(
+        2 * float((half - plain).detach()), rel=1e-3
+    )
+    (loss - plain.detach()).backward()
+    query = weighted.decoder.blocks[1].cross_attention.query.weight.grad
+    only_words = model()
+    captioning(only_words, given, 0.0).backward()
+    other = only_words.decoder.blocks[1].cross_attention.query.weight.grad
+    assert not torch.allclose(query, other, atol=1e-4)
+
+
+def test_the_term_is_the_mean_over_layers_and_heads_of_what_is_looked_at():
+    trained, given = model(weight=1.0), batch()
+    found = captioning(trained, given, 0.0) - captioning(model(), given, 0.0)
+    expected = 0.0
+    with torch.no_grad():
+        memory = trained.encode(given.pictures).select(given.rows)
+        seen = []
+        with observe(trained, lambda site, each: seen.append((site, each.weights))):
+            trained.decoder.hidden(memory, given.target_input)
+        real = (given.target_output != 0)[..., None]
+        layers = [weights.mean(1) for site, weights in seen if site.endswith("cross_attention")]
+        for weights in layers:
+            expected += float(((1 - (weights * real).sum(1)) ** 2).sum()) / len(layers)
+    assert float(found.detach()) == pytest.approx(expected, rel=1e-3)
