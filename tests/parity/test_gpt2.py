@@ -46,7 +46,7 @@ def ours_from(gpt2: GPT2LMHeadModel) -> CausalLanguageModel:
     model = CausalLanguageModel(config, VOCABULARY).eval()
     decoder, body = model.decoder, gpt2.transformer
     decoder.embedding.table.copy_(body.wte.weight / math.sqrt(DIM))
-    decoder.embedding.positions.table.copy_(body.wpe.weight)
+    decoder.embedding.positions.encoding.table.copy_(body.wpe.weight)
     norms = []
     for block, layer in zip(decoder.blocks, body.h, strict=True):
         attention = block.self_attention

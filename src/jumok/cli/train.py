@@ -99,10 +99,20 @@ def say_result(result: "Result") -> None:
         typer.echo(f"  {shlex.join(['jumok', *again, '--resume'])}", err=True)
         raise typer.Exit(128 + result.outcome.signal)
     minutes = progress.seconds / 60.0
-    model = shlex.quote(str(result.model))
     typer.echo(
         f"{result.outcome.reason} after {progress.step:,} steps and {minutes:.1f} minutes; "
-        f"best at step {progress.best_step:,}\n\n"
-        f'  echo "..." | jumok translate {model}\n'
-        f"  jumok info {model}"
+        f"best at step {progress.best_step:,}"
     )
+    if result.model is not None:
+        model = shlex.quote(str(result.model))
+        typer.echo(f"\n  {use_of(result.model).format(model)}\n  jumok info {model}")
+
+
+def use_of(model: Path) -> str:
+    """How to try a bundle out, with {} for its folder."""
+    from jumok.systems.catalog import system_of
+
+    verb = system_of(model).verb
+    if verb == "translate":
+        return 'echo "..." | jumok translate {}'
+    return 'jumok generate {} "..."' if verb == "generate" else f"jumok {verb} {{}} ..."

@@ -17,6 +17,7 @@ from jumok.errors import DataError, Place
 
 BYTE_KIND = b"jumok: every byte is a token\n"
 FIRST_BYTE = 4  # behind PAD, UNKNOWN, START and END
+LINES_FOR_TWO_THREADS = 1_000  # threads are started for every call
 
 
 @runtime_checkable
@@ -80,7 +81,9 @@ class PieceTokenizer:
         self.size, self.hash = lines.size, lines.hash
 
     def encode(self, text: str) -> list[int]:
-        first, *others = self._lines.encode_batch(text.split("\n"), threads=2)
+        lines = text.split("\n")
+        threads = 2 if len(lines) >= LINES_FOR_TWO_THREADS else 1
+        first, *others = self._lines.encode_batch(lines, threads)
         return first + [id for line in others for id in (self._newline, *line)]
 
     def decode(self, ids: Sequence[int]) -> str:

@@ -66,8 +66,9 @@ class LanguageModelling:
         parameters = sum(parameter.numel() for parameter in model.parameters())
         yield f"model: {parameters / 1e6:.2f} M parameters; {self._config.model.summary}"
         tokens = training.steps * training.tokens_per_batch
+        documents = "1 document" if len(store) == 1 else f"{len(store):,} documents"
         yield (
-            f"data: {len(store):,} documents, {store.predictions:,} tokens "
+            f"data: {documents}, {store.predictions:,} tokens "
             f"({store.bytes / store.predictions:.2f} bytes each), in batches of "
             f"{training.tokens_per_batch:,}: {tokens / store.predictions:.1f} times each"
         )
