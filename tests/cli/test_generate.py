@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from jumok.cli.main import app
+from jumok.cli.train import use_of
 from jumok.errors import BundleError, ConfigError, DataError
 from tests.systems.lm import write_lm
 
@@ -95,3 +96,8 @@ def test_evaluate_needs_the_text_and_nothing_else(bundle, tmp_path):
     assert "--data FILE" in str(error)
     error = call("evaluate", bundle, "--data", tmp_path / "none").exception
     assert isinstance(error, DataError)
+
+
+def test_a_trained_model_is_tried_out_with_its_own_verb(tiny_bundle, bundle):
+    assert use_of(bundle).format("MODEL") == 'jumok generate MODEL "..."'
+    assert use_of(tiny_bundle).format("MODEL") == 'echo "..." | jumok translate MODEL'

@@ -8,11 +8,14 @@ import torch
 from jumok.config.causal import CausalConfig
 from jumok.data.tokenizer import START
 from jumok.decoding import DecodingOptions, decode
+from jumok.decoding.beam import beam_search
 from jumok.decoding.beginning import forced_everywhere
 from jumok.decoding.filters import FREE
+from jumok.decoding.greedy import greedy
 from jumok.decoding.largest import place_of_largest
 from jumok.decoding.limits import Limits
 from jumok.decoding.sample import drawer
+from jumok.decoding.score import score_pairs
 from jumok.decoding.stream import stream
 from jumok.decoding.window import Window
 from jumok.errors import ConfigError
@@ -121,3 +124,38 @@ def test_a_stream_hands_out_the_first_token_before_the_second_is_computed(model)
     tokens = stream(model.decoder, model.nothing(), Limits(forbidden=(0, START)), choose)
     next(tokens)
     assert len(calls) == 1
+
+
+LIMITS = Limits(maximum_length=11, forbidden=(0, START))
+
+
+def test_a_language_model_in_a_beam_of_one_is_greedy(model):
+    window = Window(model.decoder, CONTEXT)
+    prefixes = [PROMPT, [5]]
+    searched = beam_search(window, model.nothing(2), 1, LIMITS, prefixes=prefixes)
+    for [found], expected in zip(
+        searched, greedy(window, model.nothing(2), LIMITS, prefixes=prefixes), strict=True
+    ):
+        assert found.tokens == expected.tokens
+        assert found.log_probability == pytest.approx(expected.log_probability, abs=1e-5)
+
+
+def test_a_language_model_writes_texts_together_as_alone(model):
+    """Three prompts of one length, read in one pass, and each of them by itself."""
+    window = Window(model.decoder, CONTEXT)
+    prompts = [PROMPT, [11, 12, 13, 14], [21, 5, 5, 6]]
+    together = beam_search(window, model.nothing(3), 3, LIMITS, nbest=2, prefixes=prompts)
+    for prompt, found in zip(prompts, together, strict=True):
+        alone = beam_search(window, model.nothing(), 3, LIMITS, nbest=2, prefixes=[prompt])[0]
+        assert [one.tokens for one in found] == [one.tokens for one in alone]
+        assert found[0].score >= found[1].score
+
+
+@pytest.mark.parametrize("context", [CONTEXT, 4])
+def test_scores_of_a_language_model_are_those_of_forced_scoring(model, context):
+    window = Window(model.decoder, context)
+    found = beam_search(window, model.nothing(), 4, LIMITS, nbest=4, prefixes=[PROMPT])[0]
+    for one in found:
+        (forced,) = score_pairs(window, model.nothing(), [one.tokens])
+        values = forced.token_log_probabilities[: len(one.token_log_probabilities)]
+        assert one.token_log_probabilities == pytest.approx(values, abs=1e-5)
