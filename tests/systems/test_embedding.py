@@ -11,6 +11,7 @@ from jumok.data.tokenizer import END, SPACE
 from jumok.data.vectors import Vectors
 from jumok.systems.embedding import Embedder, GivenVectors
 from jumok.systems.translator import Translator
+from tests.systems.masked import untrained
 
 TEXTS = ["the cat sat on the mat.", "", "the cat.", "  \t", "나는 학생입니다."]
 
@@ -33,9 +34,10 @@ def states(translator: Translator, text: str) -> torch.Tensor:
         return translator.models[0].encode(torch.tensor([ids])).states[0]
 
 
-def test_a_translator_and_a_file_are_embedders(translator, given):
-    assert isinstance(translator, Embedder)
-    assert isinstance(given, Embedder)
+def test_translators_masked_models_and_files_are_embedders(translator, given):
+    for each in (translator, given, untrained()):
+        assert isinstance(each, Embedder)
+    assert untrained().word_space().row("the") is not None
 
 
 def test_sentence_vectors_are_means_over_real_positions(translator):

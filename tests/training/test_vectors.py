@@ -1,5 +1,7 @@
 """Embeddings that begin as given vectors: which rows, how long, and what is said of it."""
 
+from itertools import product
+
 import pytest
 import torch
 
@@ -10,7 +12,9 @@ from jumok.errors import ConfigError, DataError
 from jumok.layers.embedding import Embedding
 from jumok.systems.translator import Translator
 from jumok.training.run import train
+from jumok.training.tasks.catalog import prepare
 from jumok.training.vectors import given_rows
+from tests.training.test_masked import make
 from tests.training.tiny import model
 
 pytest.importorskip("gensim")
@@ -104,3 +108,27 @@ def test_a_damaged_file_stops_the_run_before_it_starts(tmp_path, make_config, re
     file.write_text("one 1 2\ntwo 1\n", encoding="utf-8")
     with pytest.raises(DataError, match="line 2: this row has another width"):
         train(make_config(f"vectors.path={file}"), tmp_path, recorder())
+
+
+@pytest.mark.parametrize("kind", ["masked-lm", "text-classifier"])
+def test_other_models_of_text_begin_with_them_too(kind, tmp_path):
+    rows = tmp_path / "rows.tsv"
+    texts = product(["one", "two", "three"], repeat=4)
+    rows.write_text("".join(f"{' '.join(text)}\t{text[0]}\n" for text in texts), encoding="utf-8")
+    file = written(tmp_path, enumerate(["one", "two", "three"]), width=16)
+    sizes = {"kind": kind, "dim": 16, "heads": 2, "layers": 1}
+    columns = {} if kind == "masked-lm" else {"text_column": 0, "label_column": 1}
+    settings = (f"vectors.path={file}", "vectors.frozen=true", "tokenizer.kind=bpe")
+    config = make(rows, sizes, columns, (*settings, "tokenizer.size=20"))
+    task = prepare(config, tmp_path, tmp_path / "cache", lambda line: None)
+    table = task.build().encoder.embedding
+    assert len(table.frozen) >= 1
+    lengths = table.table.detach()[table.frozen].norm(dim=1)
+    assert float(lengths.mean()) == pytest.approx(1)
+    assert "vectors.txt, frozen" in list(task.describe(task.build()))[-1]
+
+
+def test_a_classifier_begins_with_one_thing(tmp_path):
+    rows, sizes = tmp_path / "rows.tsv", {"kind": "text-classifier", "pretrained": "somewhere"}
+    with pytest.raises(ConfigError, match="both say what the embeddings begin with"):
+        make(rows, sizes, {"text_column": 0, "label_column": 1}, ["vectors.path=a.txt"])

@@ -141,6 +141,7 @@ class MaskedLanguageModelConfig(Config):
 
     data: TextsConfig
     tokenizer: TokenizerConfig = TokenizerConfig()
+    vectors: VectorsConfig | None = None
     model: MaskedConfig = MaskedConfig()
     masking: MaskingConfig = MaskingConfig()
     training: ExactTrainingConfig = ExactTrainingConfig()
@@ -157,6 +158,7 @@ class TextClassificationConfig(Config):
 
     data: LabelledTextsConfig
     tokenizer: TokenizerConfig = TokenizerConfig()
+    vectors: VectorsConfig | None = None
     model: TextClassifierConfig = TextClassifierConfig()
     validation: ClassificationValidationConfig = ClassificationValidationConfig()
 
@@ -164,6 +166,15 @@ class TextClassificationConfig(Config):
     def _positions_suffice(self) -> "TextClassificationConfig":
         if self.model.pretrained is None:
             check_room(self.data.max_tokens, self.model)
+        return self
+
+    @model_validator(mode="after")
+    def _begins_once(self) -> "TextClassificationConfig":
+        if self.model.pretrained is not None and self.vectors is not None:
+            raise ValueError(
+                "model.pretrained and vectors both say what the embeddings begin with: "
+                "leave one of them out"
+            )
         return self
 
 

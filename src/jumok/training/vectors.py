@@ -48,7 +48,7 @@ class GivenRows:
         )
 
     @torch.no_grad()
-    def begin(self, model: nn.Module) -> None:
+    def begin(self, model: nn.Module) -> nn.Module:
         """Writes the vectors into every embedding table of `model`, and freezes them if asked to.
 
         Raises:
@@ -59,6 +59,7 @@ class GivenRows:
                 self._check_width(module.table.shape[1])
                 module.table[self.ids] = self.vectors.to(module.table)
                 module.frozen = self.ids if self.config.frozen else None
+        return model
 
     def _check_width(self, width: int) -> None:
         if width != self.vectors.shape[1]:
@@ -72,13 +73,15 @@ class GivenRows:
             )
 
 
-def given_rows(config: VectorsConfig, tokenizer: Tokenizer) -> GivenRows:
-    """Looks the whole words of the vocabulary up in the file.
+def given_rows(config: VectorsConfig | None, tokenizer: Tokenizer) -> GivenRows | None:
+    """Looks the whole words of the vocabulary up in the file; None where the recipe names none.
 
     Raises:
         DataError: a file of vectors that cannot be read.
         ConfigError: no word of the vocabulary is in it.
     """
+    if config is None:
+        return None
     vectors = read_vectors(config.path)
     matrix = torch.from_numpy(vectors.matrix)
     space = WordSpace(vectors.words, matrix)

@@ -21,6 +21,7 @@ from jumok.training import texts
 from jumok.training.objectives_text import guess_masked
 from jumok.training.task import Facts, Objective, Say, Scores, Updates
 from jumok.training.texts import PreparedTexts, padding_share
+from jumok.training.vectors import given_rows
 from jumok.training.vocabulary import learn_tokenizer
 
 
@@ -29,6 +30,7 @@ class MaskedLanguageModelling:
 
     def __init__(self, config: MaskedLanguageModelConfig, prepared: PreparedTexts) -> None:
         self._config, self._prepared = config, prepared
+        self._given = given_rows(config.vectors, prepared.tokenizer)
         self.objective: Objective = guess_masked
         self.unit = "guesses"
         asked, training = config.masking, config.training
@@ -52,7 +54,8 @@ class MaskedLanguageModelling:
         return cls(config, texts.prepare(config.data, tokenizer, cache, say))
 
     def build(self) -> nn.Module:
-        return build(self._config.model, Sizes(vocabulary=self._prepared.tokenizer.size))
+        model = build(self._config.model, Sizes(vocabulary=self._prepared.tokenizer.size))
+        return self._given.begin(model) if self._given else model
 
     def describe(self, model: nn.Module) -> Iterator[str]:
         store, sizes = self._prepared.train, self._config.model
@@ -64,6 +67,8 @@ class MaskedLanguageModelling:
             f"{self._config.training.tokens_per_batch:,}, {self._masking.share:.0%} to be guessed"
         )
         yield f"padding: {padding_share(self._stream):.1%} of a batch"
+        if self._given is not None:
+            yield self._given.coverage
 
     def validate(self, model: nn.Module, dtype: torch.dtype) -> Scores:
         del dtype  # there is nothing to decode

@@ -26,6 +26,7 @@ from jumok.training import texts
 from jumok.training.objectives_text import classify_texts
 from jumok.training.task import Facts, Objective, Say, Scores, Updates
 from jumok.training.texts import PreparedTexts, padding_share
+from jumok.training.vectors import given_rows
 from jumok.training.vocabulary import learn_tokenizer
 
 
@@ -47,6 +48,7 @@ class TextClassification:
     ) -> None:
         self._config, self._prepared = config, prepared
         self._model, self._encoder = model, encoder
+        self._given = given_rows(config.vectors, prepared.tokenizer)
         self.objective: Objective = classify_texts
         self.unit = "texts"
         training = config.training
@@ -85,7 +87,7 @@ class TextClassification:
         prepared = self._prepared
         model = build(self._model, Sizes(prepared.tokenizer.size, len(prepared.labels)))
         fill(model, self._encoder)
-        return model
+        return self._given.begin(model) if self._given else model
 
     def describe(self, model: nn.Module) -> Iterator[str]:
         store, labels = self._prepared.train, self._prepared.labels
@@ -97,6 +99,8 @@ class TextClassification:
             f"{self._config.training.tokens_per_batch:,}; labels {', '.join(labels)}"
         )
         yield f"padding: {padding_share(self._stream):.1%} of a batch"
+        if self._given is not None:
+            yield self._given.coverage
 
     def validate(self, model: nn.Module, dtype: torch.dtype) -> Scores:
         del dtype  # there is nothing to decode

@@ -37,7 +37,7 @@ class Translation:
         self._config, self._prepared = config, prepared
         self.objective: Objective = translation
         self.unit = "tokens"
-        self._given = given_rows(config.vectors, prepared.tokenizer) if config.vectors else None
+        self._given = given_rows(config.vectors, prepared.tokenizer)
         self._stream = update_stream(config, prepared.train, prepared.tokenizer)
         self.updates: Updates = self._stream
 
@@ -48,9 +48,7 @@ class Translation:
 
     def build(self) -> nn.Module:
         model = build(self._config.model, Sizes(vocabulary=self._prepared.tokenizer.size))
-        if self._given is not None:
-            self._given.begin(model)
-        return model
+        return self._given.begin(model) if self._given else model
 
     def describe(self, model: nn.Module) -> Iterator[str]:
         sizes, stores = self._config.model, self._prepared.train
