@@ -6,16 +6,10 @@ import pytest
 import torch
 
 from jumok.attention.core import causal
-from jumok.attention.layers import (
-    GeneralAttention,
-    ManyHeads,
-    RawAttention,
-    SelfAttention,
-    dot,
-    scaled_dot,
-)
+from jumok.attention.layers import GeneralAttention, ManyHeads, RawAttention, SelfAttention
 from jumok.attention.multihead import MultiHeadAttention
 from jumok.attention.observe import observe
+from jumok.attention.scores import DotScore, ScaledDotScore
 from jumok.kernels.noise import Noise
 
 
@@ -32,13 +26,14 @@ def filled(layer: torch.nn.Linear, matrix: list[list[float]]) -> None:
 
 def test_dot_is_large_for_vectors_of_one_direction():
     """Lecture 003: A = [2, 3] with B = [4, 5] gives 23, with C = [-5, 2] it gives -4."""
-    scores = dot(rows([2.0, 3.0]), rows([4.0, 5.0], [-5.0, 2.0]))
+    scores = DotScore()(rows([2.0, 3.0]), rows([4.0, 5.0], [-5.0, 2.0]))
     assert scores.tolist() == [[[23.0, -4.0]]]
 
 
-def test_scaled_dot_divides_by_the_square_root_of_the_width():
-    scores = scaled_dot(rows([1.0, 2.0, 3.0, 4.0]), rows([5.0, 6.0, 7.0, 8.0]))
-    assert scores.tolist() == [[[35.0]]]  # 70 / 2
+def test_a_scaled_dot_is_divided_by_the_square_root_of_the_width():
+    score = ScaledDotScore()
+    query, key = rows([1.0, 2.0, 3.0, 4.0]), rows([5.0, 6.0, 7.0, 8.0])
+    assert score(score.queries(query), score.keys(key)).tolist() == [[[35.0]]]  # 70 / 2
 
 
 def test_thinking_looks_at_itself_by_88_percent():
@@ -46,14 +41,14 @@ def test_thinking_looks_at_itself_by_88_percent():
     query = torch.full((1, 1, 64), 1.0)
     key = torch.cat([torch.full((1, 1, 64), 112 / 64), torch.full((1, 1, 64), 96 / 64)], dim=1)
     value = rows([1.0, 0.0], [0.0, 1.0])
-    found = RawAttention(scaled_dot).look(query, key, value)
+    found = RawAttention(ScaledDotScore()).look(query, key, value)
     assert found[0, 0].tolist() == pytest.approx([0.88, 0.12], abs=0.001)
 
 
 def test_raw_self_attention_follows_the_first_formula():
     """Lecture 000: y_3 = a_31 x_1 + a_32 x_2 + a_33 x_3 with a_3j = softmax(x_3 . x_j)."""
     inputs = rows([1.0, 0.0], [0.0, 2.0], [1.0, 1.0])
-    found = RawAttention()(inputs, inputs, causal(3, 3, inputs.device)[0])
+    found = RawAttention(DotScore())(inputs, inputs, causal(3, 3, inputs.device)[0])
     e1, e2 = math.e, math.e**2  # x_3 . x_j = 1, 2, 2
     whole = e1 + 2 * e2
     assert found[0, 2].tolist() == pytest.approx([(e1 + e2) / whole, 3 * e2 / whole])
@@ -67,7 +62,7 @@ def test_general_attention_takes_queries_of_the_keys_width_and_gives_the_values_
 
 
 def test_general_attention_by_hand():
-    layer = GeneralAttention(dim=2, key_dim=1, value_dim=3, score=dot)
+    layer = GeneralAttention(dim=2, key_dim=1, value_dim=3, score=DotScore())
     filled(layer.key, [[1.0], [-1.0]])
     filled(layer.value, [[1.0, 2.0, 3.0], [0.0, 4.0, 8.0]])
     # keys are 0 and log 3; the query 1 weighs them 1/4 and 3/4; values are x W_V
@@ -98,7 +93,7 @@ def test_self_attention_does_not_mind_the_order_of_its_inputs():
 def test_a_query_that_may_look_at_nothing_finds_zeros():
     inputs = torch.randn(1, 3, 2)
     nothing = torch.zeros(1, 3, 3, dtype=torch.bool)
-    assert RawAttention()(inputs, inputs, nothing).eq(0).all()
+    assert RawAttention(DotScore())(inputs, inputs, nothing).eq(0).all()
 
 
 def test_a_fixed_budget_has_as_many_parameters_however_many_heads():
@@ -137,3 +132,10 @@ def test_every_layer_can_be_watched():
     weights = seen["heads.1.general.attention"].weights
     assert weights.shape == (5, 1, 7, 7)
     assert torch.allclose(weights.sum(-1), torch.ones(5, 1, 7))
+    assert seen["heads.0.general.attention"].kind == "scaled-dot"
+
+
+def test_a_lone_head_can_be_switched_off():
+    layer, inputs = RawAttention(DotScore()), torch.randn(5, 7, 6)
+    layer.gate = torch.zeros(1)
+    assert layer(inputs, inputs).eq(0).all()

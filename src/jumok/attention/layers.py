@@ -12,33 +12,13 @@ Source: lectures 000, 003 and 004 (general and self-attention layers), 002 (head
 """
 
 import math
-from collections.abc import Callable
 
 import torch
 from torch import nn
 
 from jumok.attention.observe import Attention, Observable
+from jumok.attention.scores import DotScore, ScaledDotScore
 from jumok.shapes import Bool, Float, Tensor
-
-Score = Callable[[Tensor, Tensor], Tensor]
-"""How well each key answers each query: (batch query dim), (batch key dim) -> (batch query key)."""
-
-
-def dot(
-    query: Float[Tensor, "batch query dim"], key: Float[Tensor, "batch key dim"]
-) -> Float[Tensor, "batch query key"]:
-    """q . k: large where two vectors point the same way; grows with their length."""
-    return query @ key.transpose(1, 2)
-
-
-def scaled_dot(
-    query: Float[Tensor, "batch query dim"], key: Float[Tensor, "batch key dim"]
-) -> Float[Tensor, "batch query key"]:
-    """q . k / sqrt(d_k): of the same spread whatever the length of the vectors.
-
-    Lecture 004 writes "multiply by sqrt(D)"; its own figure, and the paper, divide.
-    """
-    return dot(query, key) / math.sqrt(query.shape[-1])
 
 
 class RawAttention(Observable):
@@ -47,10 +27,12 @@ class RawAttention(Observable):
     y_i = sum_j softmax_j(score(q_i, x_j)) x_j
 
     Args:
-        score: `dot` as in the first form of lecture 000, or `scaled_dot` as in lecture 004.
+        score: compares a query and a key. A DotScore as in the first form of lecture 000; a
+            ScaledDotScore as in lecture 004, which writes "multiply by sqrt(D)" where the paper
+            (Vaswani et al. 2017) divides.
     """
 
-    def __init__(self, score: Score = dot) -> None:
+    def __init__(self, score: DotScore) -> None:
         super().__init__()
         self.score = score
 
@@ -71,7 +53,8 @@ class RawAttention(Observable):
         allowed: Bool[Tensor, "#batch #query key"] | None = None,
     ) -> Float[Tensor, "batch query value_dim"]:
         """The sentence itself: softmax(score(query, key)) value."""
-        scores = self.score(query, key)
+        compared, with_these = self.score.queries(query), self.score.keys(key)
+        scores = self.score(compared, with_these)
         if allowed is not None:
             scores = scores.masked_fill(~allowed, -math.inf)
         weights = scores.softmax(dim=-1)
@@ -79,7 +62,15 @@ class RawAttention(Observable):
             # softmax of a row of -inf is NaN; such a query looked at nothing
             weights = weights.masked_fill(~allowed, 0.0)
         for observer in self.observers:
-            observer(Attention(query[:, None], key[:, None], value[:, None], weights[:, None]))
+            observer(
+                Attention(
+                    compared[:, None],  # one head
+                    with_these[:, None],
+                    value[:, None],
+                    weights[:, None],
+                    kind=self.score.kind,
+                )
+            )
         return self.gated((weights @ value)[:, None])[:, 0]  # one head
 
 
@@ -92,13 +83,16 @@ class GeneralAttention(nn.Module):
         dim: width of the inputs.
         key_dim: width of the keys, and so of the queries: their dot product is taken.
         value_dim: width of the values, and so of what is found.
+        score: compares a query and a key; None: scaled dot products.
     """
 
-    def __init__(self, dim: int, key_dim: int, value_dim: int, score: Score = scaled_dot) -> None:
+    def __init__(
+        self, dim: int, key_dim: int, value_dim: int, score: DotScore | None = None
+    ) -> None:
         super().__init__()
         self.key = nn.Linear(dim, key_dim, bias=False)
         self.value = nn.Linear(dim, value_dim, bias=False)
-        self.attention = RawAttention(score)
+        self.attention = RawAttention(score or ScaledDotScore())
 
     def forward(
         self,
@@ -116,7 +110,9 @@ class SelfAttention(nn.Module):
     q_i = x_i W_Q,  y = general(q, x)
     """
 
-    def __init__(self, dim: int, key_dim: int, value_dim: int, score: Score = scaled_dot) -> None:
+    def __init__(
+        self, dim: int, key_dim: int, value_dim: int, score: DotScore | None = None
+    ) -> None:
         super().__init__()
         self.query = nn.Linear(dim, key_dim, bias=False)
         self.general = GeneralAttention(dim, key_dim, value_dim, score)

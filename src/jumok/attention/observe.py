@@ -20,7 +20,7 @@ class Attention:
 
     Attributes:
         weights: before dropout; each row sums to 1, or to 0 where nothing was allowed.
-        kind: the score function, by its name in `attention/scores.py`.
+        kind: the score function, by its name in `attention/scores.py`; "convolution": of pixels.
         bias: what was added to the scores before the softmax; None: nothing.
     """
 
