@@ -32,6 +32,21 @@ def test_loss_and_gradients_agree_with_twin(tokens, vocabulary, smoothing, dtype
     assert_twins(fast, slow, [hidden, output], dtype)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("tokens", [13, 1031])
+def test_loss_with_a_bias_and_its_gradients_agree_with_twin(tokens, dtype):
+    hidden, output, targets = samples(tokens, 101)
+    bias = torch.randn(101)
+
+    def fast(hidden, output, bias):
+        return smoothed_cross_entropy(hidden, output, targets, 0.1, bias).to(dtype)
+
+    def slow(hidden, output, bias):
+        return smoothed_cross_entropy_plainly(hidden, output, targets, 0.1, bias)
+
+    assert_twins(fast, slow, [hidden, output, bias], dtype)
+
+
 def test_loss_agrees_with_twin_where_the_kernel_does_not_serve():
     hidden, output, targets = samples(13, 29)
     double = smoothed_cross_entropy(hidden.double(), output.double(), targets, 0.1)

@@ -115,4 +115,6 @@ def use_of(model: Path) -> str:
     verb = system_of(model).verb
     if verb == "translate":
         return 'echo "..." | jumok translate {}'
+    if verb == "fill":
+        return 'echo "... ___ ..." | jumok fill {}'
     return 'jumok generate {} "..."' if verb == "generate" else f"jumok {verb} {{}} ..."

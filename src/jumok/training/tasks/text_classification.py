@@ -18,7 +18,7 @@ from jumok.data.text_batches import LabelledUpdates, every_text, labelled_batch,
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import ConfigError, Place
 from jumok.evaluation.classification import judge_labels
-from jumok.models.catalog import Sizes, build
+from jumok.models.catalog import Sizes, build, model_config
 from jumok.models.classifier import TextClassifier
 from jumok.models.masked import MaskedLanguageModel
 from jumok.shapes import Tensor
@@ -155,7 +155,8 @@ def _encoder_weights(bundle: Bundle) -> dict[str, Tensor]:
 
 def _sizes_of(bundle: Bundle, model: TextClassifierConfig) -> TextClassifierConfig:
     """The classifier's section with the pretrained encoder's sizes instead of its path."""
-    sizes = {key: bundle.config.model[key] for key in SHAPE}
+    known = model_config(bundle.config.model).model_dump()  # older bundles lack newer keys
+    sizes = {key: known[key] for key in SHAPE}
     return TextClassifierConfig.model_validate(model.model_dump() | sizes | {"pretrained": None})
 
 
