@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from jumok.config import ImageClassificationConfig, load_config, parse_config
 from jumok.config.pictures import (
     AugmentationConfig,
@@ -10,6 +12,7 @@ from jumok.config.pictures import (
     PictureDataConfig,
     PicturesConfig,
 )
+from jumok.errors import ConfigError
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 VARIABLES = {"JUMOK_DATA": "/data"}
@@ -49,3 +52,13 @@ def test_batches_count_pictures() -> None:
     assert isinstance(config, ImageClassificationConfig)
     assert config.training.tokens_per_batch == 64
     assert config.validation.metric == "accuracy"
+
+
+def test_a_faulty_recipe_of_pictures_names_the_recipe_that_explains_its_keys() -> None:
+    values = {
+        "name": "p",
+        "model": {"kind": "image-classifier", "chanels": [3]},
+        "data": {"train": [{"folder": "x"}]},
+    }
+    with pytest.raises(ConfigError, match=r"(?s)did you mean 'channels'.*cifar10-attention.toml"):
+        parse_config(values)

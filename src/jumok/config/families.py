@@ -1,6 +1,6 @@
 """Which sections a recipe has, for each kind of model."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, field_validator, model_validator
 
@@ -32,7 +32,13 @@ from jumok.config.vectors import VectorsConfig
 
 
 class Config(Section):
-    """What all recipes share; each family of models adds its sections."""
+    """What all recipes share; each family of models adds its sections.
+
+    Attributes:
+        manual: which recipes explain the keys, for the person who must mend one.
+    """
+
+    manual: ClassVar[str] = "recipes/multi30k-en-de.toml explains every one"
 
     name: Annotated[str, Field(pattern=r"^[\w.-]+$")]
     seed: Annotated[int, Field(ge=0)] = 1
@@ -107,6 +113,10 @@ class CaptionConfig(Config):
 
 class ImageClassificationConfig(Config):
     """Pictures in, labels out."""
+
+    manual: ClassVar[str] = (
+        "recipes/cifar10-attention.toml has those of pictures, recipes/multi30k-en-de.toml the rest"
+    )
 
     data: PictureDataConfig
     model: ImageClassifierConfig = ImageClassifierConfig()

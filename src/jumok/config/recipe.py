@@ -78,7 +78,7 @@ def parse_config(
         raise ConfigError(
             f"the recipe cannot be followed:\n  {faults}",
             place=Place(recipe) if recipe else None,
-            do="mend these keys; recipes/multi30k-en-de.toml explains every one",
+            do=f"mend these keys; {family.manual}",
         ) from error
 
 

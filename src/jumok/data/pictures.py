@@ -144,4 +144,5 @@ def _read_idx(images: Path, labels: Path) -> Iterator[Labelled]:
             place=Place(labels),
         )
     for index, (grey, number) in enumerate(zip(pictures, numbers, strict=True), start=1):
-        yield Labelled(np.repeat(grey[:, :, None], 3, axis=2), str(number), Place(images, index))
+        place = Place(f"{images}, picture {index:,}")
+        yield Labelled(np.repeat(grey[:, :, None], 3, axis=2), str(number), place)
