@@ -13,12 +13,23 @@ VOCABULARY = 31
 TARGET = torch.tensor([[2, 21, 22, 23, 24], [2, 25, 26, 27, 28], [2, 29, 30, 19, 20]])
 CNN = {"kind": "cnn", "size": 8, "patch": 1, "channels": [8, 16], "blocks": 1, "dropout": 0.5}
 GIVEN = {"kind": "given", "rows": 3, "columns": 5, "dim": 7}
-STACK = {"dim": 12, "heads": 3, "feedforward": 29, "layers": 2, "dropout": 0.5}
+STACK = {
+    "kind": "transformer",
+    "dim": 12,
+    "heads": 3,
+    "feedforward": 29,
+    "layers": 2,
+    "dropout": 0.5,
+}
+RNN = {"kind": "rnn", "cell": "lstm", "dim": 12, "embedding": 7, "layers": 2, "dropout": 0.5}
 VARIANTS = {
     "pixels": {"encoder": CNN},
     "features": {"encoder": GIVEN},
     "one vector": {"encoder": CNN, "memory": "one"},
     "one vector of features": {"encoder": GIVEN, "memory": "one"},
+    "rnn": {"encoder": GIVEN, "decoder": RNN},
+    "rnn without a gate": {"encoder": GIVEN, "decoder": {**RNN, "gate": False, "cell": "rnn"}},
+    "rnn of one vector": {"encoder": GIVEN, "memory": "one", "decoder": {**RNN, "cell": "gru"}},
 }
 every_variant = pytest.mark.parametrize("variant", VARIANTS)
 
@@ -66,7 +77,7 @@ def test_the_memory_has_a_state_for_every_cell_of_the_grid(variant):
     model = build(variant)
     rows, columns = model.grid
     assert model.encode(pictures(variant)).states.shape == (3, rows * columns, 12)
-    assert model.grid == {"pixels": (4, 4), "features": (3, 5)}.get(variant, (1, 1))
+    assert model.grid == ((1, 1) if "one" in variant else (4, 4) if variant == "pixels" else (3, 5))
 
 
 @every_variant
@@ -133,3 +144,17 @@ def test_dropout_masks_come_from_the_models_noise():
 def test_bytes_are_computed_with_in_the_weights_number_format():
     model = build("pixels").to(torch.bfloat16)
     assert model.encode(pictures("pixels")).states.dtype == torch.bfloat16
+
+
+def test_the_gate_scales_what_is_found_by_what_the_state_says():
+    model = build("rnn")
+    memory = model.encode(pictures("rnn"))
+    state = model.decoder.start(memory)
+    found, _ = model.decoder.attention(
+        state.seen[:, None], state.keys, memory.states, memory.allowed, None
+    )
+    gate = model.decoder.gate
+    beta = 1 / (1 + torch.exp(-(state.seen @ gate.weight[0] + gate.bias[0])))
+    looked, _ = model.decoder.look(state.seen, state)
+    assert_close(looked, beta[:, None] * found[:, 0])
+    assert bool(((beta > 0) & (beta < 1)).all())

@@ -15,7 +15,14 @@ from tests.parity.torch_weights import roughen
 
 CNN = {"kind": "cnn", "size": 8, "patch": 2, "channels": [8], "blocks": 1}
 GIVEN = {"kind": "given", "rows": 2, "columns": 3, "dim": 5}
-STACK = {"dim": 12, "heads": 3, "feedforward": 29, "layers": 2, "max_length": 40}
+STACK = {
+    "kind": "transformer",
+    "dim": 12,
+    "heads": 3,
+    "feedforward": 29,
+    "layers": 2,
+    "max_length": 40,
+}
 
 
 def write_captioner(folder: Path, **changes: object) -> Path:

@@ -12,7 +12,14 @@ from jumok.training.objectives_captions import captioning, overlooked
 from tests.parity.torch_weights import roughen
 
 CNN = {"kind": "cnn", "size": 8, "patch": 2, "channels": [8], "blocks": 1}
-STACK = {"dim": 12, "heads": 3, "feedforward": 29, "layers": 2, "dropout": 0.0}
+STACK = {
+    "kind": "transformer",
+    "dim": 12,
+    "heads": 3,
+    "feedforward": 29,
+    "layers": 2,
+    "dropout": 0.0,
+}
 
 
 def model(weight: float = 0.0) -> Captioner:

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from jumok.config.recurrent import RecurrentConfig
 from jumok.config.section import Count, ModelSection, Section, Share
 from jumok.config.stack import StackConfig
 
@@ -76,13 +77,47 @@ class StackDecoderConfig(StackConfig):
     max_length: Count = 128
 
 
+class RnnDecoderConfig(Section):
+    """An RNN that looks at the grid before every word, or that begins with the one vector."""
+
+    kind: Literal["rnn"] = "rnn"
+    cell: Literal["rnn", "lstm", "gru"] = "gru"
+    dim: Count = 128
+    embedding: Count = 128
+    layers: Count = 1
+    attention: Literal["dot", "scaled-dot", "bilinear", "additive"] = "additive"
+    gate: bool = True
+    context: Literal["first-state", "every-step"] = "first-state"
+    dropout: Share = 0.1
+    attention_dropout: Share = 0.0
+    word_dropout: Share = 0.0
+
+    def recurrent(self, *, looks: bool) -> RecurrentConfig:
+        """The same as the section of an RNN for text, whose decoder it is."""
+        return RecurrentConfig(
+            cell=self.cell,
+            dim=self.dim,
+            embedding=self.embedding,
+            bidirectional=False,
+            decoder_layers=self.layers,
+            attention=self.attention if looks else "none",
+            gate=self.gate and looks,
+            context=self.context,
+            dropout=self.dropout,
+            attention_dropout=self.attention_dropout,
+            word_dropout=self.word_dropout,
+        )
+
+
 class CaptionerConfig(ModelSection):
     """A picture in, a sentence out."""
 
     kind: Literal["captioner"] = "captioner"
     encoder: Annotated[CnnConfig | GivenConfig, Field(discriminator="kind")] = CnnConfig()
     memory: Literal["grid", "one"] = "grid"
-    decoder: StackDecoderConfig = StackDecoderConfig()
+    decoder: Annotated[StackDecoderConfig | RnnDecoderConfig, Field(discriminator="kind")] = (
+        StackDecoderConfig()
+    )
     doubly_stochastic: Annotated[float, Field(ge=0.0)] = 0.0
 
     @property
@@ -91,7 +126,10 @@ class CaptionerConfig(ModelSection):
         rows, columns = self.encoder.grid
         grid = f"a grid of {rows} x {columns} cells"
         memory = grid if self.memory == "grid" else f"one vector made of {grid}"
-        return f"{memory}, {self.decoder.layers} layers, width {self.decoder.dim}"
+        decoder = self.decoder
+        kind = decoder.cell.upper() if isinstance(decoder, RnnDecoderConfig) else "Transformer"
+        layers = f"{decoder.layers} layer{'s' * (decoder.layers > 1)}"
+        return f"{memory}; {kind} that writes, {layers}, width {decoder.dim}"
 
     @model_validator(mode="after")
     def _positions_fit(self) -> "CaptionerConfig":

@@ -4,7 +4,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, field_validator, model_validator
 
-from jumok.config.captioner import CaptionerConfig
+from jumok.config.captioner import CaptionerConfig, RnnDecoderConfig
 from jumok.config.captions import CaptionDataConfig, CaptionValidationConfig
 from jumok.config.causal import CausalConfig
 from jumok.config.data import DataConfig, TokenizerConfig
@@ -93,6 +93,8 @@ class CaptionConfig(Config):
     @model_validator(mode="after")
     def _positions_suffice(self) -> "CaptionConfig":
         decoder = self.model.decoder
+        if isinstance(decoder, RnnDecoderConfig):
+            return self
         counted = decoder.positions in ("sinusoidal", "learned")
         if counted and self.data.max_tokens >= decoder.max_length:
             raise ValueError(

@@ -21,6 +21,7 @@ class RecurrentConfig(ModelSection):
     order: Literal["bahdanau", "luong"] = "bahdanau"
     input_feeding: bool = False
     coverage: bool = False
+    gate: bool = False
     context: Literal["first-state", "every-step"] = "first-state"
     dropout: Share = 0.1
     attention_dropout: Share = 0.0
@@ -45,6 +46,8 @@ class RecurrentConfig(ModelSection):
             raise ValueError("input_feeding and coverage need an attention other than none")
         if self.input_feeding and self.order != "luong":
             raise ValueError('input_feeding belongs to order = "luong"')
+        if self.gate and (self.attention == "none" or self.order != "bahdanau"):
+            raise ValueError('gate belongs to an attention in order = "bahdanau"')
         if self.coverage and self.attention != "additive":
             raise ValueError('coverage is a part of attention = "additive"')
         return self

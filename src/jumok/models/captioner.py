@@ -12,7 +12,7 @@ Source: Vinyals et al. 2015 (one vector); Xu et al. 2015 (a grid); lecture 004.
 import torch.nn.functional as F
 from torch import nn
 
-from jumok.config.captioner import CaptionerConfig, CnnConfig
+from jumok.config.captioner import CaptionerConfig, CnnConfig, RnnDecoderConfig
 from jumok.kernels.linear import Linear
 from jumok.kernels.noise import Noise
 from jumok.layers.convolution import ConvolutionStack, scale_pixels
@@ -21,6 +21,7 @@ from jumok.layers.embedding import embedding_table
 from jumok.models.decoder import TransformerDecoder
 from jumok.models.memory import Memory, SequenceToSequence
 from jumok.models.parts import Parts
+from jumok.models.recurrent import RecurrentParts
 from jumok.positions.grid import GridPositions
 from jumok.shapes import Allowed, Float, Tensor, UInt8
 
@@ -41,8 +42,6 @@ class Captioner(SequenceToSequence):
         self.noise = Noise()
         self.doubly_stochastic = config.doubly_stochastic
         self.grid = config.encoder.grid if config.memory == "grid" else (1, 1)
-        blocks = range(config.decoder.layers) if config.memory == "grid" else ()
-        self.looks = tuple(f"decoder.blocks.{block}.cross_attention" for block in blocks)
         dim = config.decoder.dim
         self.cells: Pixels | Features = (
             Pixels(config.encoder, self.noise)
@@ -55,9 +54,18 @@ class Captioner(SequenceToSequence):
             else VectorWriter(config.encoder.width, dim, config.encoder.grid)
         )
         self.norm = nn.LayerNorm(dim)
-        table = embedding_table(vocabulary_size, dim)
-        parts = Parts(config.decoder, self.noise)
-        self.decoder = TransformerDecoder(parts, config.decoder.layers, table, table)
+        if isinstance(config.decoder, RnnDecoderConfig):
+            table = embedding_table(vocabulary_size, config.decoder.embedding)
+            recurrent = config.decoder.recurrent(looks=config.memory == "grid")
+            self.decoder = RecurrentParts(recurrent, self.noise).decoder(table, table)
+            sites = ["decoder.attention"]
+        else:
+            table = embedding_table(vocabulary_size, dim)
+            parts = Parts(config.decoder, self.noise)
+            self.decoder = TransformerDecoder(parts, config.decoder.layers, table, table)
+            blocks = range(config.decoder.layers)
+            sites = [f"decoder.blocks.{block}.cross_attention" for block in blocks]
+        self.looks = tuple(sites) if config.memory == "grid" else ()
 
     def encode(self, pictures: Tensor, allowed: Allowed | None = None) -> Memory:
         """Looks at every picture once.

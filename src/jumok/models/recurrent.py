@@ -31,6 +31,7 @@ from jumok.models.recurrent_decoder import (
     ContextDecoder,
     DecoderParts,
     FeedingDecoder,
+    GatedDecoder,
     LuongDecoder,
     RecurrentDecoder,
 )
@@ -48,7 +49,7 @@ class RecurrentModel(SequenceToSequence):
     def __init__(self, config: RecurrentConfig, vocabulary_size: int) -> None:
         super().__init__()
         self.noise = Noise()
-        parts = _Parts(config, self.noise)
+        parts = RecurrentParts(config, self.noise)
         size = vocabulary_size, config.embedding
         table = embedding_table(*size)
         source_table = table if config.tied == "all" else embedding_table(*size)
@@ -96,19 +97,21 @@ class RecurrentEncoder(nn.Module):
 
 
 @dataclass(frozen=True)
-class _Parts:
+class RecurrentParts:
     """Makes the parts that `config` describes, all with the same noise."""
 
     config: RecurrentConfig
     noise: Noise
 
     def encoder(self, table: nn.Parameter) -> RecurrentEncoder:
+        """Layers that read the source."""
         config = self.config
         widths = [config.embedding, *[config.dim] * (config.encoder_layers - 1)]
         readers = [self._reader(width) for width in widths]
         return RecurrentEncoder(self._embedding(table), readers, self._dropout())
 
     def decoder(self, table: nn.Parameter, output: nn.Parameter) -> RecurrentDecoder:
+        """What writes, with or without an attention over a Memory of its own width."""
         config = self.config
         word, state = config.embedding, config.dim
         memory = state  # the encoder writes vectors of the decoder's width
@@ -120,6 +123,8 @@ class _Parts:
         attention = ScoredAttention(self._score(), self.noise, config.attention_dropout)
         if config.order == "bahdanau":
             parts = self._decoder_parts(table, output, word + memory, state + memory + word)
+            if config.gate:
+                return GatedDecoder(parts, attention, config.coverage, Linear(state, 1))
             return BahdanauDecoder(parts, attention, config.coverage)
         if config.input_feeding:
             parts = self._decoder_parts(table, output, word + word, state + memory)

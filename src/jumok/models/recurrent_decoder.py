@@ -223,6 +223,25 @@ class BahdanauDecoder(AttentionDecoder):
         return self.show(state.seen, context, word), state
 
 
+class GatedDecoder(BahdanauDecoder):
+    """In Bahdanau's order; how much of what is found is used, the state decides: sigmoid(w s) c.
+
+    Source: Xu et al. 2015, section 4.2.1, the scalar beta.
+    """
+
+    def __init__(
+        self, parts: DecoderParts, attention: ScoredAttention, covers: bool, gate: Linear
+    ) -> None:
+        super().__init__(parts, attention, covers)
+        self.gate = gate
+
+    def look(
+        self, query: Float[Tensor, "batch dim"], state: RecurrentState
+    ) -> tuple[Float[Tensor, "batch memory_dim"], RecurrentState]:
+        found, state = super().look(query, state)
+        return torch.sigmoid(self.gate(query)) * found, state
+
+
 class LuongDecoder(AttentionDecoder):
     """Reads the word, then looks with the state it has: the RNN need not wait for what is found."""
 
