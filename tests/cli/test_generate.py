@@ -90,6 +90,16 @@ def test_evaluate_gives_loss_perplexity_and_bits(bundle, tmp_path):
     assert bits == pytest.approx(loss * 7 / 5 / math.log(2))
 
 
+def test_evaluate_reads_a_column(bundle, tmp_path):
+    (tmp_path / "t.tsv").write_text("1\tabc\n2\tde\n")
+    (tmp_path / "t").write_text("abc\nde\n")
+    column, plain = (
+        json.loads(call("evaluate", bundle, "--data", tmp_path / name, *more, "--json").stdout)
+        for name, more in (("t.tsv", ["--columns", "1"]), ("t", []))
+    )
+    assert column["scores"][0]["value"] == plain["scores"][0]["value"]
+
+
 def test_evaluate_needs_the_text_and_nothing_else(bundle, tmp_path):
     error = call("evaluate", bundle).exception
     assert isinstance(error, ConfigError)

@@ -1,6 +1,6 @@
 from collections import Counter
 from collections.abc import Callable
-from math import exp
+from math import exp, nan
 
 import pytest
 import torch
@@ -8,7 +8,7 @@ import torch
 from jumok.decoding.filters import temperature, top_k, top_p
 from jumok.decoding.limits import Limits
 from jumok.decoding.sample import draw, sample
-from jumok.errors import ConfigError
+from jumok.errors import ConfigError, ModelError
 from tests.decoding.tables import (
     CachedTable,
     Table,
@@ -122,3 +122,9 @@ def test_sampling_repeats_with_its_generator(table: MakeTable) -> None:
 def test_sampling_of_no_samples_is_refused() -> None:
     with pytest.raises(ConfigError, match="expected: samples >= 1\n  got:      0"):
         sample(CachedTable(mixed_logits, 7), sentences(0), Limits(), generator(), samples=0)
+
+
+def test_sampling_says_so_where_logits_are_no_numbers() -> None:
+    decoder = CachedTable(lambda _, prefix: [nan] * 5, 5)
+    with pytest.raises(ModelError, match="The model gives no probability to any next token"):
+        sample(decoder, sentences(0), Limits(maximum_length=3), generator())

@@ -1,5 +1,6 @@
 """Forced beginnings in one pass, streams, and texts beyond the context."""
 
+import copy
 from itertools import chain
 
 import pytest
@@ -18,7 +19,7 @@ from jumok.decoding.sample import drawer
 from jumok.decoding.score import score_pairs
 from jumok.decoding.stream import stream
 from jumok.decoding.window import Window
-from jumok.errors import ConfigError
+from jumok.errors import ConfigError, ModelError
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.memory import Decoder, Reader
 from tests.parity.torch_weights import roughen
@@ -124,6 +125,15 @@ def test_a_stream_hands_out_the_first_token_before_the_second_is_computed(model)
     tokens = stream(model.decoder, model.nothing(), Limits(forbidden=(0, START)), choose)
     next(tokens)
     assert len(calls) == 1
+
+
+@pytest.mark.parametrize("sample", [False, True])
+def test_a_stream_stops_at_logits_that_are_not_numbers(model, sample):
+    broken = copy.deepcopy(model)
+    broken.decoder.embedding.table[:] = torch.nan
+    choose = drawer(torch.Generator().manual_seed(1), ()) if sample else place_of_largest
+    with pytest.raises(ModelError, match="no probability to any next token"):
+        next(stream(broken.decoder, broken.nothing(), Limits(), choose))
 
 
 LIMITS = Limits(maximum_length=11, forbidden=(0, START))

@@ -92,7 +92,7 @@ EVALUATORS: dict[str, str] = {
     "captioning": "jumok.cli.evaluation_captions:evaluate_captions",
     "translation": "jumok.cli.evaluation_translation:evaluate_translation",
     "image-classification": "jumok.cli.evaluation_pictures:evaluate_pictures",
-    "language-model": "jumok.cli.evaluation_text:evaluate_language_model",
+    "language-model": "jumok.cli.evaluation_language_model:evaluate_language_model",
     "masked-lm": "jumok.cli.evaluation_texts:evaluate_guesses",
     "text-classification": "jumok.cli.evaluation_texts:evaluate_labels",
 }

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from jumok.config.section import Count
-from jumok.config.stack import StackConfig
+from jumok.config.stack import PositionKind, StackConfig
 
 
 class CausalConfig(StackConfig):
@@ -12,9 +12,7 @@ class CausalConfig(StackConfig):
     kind: Literal["causal-lm"] = "causal-lm"
     layers: Count = 4
     activation: Literal["relu", "gelu"] = "gelu"
-    positions: Literal[
-        "sinusoidal", "learned", "rotary", "alibi", "index", "fraction", "binary", "none"
-    ] = "rotary"
+    positions: PositionKind = "rotary"
     max_length: Count = 256
     tied: bool = True
 

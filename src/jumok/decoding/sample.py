@@ -79,4 +79,6 @@ def draw(
     cumulative = scores.softmax(1).cumsum(1, dtype=torch.float64)
     # float32 draws stay below 1 in float64, so a token without probability can never be drawn
     uniform = torch.rand((len(scores), 1), generator=generator, device=scores.device)
-    return torch.searchsorted(cumulative, uniform * cumulative[:, -1:], right=True)[:, 0]
+    drawn = torch.searchsorted(cumulative, uniform * cumulative[:, -1:], right=True)[:, 0]
+    # NaN lies beyond every sum; its log-probability, NaN too, is what stops the decoding
+    return drawn.clamp(max=scores.shape[1] - 1)

@@ -1,12 +1,14 @@
 """One text, token by token, each handed out as soon as it is chosen."""
 
 from collections.abc import Callable, Iterator, Sequence
+from math import isfinite
 from typing import TypeVar
 
 import torch
 
 from jumok.decoding.beginning import read_beginning
 from jumok.decoding.limits import Limits
+from jumok.decoding.rank import no_probability
 from jumok.models.memory import Decoder, Memory
 from jumok.shapes import Tensor
 
@@ -30,7 +32,7 @@ def stream(
         choose: takes log-probabilities and gives a token a row.
 
     Raises:
-        ModelError: a prefix that cannot be forced.
+        ModelError: a prefix that cannot be forced, or logits that are not numbers.
     """
     longest = limits.longest(memory)
     forced = limits.forced_tokens([prefix], longest, decoder.vocabulary_size)
@@ -41,7 +43,11 @@ def stream(
         tokens = forced[:, -1]
     for length in range(len(prefix), int(longest)):
         logits, state = decoder.step(tokens, state)
-        tokens = choose(limits.log_probabilities(logits, length))
-        if int(tokens) == limits.end:
+        scores = limits.log_probabilities(logits, length)
+        tokens = choose(scores)
+        token = int(tokens)
+        if not isfinite(float(scores[0, token])):
+            raise no_probability(f"{float(scores[0, token])} after {length} tokens")
+        if token == limits.end:
             return
-        yield int(tokens)
+        yield token

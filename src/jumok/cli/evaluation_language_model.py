@@ -3,6 +3,7 @@
 from jumok.bundle.card import Score
 from jumok.cli import options as option
 from jumok.cli.evaluate import Evaluation, Judged
+from jumok.cli.evaluation_translation import column_of
 from jumok.data.texts import TextCorpus, documents
 from jumok.systems.language_model import LanguageModel, together
 
@@ -18,14 +19,17 @@ def evaluate_language_model(asked: Evaluation) -> Judged:
     system: LanguageModel = option.load_system(
         asked.model, "generate", asked.device, asked.precision, asked.threads
     )
-    texts = list(documents(TextCorpus(file, format="text"), system.documents))
+    corpus = TextCorpus(file, column_of(asked.columns.split(",")[0]))
+    texts = list(documents(corpus, system.documents))
     scored = system.score(texts, batch_size=asked.batch)
     whole = together(scored)
-    on = f"{file.name}, {len(whole.tokens):,} tokens, each after {system.context // 2} or more"
+    half = system.context // 2
+    on = f"{file.name}, {len(whole.tokens):,} tokens, each after all before it or {half} or more"
     scores = (
         Score("loss", whole.loss, signature="nats a token, END counted", on=on),
         Score("perplexity", whole.perplexity, signature="exp(loss)", on=on),
         Score("bits per byte", whole.bits_per_byte, signature="UTF-8 in NFC", on=on),
     )
     outputs = [f"{one.loss:.6f}\t{one.bits_per_byte:.6f}" for one in scored]
-    return Judged(scores, outputs, f"{len(texts):,} documents")
+    documents_read = "1 document" if len(texts) == 1 else f"{len(texts):,} documents"
+    return Judged(scores, outputs, documents_read)
