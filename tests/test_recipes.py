@@ -9,12 +9,18 @@ import pytest
 
 from jumok.config import (
     CorpusConfig,
+    MaskedConfig,
+    MaskingConfig,
     RecurrentConfig,
     Section,
+    TextClassifierConfig,
     TransformerConfig,
     TranslationConfig,
     load_config,
 )
+from jumok.config.labelled import LabelledCorpusConfig, TextsConfig
+from jumok.config.stack import StackConfig
+from jumok.config.text import TextCorpusConfig
 
 RECIPES = sorted((Path(__file__).parents[1] / "recipes").glob("*.toml"))
 MANUAL = next(recipe for recipe in RECIPES if recipe.name == "multi30k-en-de.toml")
@@ -96,6 +102,23 @@ def test_a_kind_of_model_has_its_own_manual(recipe, section):
             assert tomllib.loads(f"value = {said[1]}")["value"] == field.default, name
 
 
+@pytest.mark.parametrize(
+    ("recipe", "sections"),
+    [
+        ("nsmc-mlm", (TextsConfig, TextCorpusConfig, MaskedConfig, MaskingConfig)),
+        ("nsmc", (LabelledCorpusConfig, TextClassifierConfig)),
+    ],
+)
+def test_a_recipe_of_texts_names_the_keys_that_are_its_own(recipe, sections):
+    text = (MANUAL.parent / f"{recipe}.toml").read_text("utf-8")
+    for section in sections:
+        own = set(section.model_fields) - set(StackConfig.model_fields) - {"train", "validation"}
+        if recipe == "nsmc":
+            own -= set(MaskedConfig.model_fields) | set(TextCorpusConfig.model_fields)
+        for key in own:
+            assert re.search(rf"(?m)^#?{key} = ", text), key
+
+
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.stem)
 def test_a_shipped_recipe_can_be_followed(recipe):
     assert load_config(recipe, variables=VARIABLES).name == recipe.stem
@@ -129,6 +152,7 @@ def test_these_recipes_are_shipped():
         "shakespeare",
         "shakespeare-bpe",
         "smallworld-en-ko",
+        "smallworld-mlm",
         "tatoeba-en-fr",
         "translit",
         "translit-rnn",

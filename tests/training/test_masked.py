@@ -100,6 +100,30 @@ def test_a_trained_masked_model_fills_gaps(rows, tmp_path, recorder):
     assert any("11 texts are kept out of training" in line for line in screen.said)
 
 
+def test_one_side_of_the_small_world_is_text_enough(tmp_path):
+    config = parse_config(
+        {
+            "name": "world",
+            "data": {
+                "smallworld": {"pairs": 61, "validation_pairs": 7, "test_pairs": 5},
+                "max_tokens": 60,
+            },
+            "model": {"kind": "masked-lm", "dim": 16, "heads": 2, "layers": 1},
+            "tokenizer": {"kind": "char", "size": 400, "byte_fallback": False},
+        }
+    )
+    said: list[str] = []
+    task = prepare(config, tmp_path, tmp_path / "cache", said.append)
+    assert "training: train.ko: 61 texts read, 61 kept" in said
+    assert "validation: validation.ko: 7 texts read, 7 kept" in said
+    assert next(task.updates)
+
+
+def test_texts_come_from_files_or_from_the_small_world(rows):
+    with pytest.raises(ConfigError, match=r"takes \[\[data\.train\]\] corpora, or"):
+        masked(rows, "data.smallworld.pairs=9")
+
+
 def test_masking_says_when_its_shares_are_more_than_all(rows):
     with pytest.raises(ConfigError, match=r"together 1\.0 at most"):
         masked(rows, "masking.mask=0.8", "masking.random=0.3")

@@ -1,9 +1,10 @@
 """The section [data] of models that read texts one by one: with labels, or without."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from jumok.config.data import SmallworldConfig
 from jumok.config.section import Count, DataPath, Section
 from jumok.config.text import TextCorpusConfig, TextFormat
 
@@ -18,13 +19,26 @@ class LabelledCorpusConfig(Section):
     take: Count | None = None
 
 
+class SmallworldTextsConfig(SmallworldConfig):
+    """One side of the embedded English-Korean corpus."""
+
+    language: Literal["en", "ko"] = "ko"
+
+
 class TextsConfig(Section):
     """Texts to train on, and to validate on: a line, or a row of a table, is one text."""
 
-    train: Annotated[tuple[TextCorpusConfig, ...], Field(min_length=1)]
+    train: tuple[TextCorpusConfig, ...] = ()
     validation: tuple[TextCorpusConfig, ...] = ()
+    smallworld: SmallworldTextsConfig | None = None
     validation_texts: Count = 500
     max_tokens: Count = 128
+
+    @model_validator(mode="after")
+    def _something_to_read(self) -> "TextsConfig":
+        if bool(self.train) == (self.smallworld is not None):
+            raise ValueError("takes [[data.train]] corpora, or [data.smallworld] instead")
+        return self
 
 
 class LabelledTextsConfig(Section):

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from jumok import smallworld
 from jumok.config import CorpusConfig, TranslationConfig
+from jumok.config.data import SmallworldConfig
 from jumok.data.batches import Resampling, UpdateStream, padding
 from jumok.data.corpora import Corpus, Pair, read_pairs
 from jumok.data.flat import digest
@@ -53,6 +54,16 @@ def corpora(config: TranslationConfig, folder: Path, say: Say) -> tuple[list[Cor
         return [_corpus(one) for one in config.data.train], [
             _corpus(one) for one in config.data.validation
         ]
+    home = write_world(world, config.seed, folder, say)
+    train, validation = (
+        [Corpus(home / f"{split}.en", home / f"{split}.ko", name=f"smallworld {split}")]
+        for split in ("train", "validation")
+    )
+    return train, validation
+
+
+def write_world(world: SmallworldConfig, seed: int, folder: Path, say: Say) -> Path:
+    """The folder of the embedded corpus, written into the run's folder if it is not there yet."""
     home = folder / "smallworld"
     if not home.exists():
         sizes = {
@@ -61,14 +72,10 @@ def corpora(config: TranslationConfig, folder: Path, say: Say) -> tuple[list[Cor
             "test": world.test_pairs,
         }
         partial = folder / "smallworld.partial"
-        smallworld.write(partial, sizes, config.seed, world.minimum_words, world.maximum_words)
+        smallworld.write(partial, sizes, seed, world.minimum_words, world.maximum_words)
         partial.rename(home)
         say(f"smallworld: {world.pairs:,} pairs written to {home}")
-    train, validation = (
-        [Corpus(home / f"{split}.en", home / f"{split}.ko", name=f"smallworld {split}")]
-        for split in ("train", "validation")
-    )
-    return train, validation
+    return home
 
 
 def _corpus(config: CorpusConfig) -> Corpus:

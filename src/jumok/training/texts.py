@@ -90,6 +90,15 @@ def prepare(
     )
 
 
+def of_world(data: TextsConfig, world: Path, language: str) -> TextsConfig:
+    """The section with one side of the embedded corpus, written to `world`, as its files."""
+    train, validation = (
+        (TextCorpusConfig(file=world / f"{split}.{language}", format="text"),)
+        for split in ("train", "validation")
+    )
+    return data.model_copy(update={"train": train, "validation": validation})
+
+
 def padding_share(stream: Updates[Any], updates: int = 20) -> float:
     """How much of the next updates is padding, 0 to 1; the stream stands where it stood."""
     cursor = stream.cursor

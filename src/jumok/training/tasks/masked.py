@@ -19,6 +19,7 @@ from jumok.models.masked import MaskedLanguageModel
 from jumok.shapes import Tensor
 from jumok.training import texts
 from jumok.training.objectives_text import guess_masked
+from jumok.training.pairs import write_world
 from jumok.training.task import Facts, Objective, Say, Scores, Updates
 from jumok.training.texts import PreparedTexts, padding_share
 from jumok.training.vectors import given_rows
@@ -51,7 +52,11 @@ class MaskedLanguageModelling:
             file = home / "tokenizer.model"
             return learn_tokenizer(config.tokenizer, lines, file, config.seed, say)
 
-        return cls(config, texts.prepare(config.data, tokenizer, cache, say))
+        data = config.data
+        if data.smallworld is not None:
+            world = write_world(data.smallworld, config.seed, home, say)
+            data = texts.of_world(data, world, data.smallworld.language)
+        return cls(config, texts.prepare(data, tokenizer, cache, say))
 
     def build(self) -> nn.Module:
         model = build(self._config.model, Sizes(vocabulary=self._prepared.tokenizer.size))
