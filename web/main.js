@@ -10,8 +10,9 @@ import { choicesView } from "./views/choices.js";
 import { gridView } from "./views/grid.js";
 import { chosenOff, headsView } from "./views/heads.js";
 import { rowView } from "./views/row.js";
+import { theatreView } from "./views/theatre.js";
 
-const VIEWS = { board: boardView, row: rowView, grid: gridView, heads: headsView, beam: choicesView };
+const VIEWS = { board: boardView, row: rowView, grid: gridView, heads: headsView, theatre: theatreView, beam: choicesView };
 
 export function start(raw, root) {
   let trace = new Trace(raw);
@@ -41,12 +42,12 @@ export function start(raw, root) {
     top.fault("");
     render();
   }, (fault) => top.fault(fault));
-  const again = ask && ((text = trace.text) => {
+  const again = ask && ((text = trace.text, prefix = []) => {
     const written = text === trace.text ? (trace.baseline || trace).notes.written : null;
-    ask({ text, off: chosenOff(state), written });
+    ask({ text, off: chosenOff(state), written, prefix });
   });
   const top = header(raw, state, (text) => {
-    if (state.get("off")) state.set({ off: "" });
+    if (state.get("off") || state.get("node")) state.set({ off: "", node: "" });
     again(text);
   });
   const rest = element("div");

@@ -13,6 +13,8 @@ const DEFAULTS = {
   query: "0",
   key: "0",
   off: "",
+  node: "",
+  lost: "hide",
   lang: "",
 };
 

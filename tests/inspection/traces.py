@@ -27,6 +27,30 @@ def axis(tokens: tuple[str, ...], start: bool, end: bool) -> Axis:
     )
 
 
+def node(parent: int, piece: str, logp: float, total: float, fate: str) -> dict[str, object]:
+    facts = {"parent": parent, "token": 5, "log_probability": logp, "total": total, "fate": fate}
+    return facts | {"piece": piece}
+
+
+def notes(sites: list[Site], heads: int, columns: int, written: list[str]) -> dict[str, object]:
+    """Two hypotheses: one ended, the other lost."""
+    even = [0.1, 0.2, 0.3, 0.4, *[0.0] * columns][:columns]
+    return {
+        "written": list(range(4, 3 + len(written))),
+        "search": {
+            "nodes": [
+                node(-1, "고양이가", -0.5, -0.5, "kept"),
+                node(-1, "<b>", -1.5, -1.5, "kept"),
+                node(0, "</s>", -0.5, -1.0, "finished"),
+                node(1, "</s>", -2.5, -4.0, "lost"),
+            ],
+            "leaves": [{"node": 2, "weights": [even[::-1]]}, {"node": 1, "weights": [even]}],
+        },
+        "reading": {"layer": 0, "at_input": False},
+        "without": {site.name: [[-0.25] * len(written)] * heads for site in sites},
+    }
+
+
 def trace(
     source: tuple[str, ...] = ("a", "cat", "ran"),
     target: tuple[str, ...] = ("고양이가", "뛰었다"),
@@ -81,9 +105,5 @@ def trace(
         sites=tuple(sites),
         steps=steps,
         languages=("en", "ko"),
-        notes={
-            "written": list(range(4, 4 + len(target))),
-            "reading": {"layer": 0, "at_input": False},
-            "without": {site.name: [[-0.25] * len(written)] * heads for site in sites},
-        },
+        notes=notes(sites, heads, len(source) + 1, written),
     )

@@ -173,7 +173,14 @@ def test_korean_readers_get_korean(opened):
 
 def test_tokens_are_text_whatever_they_say(opened):
     reader = opened(trace(source=HOSTILE, target=HOSTILE))
-    for name in ("Alignment", "One row, step by step", "All heads", "Head switches", "Choices"):
+    for name in (
+        "Alignment",
+        "One row, step by step",
+        "All heads",
+        "Head switches",
+        "Beam theatre",
+        "Choices",
+    ):
         reader.tab(name)
     assert reader.page.evaluate("window.ran") is None
     assert reader.page.locator("dd").first.inner_text().startswith("</script><script>")
@@ -191,7 +198,7 @@ def test_the_picture_can_be_saved_as_it_is_seen(opened, tmp_path):
     assert Path(found.value.path()).read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("view", ["board", "row", "grid", "heads", "beam"])
+@pytest.mark.parametrize("view", ["board", "row", "grid", "heads", "theatre", "beam"])
 def test_page_is_accessible(opened, view):
     """axe-core finds nothing serious; it runs from the outside, as the page lets no script in."""
     axe = pytest.importorskip("axe_playwright_python", reason="needs axe-playwright-python")
@@ -213,8 +220,8 @@ def live(browser, tiny_bundle):
             DecodingOptions(maximum_length=5),
         )
 
-        def traced(text, target=None, off=None):
-            return trace_translation(translator, text, target, options, off=off)
+        def traced(text, target=None, off=None, prefix=()):
+            return trace_translation(translator, text, target, options, off=off, prefix=prefix)
 
         return traced
 
@@ -265,3 +272,31 @@ def test_a_head_that_is_clicked_off_is_off(live):
     assert float(last) == pytest.approx(worth, abs=0.005)
     page.locator(f'[id="switch-{site}:2"]').click()
     playwright.expect(page.locator("dd.changed")).to_have_count(0)
+
+
+def test_the_tree_shows_what_each_hypothesis_looked_at(opened):
+    reader = opened(trace())
+    reader.tab("Beam theatre")
+    assert reader.page.locator(".tree button").count() == 3, "the one that lost is hidden"
+    reader.choose("Those that lost", "shown")
+    assert reader.page.locator(".tree button").count() == 4
+    reader.page.locator("#node-2").focus()
+    reader.page.keyboard.press("ArrowLeft")
+    assert "node=0" in reader.page.url
+    reader.page.keyboard.press("ArrowDown")
+    assert "node=1" in reader.page.url
+    reader.page.locator("#panel canvas").focus()
+    reader.page.keyboard.press("ArrowRight")
+    assert reader.page.locator(".said").inner_text() == "<b> → cat: 0.200"
+
+
+def test_a_search_goes_on_from_a_chosen_node(live):
+    page, traced = live
+    nodes = traced("the cat sat").notes["search"]["nodes"]
+    other = next(i for i, n in enumerate(nodes) if n["parent"] == -1 and n["fate"] == "kept" and i)
+    page.get_by_role("tab", name="Beam theatre").click()
+    page.locator(f"#node-{other}").click()
+    page.locator("#go-on").click()
+    expected = traced("the cat sat", prefix=[nodes[other]["token"]])
+    assert expected.notes["written"][0] == nodes[other]["token"]
+    playwright.expect(page.locator("dd").last).to_have_text(expected.output)

@@ -1,7 +1,7 @@
 """`jumok look`: what a model looked at, as a page."""
 
 import webbrowser
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -65,9 +65,14 @@ def look(
     name = read_bundle(option.model_folders(model)[0]).card.name
 
     def traced(
-        text: str, target: str | list[int] | None = None, off: Mapping[str, list[int]] | None = None
+        text: str,
+        target: str | list[int] | None = None,
+        off: Mapping[str, list[int]] | None = None,
+        prefix: Sequence[int] = (),
     ) -> "Trace":
-        return trace_translation(translator, text, target, options, level=level, off=off, name=name)
+        return trace_translation(
+            translator, text, target, options, level=level, off=off, prefix=prefix, name=name
+        )
 
     trace = traced(text, target)
     if save is None:
@@ -117,15 +122,21 @@ def answers(traced: "Callable[..., Trace]") -> "Callable[[Mapping[str, Any]], di
 
     def answer(asked: Mapping[str, Any]) -> dict[str, Any]:
         text, off = str(asked.get("text", "")), _heads(asked.get("off"))
-        found = payload(traced(text, off=off))
-        written = asked.get("written")
-        if off and isinstance(written, list) and all(isinstance(id, int) for id in written):
+        found = payload(traced(text, off=off, prefix=_pieces(asked.get("prefix"))))
+        written = _pieces(asked.get("written"))
+        if off and written:
             # The old output under the new model: what the heads were worth to each of its tokens.
             forced = traced(text, written, off)
             found["forced"] = [step.log_probability for step in forced.steps]
         return found
 
     return answer
+
+
+def _pieces(asked: Any) -> list[int]:
+    """Pieces of the tokenizer that the page names; what is no such list is none."""
+    numbers = isinstance(asked, list) and all(isinstance(piece, int) for piece in asked)
+    return asked if numbers else []
 
 
 def _heads(asked: Any) -> dict[str, list[int]] | None:

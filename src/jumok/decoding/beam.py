@@ -24,6 +24,30 @@ ReadAttention: TypeAlias = Callable[[], Tensor]
 
 
 @dataclass(frozen=True)
+class Candidates:
+    """What one step of the search weighed against each other, best first.
+
+    Attributes:
+        sentences: which sentences of the batch were still searched.
+        parents: the place in the beam of the hypothesis that each one extends.
+        log_probabilities: of the token alone.
+        totals: of the whole hypothesis; minus infinity: nothing stands here.
+        kept: stays in the beam. finished: ended here with END, among the best of its beam.
+    """
+
+    sentences: Int[Tensor, " sentences"]
+    parents: Int[Tensor, "sentences candidates"]
+    tokens: Int[Tensor, "sentences candidates"]
+    log_probabilities: Float[Tensor, "sentences candidates"]
+    totals: Float[Tensor, "sentences candidates"]
+    kept: Bool[Tensor, "sentences candidates"]
+    finished: Bool[Tensor, "sentences candidates"]
+
+
+Watch: TypeAlias = Callable[[Candidates], None]
+
+
+@dataclass(frozen=True)
 class Beams:
     """The live hypotheses, `width` a sentence, best first; the row of the decoder's state that
     belongs to hypothesis w of sentence s is s * width + w.
@@ -84,6 +108,7 @@ def beam_search(
     patience: float | None = 1.0,
     prefixes: Prefixes | None = None,
     attention: ReadAttention | None = None,
+    watch: Watch | None = None,
 ) -> list[list[Hypothesis]]:
     """The `nbest` best hypotheses found for every row of the memory, best first.
 
@@ -100,6 +125,7 @@ def beam_search(
             the maximum length, and with a length penalty it may find long repetitions.
         prefixes: what each row has to begin with, without START. None: nothing.
         attention: what the last step attended to; asked for only if coverage is penalised.
+        watch: is told of every step.
 
     Raises:
         ConfigError: a beam that is empty or smaller than `nbest`; a coverage penalty without
@@ -113,7 +139,7 @@ def beam_search(
     forced = limits.forced_tokens(prefixes, longest, decoder.vocabulary_size)
     enough = None if patience is None else max(nbest, ceil(beam * patience))
     search = _Search(
-        beam, limits, ranker, memory.allowed, longest, Pool(len(longest), nbest, enough)
+        beam, limits, ranker, memory.allowed, longest, Pool(len(longest), nbest, enough), watch
     )
     beams = search.begin(memory, watched=ranker.coverage_penalty > 0)
     beams, state = _begin_with(beams, forced, decoder, decoder.start(memory), limits)
@@ -193,7 +219,9 @@ class _Search:
         allowed: Bool[Tensor, "batch source"] | None,
         longest: Int[Tensor, " batch"],
         pool: Pool,
+        watch: Watch | None = None,
     ) -> None:
+        self.watch = watch
         self.beam, self.limits, self.ranker, self.pool = beam, limits, ranker, pool
         self.allowed, self.longest = allowed, longest
         most = int(longest.max()) if len(longest) else 0
@@ -240,6 +268,13 @@ class _Search:
         settled = self.pool.settled(beams.sentences, self._bound(beams, live_values[:, 0], length))
         going = (~(settled | at_limit)).nonzero()[:, 0]
         order = order[going]
+        if self.watch is not None:
+            kept_here = torch.zeros_like(ended)
+            kept_here[going] = kept_here[going].scatter(1, order, True)
+            kept_here &= values > -inf
+            self.watch(
+                Candidates(beams.sentences, parents, tokens, chosen, values, kept_here, finishing)
+            )
         kept, rows = beams.keep(going, parents[going].gather(1, order))
         extended = kept.extend(
             live_values[going], tokens[going].gather(1, order), chosen[going].gather(1, order)

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import torch
 
-from jumok.decoding.beam import ReadAttention, beam_search, check_beam
+from jumok.decoding.beam import ReadAttention, Watch, beam_search, check_beam
 from jumok.decoding.filters import Filter, temperature, top_k, top_p
 from jumok.decoding.greedy import greedy
 from jumok.decoding.hypothesis import Hypothesis
@@ -109,6 +109,7 @@ def decode(
     options: DecodingOptions,
     prefixes: Prefixes | None = None,
     attention: ReadAttention | None = None,
+    watch: Watch | None = None,
 ) -> list[list[Hypothesis]]:
     """`options.nbest` hypotheses for every row of the memory, best first (samples: as drawn).
 
@@ -116,6 +117,7 @@ def decode(
         prefixes: what each row has to begin with, without START. None: nothing.
         attention: what the decoder's last step attended to; needed for a coverage penalty
             (`jumok.decoding.coverage`).
+        watch: is told of every step of a beam search; a beam of one is then searched as such.
 
     Raises:
         ConfigError: a coverage penalty without `attention`.
@@ -127,7 +129,7 @@ def decode(
         return sample(
             decoder, memory, limits, generator, options.filters(), options.nbest, ranker, prefixes
         )
-    if options.beam == 1 and not options.coverage_penalty:
+    if options.beam == 1 and not options.coverage_penalty and watch is None:
         return [[best] for best in greedy(decoder, memory, limits, ranker, prefixes)]
     return beam_search(
         decoder,
@@ -139,4 +141,5 @@ def decode(
         options.patience,
         prefixes,
         attention,
+        watch,
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Any
 
 import torch
 
@@ -11,6 +12,7 @@ from jumok.decoding.ensemble import join_memories
 from jumok.errors import DataError
 from jumok.inspection.capture import capture, heads_of
 from jumok.inspection.intervene import Heads, switched_off, without_each_head
+from jumok.inspection.theatre import Theatre
 from jumok.inspection.trace import Axis, Level, Step, Trace
 from jumok.shapes import Float, Int, Tensor
 from jumok.systems.translator import DEFAULTS, Translator
@@ -28,6 +30,7 @@ def trace_translation(
     *,
     level: Level = LEVEL,
     off: Heads | None = None,
+    prefix: Sequence[int] = (),
     name: str = "model",
 ) -> Trace:
     """What the model looked at while it translated `text`, or would while it writes `target`.
@@ -37,6 +40,7 @@ def trace_translation(
     Args:
         target: a text, or its pieces; None: the model's own translation.
         level: "qk" keeps queries, keys and values besides the weights.
+        prefix: pieces that the translation has to begin with.
         off: heads that are switched off meanwhile, by the path of their site.
         name: what the trace calls the model.
 
@@ -53,11 +57,9 @@ def trace_translation(
     count = heads_of(model, source)
     with switched_off(model, off or {}, count):
         if target is None:
-            write = _written(translator, source, options)
+            write, search = _searched(translator, source, options, prefix)
         else:
-            write = tokenizer.encode(target) if isinstance(target, str) else list(target)
-            _check(str(target), write, translator.max_tokens)
-            _check_pieces(write, tokenizer.size)
+            write, search = _given(translator, target), {}
         tokens = torch.tensor([[START, *write]], device=device)
         sites, log_probabilities = capture(model, source, tokens, level)
     written = torch.tensor([*write, END], device=device)
@@ -77,19 +79,49 @@ def trace_translation(
         notes={
             **({"reading": asdict(reading)} if reading else {}),
             "written": write,
+            "search": search,
             "without": {site: change.tolist() for site, change in changes.items()},
         },
     )
 
 
-def _written(
-    translator: Translator, source: Int[Tensor, "1 source"], options: DecodingOptions
-) -> list[int]:
-    """The pieces of the best translation."""
+def _searched(
+    translator: Translator,
+    source: Int[Tensor, "1 source"],
+    options: DecodingOptions,
+    prefix: Sequence[int],
+) -> tuple[list[int], dict[str, Any]]:
+    """The pieces of the best translation, and the tree of all that were weighed.
+
+    Each leaf of the tree comes with what its pieces looked at, where the model's alignments are
+    read; the hypotheses before it are the first rows of that.
+    """
+    _check_pieces(prefix, translator.tokenizer.size)
     memories = [model.encode(source) for model in translator.models]
     memory = memories[0] if len(memories) == 1 else join_memories(memories)
-    (best, *_), *_ = decode(translator.decoder, memory, options)
-    return list(best.tokens)
+    theatre = Theatre()
+    prefixes = [list(prefix)] if prefix else None
+    (best, *_), *_ = decode(translator.decoder, memory, options, prefixes, watch=theatre)
+    leaves = theatre.leaves()
+    paths = [[piece for piece in theatre.path(leaf) if piece != END] for leaf in leaves]
+    rows = torch.zeros(len(paths), dtype=torch.long, device=source.device)
+    weights = translator.aligner.between_pieces(memory.select(rows), paths)
+    shown = [
+        {"node": leaf, "weights": weights[row, : len(path)].tolist()}
+        for row, (leaf, path) in enumerate(zip(leaves, paths, strict=True))
+    ]
+    tokens = translator.tokenizer.pieces([node.token for node in theatre.nodes])
+    nodes = [fact | {"piece": piece} for fact, piece in zip(theatre.facts(), tokens, strict=True)]
+    return list(best.tokens), {"nodes": nodes, "leaves": shown}
+
+
+def _given(translator: Translator, target: str | Sequence[int]) -> list[int]:
+    """The pieces of a translation that was not searched for."""
+    tokenizer = translator.tokenizer
+    write = tokenizer.encode(target) if isinstance(target, str) else list(target)
+    _check(str(target), write, translator.max_tokens)
+    _check_pieces(write, tokenizer.size)
+    return write
 
 
 def _check(text: str, ids: Sequence[int], limit: int) -> None:

@@ -1,0 +1,136 @@
+/** The beam search as a tree: what stayed, what ended, what lost, and what each of them looked at. */
+
+import { choice, element, table } from "../dom.js";
+import { heatmap } from "../heatmap.js";
+import { readable } from "../trace.js";
+
+const [ACROSS, DOWN, WIDE, HIGH] = [132, 34, 112, 27];
+
+/** The nodes step by step, the better above. */
+function steps(nodes) {
+  const depth = [];
+  const columns = [];
+  nodes.forEach((node, id) => {
+    depth[id] = node.parent < 0 ? 0 : depth[node.parent] + 1;
+    (columns[depth[id]] ??= []).push(id);
+  });
+  for (const column of columns) column.sort((a, b) => nodes[b].total - nodes[a].total);
+  return columns;
+}
+
+function path(nodes, id) {
+  const ids = [];
+  for (let at = id; at >= 0; at = nodes[at].parent) ids.unshift(at);
+  return ids;
+}
+
+export function theatreView(trace, state, words, ask) {
+  const { nodes, leaves } = trace.notes.search ?? {};
+  if (!nodes?.length) return { help: words.theatreHelp, controls: [], body: [element("p", {}, words.noSearch)] };
+  const hideLost = state.get("lost") === "hide";
+  const columns = steps(nodes).map((ids) =>
+    (hideLost ? ids.filter((id) => nodes[id].fate !== "lost") : ids));
+  const finished = nodes.flatMap((node, id) => (node.fate === "finished" ? [id] : []));
+  const best = finished.reduce((a, b) => (score(nodes, b) > score(nodes, a) ? b : a), finished[0] ?? 0);
+  const chosen = state.get("node") === "" ? best : Math.min(state.number("node"), nodes.length - 1);
+  const controls = [choice(words.losers, [["show", words.show], ["hide", words.hide]],
+    hideLost ? "hide" : "show", (lost) => state.set({ lost }))];
+  const line = path(nodes, chosen);
+  const body = [
+    tree(nodes, columns, new Set(line), chosen, state, words),
+    hypothesis(trace, nodes, line, words),
+  ];
+  const map = mapOf(trace, nodes, leaves, line);
+  if (map) body.push(heatmap(map, { label: words.cross }));
+  if (ask && nodes[chosen].fate !== "finished") {
+    body.splice(1, 0, element("p", {}, element("button", {
+      type: "button", id: "go-on", onclick: () => {
+        state.set({ node: "" });
+        ask(trace.text, line.map((id) => nodes[id].token));
+      },
+    }, words.goOn)));
+  }
+  return { help: words.theatreHelp, controls, body };
+}
+
+/** Mean log-probability of a token: what the search ends up comparing at a penalty of 1. */
+function score(nodes, id) {
+  return nodes[id].total / path(nodes, id).length;
+}
+
+function tree(nodes, columns, line, chosen, state, words) {
+  const place = [];
+  columns.forEach((ids, step) => ids.forEach((id, rank) => {
+    place[id] = [step * ACROSS, rank * DOWN];
+  }));
+  const height = DOWN * Math.max(...columns.map((ids) => ids.length));
+  const width = ACROSS * columns.length;
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("width", width);
+  svg.setAttribute("height", height);
+  svg.setAttribute("aria-hidden", "true");
+  const box = element("div", { class: "tree" }, svg);
+  box.style.width = `${width}px`;
+  box.style.height = `${height}px`;
+  for (const id of columns.flat()) {
+    const [x, y] = place[id];
+    const { parent, piece, total, log_probability: logp, fate } = nodes[id];
+    if (parent >= 0 && place[parent]) {
+      const [px, py] = place[parent];
+      const edge = document.createElementNS("http://www.w3.org/2000/svg", "path");
+      edge.setAttribute("d", `M${px + WIDE} ${py + HIGH / 2}C${px + ACROSS} ${py + HIGH / 2} ${x - 20} ${y + HIGH / 2} ${x} ${y + HIGH / 2}`);
+      edge.setAttribute("class", line.has(id) ? "on" : fate);
+      svg.append(edge);
+    }
+    const label = `${readable(piece)}: ${words.logp} ${logp.toFixed(3)}, ${words.sum} ${total.toFixed(3)}, ${words[fate]}`;
+    const button = element("button", {
+      type: "button", id: `node-${id}`, class: `${fate}${line.has(id) ? " on" : ""}`,
+      title: label, "aria-label": label, "aria-pressed": String(id === chosen),
+      onclick: () => state.set({ node: id }),
+      onkeydown: (event) => walk(event, id, nodes, columns, state),
+    }, element("span", {}, readable(piece)), element("small", {}, total.toFixed(2)));
+    button.style.left = `${x}px`;
+    button.style.top = `${y}px`;
+    box.append(button);
+  }
+  return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": words.theatre }, box);
+}
+
+/** Left to the parent, right to the best child, up and down among those of one step. */
+function walk(event, id, nodes, columns, state) {
+  const column = columns.find((ids) => ids.includes(id));
+  const rank = column.indexOf(id);
+  const children = columns.flat().filter((other) => nodes[other].parent === id);
+  const to = {
+    ArrowLeft: nodes[id].parent, ArrowRight: children[0], ArrowUp: column[rank - 1], ArrowDown: column[rank + 1],
+  }[event.key];
+  if (to === undefined || to < 0) return;
+  event.preventDefault();
+  state.set({ node: to });
+  document.getElementById(`node-${to}`)?.focus();
+}
+
+function hypothesis(trace, nodes, line, words) {
+  const rows = line.map((id, i) => [
+    `${i + 1} ${readable(nodes[id].piece)}`, nodes[id].log_probability.toFixed(3),
+    nodes[id].total.toFixed(3), words[nodes[id].fate],
+  ]);
+  return element("details", {}, element("summary", {}, line.map((id) => readable(nodes[id].piece)).join(" ")),
+    table([words.step, words.logp, words.sum, ""], rows, words.theatre));
+}
+
+/** What a hypothesis looked at: the first rows of any leaf that grew out of it. */
+function mapOf(trace, nodes, leaves, line) {
+  const alive = line.filter((id) => nodes[id].fate !== "lost");
+  const last = alive[alive.length - 1];
+  const leaf = leaves.find(({ node }) => path(nodes, node).includes(last));
+  if (last === undefined || !leaf?.weights.length) return null;
+  const columns = trace.axes.source.tokens.map(readable);
+  const rows = alive.slice(0, leaf.weights.length).map((id) => readable(nodes[id].piece));
+  return {
+    rows,
+    columns,
+    values: Float32Array.from(leaf.weights.slice(0, rows.length).flatMap((row) => row.slice(0, columns.length))),
+    places: { rows: [], columns: [] },
+  };
+}
