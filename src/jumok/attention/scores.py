@@ -16,6 +16,7 @@ import torch
 from torch import nn
 
 from jumok.kernels.linear import Linear
+from jumok.kernels.recurrent import additive_scores
 from jumok.shapes import Float, States, Tensor
 
 
@@ -98,7 +99,7 @@ class AdditiveScore(DotScore):
         query: Float[Tensor, "batch query dim"],
         key: Float[Tensor, "batch key dim"],
     ) -> Float[Tensor, "batch query key"]:
-        return torch.tanh(query[:, :, None] + key[:, None]) @ self.energy
+        return additive_scores(query, key, self.energy)
 
 
 class CoverageScore(AdditiveScore):

@@ -1,8 +1,8 @@
 /* The hot loops of a training step on one core, over float32 or bfloat16 tensors.
  *
  * Every function has a readable twin in torch beside its wrapper (attention.py, residual.py,
- * cross_entropy.py, activation.py, noise.py), and a test that they agree. Arithmetic is float32
- * whatever the tensors hold. Vectors of 16 floats are the compiler's own (gcc and clang), so the
+ * cross_entropy.py, activation.py, recurrent.py, noise.py), and a test that they agree. Arithmetic
+ * is float32 whatever the tensors hold. Vectors of 16 floats are the compiler's own (gcc and clang), so the
  * file holds no instruction of one machine. There are no threads in here: callers run several
  * training steps side by side.
  *
@@ -347,5 +347,7 @@ double F(cross_entropy)(TYPE *logits, const int64_t *targets, float *scratch, in
     }
     return loss;
 }
+
+#include "recurrent.h"
 
 #endif

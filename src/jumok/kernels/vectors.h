@@ -78,6 +78,12 @@ static inline floats exponential(floats x) {
     return (floats)((ints)p + (__builtin_convertvector(n, ints) << 23));
 }
 
+static inline floats sigmoid(floats x) {
+    x = choose(x < -80.0f, spread(-80.0f), choose(x > 80.0f, spread(80.0f), x)); /* a NaN stays one */
+    return 1.0f / (1.0f + exponential(-x));
+}
+static inline floats hyperbolic(floats x) { return 2.0f * sigmoid(2.0f * x) - 1.0f; } /* tanh */
+
 /* The same masks as Mask.keep in noise.py: 1 / (1 - p) where an element is kept, 0 elsewhere. */
 typedef struct { uint32_t threshold, seed; float scale; } Drop;
 static inline floats kept(Drop drop, uint32_t index) {
