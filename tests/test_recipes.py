@@ -18,6 +18,13 @@ from jumok.config import (
     TranslationConfig,
     load_config,
 )
+from jumok.config.captioner import CaptionerConfig, CnnConfig, RnnDecoderConfig
+from jumok.config.captions import (
+    CaptionCorpusConfig,
+    CaptionDataConfig,
+    CaptionValidationConfig,
+    ScenesConfig,
+)
 from jumok.config.labelled import LabelledCorpusConfig, TextsConfig
 from jumok.config.stack import StackConfig
 from jumok.config.text import TextCorpusConfig
@@ -119,6 +126,27 @@ def test_a_recipe_of_texts_names_the_keys_that_are_its_own(recipe, sections):
             assert re.search(rf"(?m)^#?{key} = ", text), key
 
 
+CAPTIONERS = [
+    ("scenes.toml", "data", CaptionDataConfig, {"train", "validation", "scenes"}),
+    ("scenes.toml", "data.scenes", ScenesConfig, set()),
+    ("scenes.toml", "model", CaptionerConfig, {"kind", "encoder", "decoder"}),
+    ("scenes.toml", "model.encoder", CnnConfig, {"kind"}),
+    ("scenes.toml", "validation", CaptionValidationConfig, {"every", "patience"}),
+    ("flickr8k.toml", "data.train", CaptionCorpusConfig, {"captions", "images"}),
+    ("flickr8k.toml", "model.decoder", RnnDecoderConfig, {"kind"}),
+]
+
+
+@pytest.mark.parametrize(("recipe", "path", "section", "others"), CAPTIONERS)
+def test_the_captioners_manuals_name_every_key_and_its_default(recipe, path, section, others):
+    texts = explained_keys((MANUAL.parent / recipe).read_text("utf-8"))
+    for name, field in section.model_fields.items():
+        if name not in others:
+            said = re.search(r"Default (.+?)\.?$", texts[f"{path}.{name}"])
+            default = list(field.default) if isinstance(field.default, tuple) else field.default
+            assert tomllib.loads(f"value = {said[1]}")["value"] == default, name
+
+
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.stem)
 def test_a_shipped_recipe_can_be_followed(recipe):
     assert load_config(recipe, variables=VARIABLES).name == recipe.stem
@@ -142,6 +170,7 @@ def test_these_recipes_are_shipped():
         "cifar10-attention",
         "enko",
         "enko-ko-lm",
+        "flickr8k",
         "mnist",
         "mnist-attention",
         "multi30k-en-de",
@@ -149,6 +178,10 @@ def test_these_recipes_are_shipped():
         "nsmc",
         "nsmc-mlm",
         "nsmc-pretrained",
+        "scenes",
+        "scenes-ko",
+        "scenes-one-vector",
+        "scenes-rnn",
         "shakespeare",
         "shakespeare-bpe",
         "smallworld-en-ko",

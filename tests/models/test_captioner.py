@@ -6,6 +6,8 @@ import torch.nn.functional as F
 
 from jumok.attention.observe import observe
 from jumok.config import CaptionerConfig
+from jumok.decoding import DecodingOptions, decode
+from jumok.decoding.score import score_pairs
 from jumok.models.captioner import Captioner
 from tests.parity.torch_weights import roughen
 
@@ -158,3 +160,68 @@ def test_the_gate_scales_what_is_found_by_what_the_state_says():
     looked, _ = model.decoder.look(state.seen, state)
     assert_close(looked, beta[:, None] * found[:, 0])
     assert bool(((beta > 0) & (beta < 1)).all())
+
+
+BEAM = DecodingOptions(beam=4, nbest=3, maximum_length=9)
+
+
+@every_variant
+def test_reordered_steps_are_those_of_the_reordered_pictures(variant):
+    """Rows repeat, change places and leave, as in a beam; a twin recomputes all from the start."""
+    with torch.inference_mode():
+        model = build(variant)
+        memory = model.encode(pictures(variant))
+        state = model.decoder.start(memory)
+        written, kept = TARGET[:, :0], memory
+        moves = [[0, 1, 2], [2, 0, 0, 1, 2], [1, 0, 2, 3, 4], [4, 3, 3, 1], [2]]
+        for t, move in enumerate(moves):
+            rows = torch.tensor(move)
+            state = model.decoder.reorder(state, rows)
+            following = torch.arange(len(move)) * 7 % 23 + 4 + t  # a word of its own for every row
+            written, kept = torch.cat([written[rows], following[:, None]], 1), kept.select(rows)
+            logits, state = model.decoder.step(written[:, -1], state)
+            assert_close(logits, model.decoder(kept, written)[:, -1])
+
+
+@every_variant
+def test_a_batch_is_decoded_as_its_pictures_are(variant):
+    with torch.inference_mode():
+        model, batch = build(variant), pictures(variant)
+        together = decode(model.decoder, model.encode(batch), BEAM)
+        for row in range(3):
+            (single,) = decode(model.decoder, model.encode(batch[row : row + 1]), BEAM)
+            assert [one.tokens for one in together[row]] == [one.tokens for one in single]
+
+
+@every_variant
+def test_hypotheses_come_best_first_with_the_scores_of_forced_decoding(variant):
+    with torch.inference_mode():
+        model = build(variant)
+        memory = model.encode(pictures(variant))
+        for row, found in enumerate(decode(model.decoder, memory, BEAM)):
+            ranks = [(one.finished, one.score) for one in found]  # those that were cut come last
+            assert ranks == sorted(ranks, reverse=True)
+            rows = torch.full((len(found),), row)
+            forced = score_pairs(model.decoder, memory.select(rows), [one.tokens for one in found])
+            for one, given in zip(found, forced, strict=True):
+                count = len(one.token_log_probabilities)
+                assert one.token_log_probabilities == pytest.approx(
+                    given.token_log_probabilities[:count], abs=1e-4
+                )
+
+
+@every_variant
+def test_a_beam_of_one_is_greedy(variant):
+    with torch.inference_mode():
+        model = build(variant)
+        memory = model.encode(pictures(variant))
+        for (best,), row in zip(
+            decode(model.decoder, memory, DecodingOptions(beam=1, maximum_length=9)),
+            range(3),
+            strict=True,
+        ):
+            tokens = torch.tensor([[2, *best.tokens]])
+            logits = model.decoder(memory.select(torch.tensor([row])), tokens)[0].clone()
+            logits[:, [0, 2]] = -torch.inf  # PAD and START are never written
+            written = [*best.tokens, *([3] if best.finished else [])]
+            assert logits.argmax(1).tolist()[: len(written)] == written
