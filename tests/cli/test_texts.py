@@ -97,3 +97,28 @@ def test_evaluate_says_how_well_masked_pieces_are_guessed(bundles, tmp_path):
     assert "accuracy" in result.stdout
     assert "share:0.15|mask:1|random:0|words" in result.stdout
     assert "2 texts, in" in result.stdout
+
+
+def test_embed_knows_a_masked_model(bundles, tmp_path):
+    file = tmp_path / "texts.txt"
+    file.write_text("the cat sat\nthe dog\n")
+    result = run("embed", bundles["masked-lm"], file, "--words")
+    assert result.exit_code == 0, result.output
+    first, second = map(json.loads, result.stdout.splitlines())
+    assert len(first["vector"]) == 12
+    assert second["words"] == ["the", "dog"]
+    assert run("embed", bundles["masked-lm"], "--nearest", "the").exit_code == 0
+
+
+def test_these_models_run_in_bfloat16(bundles):
+    options = ("--precision", "bf16")
+    result = run("fill", bundles["masked-lm"], *options, stdin="the ___ sat\n")
+    assert result.exit_code == 0, result.output
+    result = run("classify", bundles["text-classification"], "the cat", *options)
+    assert result.exit_code == 0, result.output
+
+
+def test_info_says_what_they_are(bundles):
+    result = run("info", bundles["text-classification"])
+    assert result.exit_code == 0, result.output
+    assert "bad, good" in result.stdout

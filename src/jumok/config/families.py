@@ -151,6 +151,10 @@ class LanguageModelConfig(Config):
 class MaskedLanguageModelConfig(Config):
     """Texts in, and the words that were taken out of them back."""
 
+    manual: ClassVar[str] = (
+        "recipes/nsmc-mlm.toml has those of texts, recipes/multi30k-en-de.toml the rest"
+    )
+
     data: TextsConfig
     tokenizer: TokenizerConfig = TokenizerConfig()
     vectors: VectorsConfig | None = None
@@ -167,6 +171,11 @@ class MaskedLanguageModelConfig(Config):
 
 class TextClassificationConfig(Config):
     """Texts in, labels out."""
+
+    manual: ClassVar[str] = (
+        "recipes/nsmc.toml and nsmc-mlm.toml have those of texts, "
+        "recipes/multi30k-en-de.toml the rest"
+    )
 
     data: LabelledTextsConfig
     tokenizer: TokenizerConfig = TokenizerConfig()

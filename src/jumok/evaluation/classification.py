@@ -88,11 +88,13 @@ def judge_labels(model: TextClassifier, batches: Iterable[LabelledBatch]) -> Lab
     """Lets the model give every text its likeliest label. It must be in evaluation mode."""
     truth, given, loss = [], [], 0.0
     for batch in batches:
-        logits = model(batch.tokens, batch.allowed).float()
+        device = model.output.weight.device
+        allowed = None if batch.allowed is None else batch.allowed.to(device)
+        logits = model(batch.tokens.to(device), allowed).float().cpu()
         truth.append(batch.labels)
         given.append(logits.argmax(dim=1))
         loss += float(F.cross_entropy(logits, batch.labels, reduction="sum"))
-    labels, found = (torch.cat(part).cpu().numpy() for part in (truth, given))
+    labels, found = (torch.cat(part).numpy() for part in (truth, given))
     return Labelled(labels, found, loss / len(labels))
 
 
