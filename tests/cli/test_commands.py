@@ -193,6 +193,17 @@ def test_evaluate_json_is_one_object(tiny_bundle: Path, texts: tuple[Path, Path]
     assert "tok:char" in facts["scores"][0]["signature"]
 
 
+def test_evaluate_counts_lines_and_characters_that_are_right(
+    tiny_bundle: Path, texts: tuple[Path, Path]
+) -> None:
+    source, reference = texts
+    arguments = ("--source", source, "--reference", reference, "--metrics", "spelling")
+    done = call("evaluate", tiny_bundle, *arguments, "--beam", "1", "--json")
+    facts = json.loads(done.stdout)
+    assert [score["name"] for score in facts["scores"]] == ["accuracy", "character accuracy"]
+    assert facts["scores"][0]["value"] == pytest.approx(100 / 3)  # the empty line alone is right
+
+
 def test_evaluate_scores_each_part_of_a_table(tiny_bundle: Path, tmp_path: Path) -> None:
     table = tmp_path / "test.tsv"
     rows = [

@@ -52,6 +52,14 @@ def test_a_stopped_and_resumed_run_ends_in_the_same_bits(
     assert len(translator.translate(["one two", ""])) == 2
 
 
+def test_an_rnn_with_attention_learns_the_tiny_corpus(tmp_path, recurrent_config, recorder):
+    screen = recorder()
+    config = recurrent_config("gru, bahdanau, coverage")
+    longer = {"training": config.training.model_copy(update={"steps": 60})}
+    train(config.model_copy(update=longer), tmp_path, screen)
+    assert screen.validations[-1].loss < 0.7 * screen.steps[0].loss
+
+
 def test_words_that_are_right_are_counted_where_the_recipe_asks(tmp_path, make_config, recorder):
     screen = recorder()
     train(make_config("training.steps=2", "validation.metric=accuracy"), tmp_path, screen)
