@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 import torch
 
+from jumok.config import RecurrentConfig
 from jumok.data.batches import source_batches
-from jumok.data.tokenizer import END, SPACE
+from jumok.data.tokenizer import END, SPACE, Tokenizer
 from jumok.data.vectors import Vectors
+from jumok.errors import ModelError
+from jumok.models.catalog import Sizes, build
 from jumok.systems.embedding import Embedder, GivenVectors
 from jumok.systems.translator import Translator
 from tests.systems.masked import untrained
@@ -105,3 +108,28 @@ def test_given_vectors_are_looked_up_and_averaged(given):
     assert found.tolist() == [[0.5, 1.5], [0, 0], [0, 0]]
     assert given.sentence_vectors([]).shape == (0, 2)
     assert given.word_space().words == ["the", "cat", "왕"]
+
+
+def recurrent(tiny_bundle: Path, **options: str) -> Translator:
+    config = RecurrentConfig(dim=14, embedding=13, **options)
+    tokenizer = Tokenizer.load(tiny_bundle / "tokenizer.model")
+    model = build(config, Sizes(vocabulary=tokenizer.size)).eval()
+    return Translator([model], tokenizer, max_tokens=61)
+
+
+def test_an_rnn_with_attention_embeds_sentences_and_words(tiny_bundle):
+    translator = recurrent(tiny_bundle)
+    found = translator.sentence_vectors(TEXTS)
+    torch.testing.assert_close(found[0], states(translator, TEXTS[0]).mean(0), atol=1e-5, rtol=0)
+    words, vectors = translator.word_vectors("the cat sat")
+    assert len(words) == len(vectors) == 3
+    assert translator.word_space().directions.shape[1] == 13
+
+
+def test_an_rnn_without_attention_has_one_vector_a_sentence(tiny_bundle):
+    translator = recurrent(tiny_bundle, attention="none")
+    assert torch.isfinite(translator.sentence_vectors(TEXTS)).all()
+    with pytest.raises(ModelError) as caught:
+        translator.word_vectors("the cat sat on the mat")
+    assert "no vector for a word: its encoder writes one for a sentence" in str(caught.value)
+    assert "or a model with attention" in str(caught.value)

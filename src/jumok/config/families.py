@@ -95,7 +95,7 @@ class CaptionConfig(Config):
         decoder = self.model.decoder
         if isinstance(decoder, RnnDecoderConfig):
             return self
-        counted = decoder.positions in ("sinusoidal", "learned")
+        counted = decoder.positions in COUNTED
         if counted and self.data.max_tokens >= decoder.max_length:
             raise ValueError(
                 f"data.max_tokens = {self.data.max_tokens} and the end of the caption need more "

@@ -9,6 +9,7 @@ from torch import nn
 from jumok.data.batches import SourceBatch, source_batches
 from jumok.data.tokenizer import SPACE, Tokenizer, normalize
 from jumok.data.vectors import Vectors
+from jumok.errors import ModelError
 from jumok.layers.embedding import Embedding
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Float, Tensor
@@ -95,7 +96,11 @@ class SourceReader:
         return sums / counts.clamp(min=1)
 
     def word_vectors(self, text: str) -> tuple[tuple[str, ...], Float[Tensor, "words dim"]]:
-        """The words of a text, and for each the mean of what the encoder wrote at its pieces."""
+        """The words of a text, and for each the mean of what the encoder wrote at its pieces.
+
+        Raises:
+            ModelError: the encoder writes one vector for a whole sentence (an RNN's last state).
+        """
         words = plain_words(normalize(text))
         sums, counts = self._zeros(len(words))
         for part in cut_lines([text], self.tokenizer, self.max_tokens):
@@ -103,7 +108,13 @@ class SourceReader:
             rows = part.first_word + torch.tensor(self.tokenizer.words(part.ids))
             # a piece that decodes to a blank opens a word that the text does not have
             rows.clamp_(max=len(words) - 1)
-            sums.index_add_(0, rows, self._states(batch)[0, : len(rows)])
+            states = self._states(batch)[0]
+            if len(states) < len(rows):
+                raise ModelError(
+                    "this model has no vector for a word: its encoder writes one for a sentence.",
+                    do="take the vectors of sentences, or a model with attention",
+                )
+            sums.index_add_(0, rows, states[: len(rows)])
             counts.index_add_(0, rows, torch.ones(len(rows), 1))
         return tuple(words), sums / counts.clamp(min=1)
 
