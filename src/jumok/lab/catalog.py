@@ -129,6 +129,30 @@ LABS = (
         "000, 002",
         20,
     ),
+    Lab(
+        "positions",
+        Text("What an encoding of positions should be", "위치 인코딩이 갖출 것"),
+        Text(
+            "An encoding should be unique, consistent, bounded and deterministic; such ones "
+            "bear sentences longer than any in training.",
+            "위치 인코딩은 유일하고 거리가 일정하고 유계이고 결정적이어야 한다. "
+            "그런 것은 훈련보다 긴 문장도 견딘다.",
+        ),
+        "001, 002, 004",
+        100,
+    ),
+    Lab(
+        "alignment",
+        Text("Where each word looked", "단어마다 어디를 보았나"),
+        Text(
+            "Attention finds which words belong together: near a diagonal in English-French, "
+            "crossing in English-Korean.",
+            "어텐션은 서로 대응하는 단어를 찾는다. "
+            "영어-프랑스어는 대각선에 가깝고 영어-한국어는 엇갈린다.",
+        ),
+        "000, 004",
+        40,
+    ),
 )
 
 

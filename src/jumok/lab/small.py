@@ -16,7 +16,7 @@ from jumok.config import AverageConfig, DataConfig, ScheduleConfig, TrainingConf
 from jumok.config.data import CorpusConfig, TokenizerConfig
 from jumok.config.families import TranslationConfig
 from jumok.config.transformer import TransformerConfig
-from jumok.data.batches import Batch, validation_batches
+from jumok.data.batches import Batch, collate, validation_batches
 from jumok.data.tokenizer import Tokenizer
 from jumok.evaluation.text import score_text
 from jumok.kernels.linear import prepare_for_inference
@@ -95,11 +95,25 @@ class Trained:
         """The first step whose mean over the `width` before is below; None: it never was."""
         return next((int(step) for step, mean in self.curve(width) if mean < loss), None)
 
+    @torch.no_grad()
+    def loss_on(self, sources: Sequence[str], references: Sequence[str]) -> float:
+        """Nats a target token of these pairs."""
+        sides = [self.tokenizer.encode_batch(side) for side in (sources, references)]
+        pairs = list(zip(*sides, strict=True))
+        batches = [
+            collate(*zip(*pairs[first : first + 32], strict=True))
+            for first in range(0, len(pairs), 32)
+        ]
+        with one_thread():
+            return mean_loss(translation, self.model, batches)
+
     def translate(self, sources: Sequence[str]) -> list[str]:
         """Greedy translations, each word from those written before."""
         model = copy.deepcopy(self.model)
         prepare_for_inference(model, torch.float32)
-        translator = Translator([model], self.tokenizer, max_tokens=64, target_language="ko")
+        translator = Translator(
+            [model], self.tokenizer, max_tokens=64, target_language="ko", longest_target=100
+        )
         with one_thread():
             found = translator.translate(sources, beam=1, alignments=False)
         return [each.text for each in found]
@@ -121,7 +135,7 @@ def train(small: Small, seed: int, cache: Path, longer: bool = False) -> Trained
     """
     steps = small.steps * (LONGER if longer else 1)
     recipe = config(small, steps, seed, world.write(cache))
-    prepared = prepare(recipe, cache / "world", cache / "ids", lambda _: None)
+    prepared = prepare(recipe, cache / world.HOME, cache / "ids", lambda _: None)
     updates = update_stream(recipe, prepared.train, prepared.tokenizer)
     model = untrained(small, recipe, prepared, seed)
     training = recipe.training
@@ -156,7 +170,7 @@ def untrained(
 def first_batch(small: Small, seed: int, cache: Path) -> tuple[Transformer, Batch]:
     """An untrained model, and a batch to look at it with."""
     recipe = config(small, small.steps, seed, world.write(cache))
-    prepared = prepare(recipe, cache / "world", cache / "ids", lambda _: None)
+    prepared = prepare(recipe, cache / world.HOME, cache / "ids", lambda _: None)
     updates = update_stream(recipe, prepared.train, prepared.tokenizer)
     return untrained(small, recipe, prepared, seed), next(updates)[0]
 

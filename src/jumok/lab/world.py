@@ -12,18 +12,20 @@ from pathlib import Path
 from jumok import smallworld
 from jumok.smallworld import Pair
 
-SEED, SHORTEST, LONGEST = 1, 3, 8
-SIZES = {"train": 12_000, "validation": 300, "test": 300}
+SEED = 1
+LENGTHS = {"train": (3, 8), "validation": (3, 8), "test": (3, 8), "longer": (9, 12)}  # words
+SIZES = {"train": 12_000, "validation": 300, "test": 300, "longer": 100}
+HOME = "sentences"
 WORDS, COUNTED = 300, 15_000  # the commonest words, by so many sentences
 
 
 def write(folder: Path) -> Path:
-    """Writes SPLIT.en, SPLIT.ko and SPLIT.align into folder/world, unless they are there."""
-    home = folder / "world"
+    """Writes SPLIT.en, SPLIT.ko, SPLIT.align and SPLIT.kinds into folder/sentences, unless they are there."""
+    home = folder / HOME
     if home.exists():
         return home
     known = common_words()
-    partial = folder / "world.partial"
+    partial = folder / f"{HOME}.partial"
     partial.mkdir(parents=True, exist_ok=True)
     for split, size in SIZES.items():
         chosen = list(islice((pair for pair in stream(split) if words(pair) <= known), size))
@@ -31,6 +33,7 @@ def write(folder: Path) -> Path:
             ("en", [pair.source for pair in chosen]),
             ("ko", [pair.target for pair in chosen]),
             ("align", [pair.pharaoh for pair in chosen]),
+            ("kinds", ["|".join(pair.constructions) for pair in chosen]),
         ):
             (partial / f"{split}.{kind}").write_text("\n".join(lines) + "\n", encoding="utf-8")
     partial.rename(home)
@@ -39,7 +42,7 @@ def write(folder: Path) -> Path:
 
 def stream(split: str) -> Iterator[Pair]:
     """Distinct polite sentences of one split."""
-    pairs = smallworld.distinct(smallworld.pairs(split, SEED, SHORTEST, LONGEST))
+    pairs = smallworld.distinct(smallworld.pairs(split, SEED, *LENGTHS[split]))
     return (pair for pair in pairs if "polite" in pair.constructions)
 
 
