@@ -68,7 +68,7 @@ def seen(
     trained: Trained, source: str, target: str
 ) -> dict[Place, Float[Tensor, "target_words source_words"]]:
     """How much each target word looked at each source word, at every place."""
-    model, tokenizer = trained.model, trained.tokenizer
+    model, tokenizer = trained.transformer, trained.tokenizer
     read, write = tokenizer.encode(source), tokenizer.encode(target)
     kept: list[Tensor] = []
 

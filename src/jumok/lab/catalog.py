@@ -153,6 +153,27 @@ LABS = (
         "000, 004",
         40,
     ),
+    Lab(
+        "bottleneck",
+        Text("One vector for a whole sentence", "문장 전체를 벡터 하나에"),
+        Text(
+            "A fixed context vector loses more the longer the sentence; attention does not.",
+            "고정된 문맥 벡터는 문장이 길수록 많이 잃고, 어텐션은 그렇지 않다.",
+        ),
+        "001, 004",
+        60,
+    ),
+    Lab(
+        "context",
+        Text("One word, two sentences, two vectors", "한 단어, 두 문장, 두 벡터"),
+        Text(
+            "In an encoder a word has another vector in every sentence, and near vectors mean "
+            "like sentences.",
+            "인코더에서 단어의 벡터는 문장마다 다르고, 가까운 벡터는 비슷한 문장을 뜻한다.",
+        ),
+        "000, 001",
+        20,
+    ),
 )
 
 

@@ -64,7 +64,7 @@ def run(setting: Setting) -> Findings:
     loss = {name: found.loss(name) for name in NAMES}
     bleu = {name: sum(found.bleu[name]) / len(found.bleu[name]) for name in NAMES}
     _, batch = first_batch(Small(), setting.seed, setting.cache)
-    difference = gap(found.runs["masked"][0].model, batch)
+    difference = gap(found.runs["masked"][0].transformer, batch)
     falls = loss["cheating"] < LOWER * loss["masked"]
     fails = bleu["cheating"] < FAILS * bleu["masked"]
     return Findings(

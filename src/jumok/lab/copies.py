@@ -57,7 +57,7 @@ def run(setting: Setting) -> Findings:
     }
     found = contest(variants, NAMES, setting)
     loss = {name: found.loss(name) for name in NAMES}
-    alike = likeness(found.runs["own"][0].model)
+    alike = likeness(found.runs["own"][0].transformer)
     gain, depth = 1.0 - loss["own"] / loss["shared"], 1.0 - loss["shared"] / loss["one"]
     own, shared = (found.runs[name][0].parameters for name in ("own", "shared"))
     return Findings(

@@ -15,6 +15,7 @@ import torch
 from jumok.config import AverageConfig, DataConfig, ScheduleConfig, TrainingConfig
 from jumok.config.data import CorpusConfig, TokenizerConfig
 from jumok.config.families import TranslationConfig
+from jumok.config.recurrent import RecurrentConfig
 from jumok.config.transformer import TransformerConfig
 from jumok.data.batches import Batch, collate, validation_batches
 from jumok.data.tokenizer import Tokenizer
@@ -23,6 +24,7 @@ from jumok.kernels.linear import prepare_for_inference
 from jumok.lab import world
 from jumok.models.catalog import Sizes, build
 from jumok.models.encoder_decoder import Transformer
+from jumok.models.memory import SequenceToSequence
 from jumok.systems.translator import Translator
 from jumok.training.learner import Learner
 from jumok.training.objectives import mean_loss, translation
@@ -43,6 +45,7 @@ SIZES: Mapping[str, Any] = {
 LONGER = 3  # times the steps of the short form
 
 Change = Callable[[Transformer], None]
+Corpus = Callable[[Path], Path]
 
 
 @dataclass(frozen=True)
@@ -50,15 +53,17 @@ class Small:
     """What to train.
 
     Attributes:
-        model: keys of a recipe's [model], over SIZES.
+        model: keys of a recipe's [model], over SIZES; of an RNN where they name its kind.
         change: what is done to the untrained model: layers shared, norms taken out ...
-        objective: what to make small; None is the usual one.
+        objective: what to make small.
+        corpus: writes train and validation, .en and .ko, into a folder of the cache.
         steps: of about `tokens` target tokens each.
     """
 
     model: Mapping[str, Any] = field(default_factory=dict)
     change: Change | None = None
     objective: Objective = translation
+    corpus: Corpus = world.write
     steps: int = 300
     tokens: int = 512
     learning_rate: float = 5e-3
@@ -74,10 +79,16 @@ class Trained:
         validation_loss: the same on unseen sentences.
     """
 
-    model: Transformer
+    model: SequenceToSequence
     tokenizer: Tokenizer
     losses: list[float]
     validation_loss: float
+
+    @property
+    def transformer(self) -> Transformer:
+        """The model, where it is a Transformer."""
+        assert isinstance(self.model, Transformer)
+        return self.model
 
     @property
     def parameters(self) -> int:
@@ -134,8 +145,9 @@ def train(small: Small, seed: int, cache: Path, longer: bool = False) -> Trained
         longer: LONGER times the steps, as the long form of a lab wants it.
     """
     steps = small.steps * (LONGER if longer else 1)
-    recipe = config(small, steps, seed, world.write(cache))
-    prepared = prepare(recipe, cache / world.HOME, cache / "ids", lambda _: None)
+    home = small.corpus(cache)
+    recipe = config(small, steps, seed, home)
+    prepared = prepare(recipe, home, cache / "ids", lambda _: None)
     updates = update_stream(recipe, prepared.train, prepared.tokenizer)
     model = untrained(small, recipe, prepared, seed)
     training = recipe.training
@@ -147,7 +159,7 @@ def train(small: Small, seed: int, cache: Path, longer: bool = False) -> Trained
         rate = learning_rate(training.schedule, training.learning_rate, step, step / steps)
         losses.append(learner.update(next(updates), step, rate).loss)
     trained = learner.averaged()
-    assert isinstance(trained, Transformer)
+    assert isinstance(trained, SequenceToSequence)
     with one_thread():
         batches = validation_batches(prepared.validation, 1024)
         loss = mean_loss(small.objective, trained, batches)
@@ -156,23 +168,27 @@ def train(small: Small, seed: int, cache: Path, longer: bool = False) -> Trained
 
 def untrained(
     small: Small, recipe: TranslationConfig, prepared: Prepared, seed: int
-) -> Transformer:
+) -> SequenceToSequence:
     """The model before its first step; equal seeds give equal weights."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = build(recipe.model, Sizes(vocabulary=prepared.tokenizer.size))
-    assert isinstance(model, Transformer)
+    assert isinstance(model, SequenceToSequence)
     if small.change is not None:
+        assert isinstance(model, Transformer)
         small.change(model)
     return model
 
 
 def first_batch(small: Small, seed: int, cache: Path) -> tuple[Transformer, Batch]:
     """An untrained model, and a batch to look at it with."""
-    recipe = config(small, small.steps, seed, world.write(cache))
-    prepared = prepare(recipe, cache / world.HOME, cache / "ids", lambda _: None)
+    home = small.corpus(cache)
+    recipe = config(small, small.steps, seed, home)
+    prepared = prepare(recipe, home, cache / "ids", lambda _: None)
     updates = update_stream(recipe, prepared.train, prepared.tokenizer)
-    return untrained(small, recipe, prepared, seed), next(updates)[0]
+    model = untrained(small, recipe, prepared, seed)
+    assert isinstance(model, Transformer)
+    return model, next(updates)[0]
 
 
 def config(small: Small, steps: int, seed: int, home: Path) -> TranslationConfig:
@@ -188,7 +204,7 @@ def config(small: Small, steps: int, seed: int, home: Path) -> TranslationConfig
             max_tokens=64,
         ),
         tokenizer=TOKENIZER,
-        model=TransformerConfig.model_validate({**SIZES, **small.model}),
+        model=section(small.model),
         training=TrainingConfig(
             steps=steps,
             tokens_per_batch=small.tokens,
@@ -199,6 +215,13 @@ def config(small: Small, steps: int, seed: int, home: Path) -> TranslationConfig
             average=AverageConfig(decay=0.98),
         ),
     )
+
+
+def section(keys: Mapping[str, Any]) -> TransformerConfig | RecurrentConfig:
+    """The section [model]: an RNN's has none of a Transformer's usual sizes."""
+    if keys.get("kind") == "rnn":
+        return RecurrentConfig.model_validate(dict(keys))
+    return TransformerConfig.model_validate({**SIZES, **keys})
 
 
 def _corpus(home: Path, split: str) -> CorpusConfig:

@@ -20,7 +20,7 @@ WORDS, COUNTED = 300, 15_000  # the commonest words, by so many sentences
 
 
 def write(folder: Path) -> Path:
-    """Writes SPLIT.en, SPLIT.ko, SPLIT.align and SPLIT.kinds into folder/sentences, unless they are there."""
+    """Writes SPLIT.en, .ko, .align and .kinds into folder/sentences, unless they are there."""
     home = folder / HOME
     if home.exists():
         return home
@@ -68,3 +68,9 @@ def read(folder: Path, split: str) -> tuple[list[str], list[str], list[list[tupl
         for line in align
     ]
     return english, korean, links
+
+
+def kinds(folder: Path, split: str) -> list[frozenset[str]]:
+    """The constructions of each sentence: what is asked, denied, compared, counted ..."""
+    lines = (write(folder) / f"{split}.kinds").read_text("utf-8").splitlines()
+    return [frozenset(line.split("|")) for line in lines]

@@ -1,0 +1,125 @@
+"""The bottleneck: one fixed vector for a sentence of any length.
+
+The lectures' reason for attention. An RNN encoder leaves the sentence in one vector of fixed
+size; the longer the sentence, the more is lost. With attention the decoder looks back at every
+state, and a Transformer does nothing else. Tried: BLEU by the length of the sentence.
+
+Source: Bahdanau et al. 2015, figure 2; Cho et al. 2014; lectures 001, 004.
+"""
+
+from collections.abc import Sequence
+
+from jumok.evaluation.text import score_text
+from jumok.lab import world
+from jumok.lab.contest import contest
+from jumok.lab.findings import Chart, Column, Findings, Series, Setting, judged, mean
+from jumok.lab.small import Small
+from jumok.lab.text import Text
+
+RNN = {"kind": "rnn", "cell": "gru", "dim": 64, "embedding": 64, "dropout": 0.0}
+BUCKETS = ((3, 4), (5, 6), (7, 8), (9, 10), (11, 12))  # words; training ends at 8
+LOST = 5.0  # the claim: from the shortest to the longest it loses so many BLEU more than attention
+
+NAMES = {
+    "fixed": Text("RNN, one context vector", "RNN, 문맥 벡터 하나"),
+    "attention": Text("RNN with attention", "RNN과 어텐션"),
+    "transformer": Text("Transformer", "트랜스포머"),
+}
+
+
+def bucketed(sources: Sequence[str]) -> list[list[int]]:
+    """The rows of the sentences in each bucket."""
+    lengths = [len(source.split()) for source in sources]
+    return [
+        [row for row, length in enumerate(lengths) if low <= length <= high]
+        for low, high in BUCKETS
+    ]
+
+
+def bleu_by_length(
+    texts: Sequence[str], references: Sequence[str], rows: Sequence[Sequence[int]]
+) -> list[float]:
+    """BLEU of each bucket."""
+    found = []
+    for chosen in rows:
+        (score,) = score_text(
+            [texts[row] for row in chosen],
+            [references[row] for row in chosen],
+            target_language="ko",
+            metrics=("bleu",),
+            resamples=0,
+        )
+        found.append(score.value)
+    return found
+
+
+def run(setting: Setting) -> Findings:
+    """Trains the three and translates sentences of every length."""
+    variants = {
+        "fixed": Small({**RNN, "attention": "none"}),
+        "attention": Small({**RNN, "attention": "additive"}),
+        "transformer": Small(),
+    }
+    found = contest(variants, NAMES, setting, translated=0)
+    usual, longer = (world.read(setting.cache, split) for split in ("test", "longer"))
+    sources, references = usual[0] + longer[0], usual[1] + longer[1]
+    rows = bucketed(sources)
+    curves = {
+        name: [bleu_by_length(run.translate(sources), references, rows) for run in found.runs[name]]
+        for name in NAMES
+    }
+    parameters = {name: found.runs[name][0].parameters for name in NAMES}
+    return report(curves, parameters, {name: found.loss(name) for name in NAMES})
+
+
+def report(
+    curves: dict[str, list[list[float]]], parameters: dict[str, int], losses: dict[str, float]
+) -> Findings:
+    """How much each loses on the way from the shortest to the longest."""
+    means = {name: [mean(each) for each in zip(*curves[name], strict=True)] for name in NAMES}
+    lost = {name: means[name][0] - means[name][-1] for name in NAMES}
+    more = lost["fixed"] - lost["attention"]
+    below = means["fixed"][-1] < means["attention"][-1]
+    lengths = [f"{low}-{high}" for low, high in BUCKETS]
+    return Findings(
+        columns=(
+            Column(Text("model", "모형")),
+            Column(Text("parameters", "매개변수"), ",d"),
+            Column(Text("loss", "손실"), ".3f"),
+            *(Column(Text(f"BLEU, {each} words", f"BLEU, {each}단어"), ".1f") for each in lengths),
+        ),
+        rows=[[NAMES[name], parameters[name], losses[name], *means[name]] for name in NAMES],
+        figures={
+            name: {"bleu": curves[name], "lost": lost[name], "loss": losses[name]} for name in NAMES
+        }
+        | {"lengths": lengths},
+        outcome=judged(below and more > LOST, in_part=below),
+        sentence=Text(
+            f"From {lengths[0]} to {lengths[-1]} words the fixed vector loses {lost['fixed']:.1f} "
+            f"BLEU, attention {lost['attention']:.1f} and the Transformer "
+            f"{lost['transformer']:.1f}; on the longest they have {means['fixed'][-1]:.1f}, "
+            f"{means['attention'][-1]:.1f} and {means['transformer'][-1]:.1f}. Sentences above "
+            "8 words are longer than any in training.",
+            f"{lengths[0]}단어에서 {lengths[-1]}단어로 가면 고정 벡터는 BLEU를 "
+            f"{lost['fixed']:.1f}, 어텐션은 {lost['attention']:.1f}, 트랜스포머는 "
+            f"{lost['transformer']:.1f} 잃는다. 가장 긴 문장에서는 각각 "
+            f"{means['fixed'][-1]:.1f}, {means['attention'][-1]:.1f}, "
+            f"{means['transformer'][-1]:.1f}이다. 8단어가 넘는 문장은 훈련의 어떤 문장보다 길다.",
+        ),
+        panels=(
+            Chart(
+                Text("BLEU by length", "길이에 따른 BLEU"),
+                Text("words of the English sentence", "영어 문장의 단어 수"),
+                Text("BLEU", "BLEU"),
+                [
+                    Series(
+                        NAMES[name],
+                        [((low + high) / 2, y) for (low, high), y in zip(BUCKETS, ys, strict=True)],
+                    )
+                    for name, ys in means.items()
+                ],
+                least=0.0,
+                most=100.0,
+            ),
+        ),
+    )

@@ -1,0 +1,26 @@
+"""Buckets of length, and what the report makes of their BLEU."""
+
+from jumok.lab import bottleneck
+
+
+def test_sentences_fall_into_the_bucket_of_their_words() -> None:
+    sources = ["a b c", "a b c d e f g", "a b c d", "a b c d e f g h i j k l", "a b"]
+    assert bottleneck.bucketed(sources) == [[0, 2], [], [1], [], [3]]
+
+
+def test_bleu_is_that_of_the_bucket_alone() -> None:
+    texts = ["나는 학생이다 그렇다", "틀린 말만 한다"]
+    found = bottleneck.bleu_by_length(texts, ["나는 학생이다 그렇다", "나는 간다 집에"], [[0], [1]])
+    assert found[0] > 99.9
+    assert found[1] < 20.0
+
+
+def test_the_claim_needs_the_fixed_vector_to_lose_more() -> None:
+    sizes, losses = dict.fromkeys(bottleneck.NAMES, 1), dict.fromkeys(bottleneck.NAMES, 1.0)
+    flat, steep = [90.0, 90.0, 90.0, 90.0, 88.0], [90.0, 80.0, 60.0, 40.0, 20.0]
+    curves = {"fixed": [steep], "attention": [flat], "transformer": [flat]}
+    found = bottleneck.report(curves, sizes, losses)
+    assert found.outcome == "holds"
+    assert "loses 70.0 BLEU, attention 2.0" in found.sentence.en
+    curves["fixed"] = [flat]
+    assert bottleneck.report(curves, sizes, losses).outcome == "fails"

@@ -1,0 +1,26 @@
+"""Vectors of words and neighbours of sentences, by hand."""
+
+import pytest
+import torch
+
+from jumok.lab import context
+
+
+def test_the_cosine_of_equal_vectors_is_one_and_of_right_angles_nothing() -> None:
+    assert context.cosine_of_word([torch.tensor([1.0, 2.0])] * 3) == pytest.approx(1.0)
+    right = [torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0])]
+    assert context.cosine_of_word(right) == pytest.approx(0.0)
+
+
+def test_a_sentence_shares_with_its_nearest_neighbour() -> None:
+    kinds = [frozenset("ab"), frozenset("ac"), frozenset("d")]
+    vectors = torch.tensor([[1.0, 0.0], [0.9, 0.1], [0.5, 0.8]])
+    # 0 and 1 are each other's nearest: 1 of 3 constructions; 2's nearest is 1: 0 of 3.
+    assert context.shared(kinds, vectors) == pytest.approx((1 / 3 + 1 / 3 + 0) / 3)
+
+
+def test_the_claim_has_two_halves() -> None:
+    apart, alike = {"go": 0.5}, {"static": 0.3, "contextual": 0.5}
+    assert context.report(apart, alike).outcome == "holds"
+    assert context.report({"go": 0.99}, alike).outcome == "partly"
+    assert context.report({"go": 0.99}, {"static": 0.5, "contextual": 0.5}).outcome == "fails"
