@@ -87,6 +87,11 @@ OPTIONS = {
         *("--port", "--browser"),
         *("--device", "--precision", "--threads"),
     },
+    "align": {
+        *("model", "--source", "-s", "--target", "-t", "--data", "-d", "--columns", "--gold"),
+        *("--layer", "--head", "--reading", "--norms"),
+        *(WRITTEN | MACHINE),
+    },
     "lab": {"name", "--all", "--full", "--folder", "--page", "--lang", "--seed", "--threads"},
 }
 

@@ -6,7 +6,13 @@ import torch
 
 import jumok
 from jumok.data.tokenizer import END, START
-from jumok.inspection.capture import capture, contribution_norms, layer_of, part_of
+from jumok.inspection.capture import (
+    capture,
+    contribution_norms,
+    given_norms,
+    layer_of,
+    part_of,
+)
 from jumok.systems.tracing import trace_translation
 
 
@@ -108,3 +114,21 @@ def test_pieces_can_be_given_as_they_are(translator):
 def test_a_text_that_cannot_be_looked_at_is_refused(translator, text):
     with pytest.raises(jumok.JumokError, match="cannot be looked at in one piece"):
         trace_translation(translator, text)
+
+
+@pytest.mark.parametrize("projected", [True, False])
+def test_norms_of_a_batch_are_those_of_its_sentences(projected):
+    """The products of the heads give the lengths that the vectors themselves have."""
+    torch.manual_seed(13)
+    weights, value = torch.rand(2, 3, 5, 7), torch.randn(2, 3, 7, 11)
+    output = torch.randn(13, 33) if projected else None
+    together, apart = given_norms(weights, value, output)
+    for row in range(2):
+        torch.testing.assert_close(
+            together[row], contribution_norms(weights[row], value[row], output)
+        )
+        for head in range(3):
+            only = torch.zeros(3)
+            only[head] = 1.0
+            alone = contribution_norms(weights[row] * only[:, None, None], value[row], output)
+            torch.testing.assert_close(apart[row, head], alone)

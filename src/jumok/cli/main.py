@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from jumok.cli.align import align
 from jumok.cli.caption import caption
 from jumok.cli.classify import classify
 from jumok.cli.demo import demo
@@ -68,6 +69,7 @@ app.command(rich_help_panel=JUDGE)(evaluate)
 app.command(rich_help_panel=JUDGE)(score)
 app.command(rich_help_panel=JUDGE)(info)
 app.command(rich_help_panel=INSIDE)(look)
+app.command(rich_help_panel=INSIDE)(align)
 app.command(rich_help_panel=LEARN)(lab)
 
 

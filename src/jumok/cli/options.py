@@ -22,6 +22,11 @@ Model = Annotated[
 Text = Annotated[
     Path | None, typer.Argument(help="Text, one sentence a line (also .gz, .zst); else stdin.")
 ]
+Source = Annotated[Path | None, typer.Option("--source", "-s", help="Text, one sentence a line.")]
+Target = Annotated[
+    Path | None, typer.Option("--target", "-t", help="Its translation, line by line.")
+]
+Pairs = Annotated[Path | None, typer.Option("--data", "-d", help="One file instead, with columns.")]
 Beam = Annotated[int, typer.Option("--beam", "-b", help="Hypotheses kept; 1 is greedy.")]
 Nbest = Annotated[int, typer.Option(help="Translations for each line, best first.")]
 

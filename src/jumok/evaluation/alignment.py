@@ -35,30 +35,55 @@ class AlignmentScores:
     links: int
 
 
+@dataclass
+class LinkCounts:
+    """What the error rate is made of, over all sentences so far.
+
+    Attributes:
+        links: how many were found.
+        sure: how many sure links there are.
+        right, right_sure: how many found links are possible, and sure.
+    """
+
+    links: int = 0
+    sure: int = 0
+    right: int = 0
+    right_sure: int = 0
+
+    def add(self, found: Iterable[Link], gold: GoldLinks) -> None:
+        """Counts the links of one more sentence."""
+        links = set(found)
+        self.links += len(links)
+        self.sure += len(gold.sure)
+        self.right += len(links & gold.possible)
+        self.right_sure += len(links & gold.sure)
+
+    def scores(self) -> AlignmentScores:
+        """Of what was counted; there is a sure link in it."""
+        return AlignmentScores(
+            error_rate=1 - (self.right_sure + self.right) / (self.links + self.sure),
+            precision=self.right / self.links if self.links else 0.0,
+            recall=self.right_sure / self.sure,
+            links=self.links,
+        )
+
+
 def score_links(found: Sequence[Iterable[Link]], gold: Sequence[GoldLinks]) -> AlignmentScores:
     """How right the found links are.
 
     Raises:
         DataError: more sentences of one than of the other, or gold without a sure link.
     """
-    count = sure = right = right_sure = 0
-    for links, known in zip(map(set, found), gold, strict=False):
-        count += len(links)
-        sure += len(known.sure)
-        right += len(links & known.possible)
-        right_sure += len(links & known.sure)
-    if len(found) != len(gold) or not sure:
+    counts = LinkCounts()
+    for links, known in zip(found, gold, strict=False):
+        counts.add(links, known)
+    if len(found) != len(gold) or not counts.sure:
         raise DataError(
             "there is nothing to compare the links with.",
             expected="gold links for every sentence, some of them sure",
-            got=f"{len(found):,} sentences, gold for {len(gold):,} with {sure:,} sure links",
+            got=f"{len(found):,} sentences, gold for {len(gold):,} with {counts.sure:,} sure links",
         )
-    return AlignmentScores(
-        error_rate=1 - (right_sure + right) / (count + sure),
-        precision=right / count if count else 0.0,
-        recall=right_sure / sure,
-        links=count,
-    )
+    return counts.scores()
 
 
 def read_gold(file: Path) -> Iterator[GoldLinks]:
@@ -70,10 +95,18 @@ def read_gold(file: Path) -> Iterator[GoldLinks]:
         DataError: something that is not a link; the text says where.
     """
     for number, line in enumerate(read_lines(file), start=1):
-        place = Place(file, number)
-        links = [_link(word, place) for word in line.split("\t")[-1].split()]
-        sure = frozenset(link for link, certain in links if certain)
-        yield GoldLinks(sure, frozenset(link for link, _ in links))
+        yield parse_gold(line.split("\t")[-1], Place(file, number))
+
+
+def parse_gold(text: str, place: Place) -> GoldLinks:
+    """The gold links of one sentence: "0-0 1p2".
+
+    Raises:
+        DataError: something that is not a link.
+    """
+    links = [_link(word, place) for word in text.split()]
+    sure = frozenset(link for link, certain in links if certain)
+    return GoldLinks(sure, frozenset(link for link, _ in links))
 
 
 def _link(word: str, place: Place) -> tuple[Link, bool]:

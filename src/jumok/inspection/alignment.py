@@ -15,6 +15,8 @@ import torch
 from rich.cells import cell_len, set_cell_size
 
 from jumok.attention.observe import Attention, observe
+from jumok.errors import ModelError
+from jumok.inspection.capture import given_norms, output_weight
 from jumok.models.memory import Memory, SequenceToSequence
 from jumok.shapes import Float, Int, Tensor
 
@@ -32,10 +34,14 @@ class Reading:
     Attributes:
         layer: of the decoder's attentions over the source, from 0.
         at_input: at the step that reads a piece; else at the step that writes it.
+        head: from 0; None: all heads together.
+        norms: by how much was given, | weight value W_O |, and not by the weight alone.
     """
 
     layer: int
     at_input: bool
+    head: int | None = None
+    norms: bool = False
 
 
 def default_reading(layers: int) -> Reading | None:
@@ -55,22 +61,48 @@ def cross_attention(
     tokens: Int[Tensor, "batch target"],
     reading: Reading,
 ) -> Float[Tensor, "batch pieces source"]:
-    """How much each target piece looked at each source position: the mean over the heads.
+    """How much each target piece looked at each source position, or what it was given by it.
+
+    All heads together are the mean of their weights, or the length of the sum of what they gave.
 
     Args:
         tokens: START and the pieces; the result has a row for each piece.
+
+    Raises:
+        ModelError: no such layer or head.
     """
+    if not 0 <= reading.layer < len(model.looks):
+        raise ModelError(
+            "the model has no such layer.",
+            expected=f"1 to {len(model.looks)}, of the decoder's attentions over the source",
+            got=str(reading.layer + 1),
+        )
     site = model.looks[reading.layer]
     seen: list[Tensor] = []
 
     def keep(_: str, attention: Attention) -> None:
-        seen.append(attention.weights.mean(dim=1))  # (batch heads query key) -> (batch query key)
+        output = output_weight(model, site, attention.value) if reading.norms else None
+        seen.append(_looked(attention, reading, output))
 
     with observe(model, keep, lambda name: name == site):
         model.decoder.hidden(memory, tokens)
     steps = torch.cat(seen, dim=1)  # an RNN may look step by step
     # Row i is the step whose input is tokens[i]: it reads piece i - 1 and writes piece i.
     return steps[:, 1:] if reading.at_input else steps[:, :-1]
+
+
+def _looked(
+    attention: Attention, reading: Reading, output: Tensor | None
+) -> Float[Tensor, "batch query key"]:
+    weights, head = attention.weights, reading.head
+    if head is not None and not 0 <= head < weights.shape[1]:
+        raise ModelError(
+            "the model has no such head.", expected=f"1 to {weights.shape[1]}", got=str(head + 1)
+        )
+    if not reading.norms:
+        return weights.mean(dim=1) if head is None else weights[:, head]
+    together, apart = given_norms(weights, attention.value, output)
+    return together if head is None else apart[:, head]
 
 
 def merge_words(

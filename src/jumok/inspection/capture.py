@@ -109,6 +109,29 @@ def contribution_norms(
     return torch.einsum("hqk,hkd->qkd", weights, given).norm(dim=-1)
 
 
+def given_norms(
+    weights: Float[Tensor, "batch heads query key"],
+    value: Float[Tensor, "batch heads key value_dim"],
+    output: Float[Tensor, "dim heads_value_dim"] | None,
+) -> tuple[Float[Tensor, "batch query key"], Float[Tensor, "batch heads query key"]]:
+    """`contribution_norms` of a whole batch, of all heads together and of each head alone.
+
+    No vector is made for each pair of query and key: with u = value W_O, the length is
+    sqrt(sum over heads h and g of weight_h weight_g (u_h . u_g)), and the products of the heads
+    are the same for all queries.
+    """
+    given = value.transpose(1, 2)  # (batch key heads value_dim)
+    if output is not None:
+        per_head = output.view(output.shape[0], value.shape[1], -1).to(value)
+        given = torch.einsum("bkhv,dhv->bkhd", given, per_head)
+    products = given @ given.transpose(2, 3)
+    looked = weights.permute(0, 3, 2, 1)  # (batch key query heads)
+    squares = ((looked @ products) * looked).sum(dim=3).transpose(1, 2)
+    lengths = products.diagonal(dim1=2, dim2=3).clamp(min=0).sqrt()  # (batch key heads)
+    apart = weights * lengths.transpose(1, 2)[:, :, None]
+    return squares.clamp(min=0).sqrt(), apart
+
+
 def output_weight(
     model: nn.Module, site: str, value: Float[Tensor, "batch heads key value_dim"]
 ) -> Float[Tensor, "dim heads_value_dim"] | None:

@@ -158,7 +158,7 @@ class Translator(SourceReader):
             # Every batch draws its own samples, and the same ones whenever it comes again.
             seeded = replace(options, seed=options.seed + batch.rows[0])
             prefix = None if forced is None else [forced[row] for row in batch.rows]
-            memory = self._read(batch)
+            memory = self.read(batch)
             with self._coverage(options) as attention:
                 hypotheses = decode(self.decoder, memory, seeded, prefix, attention)
             here = [parts[row] for row in batch.rows]
@@ -219,7 +219,7 @@ class Translator(SourceReader):
         scored: list[Translation] = [Translation("")] * len(sources)
         for batch in source_batches(read, sentences=batch_size) if read else ():
             given = [write[row] for row in batch.rows]
-            hypotheses = score_pairs(self.decoder, self._read(batch), given)
+            hypotheses = score_pairs(self.decoder, self.read(batch), given)
             for row, hypothesis in zip(batch.rows, hypotheses, strict=True):
                 scored[row] = self._translation(read[row], hypothesis)
         return scored
@@ -237,7 +237,7 @@ class Translator(SourceReader):
             raise DataError("attention needs a word on both sides.", got=repr((source, target)))
         self._check_lengths([read], [write])
         (batch,) = source_batches([read], sentences=1)
-        (weights,) = self.aligner.between_pieces(self._read(batch), [write])
+        (weights,) = self.aligner.between_pieces(self.read(batch), [write])
         words = self.aligner.between_words(weights, read, write)
         source_words, target_words = map(plain_words, (normalize(source), normalize(target)))
         return WordAttention(tuple(source_words), tuple(target_words), words, tuple(links(words)))
@@ -285,7 +285,8 @@ class Translator(SourceReader):
         return forced
 
     @torch.inference_mode()
-    def _read(self, batch: SourceBatch) -> Memory:
+    def read(self, batch: SourceBatch) -> Memory:
+        """What the encoders of all models wrote about these sources."""
         device = next(self.models[0].parameters()).device
         tokens = batch.tokens.to(device)
         allowed = None if batch.allowed is None else batch.allowed.to(device)

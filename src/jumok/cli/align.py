@@ -1,0 +1,254 @@
+"""`jumok align`: which word is which, and how right that is."""
+
+import json
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+
+import typer
+from rich.table import Table
+
+from jumok.cli import options as option
+from jumok.cli.screen import console, counted
+from jumok.cli.streams import open_output
+from jumok.errors import ConfigError
+
+if TYPE_CHECKING:
+    from jumok.data.corpora import Column, Corpus
+    from jumok.evaluation.alignment import AlignmentScores
+    from jumok.evaluation.readings import AlignedPair, ReadingTable
+    from jumok.inspection.alignment import Reading
+    from jumok.systems.aligner import Aligner
+    from jumok.systems.translator import Translator
+
+AHEAD = 32
+"""Batches that are read before the first is aligned, so that lines of like length meet in one."""
+
+WHERE = "Where it is read"
+
+
+Gold = Annotated[
+    Path | None, typer.Option(help="Links by people, line for line: 0-0 sure, 1p2 possible.")
+]
+Columns = Annotated[
+    str, typer.Option(help="In --data: source, target and, if there are any, gold links.")
+]
+Layer = Annotated[
+    int | None, typer.Option(min=1, help="Of the decoder, from 1.", rich_help_panel=WHERE)
+]
+Head = Annotated[
+    int | None, typer.Option(min=1, help="From 1; else all together.", rich_help_panel=WHERE)
+]
+Step = Annotated[
+    Literal["write", "read"] | None,
+    typer.Option(
+        help="At the step that writes a word, or the next, which reads it.", rich_help_panel=WHERE
+    ),
+]
+Norms = Annotated[
+    bool,
+    typer.Option("--norms", help="By what was given, not by the weight.", rich_help_panel=WHERE),
+]
+
+
+def align(
+    model: option.Model,
+    source: option.Source = None,
+    target: option.Target = None,
+    data: option.Pairs = None,
+    columns: Columns = "0,1",
+    gold: Gold = None,
+    layer: Layer = None,
+    head: Head = None,
+    reading: Step = None,
+    norms: Norms = False,
+    as_json: option.Json = False,
+    output: option.Output = None,
+    batch: option.Batch = 64,
+    device: option.Device = "auto",
+    precision: option.Precision = "fp32",
+    threads: option.Threads = 0,
+) -> None:
+    """Align the words of texts and their translations, by what the model looks at.
+
+    Prints for each pair its links, source word first: 0-0 1-2 (Pharaoh's
+    format). Words are what plain spaces separate.
+
+      jumok align MODEL --source a.en --target a.fr > a.align
+
+    With gold links it prints how right every layer and head is instead: the
+    alignment error rate. --output then keeps the links.
+
+      jumok align MODEL --data gold.tsv --columns 0,1,2
+    """
+    from jumok.evaluation.readings import ReadingTable, read_aligned
+
+    corpus, links = corpus_of(source, target, data, columns, gold)
+    judged = gold is not None or links is not None
+    if judged and len(option.model_folders(model)) > 1:
+        raise ConfigError("the table is that of one model.", got=model, do="give one model")
+    translator = option.load_translator(model, device, precision, threads)
+    changes = {
+        "layer": None if layer is None else layer - 1,
+        "head": None if head is None else head - 1,
+        "at_input": None if reading is None else reading == "read",
+        "norms": norms or None,
+    }
+    aligner = _aligner(translator, changes, model)
+    table = ReadingTable(translator) if judged else None
+    pairs = read_aligned(corpus, gold, links)
+    lines = _lines(_Work(translator, aligner, table, batch), pairs, as_json, corpus.files[0])
+    if table is None or output is not None:
+        with open_output(output) as stream:
+            stream.writelines(counted(lines))
+    else:
+        deque(counted(lines), maxlen=0)
+    if table is not None:
+        _say(table.scores(), aligner.readings[0], model, as_json)
+
+
+def corpus_of(
+    source: Path | None, target: Path | None, data: Path | None, columns: str, gold: Path | None
+) -> "tuple[Corpus, Column | None]":
+    """Where the pairs are, and the column of their links where they have one.
+
+    Raises:
+        ConfigError: a side is missing, or named twice.
+    """
+    from jumok.cli.evaluation_translation import column_of
+    from jumok.data.corpora import Corpus
+
+    files = source is not None and target is not None
+    if files == (data is not None) or (source is None) != (target is None):
+        raise ConfigError(
+            "a text and its translation are needed.",
+            do="--source FILE --target FILE, or --data FILE.tsv --columns 0,1",
+        )
+    if data is None:
+        return Corpus(source=source, target=target), None
+    names = columns.split(",")
+    if len(names) not in (2, 3) or (gold is not None and len(names) == 3):
+        raise ConfigError(
+            "--columns names the source's, the target's and, without --gold, the links' column.",
+            expected="for example --columns 0,1 or --columns 0,1,2",
+            got=columns,
+        )
+    first, second, *links = map(column_of, names)
+    corpus = Corpus(file=data, source_column=first, target_column=second)
+    return corpus, links[0] if links else None
+
+
+def _aligner(
+    translator: "Translator", changes: Mapping[str, int | bool | None], model: str
+) -> "Aligner":
+    """Reads where the bundles say that it is best, but for what was asked.
+
+    Raises:
+        ConfigError: no model has attention over the source.
+    """
+    from jumok.systems.aligner import Aligner
+
+    aligner = translator.aligner
+    if not aligner.aligns:
+        raise ConfigError(
+            "this model has no attention over the source, and nothing to align words by.", got=model
+        )
+    asked: dict[str, Any] = {name: value for name, value in changes.items() if value is not None}
+    readings = [reading and replace(reading, **asked) for reading in aligner.readings]
+    return Aligner(aligner.models, readings, aligner.tokenizer)
+
+
+class _Work(NamedTuple):
+    translator: "Translator"
+    aligner: "Aligner"
+    table: "ReadingTable | None"
+    batch: int
+
+
+def _lines(work: _Work, pairs: "Iterator[AlignedPair]", as_json: bool, file: Path) -> Iterator[str]:
+    """The links of each pair as a line; says in the end which pairs are too long to have any."""
+    from jumok.inspection.alignment import pharaoh
+    from jumok.systems.pairs import align_pairs, encode_pairs
+
+    long: list[int] = []
+    while chunk := list(islice(pairs, AHEAD * work.batch)):
+        encoded = encode_pairs(
+            work.translator, [pair.source for pair in chunk], [pair.target for pair in chunk]
+        )
+        if work.table is not None:
+            gold = [pair.gold for pair in chunk if pair.gold is not None]
+            work.table.add(encoded, gold, work.batch)
+        long += [chunk[row].line for row in sorted(encoded.long)]
+        aligned = align_pairs(work.translator, work.aligner, encoded, work.batch)
+        for pair, links in zip(chunk, aligned, strict=True):
+            if as_json and work.table is None:
+                yield json.dumps({"line": pair.line, "alignment": links}) + "\n"
+            else:
+                yield pharaoh(links) + "\n"
+    if long:
+        lines = ", ".join(map(str, long[:10])) + (", ..." if len(long) > 10 else "")
+        typer.echo(
+            f"{file}: too long for the model, and left without links: line {lines}", err=True
+        )
+
+
+def _say(
+    scores: "Mapping[Reading, AlignmentScores]", asked: "Reading | None", model: str, as_json: bool
+) -> None:
+    """The error rates by layer and head, or everything as one JSON object."""
+    best = min(scores, key=lambda reading: scores[reading].error_rate)
+    if as_json:
+        rows = [_facts(reading, scores[reading]) for reading in scores]
+        chosen = None if asked is None else _facts(asked, scores[asked])
+        facts = {"model": model, "best": _facts(best, scores[best]), "used": chosen}
+        typer.echo(json.dumps(facts | {"readings": rows}, indent=2))
+        return
+    ways = [(norms, at_input) for norms in (False, True) for at_input in (False, True)]
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("layer.head", no_wrap=True)
+    for norms, at_input in ways:
+        name = f"{'norm' if norms else 'weight'}, {'read' if at_input else 'write'}"
+        table.add_column(name, justify="right", no_wrap=True)
+    for layer, head in dict.fromkeys((reading.layer, reading.head) for reading in scores):
+        name = f"{layer + 1}.{'all' if head is None else head + 1}"
+        cells = [replace(best, layer=layer, head=head, norms=n, at_input=i) for n, i in ways]
+        table.add_row(name, *(_cell(scores[each], each == best) for each in cells))
+    screen = console()
+    screen.print(table)
+    screen.print("Alignment error rate, percent; * is the best.")
+    for name, reading in (("best", best), ("used", asked)):
+        if reading is not None:
+            found = scores[reading]
+            screen.print(
+                f"{name}: {_named(reading)}: error rate {100 * found.error_rate:.2f}, precision "
+                f"{100 * found.precision:.2f}, recall {100 * found.recall:.2f}, "
+                f"{found.links:,} links",
+                soft_wrap=True,
+            )
+
+
+def _cell(scores: "AlignmentScores", best: bool) -> str:
+    return f"{'* ' if best else ''}{100 * scores.error_rate:.1f}"
+
+
+def _named(reading: "Reading") -> str:
+    head = "all heads" if reading.head is None else f"head {reading.head + 1}"
+    step = "reads" if reading.at_input else "writes"
+    return (
+        f"layer {reading.layer + 1}, {head}, at the step that {step} the word, by "
+        f"{'norms' if reading.norms else 'weights'}"
+    )
+
+
+def _facts(reading: "Reading", scores: "AlignmentScores") -> dict[str, Any]:
+    """Layers and heads counted from 1, as everywhere a person sees them."""
+    return {
+        "layer": reading.layer + 1,
+        "head": None if reading.head is None else reading.head + 1,
+        "reading": "read" if reading.at_input else "write",
+        "norms": reading.norms,
+        **asdict(scores),
+    }

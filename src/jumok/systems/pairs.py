@@ -1,0 +1,105 @@
+"""Sentences with translations that are given: in batches, and aligned word by word."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from jumok.data.batches import SourceBatch, collate, source_batches
+from jumok.inspection.alignment import Link
+from jumok.inspection.readings import word_links
+from jumok.models.memory import Memory
+from jumok.shapes import Int, Tensor
+from jumok.systems.aligner import Aligner
+from jumok.systems.translator import Translator
+
+LONGEST = 2_048
+"""Pieces of the longest sentence that is read whole where the model's positions set no limit."""
+
+POSITIONS = 8_192
+"""The most positions in a batch, filling counted: attention maps grow with their square."""
+
+Links = tuple[Link, ...]
+
+
+@dataclass(frozen=True)
+class PairBatch:
+    """Pairs that are read together.
+
+    Attributes:
+        rows: their places in what was given.
+        memory: what the encoder wrote about the sources.
+        tokens: START and the targets' pieces, filled with PAD.
+        sources, targets: the pieces of each pair.
+    """
+
+    rows: list[int]
+    memory: Memory
+    tokens: Int[Tensor, "batch target"]
+    sources: list[list[int]]
+    targets: list[list[int]]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Encoded pairs.
+
+    Attributes:
+        sources, targets: their pieces.
+        long: the rows that are too long to be read whole.
+    """
+
+    sources: list[list[int]]
+    targets: list[list[int]]
+    long: frozenset[int]
+
+    def batches(self, translator: Translator, batch_size: int) -> Iterator[PairBatch]:
+        """All pairs with words on both sides that are not too long; those of like length meet."""
+        whole = [
+            row
+            for row, (source, target) in enumerate(zip(self.sources, self.targets, strict=True))
+            if source and target and row not in self.long
+        ]
+        longer = [max(self.sources[row], self.targets[row], key=len) for row in whole]
+        device = next(translator.models[0].parameters()).device
+        plan = source_batches(longer, sentences=batch_size, tokens=POSITIONS) if whole else ()
+        for planned in plan:
+            rows = [whole[place] for place in planned.rows]
+            sources, targets = (
+                [side[row] for row in rows] for side in (self.sources, self.targets)
+            )
+            batch = collate(sources, targets)
+            memory = translator.read(SourceBatch(batch.source, batch.source_allowed, rows))
+            tokens = batch.target_input[:, : max(map(len, targets)) + 1].to(device)
+            yield PairBatch(rows, memory, tokens, sources, targets)
+
+
+def encode_pairs(translator: Translator, sources: Sequence[str], targets: Sequence[str]) -> Pairs:
+    """The texts as pieces, as many sources as targets."""
+    read, write = (translator.tokenizer.encode_batch(side) for side in (sources, targets))
+    limit = min(translator.longest_target or LONGEST, LONGEST)
+    pairs = enumerate(zip(read, write, strict=True))
+    long = frozenset(row for row, pair in pairs if max(map(len, pair)) > limit)
+    return Pairs(read, write, long)
+
+
+def align_pairs(
+    translator: Translator, aligner: Aligner, pairs: Pairs, batch_size: int = 32
+) -> list[Links]:
+    """For each pair every target word with the source word it looked at most.
+
+    Pairs with an empty side, and those that are too long, have no links.
+    """
+    found: list[Links] = [()] * len(pairs.sources)
+    words = translator.tokenizer.words
+    for batch in pairs.batches(translator, batch_size):
+        weights = aligner.between_pieces(batch.memory, batch.targets)
+        linked = word_links(
+            weights[:, None], list(map(words, batch.sources)), list(map(words, batch.targets))
+        )
+        for row, places in zip(batch.rows, linked[:, 0].tolist(), strict=True):
+            found[row] = links_of(places)
+    return found
+
+
+def links_of(places: Iterable[int]) -> Links:
+    """The links of one sentence from each target word's source word; -1 is no link."""
+    return tuple(sorted((source, target) for target, source in enumerate(places) if source >= 0))
