@@ -25,9 +25,11 @@ from jumok.config.captions import (
     CaptionValidationConfig,
     ScenesConfig,
 )
+from jumok.config.causal import CausalConfig
+from jumok.config.families import LanguageModelConfig
 from jumok.config.labelled import LabelledCorpusConfig, TextsConfig
 from jumok.config.stack import StackConfig
-from jumok.config.text import TextCorpusConfig
+from jumok.config.text import TextCorpusConfig, TextDataConfig, TextTokenizerConfig
 
 RECIPES = sorted((Path(__file__).parents[1] / "recipes").glob("*.toml"))
 MANUAL = next(recipe for recipe in RECIPES if recipe.name == "multi30k-en-de.toml")
@@ -145,6 +147,29 @@ def test_the_captioners_manuals_name_every_key_and_its_default(recipe, path, sec
             said = re.search(r"Default (.+?)\.?$", texts[f"{path}.{name}"])
             default = list(field.default) if isinstance(field.default, tuple) else field.default
             assert tomllib.loads(f"value = {said[1]}")["value"] == default, name
+
+
+def test_the_recipe_of_a_language_model_explains_what_the_manual_does_not():
+    recipe = MANUAL.with_name("shakespeare.toml").read_text("utf-8")
+    section, texts = "", {}
+    for line in recipe.splitlines():
+        if heading := re.fullmatch(r"\[+([\w.]+)\]+", line):
+            section = f"{heading[1]}."
+        elif key := re.match(r"#?(\w+) = [^#]+ # (.*)", line):
+            texts[section + key[1]] = key[2]
+    own = keys_of(LanguageModelConfig) - keys_of(TranslationConfig)
+    own |= {f"model.{name}" for name in CausalConfig.model_fields.keys() - StackConfig.model_fields}
+    own = {key for key in own if not key.startswith("data.validation.")}
+    assert own <= texts.keys()
+    for path, fields in (
+        ("data.", TextDataConfig.model_fields),
+        ("data.train.", TextCorpusConfig.model_fields),
+        ("tokenizer.", TextTokenizerConfig.model_fields),
+        ("model.", CausalConfig.model_fields),
+    ):
+        for name, field in fields.items():
+            if said := re.search(r"Default (.+)$", texts.get(path + name, "")):
+                assert tomllib.loads(f"value = {said[1]}")["value"] == field.default, path + name
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.stem)

@@ -42,7 +42,7 @@ def test_generate_reads_a_prompt_from_standard_input_and_says_what_it_forgets(bu
 
 
 def test_generate_draws_samples_that_differ(bundle):
-    one = ["--max-tokens", 9, "--temperature", 2.0, "--seed", 7]
+    one = ["--max-tokens", 5, "--temperature", 2.0, "--seed", 7]
     three = call("generate", bundle, "a", *one, "--samples", 3).stdout
     texts = three.split(f"{'-' * 20}\n")
     assert len(texts) == 3

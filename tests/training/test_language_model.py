@@ -32,17 +32,17 @@ def make_text_config(tmp_path):
                 "max_length": 16,
             },
             "training": {
-                "steps": 12,
+                "steps": 8,
                 "tokens_per_batch": 96,
                 "tokens_per_micro_batch": 48,
                 "learning_rate": 0.01,
                 "precision": "fp32",
                 "threads": 1,
                 "log_every": 1,
-                "checkpoint_every": 5,
+                "checkpoint_every": 3,
                 "schedule": {"warmup": 3},
             },
-            "validation": {"every": 6},
+            "validation": {"every": 4},
         }
         return parse_config(values, overrides)
 
@@ -89,7 +89,7 @@ def test_a_stopped_and_resumed_run_ends_in_the_same_bits(
 ):
     config = make_text_config(*overrides)
     train(config, tmp_path / "whole", recorder())
-    stopped = train(config, tmp_path / "parts", recorder(stop_at(7)))
+    stopped = train(config, tmp_path / "parts", recorder(stop_at(5)))
     assert stopped.outcome.reason == "interrupted"
     train(config, tmp_path / "parts", recorder(), resume=True)
     assert_same_bits(final_state(tmp_path / "parts"), final_state(tmp_path / "whole"))
