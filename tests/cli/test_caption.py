@@ -79,6 +79,17 @@ def test_evaluate_scores_captions_by_the_folder_beside_the_table(model, files):
     assert found["examples"] == "3 pictures, beam 1"
 
 
+def test_evaluate_takes_the_folder_that_images_names(model, files, tmp_path):
+    captions = tmp_path / "test.tsv"
+    captions.write_text(f"the cat sat\t{files[1].name}\n", "utf-8")
+    done = jumok(
+        *("evaluate", model, "--data", captions, "--images", files[0].parent),
+        *("--columns", "1,0", "--beam", 1, "--json"),
+    )
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["examples"] == "1 pictures, beam 1"
+
+
 def test_evaluate_scores_pointing_where_there_are_boxes(model, files):
     captions = table(files)
     boxes = captions.parent / "boxes.jsonl"

@@ -90,3 +90,8 @@ def test_read_captions_reads_real_corpora(name: str, pictures: int, captions: in
     found = read_captions(CaptionCorpus(folder / "captions.tsv", folder / "images"))
     assert len(found) == pictures
     assert sum(len(each.captions) for each in found) == captions
+
+
+def test_pictures_of_another_table_need_no_caption_here(tmp_path: Path) -> None:
+    found = read_captions(corpus(tmp_path, "a.png\t0\tone\n"), others=True)
+    assert found == [Captioned("a.png", ("one",), 1)]

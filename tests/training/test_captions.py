@@ -1,5 +1,6 @@
 """A captioner's run: from scenes to a bundle, and the same bits after a break."""
 
+import numpy as np
 import pytest
 import torch
 
@@ -14,6 +15,9 @@ from tests.training.conftest import Recorder
 
 CNN = {"kind": "cnn", "size": 16, "patch": 4, "channels": [8], "blocks": 1, "dropout": 0.1}
 STACK = {"kind": "transformer", "dim": 12, "heads": 2, "feedforward": 16, "layers": 1}
+
+
+RNN = {"kind": "rnn", "dim": 12, "embedding": 8, "dropout": 0.1}
 
 
 def recipe(data: dict[str, object], **changes: object) -> CaptionConfig:
@@ -63,9 +67,16 @@ def test_scenes_become_a_bundle_with_captions_scores_and_pointing(tmp_path):
     assert (tmp_path / "tiny" / "scenes" / "test" / "boxes.jsonl").is_file()
 
 
-@pytest.mark.parametrize("memory", ["grid", "one"])
-def test_a_resumed_run_has_the_bits_of_one_that_never_stopped(tmp_path, memory):
-    model = {"kind": "captioner", "encoder": CNN, "decoder": STACK, "memory": memory}
+@pytest.mark.parametrize(
+    "sections",
+    [
+        {"decoder": STACK},
+        {"decoder": STACK, "memory": "one"},
+        {"decoder": RNN, "doubly_stochastic": 0.1},
+    ],
+)
+def test_a_resumed_run_has_the_bits_of_one_that_never_stopped(tmp_path, sections):
+    model = {"kind": "captioner", "encoder": CNN, **sections}
     config = recipe(SCENES, model=model)
     train(config, tmp_path / "whole", Recorder())
 
@@ -110,6 +121,41 @@ def test_a_row_without_its_picture_stops_the_run_with_file_and_row(tmp_path):
     corpus = {"captions": str(table), "images": str(tmp_path / "s" / "train" / "images.zip")}
     with pytest.raises(DataError, match=r"captions\.tsv, line 2: The row names a picture"):
         train(recipe({"train": [corpus]}), tmp_path / "runs", Recorder())
+
+
+def test_features_given_beside_a_table_are_trained_on(tmp_path):
+    folder = tmp_path / "features"
+    folder.mkdir()
+    random = np.random.default_rng(1)
+    for index in range(20):
+        np.save(folder / f"{index}.npy", random.normal(size=(2, 3, 5)).astype(np.float32))
+    table = tmp_path / "captions.tsv"
+    rows = [
+        f"{index}.jpg\t{n}\ta {['red', 'blue'][n]} ball\n" for index in range(20) for n in (0, 1)
+    ]
+    table.write_text("".join(rows), "utf-8")
+    data = {"train": [{"captions": str(table), "images": str(folder)}], "validation_share": 0.3}
+    given = {"kind": "given", "rows": 2, "columns": 3, "dim": 5}
+    model = {"kind": "captioner", "encoder": given, "decoder": RNN}
+    result = train(recipe(data, model=model), tmp_path / "runs", Recorder())
+    captioner = Captioner.load(result.model, device="cpu")
+    (caption,) = captioner.caption([folder / "3.npy"], looks=True)
+    assert caption.looks is not None
+    assert caption.looks.weights.shape[1:] == (2, 3)
+
+
+def test_tables_may_share_a_folder_of_pictures(tmp_path):
+    scenes.write(tmp_path / "s", {"train": 6}, 1)
+    images = str(tmp_path / "s" / "train" / "images.zip")
+    rows = (tmp_path / "s" / "train" / "captions.en.tsv").read_text("utf-8").splitlines(True)
+    corpora = []
+    for name, part in (("a", rows[:20]), ("b", rows[20:])):
+        (tmp_path / f"{name}.tsv").write_text("".join(part), "utf-8")
+        corpora.append({"captions": str(tmp_path / f"{name}.tsv"), "images": images})
+    recorder = Recorder()
+    data = {"train": corpora[:1], "validation": corpora[1:], "max_tokens": 120}
+    train(recipe(data), tmp_path / "runs", recorder)
+    assert "train: 4 pictures, validation: 2 pictures, test: 0 pictures" in recorder.said
 
 
 def test_scenes_need_a_language_that_they_have():

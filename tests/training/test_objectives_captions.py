@@ -95,3 +95,26 @@ def test_the_term_is_the_mean_over_layers_and_heads_of_what_is_looked_at():
         for weights in layers:
             expected += float(((1 - (weights * real).sum(1)) ** 2).sum()) / len(layers)
     assert float(found.detach()) == pytest.approx(expected, rel=1e-3)
+
+
+def test_an_rnn_that_looks_step_by_step_is_asked_for_the_same():
+    torch.manual_seed(1)
+    decoder = {"kind": "rnn", "dim": 12, "embedding": 8, "dropout": 0.0}
+    values = {"encoder": CNN, "decoder": decoder, "doubly_stochastic": 1.0}
+    trained, given = roughen(Captioner(CaptionerConfig.model_validate(values), 31)).eval(), batch()
+    found = captioning(trained, given, 0.0).detach()
+    trained.doubly_stochastic = 0.0
+    plain = captioning(trained, given, 0.0).detach()
+    expected = 0.0
+    with torch.no_grad():
+        memory = trained.encode(given.pictures).select(given.rows)
+        state = trained.decoder.start(memory)
+        looked = torch.zeros(memory.states.shape[:2])
+        for t in range(given.target_input.shape[1]):
+            _, weights = trained.decoder.attention(
+                state.seen[:, None], state.keys, memory.states, None, None
+            )
+            looked += weights[:, 0] * (given.target_output[:, t, None] != 0)
+            _, state = trained.decoder.step(given.target_input[:, t], state)
+        expected = float(((1 - looked) ** 2).sum())
+    assert float(found - plain) == pytest.approx(expected, rel=1e-3)

@@ -40,7 +40,8 @@ def evaluate_captions(asked: Evaluation) -> Judged:
         asked.model, "caption", asked.device, asked.precision, asked.threads
     )
     files = FeatureSource(images) if captioner.reads_features else ImageSource(images)
-    pictures = read_captions(CaptionCorpus(table, images, *_columns(asked.columns)), files)
+    corpus = CaptionCorpus(table, images, *_columns(asked.columns))
+    pictures = read_captions(corpus, files, others=True)
     boxes = table.parent / BOXES
     pointing = boxes.is_file() and captioner.reading is not None
     captions = list(counted(_write(asked, captioner, files, pictures, pointing)))

@@ -54,6 +54,7 @@ def read_captions(
     pictures: PictureFiles | None = None,
     *,
     skip: bool = False,
+    others: bool = False,
     report: Report | None = None,
 ) -> list[Captioned]:
     """The pictures that have captions, in the order of their first rows.
@@ -62,6 +63,7 @@ def read_captions(
         pictures: the files that stand for the pictures; None: those in the corpus's folder.
         skip: leave out what is wrong (rows without a picture or a caption, pictures without
             captions) and count it in `report`, instead of stopping at the first.
+        others: the folder may hold pictures that are not in this table: another one has them.
         report: `read` counts the rows, `kept` the captions.
 
     Raises:
@@ -85,7 +87,9 @@ def read_captions(
             count.drop(reason, [line])
         else:
             raise _bad_row(reason, name, corpus, line)
-    bare = [name for name in pictures.names if name not in found]
+    # By their files: of features a table may name the pictures that they were made from.
+    told = {pictures.place(name) for name in found}
+    bare = [] if others else [each for each in pictures.names if pictures.place(each) not in told]
     if bare and not skip:
         raise DataError(
             "Some pictures have no caption.",

@@ -115,16 +115,17 @@ def _splits(
     Where a validation table is given no picture is held out of the training tables.
     """
     data = config.data
+    folders = [corpus.images for corpus in (*train, *validation)]
     shares = (0.0, 0.0) if validation else (data.validation_share, data.test_share)
     found: dict[str, list[Pictures]] = {"train": [], "validation": [], "test": []}
     for corpus in train:
         files = _files(corpus, config)
-        pictures = _read(corpus, files, data.skip_damaged, say)
+        pictures = _read(corpus, files, data.skip_damaged, folders.count(corpus.images) > 1, say)
         for name, split in split_pictures(pictures, *shares).items():
             found[name].append(_pictures(corpus, files, split))
     for corpus in validation:
         files = _files(corpus, config)
-        pictures = _read(corpus, files, data.skip_damaged, say)
+        pictures = _read(corpus, files, data.skip_damaged, folders.count(corpus.images) > 1, say)
         found["validation"].append(_pictures(corpus, files, pictures))
     return {
         name: Pictures(
@@ -141,13 +142,14 @@ def _files(corpus: CaptionCorpusConfig, config: CaptionConfig) -> PictureFiles:
 
 
 def _read(
-    corpus: CaptionCorpusConfig, files: PictureFiles, skip: bool, say: Say
+    corpus: CaptionCorpusConfig, files: PictureFiles, skip: bool, others: bool, say: Say
 ) -> list[Captioned]:
+    """The table's pictures; `others` where another table shares their folder."""
     report = Report(corpus.captions.name)
     columns = CaptionCorpus(
         corpus.captions, corpus.images, corpus.file_column, corpus.caption_column
     )
-    pictures = read_captions(columns, files, skip=skip, report=report)
+    pictures = read_captions(columns, files, skip=skip, others=others, report=report)
     say(str(report))
     return pictures
 
