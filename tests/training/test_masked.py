@@ -10,7 +10,7 @@ import jumok
 from jumok.bundle.reading import read_bundle
 from jumok.bundle.weights import load_model
 from jumok.config import Config, parse_config
-from jumok.errors import ConfigError
+from jumok.errors import ConfigError, DataError
 from jumok.training import checkpoint
 from jumok.training.run import train
 from jumok.training.tasks.catalog import prepare
@@ -164,6 +164,24 @@ def test_a_classifier_starts_from_the_encoder_and_learns(rows, tmp_path, recorde
     assert screen.validations[-1].figures["accuracy"] > 90.0  # the first word says it
     assert read_bundle(result.model).config.labels == ("even", "odd")
     assert read_bundle(result.model).config.model["pretrained"] is None
+
+
+def test_a_label_that_training_never_saw_stops_or_is_skipped(rows, tmp_path):
+    check = tmp_path / "check.tsv"
+    check.write_text("one two\todd\ntwo\tperhaps\nthree\t\n", encoding="utf-8")
+    extra = f'data.validation=[{{file="{check}"}}]'
+    model = {"dim": 16, "heads": 2, "layers": 1}
+    with pytest.raises(DataError) as caught:
+        prepare(classifier(rows, model, extra), tmp_path, tmp_path / "cache", print)
+    assert str(caught.value).startswith(f"{check}, line 2: This label is unknown to the model.")
+    assert "expected: one of even, odd" in str(caught.value)
+    config = classifier(rows, model, extra, "data.skip_damaged=true")
+    said: list[str] = []
+    prepare(config, tmp_path, tmp_path / "cache", said.append)
+    text = "\n".join(said)
+    assert "validation: check.tsv: 3 texts read, 1 kept" in text
+    assert "dropped, a label unknown to training: 1 (line 2)" in text
+    assert "dropped, no label: 1 (line 3)" in text
 
 
 def test_a_classifier_takes_its_sizes_from_one_place(rows, tmp_path):

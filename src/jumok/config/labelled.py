@@ -48,3 +48,4 @@ class LabelledTextsConfig(Section):
     validation: tuple[LabelledCorpusConfig, ...] = ()
     validation_texts: Count = 500
     max_tokens: Count = 128
+    skip_damaged: bool = False

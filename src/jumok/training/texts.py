@@ -1,6 +1,6 @@
 """From a recipe's section of texts to token ids on disk."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -50,8 +50,8 @@ def prepare(
         cache: where token ids are kept; runs on the same content share them.
 
     Raises:
-        DataError: a file that cannot be read, of which nothing is left, or a label in the
-            validation data that training never sees.
+        DataError: a file that cannot be read, of which nothing is left, or (unless such rows are
+            skipped) a row without a label, or with one that training never sees.
         ConfigError: a vocabulary that the text does not allow.
     """
     train = [_corpus(one) for one in data.train]
@@ -61,6 +61,7 @@ def prepare(
         held = HeldOut.among((text.text for text in _read(train)), data.validation_texts)
         say(f"no validation data given: {len(held)} texts are kept out of training")
     labelled = isinstance(data, LabelledTextsConfig)
+    skip = isinstance(data, LabelledTextsConfig) and data.skip_damaged
     labels = label_names(_read(train)) if labelled else ()
     pieces = tokenizer(text.text for text in _read(train))
 
@@ -69,14 +70,15 @@ def prepare(
     ) -> ExampleStore:
         names = " + ".join(corpus.file.name for corpus in corpora)
         report = Report(f"{part}: {names}", unit="texts")
+        read = filter(kept, _read(corpora, report))
         stored = prepare_examples(
-            filter(kept, _read(corpora, report)),
+            _with_known_labels(read, labels, report) if skip else read,
             corpora,
             pieces,
             cache,
             data.max_tokens,
             labels=labels,
-            identity=[part, sorted(held.hashes)],
+            identity=[part, sorted(held.hashes), skip],
             report=report,
         )
         say(str(stored.report))
@@ -105,6 +107,17 @@ def padding_share(stream: Updates[Any], updates: int = 20) -> float:
     batches = list(chain.from_iterable(islice(stream, updates)))
     stream.restore(cursor)
     return 1 - sum(batch.sources for batch in batches) / sum(batch.work for batch in batches)
+
+
+def _with_known_labels(
+    texts: Iterable[Example], labels: Sequence[str], report: Report
+) -> Iterator[Example]:
+    """The texts whose label training knows; the others are counted in `report`."""
+    for text in texts:
+        if text.label in labels:
+            yield text
+        else:
+            report.skip("a label unknown to training" if text.label else "no label", text.line)
 
 
 def _corpus(config: TextCorpusConfig | LabelledCorpusConfig) -> ExampleCorpus:
