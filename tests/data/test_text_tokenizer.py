@@ -52,6 +52,7 @@ def test_pieces_give_every_line_and_space_back(pieces, text):
 def test_texts_decode_in_parts_where_a_line_ends(pieces):
     first, second = pieces.encode("ROMEO:\n"), pieces.encode(" What light?")
     assert pieces.decode(first) + pieces.decode(second) == pieces.decode(first + second)
+    assert first + second == pieces.encode("ROMEO:\n What light?")
 
 
 def test_no_text_is_encoded_as_the_line_break(pieces):

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from jumok.data.text_store import prepare_texts
+from jumok.data.text_store import cut, prepare_texts
 from jumok.data.text_tokenizer import ByteTokenizer
 from jumok.data.tokenizer import END, PAD, START
 from jumok.data.windows import (
@@ -49,6 +49,18 @@ def test_the_store_holds_documents_one_after_another(store, tmp_path):
     assert store.predictions == store.bytes + len(LINES)
     again = prepare_texts(iter([]), "lines", ByteTokenizer(), tmp_path)  # nothing is read anew
     assert again.key == store.key
+
+
+@pytest.mark.parametrize(
+    ("size", "blocks"),
+    [
+        (1, ["ab\n", "\ncdefg\n", "h"]),
+        (3, ["ab\n\n", "cdefg\n", "h"]),
+        (100, ["ab\n\ncdefg\nh"]),
+    ],
+)
+def test_blocks_of_a_text_end_with_lines(size, blocks):
+    assert list(cut("".join(blocks), size)) == blocks
 
 
 def test_no_text_is_refused(tmp_path):

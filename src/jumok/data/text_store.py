@@ -6,7 +6,7 @@ each document ends (int64), and `store.json` how they are stored.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from jumok.data.tokenizer import END, START
 from jumok.errors import DataError, Place
 
 VERSION = 1
+BLOCK = 1 << 20  # characters encoded at once: a list of ids takes many times their room on disk
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,16 @@ class TextStore:
         return len(self.tokens.values) - len(self)
 
 
+def cut(text: str, size: int) -> Iterator[str]:
+    """The text in blocks of about `size` characters that end with a line break, where they can."""
+    start = 0
+    while start < len(text):
+        line_end = text.find("\n", start + size)
+        end = len(text) if line_end < 0 else line_end + 1
+        yield text[start:end]
+        start = end
+
+
 def prepare_texts(
     texts: Iterable[str], identity: object, tokenizer: TextTokenizer, cache: Path
 ) -> TextStore:
@@ -62,7 +73,8 @@ def prepare_texts(
         size = 0
         with FlatWriter(folder, "tokens", np.dtype(kind)) as writer:
             for text in texts:
-                ids = np.array([START, *tokenizer.encode(text), END], dtype=kind)
+                blocks = [np.array(tokenizer.encode(block), kind) for block in cut(text, BLOCK)]
+                ids = np.concatenate([np.array([START], kind), *blocks, np.array([END], kind)])
                 writer.append(ids, np.array([len(ids)]))
                 size += len(text.encode())
         if size == 0:

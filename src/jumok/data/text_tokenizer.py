@@ -33,7 +33,10 @@ class TextTokenizer(Protocol):
     hash: str
 
     def encode(self, text: str) -> list[int]:
-        """The ids of the text in NFC, without START and END."""
+        """The ids of the text in NFC, without START and END.
+
+        encode(a + b) is encode(a) + encode(b) where `a` ends with a line break.
+        """
         ...
 
     def decode(self, ids: Sequence[int]) -> str:
