@@ -1,6 +1,6 @@
 """Learns word2vec vectors from real text, for `jumok embed` and the section [vectors] of a recipe.
 
-    JUMOK_DATA=/path/to/data python recipes/word_vectors.py en vectors-en.txt
+    JUMOK_DATA=/path/to/data python recipes/word_vectors.py en vectors-en.txt [EPOCHS]
     JUMOK_DATA=/path/to/data python recipes/word_vectors.py ko vectors-ko.txt
     jumok embed vectors-en.txt --evaluate $JUMOK_DATA/embed_eval/questions-words.txt
     jumok embed vectors-ko.txt --analogy 왕 남자 여자
@@ -8,7 +8,11 @@
 English words are lower-cased; Korean text is cut into morphemes by MeCab, because particles would
 make many words of one. It needs: pip install "jumok[vectors,ko]".
 
-Expect: not measured yet.
+Expect, of English with 1 epoch (10 are the default, and were not measured yet): 15,641 vectors in
+47 s on two busy cores; analogies 3.8 % right of the 27.0 % that have vectors, among them family 13.8 %;
+Spearman 28.1 on WS-353 (66.0 % have vectors), 10.0 on SimLex-999 (76.1 %), 21.9 on MEN (77.5 %). A
+corpus of 2.6 M words is small: the published vectors of word2vec were learnt from 100,000 M. Korean:
+4.7 M morphemes, not measured yet.
 
 Source: Mikolov et al. 2013 (skip-gram with negative sampling).
 """
@@ -17,12 +21,13 @@ import gzip
 import os
 import re
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from gensim.models import Word2Vec
 
-SIZES = {"vector_size": 100, "window": 5, "negative": 10, "min_count": 5, "epochs": 10}
+SIZES = {"vector_size": 100, "window": 5, "negative": 5, "min_count": 5}
 
 
 def rows(file: Path) -> Iterator[list[str]]:
@@ -52,13 +57,19 @@ def korean(data: Path) -> Iterator[list[str]]:
         yield tagger.parse(line).split()
 
 
-def main(language: str, out: str) -> None:
+def main(language: str, out: str, epochs: str = "10") -> None:
     """Learns and writes in word2vec's text format."""
-    sentences = list({"en": english, "ko": korean}[language](Path(os.environ["JUMOK_DATA"])))
-    print(f"{len(sentences):,} sentences, {sum(map(len, sentences)):,} words")
-    model = Word2Vec(sentences, sg=1, seed=1, workers=2, **SIZES)
+    read, text = {"en": english, "ko": korean}[language], Path(f"{out}.words")
+    with text.open("w", encoding="utf-8") as stream:
+        stream.writelines(f"{' '.join(words)}\n" for words in read(Path(os.environ["JUMOK_DATA"])))
+    started = time.perf_counter()
+    # from a file, because gensim then reads without Python and without waiting for it
+    model = Word2Vec(corpus_file=str(text), sg=1, seed=1, workers=2, epochs=int(epochs), **SIZES)
+    seconds = time.perf_counter() - started
     model.wv.save_word2vec_format(out)
+    text.unlink()
     print(f"{len(model.wv):,} vectors of {model.vector_size} numbers in {out}")
+    print(f"{model.corpus_total_words:,} words, {epochs} times, in {seconds:.0f} s")
 
 
 if __name__ == "__main__":

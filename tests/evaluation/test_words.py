@@ -35,10 +35,10 @@ def file(folder: Path, content: str) -> Path:
 def test_analogies_solved_are_counted_a_section_and_in_all(tmp_path):
     """boy - man + woman is nearest to queen's side, not to girl; two of three are right."""
     family, city, whole = score_words(SPACE, file(tmp_path, ANALOGIES))
-    assert (family.name, family.on) == ("analogy accuracy, family", "3 of 3 (100.0%)")
+    assert (family.name, family.on) == ("family", "3 of 3 (100.0%)")
     assert family.value == pytest.approx(200 / 3)
     assert (city.value, city.on) == (0, "0 of 1 (0.0%)")
-    assert (whole.name, whole.on) == ("analogy accuracy", "3 of 4 (75.0%)")
+    assert (whole.name, whole.on) == ("analogies", "3 of 4 (75.0%)")
     assert whole.value == pytest.approx(200 / 3)
 
 

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.table import Table
 
 from jumok.cli import options as option
-from jumok.cli.screen import console, counted, print_scores
+from jumok.cli.screen import console, counted
 from jumok.cli.streams import open_output, read_lines, replaced
 from jumok.errors import BundleError, ConfigError, Place
 
@@ -178,8 +179,15 @@ def _evaluate(embedder: "Embedder", files: list[Path], as_json: bool) -> None:
     scores = [score for file in files for score in score_words(space, file)]
     if as_json:
         typer.echo(json.dumps([asdict(score) for score in scores], indent=2))
-    else:
-        print_scores(scores)
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("", "score", "with vectors"):
+        table.add_column(heading, no_wrap=True, justify="right" if heading == "score" else "left")
+    for score in scores:
+        table.add_row(score.name, f"{score.value:.2f}", score.on)
+    console().print(table)
+    for signature in dict.fromkeys(score.signature for score in scores):
+        console().print(signature)
 
 
 def _show(neighbours: "list[Neighbour]", as_json: bool) -> None:

@@ -23,7 +23,7 @@ from jumok.errors import DataError, Place
 from jumok.shapes import Float, Tensor
 from jumok.systems.words import WordSpace
 
-ANALOGY, LIKENESS = "analogy accuracy", "Spearman"
+ANALOGIES, LIKENESS = "analogies", "Spearman"
 
 
 @dataclass(frozen=True)
@@ -115,14 +115,15 @@ def _analogies(space: WordSpace, questions: Questions) -> list[Score]:
     for index, one in zip(asked, right, strict=True):
         solved[questions.sections[index]].append(one)
     return [
-        _share(f"{ANALOGY}, {section}", solved[section], questions.sections.count(section))
+        _share(section, solved[section], questions.sections.count(section))
         for section in dict.fromkeys(questions.sections)
-    ] + [_share(ANALOGY, right, len(rows))]
+    ] + [_share(ANALOGIES, right, len(rows))]
 
 
 def _share(name: str, right: Sequence[bool], asked: int) -> Score:
     value = 100 * sum(right) / len(right) if right else 0.0
-    return Score(name, value, signature="3CosAdd, given words left out", on=_on(len(right), asked))
+    signature = "percent right by 3CosAdd, given words left out"
+    return Score(name, value, signature=signature, on=_on(len(right), asked))
 
 
 def _likeness(space: WordSpace, questions: Questions) -> Score:
@@ -134,7 +135,9 @@ def _likeness(space: WordSpace, questions: Questions) -> Score:
             human.append(score)
     value = 100 * spearman(cosines, human) if len(human) > 1 else 0.0
     name = f"{LIKENESS}, {questions.file.stem}"
-    return Score(name, value, signature="100 rho of cosines", on=_on(len(human), len(rows)))
+    return Score(
+        name, value, signature="100 rho of cosines and scores", on=_on(len(human), len(rows))
+    )
 
 
 def _on(known: int, asked: int) -> str:
