@@ -9,10 +9,10 @@ English words are lower-cased; Korean text is cut into morphemes by MeCab, becau
 make many words of one. It needs: pip install "jumok[vectors,ko]".
 
 Expect, of English with 1 epoch (10 are the default, and were not measured yet): 15,641 vectors in
-47 s on two busy cores; analogies 3.8 % right of the 27.0 % that have vectors, among them family 13.8 %;
-Spearman 28.1 on WS-353 (66.0 % have vectors), 10.0 on SimLex-999 (76.1 %), 21.9 on MEN (77.5 %). A
-corpus of 2.6 M words is small: the published vectors of word2vec were learnt from 100,000 M. Korean:
-4.7 M morphemes, not measured yet.
+47 s on two busy cores; 3.8 % of analogies right where all words have vectors (27.0 % of them), of
+those in the section family 13.8 %; Spearman 28.1 on WS-353 (66.0 % of its pairs have vectors), 10.0
+on SimLex-999 (76.1 %), 21.9 on MEN (77.5 %). 2.6 M words are a small corpus: the vectors that were
+published with word2vec were learnt from about 100,000 M. Korean: 4.7 M morphemes, not measured yet.
 
 Source: Mikolov et al. 2013 (skip-gram with negative sampling).
 """
