@@ -63,6 +63,13 @@ def test_caption_says_where_it_looked_in_json(model, files, tmp_path):
     assert second == {"file": str(bad), "error": "The file is empty."}
 
 
+def test_info_names_the_parts_of_a_captioner(model):
+    said = " ".join(jumok("info", model).stdout.split())
+    assert "kind captioner" in said
+    assert "encoder.size 8" in said
+    assert "decoder.layers 2" in said
+
+
 def table(files: list[Path]) -> Path:
     rows = [f"{file.name}\t{n}\tthe cat sat\n" for file in files for n in range(2)]
     found = files[0].parent.parent / "captions.tsv"

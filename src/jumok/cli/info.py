@@ -1,9 +1,10 @@
 """`jumok info`: what a model is, without loading it."""
 
 import json
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -40,7 +41,7 @@ def facts_table(bundle: Bundle) -> Table:
         "vocabulary": f"{config.vocabulary_size:,} pieces" if config.vocabulary_size else "",
         "labels": ", ".join(config.labels),
         "texts": f"up to {config.max_tokens} pieces" if config.max_tokens else "",
-        "architecture": ", ".join(f"{key} {value}" for key, value in config.model.items()),
+        "architecture": ", ".join(architecture(config.model)),
         "alignment": alignment(config),
         "trained on": "\n".join(card.trained_on) or "not said",
         "examples": card.examples,
@@ -55,6 +56,15 @@ def facts_table(bundle: Bundle) -> Table:
         if fact:
             table.add_row(name, fact)
     return table
+
+
+def architecture(model: Mapping[str, Any], part: str = "") -> Iterator[str]:
+    """Each key with its value; those of a part, such as a captioner's encoder, with its name."""
+    for key, value in model.items():
+        if isinstance(value, Mapping):
+            yield from architecture(value, f"{part}{key}.")
+        else:
+            yield f"{part}{key} {value}"
 
 
 def alignment(config: BundleConfig) -> str:
