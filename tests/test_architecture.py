@@ -70,10 +70,7 @@ OPTIONS = {
         *("model", "file", "--nearest", "--analogy", "--evaluate", "--corpus", "--words", "--top"),
         *(WRITTEN | MACHINE),
     },
-    "fill": {
-        *("model", "file", "--top", "--device", "--precision", "--threads"),
-        *WRITTEN,
-    },
+    "fill": {"model", "file", "--top", *(WRITTEN | MACHINE)},
     "evaluate": {
         *("model", "--source", "-s", "--reference", "-r", "--beam", "-b"),
         *("--data", "-d", "--columns", "--by"),

@@ -99,3 +99,15 @@ def test_the_same_word_has_another_vector_in_another_sentence(system):
     _, (first, *_) = system.word_vectors("cat sat")
     _, (second, *_) = system.word_vectors("cat on the mat")
     assert not torch.allclose(first, second, atol=1e-3)
+
+
+def test_texts_filled_together_are_filled_as_alone(system):
+    texts = ["the ___ sat", "no gap", "학[MASK]에 the cat sat on the ___", "[MASK]"]
+    together = system.fill(texts, top=3, batch_size=2)
+    for text, found in zip(texts, together, strict=True):
+        (alone,) = system.fill([text], top=3)
+        assert found.text == alone.text
+        for ours, theirs in zip(found.gaps, alone.gaps, strict=True):
+            assert [each.text for each in ours] == [each.text for each in theirs]
+            for one, other in zip(ours, theirs, strict=True):
+                assert one.probability == pytest.approx(other.probability, abs=1e-6)

@@ -1,18 +1,22 @@
 """`jumok fill`: lines with gaps in, lines without gaps out."""
 
 import json
+import sys
+from collections.abc import Iterator
 from dataclasses import asdict
+from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from jumok.cli import options as option
 from jumok.cli.screen import counted
-from jumok.cli.streams import open_output, read_lines
+from jumok.cli.streams import STANDARD, open_output, read_lines
 from jumok.errors import DataError
 
 if TYPE_CHECKING:
-    from jumok.systems.masked_model import Candidate, Filled
+    from jumok.systems.masked_model import Candidate, Filled, MaskedModel
 
 
 def fill(
@@ -21,6 +25,7 @@ def fill(
     top: Annotated[int, typer.Option(min=1, help="Candidates for each gap.")] = 5,
     as_json: option.Json = False,
     output: option.Output = None,
+    batch: option.Batch = 32,
     device: option.Device = "auto",
     precision: option.Precision = "fp32",
     threads: option.Threads = 0,
@@ -35,21 +40,43 @@ def fill(
       echo "정말 ___ 영화였다" | jumok fill runs/nsmc-mlm/model
     """
     system = option.load_system(model, "fill", device, precision, threads)
+    typed = file in (None, STANDARD) and sys.stdin.isatty()
     plain: list[int] = []
     with open_output(output) as stream:
-        for number, line in enumerate(counted(read_lines(file)), start=1):
-            try:
-                (filled,) = system.fill([line], top)
-            except DataError as error:
-                typer.echo(f"line {number}: {error}", err=True)
+        for number, line, filled in _filled(system, file, top, 1 if typed else batch):
+            if filled is None:
                 stream.write(to_json(number, line, None) if as_json else f"{line}\n")
                 continue
             if not filled.gaps and line.strip():
                 plain.append(number)
             stream.write(to_json(number, line, filled) if as_json else to_columns(filled))
+            if typed:
+                stream.flush()
     if plain:
         numbers = ", ".join(map(str, plain[:5])) + (", ..." if len(plain) > 5 else "")
         typer.echo(f"no gap ([MASK] or ___), passed unchanged: line {numbers}", err=True)
+
+
+def _filled(
+    system: "MaskedModel", file: Path | None, top: int, batch: int
+) -> "Iterator[tuple[int, str, Filled | None]]":
+    """Every line with its number, and what came of it: None where it could not be read."""
+    numbered = enumerate(counted(read_lines(file)), start=1)
+    while chunk := list(islice(numbered, batch)):
+        readable = {number for number, line in chunk if _readable(system, number, line)}
+        found = iter(system.fill([line for number, line in chunk if number in readable], top))
+        for number, line in chunk:
+            yield number, line, next(found) if number in readable else None
+
+
+def _readable(system: "MaskedModel", number: int, line: str) -> bool:
+    """Whether the line can be read; if not, it is said why."""
+    try:
+        system.check(line)
+    except DataError as error:
+        typer.echo(f"line {number}: {error}", err=True)
+        return False
+    return True
 
 
 def to_columns(filled: "Filled") -> str:

@@ -81,7 +81,7 @@ class MaskedModel:
         tokenizer = Tokenizer.load(bundle.folder / TOKENIZER)
         return cls(model, tokenizer, bundle.config.max_tokens)
 
-    def fill(self, texts: Sequence[str], top: int = 5) -> list[Filled]:
+    def fill(self, texts: Sequence[str], top: int = 5, batch_size: int = 32) -> list[Filled]:
         """Candidates for every gap, which is written `[MASK]` or `___`; one result a text.
 
         A gap is one piece: a word, or a part of one. Where a space or nothing stands before the
@@ -91,6 +91,7 @@ class MaskedModel:
 
         Args:
             top: the most candidates of a gap.
+            batch_size: texts that are read together.
 
         Raises:
             DataError: gaps too far apart to be read together.
@@ -98,7 +99,21 @@ class MaskedModel:
         """
         if top < 1:
             raise ModelError("a gap needs a candidate.", expected="top 1 or more", got=str(top))
-        return [self._fill(text, top) for text in texts]
+        encoded = [self._encode(text) for text in texts]
+        rows = [row for row, (_, opens) in enumerate(encoded) if opens]
+        filled = [Filled(text) for text in texts]
+        ids = [self._around_gaps(encoded[row][0]) for row in rows]
+        for tokens, allowed, places in plain_batches(ids, batch_size):
+            found = iter(self._probabilities(tokens, allowed))
+            for place in places:
+                row = rows[place]
+                gaps = [self._candidates(next(found), opens, top) for opens in encoded[row][1]]
+                filled[row] = Filled(_filled(texts[row], gaps), tuple(gaps))
+        return filled
+
+    def check(self, text: str) -> None:
+        """Raises a DataError where `fill` would."""
+        self._around_gaps(self._encode(text)[0])
 
     def sentence_vectors(
         self, texts: Sequence[str], batch_size: int = 32
@@ -144,31 +159,30 @@ class MaskedModel:
     ) -> Float[Tensor, "batch length dim"]:
         return self.model.encoder(tokens.to(self._table.device), allowed)
 
-    def _fill(self, text: str, top: int) -> Filled:
-        ids, opens = self._encode(text)
-        if not opens:
-            return Filled(text)
-        ((tokens, _, _),) = plain_batches([self._around_gaps(ids)], 1)
-        states = self._states(tokens, None)[tokens == self.model.mask]
-        with torch.inference_mode():
-            probabilities = self.model.head(states).float().softmax(dim=1).cpu()
-        gaps = []
-        for row, opens_word in zip(probabilities, opens, strict=True):
-            fitting = self._text & (self._opens == opens_word)
-            if not fitting.any():  # characters alone: no word begins with a piece of its own
-                fitting = self._text
-            row = row[: len(fitting)].masked_fill(~fitting, 0.0)
-            values, found = row.topk(min(top, len(row)))
-            pieces = self.tokenizer.pieces(found.tolist())
-            gaps.append(
-                tuple(
-                    Candidate(piece.replace(SPACE, ""), value)
-                    for piece, value in zip(pieces, values.tolist(), strict=True)
-                    if value > 0.0
-                )
-            )
-        best = iter(gap[0].text if gap else "" for gap in gaps)
-        return Filled(GAP.sub(lambda _: next(best), text), tuple(gaps))
+    @torch.inference_mode()
+    def _probabilities(
+        self, tokens: Int[Tensor, "batch length"], allowed: Bool[Tensor, "batch length"] | None
+    ) -> Float[Tensor, "gaps vocabulary"]:
+        """Of every piece, for every gap of the texts in their order."""
+        device = self._table.device
+        allowed = None if allowed is None else allowed.to(device)
+        states = self._states(tokens, allowed)[(tokens == self.model.mask).to(device)]
+        return self.model.head(states).float().softmax(dim=1).cpu()
+
+    def _candidates(
+        self, row: Float[Tensor, " vocabulary"], opens_word: bool, top: int
+    ) -> tuple[Candidate, ...]:
+        """The likeliest pieces of those that fit where the gap stands."""
+        fitting = self._text & (self._opens == opens_word)
+        if not fitting.any():  # characters alone: no word begins with a piece of its own
+            fitting = self._text
+        values, found = row[: len(fitting)].masked_fill(~fitting, 0.0).topk(min(top, len(fitting)))
+        pieces = self.tokenizer.pieces(found.tolist())
+        return tuple(
+            Candidate(piece.replace(SPACE, ""), value)
+            for piece, value in zip(pieces, values.tolist(), strict=True)
+            if value > 0.0
+        )
 
     def _encode(self, text: str) -> tuple[list[int], list[bool]]:
         """The pieces with MASK for every gap; for each gap whether a word starts there."""
@@ -208,6 +222,12 @@ class MaskedModel:
         middle = (gaps[0] + gaps[-1] + 1) // 2
         start = min(max(middle - self.max_tokens // 2, 0), len(ids) - self.max_tokens)
         return ids[start : start + self.max_tokens]
+
+
+def _filled(text: str, gaps: Sequence[Sequence[Candidate]]) -> str:
+    """The text with the best candidate in every gap."""
+    best = iter(gap[0].text if gap else "" for gap in gaps)
+    return GAP.sub(lambda _: next(best), text)
 
 
 def _is_text(id: int, piece: str) -> bool:
