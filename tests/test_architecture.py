@@ -89,6 +89,11 @@ OPTIONS = {
         *("--layer", "--head", "--reading", "--norms"),
         *(WRITTEN | MACHINE),
     },
+    "heads": {
+        *("model", "--source", "-s", "--target", "-t", "--data", "-d", "--columns"),
+        *("--sentences", "--prune", "--score"),
+        *(WRITTEN | MACHINE - {"--precision"}),
+    },
     "lab": {"name", "--all", "--full", "--folder", "--page", "--lang", "--seed", "--threads"},
 }
 

@@ -36,21 +36,22 @@ class Observable(nn.Module):
     """A module whose attention can be watched, and whose heads can be switched off.
 
     Attributes:
-        gate: (heads), what each head's finding is multiplied by before the heads are mixed; None:
-            nothing is. It is the only way to intervene in a head: after the output projection
-            the heads are mixed, and no part of the result belongs to one.
+        gate: (heads), or (batch heads) where each sentence has its own: what each head's finding
+            is multiplied by before the heads are mixed; None: nothing is. It is the only way to
+            intervene in a head: after the output projection the heads are mixed, and no part of
+            the result belongs to one.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.observers: list[Callable[[Attention], None]] = []
-        self.gate: Float[Tensor, " heads"] | None = None
+        self.gate: Float[Tensor, "*batch heads"] | None = None
 
     def gated(
         self, found: Float[Tensor, "batch heads query value_dim"]
     ) -> Float[Tensor, "batch heads query value_dim"]:
         """What the heads found, as far as their gates are open."""
-        return found if self.gate is None else found * self.gate[:, None, None]
+        return found if self.gate is None else found * self.gate[..., None, None]
 
 
 @contextmanager

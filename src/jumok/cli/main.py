@@ -14,6 +14,7 @@ from jumok.cli.embed import embed
 from jumok.cli.evaluate import evaluate
 from jumok.cli.fill import fill
 from jumok.cli.generate import generate
+from jumok.cli.heads import heads
 from jumok.cli.info import info
 from jumok.cli.lab import lab
 from jumok.cli.look import look
@@ -70,6 +71,7 @@ app.command(rich_help_panel=JUDGE)(score)
 app.command(rich_help_panel=JUDGE)(info)
 app.command(rich_help_panel=INSIDE)(look)
 app.command(rich_help_panel=INSIDE)(align)
+app.command(rich_help_panel=INSIDE)(heads)
 app.command(rich_help_panel=LEARN)(lab)
 
 

@@ -37,7 +37,7 @@ def switched_off(model: nn.Module, heads: Heads, count: Mapping[str, int]) -> It
         ModelError: a site or a head that the model does not have.
     """
     known = sites(model)
-    device = next(model.parameters()).device
+    parameter = next(model.parameters())
     chosen = [(name, numbers) for name, numbers in heads.items() if numbers]
     for name, numbers in chosen:
         if name not in known or not all(0 <= head < count[name] for head in numbers):
@@ -48,7 +48,7 @@ def switched_off(model: nn.Module, heads: Heads, count: Mapping[str, int]) -> It
             )
     try:
         for name, numbers in chosen:
-            gate = torch.ones(count[name], device=device)
+            gate = torch.ones(count[name], dtype=parameter.dtype, device=parameter.device)
             gate[list(numbers)] = 0.0
             known[name].gate = gate
         yield

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from jumok.data.batches import SourceBatch, collate, source_batches
+from jumok.data.batches import Batch, SourceBatch, collate, source_batches
 from jumok.inspection.alignment import Link
 from jumok.inspection.readings import word_links
 from jumok.models.memory import Memory
@@ -51,25 +51,34 @@ class Pairs:
     targets: list[list[int]]
     long: frozenset[int]
 
-    def batches(self, translator: Translator, batch_size: int) -> Iterator[PairBatch]:
-        """All pairs with words on both sides that are not too long; those of like length meet."""
+    def collated(self, batch_size: int) -> Iterator[tuple[list[int], Batch]]:
+        """All pairs with words on both sides that are not too long, and their rows.
+
+        Those of like length meet in a batch.
+        """
         whole = [
             row
             for row, (source, target) in enumerate(zip(self.sources, self.targets, strict=True))
             if source and target and row not in self.long
         ]
         longer = [max(self.sources[row], self.targets[row], key=len) for row in whole]
-        device = next(translator.models[0].parameters()).device
         plan = source_batches(longer, sentences=batch_size, tokens=POSITIONS) if whole else ()
         for planned in plan:
             rows = [whole[place] for place in planned.rows]
             sources, targets = (
                 [side[row] for row in rows] for side in (self.sources, self.targets)
             )
-            batch = collate(sources, targets)
+            yield rows, collate(sources, targets)
+
+    def batches(self, translator: Translator, batch_size: int) -> Iterator[PairBatch]:
+        """As `collated`, with what the encoders wrote."""
+        device = next(translator.models[0].parameters()).device
+        for rows, batch in self.collated(batch_size):
             memory = translator.read(SourceBatch(batch.source, batch.source_allowed, rows))
-            tokens = batch.target_input[:, : max(map(len, targets)) + 1].to(device)
-            yield PairBatch(rows, memory, tokens, sources, targets)
+            sources, targets = (
+                [side[row] for row in rows] for side in (self.sources, self.targets)
+            )
+            yield PairBatch(rows, memory, batch.target_input.to(device), sources, targets)
 
 
 def encode_pairs(translator: Translator, sources: Sequence[str], targets: Sequence[str]) -> Pairs:

@@ -1,0 +1,349 @@
+"""What each attention head does over a corpus: head cards.
+
+Everything is summed while sentences pass by, and no map is kept. Means are over all positions
+that look and are real, whatever sentences they stand in.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+
+from jumok.attention.observe import Attention, observe
+from jumok.data.batches import Batch
+from jumok.data.tokenizer import END, PAD
+from jumok.inspection.capture import heads_of, layer_of, part_of
+from jumok.inspection.intervene import sites
+from jumok.inspection.trace import Part
+from jumok.models.memory import SequenceToSequence
+from jumok.shapes import Bool, Float, Int, Tensor
+
+Role = Literal["previous", "next", "first", "last", "broad", "aligned", ""]
+
+FURTHEST = 5
+OFFSETS = tuple(range(-FURTHEST, FURTHEST + 1))
+
+POSITIONAL = 0.9
+"""A head whose largest weight is at one offset so often is positional.
+
+Source: Voita et al. 2019, Analyzing multi-head self-attention, section 5.1.
+"""
+
+MOST_MASS = 0.5
+"""A head that gives more than this, on average, to one place is named after the place.
+
+Source: Clark et al. 2019, What does BERT look at?, sections 3.1 and 3.2.
+"""
+
+BROAD = 0.1
+"""A head that gives no word more than this is broad.
+
+Source: Clark et al. 2019, section 3.3.
+"""
+
+CONFIDENT = 0.8
+"""A head whose largest weight is, on average, more than this is confident.
+
+Voita et al. 2019, section 5.1, find it of heads with a clear role. A confident head over the
+source that is no other thing is called "aligned" here; the papers have no word for it.
+"""
+
+
+@dataclass(frozen=True)
+class HeadCard:
+    """What one head does, on average.
+
+    Attributes:
+        site: its module's path in the model.
+        layer, head: from 0.
+        entropy: of its weights, in nats.
+        uniform_share: the entropy as a share of the most it could be: 0 looks at one place, 1 at
+            all alike.
+        confidence: its largest weight, END left out on both sides.
+        confidence_with_end: its largest weight.
+        first, last, previous, same, next: what it gives to the first position, the last that it
+            can see (END in a source), the one before, at and after its own number; the mean
+            over those that have such a position, 0 where none has.
+        offsets: for -5 to 5 how often its largest weight is so far from its own number, as a
+            share of the times when there is a position so far.
+        importance: how much the loss changes with the head's gate (`Importance`), as a share of
+            the length of its layer's importances.
+        raw_importance: the same in nats a piece.
+    """
+
+    site: str
+    part: Part
+    layer: int
+    head: int
+    entropy: float
+    uniform_share: float
+    confidence: float
+    confidence_with_end: float
+    first: float
+    last: float
+    previous: float
+    same: float
+    next: float
+    offsets: tuple[float, ...]
+    importance: float
+    raw_importance: float
+
+    @property
+    def role(self) -> Role:
+        """Its role by the papers' thresholds; "" where it has none of these.
+
+        Numbers of source and target positions are of two sentences: a head over the source has
+        neither a previous nor a next position.
+        """
+        own = self.part != "cross"
+        if own and (self.offsets[FURTHEST - 1] >= POSITIONAL or self.previous > MOST_MASS):
+            return "previous"
+        if own and (self.offsets[FURTHEST + 1] >= POSITIONAL or self.next > MOST_MASS):
+            return "next"
+        if self.first > MOST_MASS:
+            return "first"
+        if self.last > MOST_MASS:
+            return "last"
+        if self.confidence_with_end <= BROAD:
+            return "broad"
+        return "aligned" if not own and self.confidence > CONFIDENT else ""
+
+
+@dataclass
+class Mean:
+    """A mean for each head: sums over the positions that count, and how many they are."""
+
+    total: Tensor | float = 0.0
+    count: int = 0
+
+    def add(
+        self, values: Float[Tensor, "batch heads query"], wanted: Bool[Tensor, "batch query"]
+    ) -> None:
+        """Takes in the values at the wanted positions."""
+        kept = values.masked_fill(~wanted[:, None], 0.0)
+        self.total = self.total + kept.sum(dim=(0, 2), dtype=torch.float64).cpu()
+        self.count += int(wanted.sum())
+
+    def of(self, head: int) -> float:
+        """The head's mean; 0 where nothing counted."""
+        total = self.total[head] if isinstance(self.total, Tensor) else self.total
+        return float(total) / max(self.count, 1)
+
+
+@dataclass
+class SiteMeter:
+    """The sums of one attention module.
+
+    Attributes:
+        causal: positions see themselves and what stands before them.
+    """
+
+    causal: bool
+    means: dict[str | int, Mean] = field(default_factory=dict)
+    heads: int = 0
+
+    def look(
+        self,
+        weights: Float[Tensor, "batch heads query key"],
+        numbers: Int[Tensor, " query"],
+        queries: Int[Tensor, "batch query"],
+        keys: Int[Tensor, "batch key"],
+    ) -> None:
+        """Takes in the weights of a batch.
+
+        Args:
+            numbers: the positions' own, from 0.
+            queries, keys: the pieces that look and that are looked at; PAD is nothing.
+        """
+        self.heads = weights.shape[1]
+        weights = weights.float()
+        real = queries != PAD
+        places = torch.arange(keys.shape[1], device=keys.device)
+        seen = (keys != PAD)[:, None].expand(-1, len(numbers), -1)  # (batch query key)
+        if self.causal:
+            seen = seen & (places <= numbers[:, None])
+        self._add("entropy", -torch.xlogy(weights, weights).sum(dim=3), real)
+        uniform = seen.sum(dim=2).clamp(min=1).float().log()
+        self._add("uniform", uniform[:, None].expand(-1, self.heads, -1), real)
+        self._add("confidence_with_end", weights.amax(dim=3), real)
+        without = weights.masked_fill((keys == END)[:, None, None], 0.0).amax(dim=3)
+        self._add("confidence", without, real & (queries != END))
+        last = (seen * places).amax(dim=2)
+        self._mass("first", weights, torch.zeros_like(last), real)
+        self._mass("last", weights, last, real)
+        chosen = weights.masked_fill(~seen[:, None], -1.0).argmax(dim=3)  # (batch heads query)
+        for offset in OFFSETS:
+            wanted = (numbers + offset).expand_as(last)
+            there = real & (wanted >= 0) & (wanted <= last)
+            self._add(offset, (chosen == wanted[:, None]).float(), there)
+        for name, offset in (("previous", -1), ("same", 0), ("next", 1)):
+            wanted = (numbers + offset).expand_as(last)
+            there = real & (wanted >= 0) & (wanted <= last)
+            self._mass(name, weights, wanted.clamp(0, keys.shape[1] - 1), there)
+
+    def _mass(self, name: str, weights: Tensor, place: Tensor, there: Tensor) -> None:
+        index = place[:, None, :, None].expand(-1, self.heads, -1, 1)
+        self._add(name, weights.gather(3, index)[..., 0], there)
+
+    def _add(self, name: str | int, values: Tensor, wanted: Tensor) -> None:
+        self.means.setdefault(name, Mean()).add(values, wanted)
+
+    def mean(self, name: str | int, head: int) -> float:
+        """What was measured of one head."""
+        return self.means[name].of(head)
+
+
+class HeadMeter:
+    """Watches every head of a model while batches go through it.
+
+    Args:
+        model: in evaluation mode, and not laid out for inference: it is differentiated.
+    """
+
+    def __init__(self, model: SequenceToSequence) -> None:
+        self._model = model
+        self._importance = Importance(model)
+        self._meters = {name: SiteMeter(part_of(name) == "decoder") for name in sites(model)}
+
+    def add(self, batch: Batch) -> None:
+        """One pass over the batch, and one back."""
+        # What stands at each position: the decoder reads START where its target has its first
+        # piece, and a last piece where that has END.
+        batch = _on(batch, next(self._model.parameters()).device)
+        source, filling = batch.source, batch.target_output == PAD
+        target = batch.target_input.masked_fill(filling, PAD)
+        looked = dict.fromkeys(self._meters, 0)
+
+        def look(site: str, attention: Attention) -> None:
+            part, first = part_of(site), looked[site]
+            queries = source if part == "encoder" else target
+            keys = target if part == "decoder" else source
+            # An RNN looks step by step.
+            last = first + attention.weights.shape[2]
+            looked[site] = last
+            numbers = torch.arange(first, last, device=queries.device)
+            self._meters[site].look(
+                attention.weights.detach(), numbers, queries[:, first:last], keys
+            )
+
+        self._importance.count_heads(batch)  # which is done by a look, too
+        with observe(self._model, look):
+            self._importance.add(batch)
+
+    def cards(self) -> list[HeadCard]:
+        """A card for each head of what was added, in the order of the model."""
+        raw = self._importance.raw()
+        return [
+            self._card(name, head, raw[name])
+            for name, meter in self._meters.items()
+            for head in range(meter.heads)
+        ]
+
+    def _card(self, name: str, head: int, raw: Float[Tensor, " heads"]) -> HeadCard:
+        meter = self._meters[name]
+        uniform = meter.mean("uniform", head)
+        entropy = meter.mean("entropy", head)
+        return HeadCard(
+            site=name,
+            part=part_of(name),
+            layer=layer_of(name),
+            head=head,
+            entropy=entropy,
+            uniform_share=entropy / uniform if uniform else 0.0,
+            confidence=meter.mean("confidence", head),
+            confidence_with_end=meter.mean("confidence_with_end", head),
+            first=meter.mean("first", head),
+            last=meter.mean("last", head),
+            previous=meter.mean("previous", head),
+            same=meter.mean("same", head),
+            next=meter.mean("next", head),
+            offsets=tuple(meter.mean(offset, head) for offset in OFFSETS),
+            importance=float(raw[head] / raw.norm().clamp(min=1e-30)),
+            raw_importance=float(raw[head]),
+        )
+
+
+class Importance:
+    """How much the loss of a sentence would change with each head's gate: E | dL / dgate |.
+
+    L is the negative log-probability of the translation that is given, in nats a piece. Every
+    sentence has gates of its own, so that one pass back through a batch gives the slope of each.
+
+    Source: Michel et al. 2019, Are sixteen heads really better than one?, section 4.1.
+    """
+
+    def __init__(self, model: SequenceToSequence) -> None:
+        self._model = model
+        self._sums: dict[str, Tensor] = {}
+        self._sentences = 0
+        self._heads: dict[str, int] = {}
+
+    def count_heads(self, batch: Batch) -> None:
+        """Finds how many heads each site has, by letting them look at a sentence."""
+        self._heads = self._heads or heads_of(self._model, batch.source[:1])
+
+    def add(self, batch: Batch) -> None:
+        """Takes in the slopes of a batch."""
+        self.count_heads(batch)
+        rows = len(batch.source)
+        with _gates(self._model, self._heads, rows) as gates, torch.enable_grad():
+            memory = self._model.encode(batch.source, batch.source_allowed)
+            logits = self._model.decoder(memory, batch.target_input)
+            wanted = batch.target_output
+            losses = F.cross_entropy(
+                logits.float().transpose(1, 2), wanted, ignore_index=PAD, reduction="none"
+            )
+            loss = (losses.sum(dim=1) / (wanted != PAD).sum(dim=1)).sum()
+            slopes = torch.autograd.grad(loss, list(gates.values()))
+        for name, slope in zip(gates, slopes, strict=True):
+            size = slope.abs().sum(dim=0, dtype=torch.float64).cpu()
+            self._sums[name] = self._sums.get(name, 0) + size
+        self._sentences += rows
+
+    def raw(self) -> dict[str, Float[Tensor, " heads"]]:
+        """For each site the mean over all sentences, in nats a piece."""
+        return {name: total / max(self._sentences, 1) for name, total in self._sums.items()}
+
+
+@contextmanager
+def _gates(
+    model: SequenceToSequence, heads: dict[str, int], rows: int
+) -> Iterator[dict[str, Float[Tensor, "batch heads"]]]:
+    """Every gate of the model open, one for each sentence, and differentiable."""
+    parameter = next(model.parameters())
+    known = sites(model)
+    gates = {
+        name: torch.ones(
+            rows, count, dtype=parameter.dtype, device=parameter.device, requires_grad=True
+        )
+        for name, count in heads.items()
+    }
+    try:
+        for name, gate in gates.items():
+            known[name].gate = gate
+        yield gates
+    finally:
+        for name in gates:
+            known[name].gate = None
+
+
+def _on(batch: Batch, device: torch.device) -> Batch:
+    allowed = batch.source_allowed
+    return replace(
+        batch,
+        source=batch.source.to(device),
+        source_allowed=None if allowed is None else allowed.to(device),
+        target_input=batch.target_input.to(device),
+        target_output=batch.target_output.to(device),
+    )
+
+
+def head_cards(model: SequenceToSequence, batches: Iterable[Batch]) -> list[HeadCard]:
+    """A card for each head of the model, over all batches; empty where it has no attention."""
+    meter = HeadMeter(model)
+    for batch in batches:
+        meter.add(batch)
+    return meter.cards()

@@ -1,0 +1,212 @@
+"""Head cards by hand, against captured weights, and importance against finite differences."""
+
+from dataclasses import replace
+from math import log
+
+import pytest
+import torch
+
+from jumok.attention.observe import observe
+from jumok.config import TransformerConfig
+from jumok.data.batches import Batch, collate
+from jumok.data.tokenizer import END, PAD
+from jumok.inspection.capture import part_of
+from jumok.inspection.intervene import sites
+from jumok.inspection.measures import OFFSETS, HeadCard, Importance, SiteMeter, head_cards
+from jumok.models.encoder_decoder import Transformer
+
+QUIET = HeadCard(
+    site="encoder.blocks.0.self_attention",
+    part="encoder",
+    layer=0,
+    head=0,
+    entropy=1.0,
+    uniform_share=0.5,
+    confidence=0.5,
+    confidence_with_end=0.5,
+    first=0.1,
+    last=0.1,
+    previous=0.1,
+    same=0.1,
+    next=0.1,
+    offsets=(0.1,) * 11,
+    importance=0.5,
+    raw_importance=0.1,
+)
+
+
+def looked(weights: torch.Tensor, keys: list[list[int]], causal: bool = False) -> SiteMeter:
+    meter = SiteMeter(causal)
+    pieces = torch.tensor(keys)
+    meter.look(weights, torch.arange(weights.shape[2]), pieces, pieces)
+    return meter
+
+
+def test_measures_of_three_words_are_those_by_hand():
+    rows = [[0.25, 0.75, 0.0], [1.0, 0.0, 0.0], [0.125, 0.25, 0.625]]
+    meter = looked(torch.tensor([[rows]]), [[5, 6, END]])
+    entropy = 0.25 * log(4) + 0.75 * log(4 / 3)
+    entropy += 0.125 * log(8) + 0.25 * log(4) + 0.625 * log(1.6)
+    expected = {
+        "entropy": entropy / 3,
+        "uniform": log(3),
+        "confidence_with_end": (0.75 + 1.0 + 0.625) / 3,
+        "confidence": (0.75 + 1.0) / 2,
+        "first": (0.25 + 1.0 + 0.125) / 3,
+        "last": 0.625 / 3,
+        "previous": (1.0 + 0.25) / 2,
+        "same": (0.25 + 0.0 + 0.625) / 3,
+        "next": (0.75 + 0.0) / 2,
+        # the largest: one after, one before, the same
+        1: 1 / 2,
+        -1: 1 / 2,
+        0: 1 / 3,
+        2: 0.0,
+        5: 0.0,
+    }
+    assert {name: meter.mean(name, 0) for name in expected} == pytest.approx(expected)
+
+
+def test_end_counts_for_nothing_in_confidence():
+    rows = [[0.1, 0.9], [0.3, 0.7]]
+    assert looked(torch.tensor([[rows]]), [[5, END]]).mean("confidence", 0) == pytest.approx(0.1)
+
+
+def test_positions_that_see_back_alone_are_uniform_over_these():
+    rows = torch.ones(4, 4).tril()
+    meter = looked((rows / rows.sum(1, keepdim=True))[None, None], [[2, 5, 6, 7]], causal=True)
+    assert meter.mean("entropy", 0) == pytest.approx((log(2) + log(3) + log(4)) / 4)
+    assert meter.mean("uniform", 0) == pytest.approx(meter.mean("entropy", 0))
+    assert (
+        meter.mean("last", 0)
+        == meter.mean("same", 0)
+        == pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 4) / 4)
+    )
+    assert meter.mean("next", 0) == 0.0
+
+
+def test_filling_counts_for_nothing():
+    torch.manual_seed(3)
+    long, short = torch.rand(1, 2, 4, 4).softmax(3), torch.rand(1, 2, 2, 2).softmax(3)
+    apart = looked(long, [[5, 6, 7, END]])
+    apart.look(short, torch.arange(2), *(torch.tensor([[8, END]]),) * 2)
+    padded = torch.full((1, 2, 4, 4), 0.25)
+    padded[:, :, :2] = 0.0
+    padded[:, :, :2, :2] = short
+    both = looked(torch.cat([long, padded]), [[5, 6, 7, END], [8, END, PAD, PAD]])
+    for name in both.means:
+        for head in range(2):
+            assert both.mean(name, head) == pytest.approx(apart.mean(name, head)), name
+
+
+@pytest.mark.parametrize(
+    ("changes", "role"),
+    [
+        ({}, ""),
+        ({"offsets": (0.0,) * 4 + (0.9,) + (0.0,) * 6}, "previous"),
+        ({"offsets": (0.0,) * 6 + (0.9,) + (0.0,) * 4}, "next"),
+        ({"offsets": (0.0,) * 6 + (0.89,) + (0.0,) * 4}, ""),
+        ({"previous": 0.51}, "previous"),
+        ({"next": 0.51}, "next"),
+        ({"first": 0.51}, "first"),
+        ({"last": 0.51}, "last"),
+        ({"confidence_with_end": 0.1}, "broad"),
+        ({"confidence": 0.81}, ""),
+        ({"part": "cross", "confidence": 0.81}, "aligned"),
+        ({"part": "cross", "confidence": 0.8}, ""),
+        ({"part": "cross", "previous": 0.9, "confidence": 0.9}, "aligned"),
+        ({"part": "cross", "last": 0.9, "confidence": 0.9}, "last"),
+    ],
+)
+def test_roles_have_the_thresholds_of_the_papers(changes, role):
+    assert replace(QUIET, **changes).role == role
+
+
+@pytest.fixture(scope="module")
+def model() -> Transformer:
+    torch.manual_seed(3)
+    config = TransformerConfig(dim=24, heads=3, encoder_layers=1, decoder_layers=2, feedforward=17)
+    return Transformer(config, 31).eval()
+
+
+PAIRS = [[5, 6, 7, 8], [9, 10]], [[11, 12], [13, 14, 15]]
+
+
+def test_cards_are_those_of_the_weights_that_were_looked_with(model):
+    cards = head_cards(model, [collate(*PAIRS)])
+    assert [(card.site, card.head) for card in cards] == [
+        (site, head) for site in sites(model) for head in range(3)
+    ]
+    assert len(cards[0].offsets) == len(OFFSETS) == 11
+    rows: dict[tuple[str, int], list[float]] = {}
+
+    def keep(site, attention):
+        for head, weights in enumerate(attention.weights[0]):
+            entropies = torch.special.entr(weights.double()).sum(1)
+            rows.setdefault((site, head), []).extend(entropies.tolist())
+
+    for source, target in zip(*PAIRS, strict=True):
+        alone = collate([source], [target])
+        with observe(model, keep), torch.no_grad():
+            model.decoder(model.encode(alone.source), alone.target_input)
+    for card in cards:
+        entropies = rows[card.site, card.head]
+        assert card.entropy == pytest.approx(sum(entropies) / len(entropies), abs=1e-5)
+        assert card.part == part_of(card.site)
+
+
+def test_batches_add_up(model):
+    apart = [collate([source], [target]) for source, target in zip(*PAIRS, strict=True)]
+    for whole, parts in zip(
+        head_cards(model, [collate(*PAIRS)]), head_cards(model, apart), strict=True
+    ):
+        assert whole.confidence == pytest.approx(parts.confidence, abs=1e-5)
+        assert whole.offsets == parts.offsets
+        assert whole.raw_importance == pytest.approx(parts.raw_importance, abs=1e-6)
+
+
+def loss_of(model: Transformer, batch: Batch) -> float:
+    with torch.no_grad():
+        logits = model.decoder(model.encode(batch.source), batch.target_input)
+    chosen = logits[0].log_softmax(1).gather(1, batch.target_output[0][:, None])
+    return -float(chosen.mean())
+
+
+def test_importance_is_the_slope_that_small_steps_of_the_gate_show(model):
+    exact = Transformer(
+        TransformerConfig(dim=24, heads=3, encoder_layers=1, decoder_layers=2, feedforward=17), 31
+    )
+    exact.load_state_dict(model.state_dict())
+    exact = exact.double().eval()
+    importance = Importance(exact)
+    importance.add(collate(*PAIRS))
+    found = importance.raw()
+    for name, module in sites(exact).items():
+        for head in range(3):
+            slopes = []
+            for source, target in zip(*PAIRS, strict=True):
+                batch, losses = collate([source], [target]), []
+                for step in (-1e-4, 1e-4):
+                    module.gate = torch.ones(3, dtype=torch.float64)
+                    module.gate[head] += step
+                    losses.append(loss_of(exact, batch))
+                    module.gate = None
+                slopes.append(abs(losses[1] - losses[0]) / 2e-4)
+            assert float(found[name][head]) == pytest.approx(sum(slopes) / 2, rel=1e-4, abs=1e-9)
+
+
+def test_importances_of_a_layer_have_the_length_one(model):
+    cards = head_cards(model, [collate(*PAIRS)])
+    for name in sites(model):
+        of_site = [card for card in cards if card.site == name]
+        assert sum(card.importance**2 for card in of_site) == pytest.approx(1.0)
+        ratios = {round(card.raw_importance / card.importance, 7) for card in of_site}
+        assert max(ratios) == pytest.approx(min(ratios), rel=1e-4)
+
+
+def test_gates_are_gone_after_a_fault(model):
+    batch = collate(*PAIRS)
+    wrong = replace(batch, target_output=batch.target_output + 1_000)
+    with pytest.raises((IndexError, RuntimeError)):
+        Importance(model).add(wrong)
+    assert all(module.gate is None for module in sites(model).values())
