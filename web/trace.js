@@ -94,6 +94,10 @@ export class Trace {
   }
 }
 
+export function total(values) {
+  return values.reduce((sum, value) => sum + value, 0);
+}
+
 /** A token as people read it: the space sign shows as a small mark, never as markup. */
 export function readable(token) {
   return token.replace(/▁/g, "·").replace(/^·(?=.)/, "") || token;

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 import jumok
+from jumok.config.recurrent import RecurrentConfig
 from jumok.data.tokenizer import END, START
 from jumok.inspection.capture import (
     capture,
@@ -13,6 +14,7 @@ from jumok.inspection.capture import (
     layer_of,
     part_of,
 )
+from jumok.models.catalog import Sizes, build
 from jumok.systems.tracing import trace_translation
 
 
@@ -57,6 +59,23 @@ def test_weights_follow_from_the_vectors_that_were_kept(translator):
             scores = np.where(np.tri(*scores.shape[1:], dtype=bool), scores, -np.inf)
         expected = torch.from_numpy(scores).softmax(-1).numpy()
         np.testing.assert_allclose(site.weights, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("attention", ["dot", "scaled-dot", "bilinear", "additive"])
+def test_weights_of_an_rnn_follow_from_its_vectors(attention):
+    torch.manual_seed(2)
+    config = RecurrentConfig(dim=16, embedding=12, attention=attention)
+    model = build(config, Sizes(vocabulary=31)).eval()
+    source, target = torch.tensor([[5, 6, 7, END]]), torch.tensor([[START, 8, 9]])
+    (site,), _ = capture(model, source, target, "qk")
+    assert (site.kind, site.weights.shape) == (attention, (1, 3, 4))
+    if site.energy is None:
+        scores = site.query @ site.key.transpose(0, 2, 1) * site.scale
+    else:
+        scores = np.tanh(site.query[:, :, None] + site.key[:, None]) @ site.energy
+    np.testing.assert_allclose(site.weights, torch.from_numpy(scores).softmax(-1), atol=1e-5)
+    given = np.linalg.norm(site.weights[0, :, :, None] * site.value[0], axis=-1)
+    np.testing.assert_allclose(site.norms, given, atol=1e-5)  # nothing projects what was found
 
 
 def test_norms_follow_from_weights_values_and_the_stored_projection(translator, tiny_bundle):

@@ -3,6 +3,7 @@
 import shutil
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from jumok.inspection.page import page as html
 from jumok.inspection.trace import Trace
 from jumok.serving.local import LocalServer
 from jumok.systems.tracing import trace_translation
-from tests.inspection.traces import HOSTILE, trace
+from tests.inspection.traces import HOSTILE, softmax, trace
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
 
@@ -116,6 +117,22 @@ def test_a_row_adds_up_when_redone_from_what_is_shown(opened):
     redone = np.exp(scores) / np.exp(scores).sum()
     np.testing.assert_allclose([float(row[3]) for row in cells], redone, atol=2e-4)
     assert all(abs(float(row[5])) < 1e-6 for row in cells), "recomputed is what was recorded"
+
+
+def test_an_additive_row_adds_up_too(opened):
+    """Its weights are the softmax of energy . tanh(q + k), made from the vectors here."""
+    recorded = trace()
+    sites = []
+    for site in recorded.sites:
+        if site.part != "cross":
+            continue
+        energy = np.linspace(-1, 1, site.query.shape[2], dtype=np.float32)
+        weights = softmax(np.tanh(site.query[:, :, None] + site.key[:, None]) @ energy)
+        sites.append(replace(site, kind="additive", scale=1.0, energy=energy, weights=weights))
+    reader = opened(replace(recorded, sites=tuple(sites)))
+    reader.tab("One row, step by step")
+    assert reader.table()[0][1] == "v · tanh(q + k)"
+    assert all(abs(float(row[5])) < 1e-6 for row in reader.table()[1:] if row[0] != "sum")
 
 
 def test_the_mask_is_shown_where_it_hides(opened):

@@ -1,7 +1,7 @@
 /** Head switches: what each head was worth, and the model without those that one clicks off. */
 
 import { element, table } from "../dom.js";
-import { readable } from "../trace.js";
+import { readable, total } from "../trace.js";
 
 const NOTICED = 0.01; // nats: smaller changes show no sign
 
@@ -26,10 +26,6 @@ export function headsView(trace, state, words, ask) {
   ]);
   body.push(table([words.headsTable, words.change, words.hitMost, words.change], rows, words.alone));
   return { help: ask ? words.switchesHelp : words.switchesSaved, controls: [], body };
-}
-
-function total(changes) {
-  return changes.reduce((sum, change) => sum + change, 0);
 }
 
 function row(site, changes, most, off, state, words, ask) {

@@ -2,7 +2,7 @@
 
 import { choice, element, table } from "../dom.js";
 import { CanvasSurface, colour } from "../surface.js";
-import { readable } from "../trace.js";
+import { readable, total } from "../trace.js";
 import { headOf, siteChoices, siteOf } from "./board.js";
 
 export function dot(a, b) {
@@ -11,13 +11,19 @@ export function dot(a, b) {
   return sum;
 }
 
+/** q · k, or energy · tanh(q + k) where the score is a small network: term by term. */
+export function terms(site, q, k) {
+  const energy = site.array("energy")?.values;
+  return q.map((value, i) => (energy ? energy[i] * Math.tanh(value + k[i]) : value * k[i]));
+}
+
 /** The row redone from the vectors: products, scaled scores, weights; hidden keys get none. */
 export function redo(site, head, query) {
   const q = site.vector("query", head, query);
   const recorded = site.matrix(String(head), "weights");
   const hidden = (k) => site.part === "decoder" && k > query;
   const products = [];
-  for (let k = 0; k < site.columns; k++) products.push(dot(q, site.vector("key", head, k)));
+  for (let k = 0; k < site.columns; k++) products.push(total(terms(site, q, site.vector("key", head, k))));
   const bias = site.array("bias")?.values;
   const added = (k) => (bias ? bias[(head * site.rows + query) * site.columns + k] : 0);
   const scores = products.map((product, k) => (hidden(k) ? -Infinity : product * site.scale + added(k)));
@@ -35,7 +41,7 @@ export function redo(site, head, query) {
 export function rowView(trace, state, words) {
   const site = siteOf(trace, state);
   const controls = siteChoices(trace, state, words, { heads: false });
-  if (!site.array("query") || site.kind !== "scaled-dot") {
+  if (!site.array("query")) {
     return { help: words.rowHelp, controls, body: [element("p", {}, words.noVectors)] };
   }
   const head = headOf(site, state);
@@ -61,7 +67,7 @@ export function rowView(trace, state, words) {
   });
   const total = cells.reduce((sum, cell) => sum + cell.weight, 0);
   rows.push([words.sum, "", "", total.toFixed(4), "", ""]);
-  const headings = [words.key, words.product, `${words.scaled} ${site.scale.toFixed(4)}`, words.weight, words.gives, words.check];
+  const headings = [words.key, site.array("energy") ? words.energy : words.product, `${words.scaled} ${site.scale.toFixed(4)}`, words.weight, words.gives, words.check];
   return {
     help: words.rowHelp,
     controls,
@@ -75,7 +81,7 @@ export function rowView(trace, state, words) {
 function vectors(site, head, query, key, cells, words) {
   const q = site.vector("query", head, query);
   const k = site.vector("key", head, key);
-  const products = q.map((value, i) => value * k[i]);
+  const products = terms(site, q, k);
   const found = new Float32Array(site.array("value").shape[2]);
   cells.forEach((cell, at) => {
     site.vector("value", head, at).forEach((value, i) => {
@@ -86,7 +92,7 @@ function vectors(site, head, query, key, cells, words) {
   return [
     strip(`q (${asks})`, q, words),
     strip(`k (${answers})`, k, words),
-    strip(`${words.elementwise}: ${words.sum} ${dot(q, k).toFixed(4)}`, products, words),
+    strip(`${site.array("energy") ? words.tanhTerms : words.elementwise}: ${words.sum} ${total(products).toFixed(4)}`, products, words),
     strip(words.result, found, words),
   ];
 }

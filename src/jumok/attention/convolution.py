@@ -67,8 +67,9 @@ class PixelAttention(Observable):
         drop = self.noise.mask(self.dropout) if self.training and self.dropout else None
         if self.observers:
             found, weights = attend_with_weights(query, key, value, drop=drop)
+            scale = query.shape[-1] ** -0.5
             for observer in self.observers:
-                observer(Attention(query, key, value, weights, kind="convolution"))
+                observer(Attention(query, key, value, weights, "convolution", scale))
         else:
             found = attend(query, key, value, drop=drop)
         grid = self.gated(found).transpose(2, 3).flatten(1, 2).unflatten(2, features.shape[2:])

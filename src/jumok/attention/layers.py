@@ -69,6 +69,7 @@ class RawAttention(Observable):
                     value[:, None],
                     weights[:, None],
                     kind=self.score.kind,
+                    energy=self.score.weighing(),
                 )
             )
         return self.gated((weights @ value)[:, None])[:, 0]  # one head

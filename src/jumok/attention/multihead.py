@@ -90,8 +90,9 @@ class MultiHeadAttention(Observable):
         drop = self.noise.mask(self.dropout) if self.training and self.dropout else None
         if self.observers:
             found, weights = attend_with_weights(query, key, value, allowed, bias, drop)
+            scale = query.shape[-1] ** -0.5
             for observer in self.observers:
-                observer(Attention(query, key, value, weights, bias=bias))
+                observer(Attention(query, key, value, weights, scale=scale, bias=bias))
         else:
             found = attend(query, key, value, allowed, bias, drop)
         return self.output(merge_heads(self.gated(found)))

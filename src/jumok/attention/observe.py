@@ -21,6 +21,8 @@ class Attention:
     Attributes:
         weights: before dropout; each row sums to 1, or to 0 where nothing was allowed.
         kind: the score function, by its name in `attention/scores.py`; "convolution": of pixels.
+        scale: what the products of queries and keys were multiplied by afterwards.
+        energy: what the hidden layer of an additive score is weighed with; else None.
         bias: what was added to the scores before the softmax; None: nothing.
     """
 
@@ -29,6 +31,8 @@ class Attention:
     value: Float[Tensor, "batch heads key value_dim"]
     weights: Float[Tensor, "batch heads query key"]
     kind: str = "scaled-dot"
+    scale: float = 1.0
+    energy: Float[Tensor, " hidden"] | None = None
     bias: Float[Tensor, "#batch #heads query key"] | None = None
 
 

@@ -65,6 +65,7 @@ class ScoredAttention(Observable):
                     value[:, None],
                     weights[:, None],
                     kind=self.score.kind,
+                    energy=self.score.weighing(),
                 )
             )
         drop = self.noise.mask(self.dropout) if self.training and self.dropout else None

@@ -37,6 +37,10 @@ class DotScore(nn.Module):
         """What is compared of what is looked at; once for all steps."""
         return memory
 
+    def weighing(self) -> Float[Tensor, " hidden"] | None:
+        """What a hidden layer is weighed with; None where the score has none."""
+        return None
+
     def forward(
         self,
         query: Float[Tensor, "batch query dim"],
@@ -93,6 +97,9 @@ class AdditiveScore(DotScore):
 
     def keys(self, memory: States) -> Float[Tensor, "batch length _"]:
         return self.key(memory)
+
+    def weighing(self) -> Float[Tensor, " hidden"]:
+        return self.energy
 
     def forward(
         self,

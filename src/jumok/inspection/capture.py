@@ -82,7 +82,8 @@ def _sites(model: nn.Module, seen: Sequence[tuple[str, Attention]], level: Level
             weights=_numpy(weights),
             norms=_numpy(norms),
             bias=None if last.bias is None else _numpy(last.bias[0].expand_as(weights)),
-            scale=last.query.shape[-1] ** -0.5 if last.kind == "scaled-dot" else 1.0,
+            energy=None if last.energy is None else _numpy(last.energy),
+            scale=last.scale,
             **{vector: _numpy(tensor) for vector, tensor in vectors.items()},
         )
 

@@ -24,7 +24,7 @@ Part = Literal["encoder", "decoder", "cross"]
 
 FORMAT = 1
 HEAD = "trace.json"
-ARRAYS = ("weights", "norms", "bias", "query", "key", "value")
+ARRAYS = ("weights", "norms", "bias", "energy", "query", "key", "value")
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,7 @@ class Site:
         norms: (query key), the length of what each key gave to each query: the sum over the heads
             of weight x value x output projection. None where the module has no projection.
         bias: (heads query key), what was added to the scores; None: nothing.
+        energy: (dim), what the hidden layer of an additive score is weighed with; else None.
         query, key, value: (heads query dim), (heads key dim), (heads key value_dim); level "qk".
         scale: what the products were multiplied by: 1 / sqrt(dim) in scaled dot products.
     """
@@ -69,6 +70,7 @@ class Site:
     weights: Array
     norms: Array | None = None
     bias: Array | None = None
+    energy: Array | None = None
     query: Array | None = None
     key: Array | None = None
     value: Array | None = None

@@ -1,6 +1,6 @@
 """A translator's decisions on one sentence, as a trace."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -51,7 +51,6 @@ def trace_translation(
     read = tokenizer.encode(text)
     _check(text, read, translator.max_tokens)
     model = translator.models[0]
-    reading = translator.aligner.readings[0]
     device = next(model.parameters()).device
     source = torch.tensor([[*read, END]], device=device)
     count = heads_of(model, source)
@@ -76,13 +75,24 @@ def trace_translation(
         sites=sites,
         steps=_steps(tokenizer, [*write, END], log_probabilities),
         languages=("", translator.target_language),
-        notes={
-            **({"reading": asdict(reading)} if reading else {}),
-            "written": write,
-            "search": search,
-            "without": {site: change.tolist() for site, change in changes.items()},
-        },
+        notes=_notes(translator, write, search, changes),
     )
+
+
+def _notes(
+    translator: Translator,
+    write: list[int],
+    search: dict[str, Any],
+    changes: Mapping[str, Float[Tensor, "heads target"]],
+) -> dict[str, Any]:
+    """What the page needs besides: where alignments are read, the pieces, the tree, the heads."""
+    reading = translator.aligner.readings[0]
+    return {
+        **({"reading": asdict(reading)} if reading else {}),
+        "written": write,
+        "search": search,
+        "without": {site: change.tolist() for site, change in changes.items()},
+    }
 
 
 def _searched(
