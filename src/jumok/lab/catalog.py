@@ -174,6 +174,16 @@ LABS = (
         "000, 001",
         20,
     ),
+    Lab(
+        "coreference",
+        Text("What “it” looks at", "“it”이 보는 것"),
+        Text(
+            "Attention from “it” goes to what it stands for: the animal that was too tired.",
+            "“it”의 어텐션은 그것이 가리키는 것, 너무 피곤했던 동물로 간다.",
+        ),
+        "001",
+        30,
+    ),
 )
 
 

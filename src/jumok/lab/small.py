@@ -33,7 +33,7 @@ from jumok.training.precision import choose, one_thread
 from jumok.training.schedule import learning_rate
 from jumok.training.task import Objective
 
-TOKENIZER = TokenizerConfig(size=600, byte_fallback=False)
+PIECES = TokenizerConfig(size=600, byte_fallback=False)
 SIZES: Mapping[str, Any] = {
     "dim": 64,
     "heads": 4,
@@ -57,6 +57,7 @@ class Small:
         change: what is done to the untrained model: layers shared, norms taken out ...
         objective: what to make small.
         corpus: writes train and validation, .en and .ko, into a folder of the cache.
+        tokenizer: of the corpus.
         steps: of about `tokens` target tokens each.
     """
 
@@ -64,6 +65,7 @@ class Small:
     change: Change | None = None
     objective: Objective = translation
     corpus: Corpus = world.write
+    tokenizer: TokenizerConfig = PIECES
     steps: int = 300
     tokens: int = 512
     learning_rate: float = 5e-3
@@ -202,8 +204,9 @@ def config(small: Small, steps: int, seed: int, home: Path) -> TranslationConfig
             source_language="en",
             target_language="ko",
             max_tokens=64,
+            max_ratio=20.0,  # a pronoun's sentence has an answer of one word
         ),
-        tokenizer=TOKENIZER,
+        tokenizer=small.tokenizer,
         model=section(small.model),
         training=TrainingConfig(
             steps=steps,

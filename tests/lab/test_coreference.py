@@ -1,0 +1,81 @@
+"""Sentences whose answer is known, and how attention from "it" is read."""
+
+from pathlib import Path
+
+import torch
+
+from jumok.config.transformer import TransformerConfig
+from jumok.data.batches import collate
+from jumok.data.tokenizer import Tokenizer
+from jumok.lab import coreference
+from jumok.lab.coreference import Sentence
+from jumok.lab.small import SIZES, Trained
+from jumok.models.encoder_decoder import Transformer
+
+TIRED = Sentence("the animal did not cross the street because it was too tired", "animal", "street")
+
+
+def tiny(vocabulary: int) -> Transformer:
+    torch.manual_seed(4)
+    sizes = {**SIZES, "dim": 16, "feedforward": 24}
+    return Transformer(TransformerConfig.model_validate(sizes), vocabulary).eval()
+
+
+def test_the_last_word_decides_and_both_orders_are_as_frequent() -> None:
+    train, held = coreference.sentences()
+    every = train + held
+    assert len({each.text for each in every}) == len(every) == 4 * 8 * 8 * 12
+    assert TIRED in every
+    first = sum(
+        each.text.index(f" {each.right} ") < each.text.index(f" {each.wrong} ") for each in every
+    )
+    assert 2 * first == len(every)
+    assert not {each.text for each in train} & {each.text for each in held}
+
+
+def test_the_corpus_holds_a_sentence_and_its_answer(tmp_path: Path) -> None:
+    home = coreference.write(tmp_path)
+    english, answers = (
+        (home / f"validation.{kind}").read_text("utf-8").splitlines() for kind in ("en", "ko")
+    )
+    known = {each.text: each.right for each in coreference.sentences()[1]}
+    assert dict(zip(english, answers, strict=True)) == known
+    assert coreference.write(tmp_path) == home
+
+
+def test_the_right_noun_is_preferred_where_it_gets_more() -> None:
+    weights = torch.zeros(1, 2, 12)
+    weights[0, 0, 1], weights[0, 0, 6] = 0.6, 0.3  # the first head: animal over street
+    weights[0, 1, 1], weights[0, 1, 6] = 0.2, 0.7
+    assert coreference.prefers_right(weights, TIRED).tolist() == [[1.0, 0.0]]
+
+
+def test_attention_is_read_from_it() -> None:
+    lines = [each.text for each in coreference.sentences()[0]]
+    tokenizer = Tokenizer.train(lines, "bpe", 180, byte_fallback=False)
+    assert all(len(tokenizer.encode(word)) == 1 for word in TIRED.text.split())
+    found = coreference.looked(Trained(tiny(tokenizer.size), tokenizer, [], 0.0), TIRED)
+    assert found.shape == (2, 4, 12)
+    assert float(found.sum(-1).max()) <= 1.0
+
+
+def test_the_objective_reads_the_state_of_it_and_no_other() -> None:
+    """The words after "it" reach its state through attention; the answer's place does not."""
+    model = tiny(23)
+    # Nine words and END: "it" is the fourth from the end.
+    batch = collate([[4, 5, 6, 7, 8, 9, 10, 11, 12], [4, 5, 6, 9, 10, 11, 12]], [[13], [14]])
+    states = model.encode(batch.source, batch.source_allowed).states
+    it = torch.stack([states[0, 5], states[1, 3]])
+    logits = it @ model.decoder.output.weight.T
+    expected = torch.nn.functional.cross_entropy(logits, torch.tensor([13, 14]), reduction="sum")
+    torch.testing.assert_close(coreference.from_its_state(model, batch, 0.0), expected)
+
+
+def test_a_head_that_does_not_prefer_the_right_noun_is_no_proof() -> None:
+    shares = torch.tensor([[0.5, 0.6]])
+    grid = [[0.1] * 12] * 2
+    texts = [TIRED.text, TIRED.text]
+    assert coreference.report(1.0, shares, (0, 1), grid, texts).outcome == "partly"
+    assert coreference.report(0.5, shares, (0, 1), grid, texts).outcome == "fails"
+    shares[0, 1] = 0.9
+    assert coreference.report(1.0, shares, (0, 1), grid, texts).outcome == "holds"
