@@ -86,6 +86,23 @@ def test_a_label_that_training_never_saw_is_named(tmp_path: Path, folder: Path) 
         )
 
 
+def test_pictures_of_unknown_labels_may_be_skipped_and_are_counted(
+    tmp_path: Path, folder: Path
+) -> None:
+    (folder / "stray.png").write_bytes((folder / "red" / "0000.png").read_bytes())
+    store = prepare_pictures(
+        [PictureSource(folder=folder)],
+        SHAPE,
+        tmp_path / "cache",
+        labels=["green", "blue"],
+        skip_damaged=True,
+    )
+    assert (len(store), store.labels) == (14, ("green", "blue"))
+    assert store.numbers.tolist() == [1] * 7 + [0] * 7
+    assert len(store.left_out) == 8
+    assert "none of those that training saw" in store.left_out[0]
+
+
 def test_a_damaged_store_says_what_to_do(tmp_path: Path, folder: Path) -> None:
     sources, cache = [PictureSource(folder=folder)], tmp_path / "cache"
     store = prepare_pictures(sources, SHAPE, cache)

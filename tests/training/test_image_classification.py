@@ -108,8 +108,8 @@ def test_damaged_pictures_stop_training_unless_they_may_be_skipped(tmp_path, con
         train(config(), tmp_path, recorder())
     screen = recorder()
     train(config("training.steps=1", skip_damaged=True), tmp_path, screen)
-    (said,) = [each for each in screen.said if each.startswith("left out")]
-    assert said.startswith("left out, as they cannot be read: 1; the first: ")
+    (said,) = [each for each in screen.said if each.startswith("pictures left out")]
+    assert said.startswith("pictures left out: 1; the first: ")
 
 
 def test_one_label_alone_is_refused(tmp_path, config, recorder):

@@ -10,7 +10,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ class PictureStore:
         pixels: (picture height width colours), bytes.
         numbers: of each picture's label, an index into `labels`.
         labels: in alphabetical order.
-        left_out: what was wrong with each picture that could not be read.
+        left_out: what was wrong with each picture that is not in the store.
     """
 
     key: str
@@ -82,7 +82,8 @@ def prepare_pictures(
     Args:
         shape: what every picture is made to.
         labels: the labels that there may be, in order; None takes those that are found.
-        skip_damaged: leave a picture out that cannot be read, instead of stopping there.
+        skip_damaged: leave a picture out that cannot be read or has no label that there may be,
+            instead of stopping there.
 
     Raises:
         DataError: what reading raises; a label that is not among `labels`; no picture is left; the
@@ -99,7 +100,7 @@ def prepare_pictures(
         partial = Path(tempfile.mkdtemp(prefix=f".{key}.", dir=cache))
         try:
             pictures = (each for source in sources for each in source.read())
-            _write(partial, _readable(pictures, skip_damaged), shape, labels)
+            _write(partial, _checked(pictures, labels, skip_damaged), shape, labels)
             _move(partial, folder)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
@@ -113,11 +114,15 @@ def prepare_pictures(
     return _open(folder, shape)
 
 
-def _readable(pictures: Iterator[Labelled], skip: bool) -> Iterator[Labelled]:
-    """All pictures, damaged ones too if they are to be skipped."""
+def _checked(
+    pictures: Iterator[Labelled], allowed: Sequence[str] | None, skip: bool
+) -> Iterator[Labelled]:
+    """All pictures; those that cannot be trained on come with their error, or raise it."""
     for picture in pictures:
-        if isinstance(picture.pixels, DataError) and not skip:
-            error = picture.pixels
+        error = picture.pixels if isinstance(picture.pixels, DataError) else None
+        if error is None and allowed is not None and picture.label not in allowed:
+            error = _unknown(picture, allowed)
+        if error is not None and not skip:
             raise DataError(
                 error.what,
                 expected=error.expected,
@@ -125,7 +130,7 @@ def _readable(pictures: Iterator[Labelled], skip: bool) -> Iterator[Labelled]:
                 do=f"{error.do or 'mend or remove it'}; data.skip_damaged = true leaves such out",
                 place=error.place,
             )
-        yield picture
+        yield picture if error is None else replace(picture, pixels=error)
 
 
 def _write(
@@ -139,8 +144,6 @@ def _write(
             if isinstance(picture.pixels, DataError):
                 left_out.append(f"{picture.pixels.place}: {picture.pixels.what}")
                 continue
-            if allowed is not None and picture.label not in found:
-                raise _unknown(picture, allowed)
             file.write(shape.fit(picture.pixels).tobytes())
             numbers.append(found.setdefault(picture.label, len(found)))
         file.flush()

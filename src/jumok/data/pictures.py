@@ -45,7 +45,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Labelled:
-    """One picture; `pixels` may be the error that came of reading it."""
+    """One picture; `pixels` may be what is wrong with it, which is not yet raised."""
 
     pixels: Pixels | DataError
     label: str
@@ -79,8 +79,8 @@ class PictureSource:
         """Every picture in turn.
 
         Raises:
-            DataError: nothing there, or not of this shape. A single damaged picture raises
-                nothing, and comes with its error.
+            DataError: nothing there, or not of this shape. A single picture that is
+                damaged or has no label raises nothing, and comes with its error.
         """
         if self.folder is not None:
             yield from _read_folder(self.folder)
@@ -106,16 +106,18 @@ def _read_folder(folder: Path) -> Iterator[Labelled]:
         label = PurePosixPath(name).parent.name
         place = Place(folder / name)
         if not label:
-            raise DataError(
+            error = DataError(
                 "The picture lies in no label's folder.",
                 expected="a folder for each label, and pictures in it: cat/0001.jpg",
                 do="move it into its label's folder, or take it away",
                 place=place,
             )
+            yield Labelled(error, label, place)
+            continue
         try:
             yield Labelled(source.read(name), label, place)
-        except DataError as error:
-            yield Labelled(error, label, place)
+        except DataError as fault:
+            yield Labelled(fault, label, place)
 
 
 def _rows(table: Path) -> Iterator[tuple[str, str, int]]:
@@ -126,11 +128,13 @@ def _read_table(table: Path) -> Iterator[Labelled]:
     for file, label, row in _rows(table):
         place = Place(table, row)
         if not label.strip():
-            raise DataError("The row has no label.", got=repr(file), place=place)
+            error = DataError("The row has no label.", got=repr(file), place=place)
+            yield Labelled(error, "", place)
+            continue
         try:
             yield Labelled(read_image(table.parent / file), label.strip(), place)
-        except DataError as error:
-            named = DataError(error.what, got=f"{error.place}", do=error.do, place=place)
+        except DataError as fault:
+            named = DataError(fault.what, got=f"{fault.place}", do=fault.do, place=place)
             yield Labelled(named, label.strip(), place)
 
 

@@ -69,7 +69,7 @@ class ImageClassification:
             train, validation = train.hold_out(data.validation_pictures)
             say(f"no validation data given: {len(validation):,} pictures are kept out of training")
         if left_out:
-            say(f"left out, as they cannot be read: {len(left_out):,}; the first: {left_out[0]}")
+            say(f"pictures left out: {len(left_out):,}; the first: {left_out[0]}")
         return cls(config, train, validation)
 
     def build(self) -> nn.Module:
