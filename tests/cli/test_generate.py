@@ -37,8 +37,18 @@ def test_generate_without_a_prompt_begins_a_text(bundle, tmp_path):
 
 def test_generate_reads_a_prompt_from_standard_input_and_says_what_it_forgets(bundle):
     out = call("generate", bundle, "-", "--greedy", "--max-tokens", 1, given="나는 학생이다.\n")
-    assert out.stdout.startswith("나는 학생이다.\n")
-    assert "the prompt has 21 tokens and the model reads 8 at once" in out.stderr
+    assert out.stdout.startswith("나는 학생이다.")
+    assert "the prompt has 20 tokens and the model reads 8 at once" in out.stderr
+
+
+def test_generate_refuses_a_prompt_that_is_no_text(bundle):
+    error = call("generate", bundle, "-", given=b"a\xff").exception
+    assert isinstance(error, DataError)
+    assert "standard input, line 1, byte 1: the text is not valid UTF-8." in str(error)
+    error = call("generate", bundle, "a\udcff").exception  # how Python shows such an argument
+    assert isinstance(error, ConfigError)
+    assert "the prompt is not valid UTF-8." in str(error)
+    assert r"'a\udcff'" in str(error)
 
 
 def test_generate_draws_samples_that_differ(bundle):

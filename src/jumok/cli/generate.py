@@ -1,13 +1,12 @@
 """`jumok generate`: text that goes on."""
 
-import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from jumok.cli import options as option
-from jumok.cli.streams import open_output
+from jumok.cli.streams import open_output, read_lines
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -65,8 +64,7 @@ def generate(
     )
     options.filters()  # out of range is said before a model is loaded
     system: LanguageModel = option.load_system(model, "generate", device, precision, threads)
-    if prompt == "-":
-        prompt = sys.stdin.read()
+    prompt = read_prompt(prompt)
     say_what_is_forgotten(system, prompt)
     with open_output(output) as stream:
         for number in range(samples):
@@ -78,6 +76,26 @@ def generate(
                 stream.write(piece)
                 stream.flush()
             stream.write("\n")
+
+
+def read_prompt(given: str) -> str:
+    """The prompt; "-" reads standard input, without the line break at its end.
+
+    Raises:
+        DataError: what was read is not UTF-8.
+        ConfigError: what was typed is not.
+    """
+    if given == "-":
+        return "\n".join(read_lines(None))
+    try:
+        given.encode()
+    except UnicodeEncodeError:
+        raise ConfigError(
+            "the prompt is not valid UTF-8.",
+            got=ascii(given),
+            do="convert it, for example: iconv -f LATIN1 -t UTF-8",
+        ) from None
+    return given
 
 
 def say_what_is_forgotten(system: "LanguageModel", prompt: str) -> None:
