@@ -38,6 +38,7 @@ TEACH = """Train attention models, look inside them, and ship them.
   jumok translate MODEL book.en --output book.ko
   jumok caption MODEL photo.jpg
   jumok generate MODEL "Once upon a time"
+  jumok embed MODEL texts.txt --output vectors.npy
   jumok info MODEL
   jumok look MODEL "I am a student." --save page.html
 
