@@ -184,6 +184,16 @@ LABS = (
         "001",
         30,
     ),
+    Lab(
+        "looking",
+        Text("Captions, and where each word looks", "그림 설명, 그리고 단어마다 본 곳"),
+        Text(
+            "With attention over the grid every word looks where the thing is that it names.",
+            "격자에 어텐션을 두면 단어마다 자기가 가리키는 것이 있는 곳을 본다.",
+        ),
+        "004",
+        60,
+    ),
 )
 
 

@@ -1,0 +1,74 @@
+"""Drawn pictures, their captions, and who points where."""
+
+from random import Random
+
+import numpy as np
+import torch
+
+from jumok.data.tokenizer import END, PAD, START
+from jumok.lab import looking
+from jumok.lab.findings import Grid
+from jumok.lab.looking import Picture
+from jumok.lab.text import same
+
+PICTURE = Picture(
+    np.zeros((3, 32, 32), dtype=np.uint8), ((1, "red", "disc"), (6, "blue", "square"))
+)
+
+
+def test_a_picture_shows_its_things_in_their_cells_and_nothing_elsewhere() -> None:
+    picture = looking.draw(Random(3))
+    coloured = (picture.pixels != picture.pixels[0]).any(0)  # the ground is grey
+    cells = {int(y) // 8 * 4 + int(x) // 8 for y, x in zip(*np.nonzero(coloured), strict=True)}
+    assert cells == {cell for cell, _, _ in picture.things}
+    assert len(picture.words) == 3 * len(picture.things) - 1
+
+
+def test_shapes_differ_and_fit_into_a_cell() -> None:
+    stencils = {shape: looking.stencil(shape) for shape in looking.SHAPES}
+    assert stencils["square"].sum() == 36  # 6 x 6
+    assert stencils["cross"].sum() == 2 * 2 * 8 - 4  # two bars of 2 x 8 share 2 x 2
+    assert not np.array_equal(stencils["disc"], stencils["square"])
+
+
+def test_a_batch_holds_captions_shifted_by_one() -> None:
+    words = [looking.FIRST + looking.WORDS.index(word) for word in PICTURE.words]
+    short = Picture(PICTURE.pixels, PICTURE.things[:1])
+    batch = looking.batch_of([PICTURE, short])
+    assert batch.target_input[0].tolist() == [START, *words]
+    assert batch.target_output[0].tolist() == [*words, END]
+    assert batch.target_output[1].tolist() == [*words[:2], END, PAD, PAD, PAD]
+    assert batch.targets == 6 + 3
+
+
+def test_a_noun_points_at_the_thing_of_its_colour() -> None:
+    weights = torch.zeros(5, 16)
+    weights[1, 1] = weights[4, 1] = 1.0  # both nouns look at the disc's cell
+    disc, square = looking.nouns(PICTURE, PICTURE.words, weights)
+    assert disc.boxes == [(8, 0, 16, 8)]
+    assert square.boxes == [(16, 8, 24, 16)]
+    assert looking._pointing([PICTURE], [PICTURE.words], [weights])[0] == 50.0
+
+
+def test_a_noun_that_names_nothing_there_is_a_miss() -> None:
+    weights = torch.full((2, 16), 1 / 16)
+    (look,) = looking.nouns(PICTURE, ["green", "disc"], weights)
+    assert look.boxes == []
+
+
+def test_words_look_once_each_and_their_weights_sum_to_one() -> None:
+    torch.manual_seed(1)
+    model = looking.build("grid").eval()
+    weights = looking.looks(model, PICTURE, PICTURE.words)
+    assert weights.shape == (5, 16)
+    torch.testing.assert_close(weights.sum(1), torch.ones(5))
+    assert looking.build("one").looks == ()
+
+
+def test_the_claim_needs_pointing_and_better_captions() -> None:
+    grid = Grid(same(""), ["a"], ["b"], [[1.0]], same(""), same(""))
+    both = {"one": [20.0], "grid": [80.0]}
+    assert looking.report(both, [95.0, 80.0, 6.0], grid).outcome == "holds"
+    assert looking.report(both, [50.0, 80.0, 6.0], grid).outcome == "partly"
+    equal = {"one": [80.0], "grid": [80.0]}
+    assert looking.report(equal, [50.0, 80.0, 6.0], grid).outcome == "fails"
