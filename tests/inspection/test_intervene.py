@@ -87,3 +87,24 @@ def test_a_head_that_does_not_exist_is_named(model, site, head):
         pass
     assert "no such head" in str(caught.value)
     assert "encoder.blocks.0.self_attention: 0 to 2" in str(caught.value)
+
+
+def test_gates_have_the_precision_of_the_model():
+    """A gate of float32 would make float32 of what a layer in bfloat16 has to read."""
+    attention = MultiHeadAttention(15, 3, 5, 5, Noise()).eval().to(torch.bfloat16)
+    states = torch.ones(1, 2, 15, dtype=torch.bfloat16)
+    with torch.no_grad(), switched_off(attention, {"": [1]}, {"": 3}):
+        assert attention(states, states).dtype is torch.bfloat16
+
+
+def test_each_sentence_may_have_its_own_gates():
+    torch.manual_seed(7)
+    attention = MultiHeadAttention(15, 3, 5, 5, Noise()).eval()
+    states = torch.randn(2, 7, 15)
+    with torch.no_grad():
+        attention.gate = torch.tensor([[1.0, 0.0, 1.0], [1.0, 1.0, 1.0]])
+        both = attention(states, states)
+        attention.gate = None
+        torch.testing.assert_close(both[1:], attention(states[1:], states[1:]))
+        with switched_off(attention, {"": [1]}, {"": 3}):
+            torch.testing.assert_close(both[:1], attention(states[:1], states[:1]))

@@ -21,7 +21,7 @@ from jumok.inspection.trace import Part
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Bool, Float, Int, Tensor
 
-Role = Literal["previous", "next", "first", "last", "broad", "aligned", ""]
+Role = Literal["previous", "same", "next", "first", "last", "broad", "aligned", ""]
 
 FURTHEST = 5
 OFFSETS = tuple(range(-FURTHEST, FURTHEST + 1))
@@ -96,13 +96,15 @@ class HeadCard:
         """Its role by the papers' thresholds; "" where it has none of these.
 
         Numbers of source and target positions are of two sentences: a head over the source has
-        neither a previous nor a next position.
+        no previous, same or next position.
         """
         own = self.part != "cross"
         if own and (self.offsets[FURTHEST - 1] >= POSITIONAL or self.previous > MOST_MASS):
             return "previous"
         if own and (self.offsets[FURTHEST + 1] >= POSITIONAL or self.next > MOST_MASS):
             return "next"
+        if own and self.same > MOST_MASS:
+            return "same"  # the last, too, that a position of the decoder can see
         if self.first > MOST_MASS:
             return "first"
         if self.last > MOST_MASS:
