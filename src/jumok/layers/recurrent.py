@@ -93,7 +93,7 @@ class VanillaCell(Cell):
         return torch.tanh(projected + self.state(state[:, 0]))[:, None]
 
     def read(self, inputs: Inputs, state: CellState) -> Shown:
-        first = state.transpose(0, 1)
+        first = state.transpose(0, 1).contiguous()
         seen, _ = torch.rnn_tanh(inputs, first, self.weights(), *ONE_LAYER)
         return seen
 
@@ -142,7 +142,7 @@ class GRUCell(Cell):
         seen, weight, bias = state[:, 0], self.state.weight, self.state.bias
         if kernel.serves(seen, weight):
             return kernel.gru(self.input(inputs), seen, weight, bias)
-        first = state.transpose(0, 1)
+        first = state.transpose(0, 1).contiguous()
         seen, _ = torch.gru(inputs, first, self.weights(), *ONE_LAYER)
         return seen
 
