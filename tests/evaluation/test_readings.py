@@ -10,6 +10,7 @@ from jumok.errors import DataError
 from jumok.evaluation.alignment import GoldLinks, score_links
 from jumok.evaluation.readings import ReadingTable, read_aligned
 from jumok.inspection.alignment import Reading, cross_attention, links, merge_words
+from jumok.smallworld.corpus import write
 from jumok.systems.pairs import LONGEST, align_pairs, encode_pairs
 from jumok.systems.translator import Translator
 
@@ -119,3 +120,30 @@ def test_pairs_in_a_batch_are_aligned_as_alone(tiny_bundle: Path) -> None:
     together = align_pairs(translator, translator.aligner, pairs)
     for source, target, found in zip(sources, targets, together, strict=True):
         assert found == translator.attention(source, target).alignment
+
+
+def test_gold_of_the_small_world_fits_its_words_and_scores_itself(
+    tiny_bundle: Path, tmp_path: Path
+) -> None:
+    """Its own links are without error; those of one reading are what counting by hand gives."""
+    write(tmp_path, {"test": 20}, seed=3)
+    files = Corpus(source=tmp_path / "test.en", target=tmp_path / "test.ko")
+    pairs = list(read_aligned(files, gold=tmp_path / "test.align"))
+    gold = [pair.gold for pair in pairs if pair.gold is not None]
+    assert len(gold) == 20
+    assert score_links([known.sure for known in gold], gold).error_rate == 0.0
+    translator = Translator.load(tiny_bundle, device="cpu")
+    encoded = encode_pairs(
+        translator, [pair.source for pair in pairs], [pair.target for pair in pairs]
+    )
+    table = ReadingTable(translator)
+    table.add(encoded, gold, batch_size=7)
+    (reading,) = translator.aligner.readings
+    assert reading is not None
+    found = align_pairs(translator, translator.aligner, encoded, batch_size=20)
+    links_found = sum(map(len, found))
+    right = sum(
+        link in known.sure for links, known in zip(found, gold, strict=True) for link in links
+    )
+    expected = 1 - 2 * right / (links_found + sum(len(known.sure) for known in gold))
+    assert table.scores()[reading].error_rate == pytest.approx(expected)

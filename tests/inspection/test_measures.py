@@ -8,12 +8,14 @@ import torch
 
 from jumok.attention.observe import observe
 from jumok.config import TransformerConfig
+from jumok.config.recurrent import RecurrentConfig
 from jumok.data.batches import Batch, collate
 from jumok.data.tokenizer import END, PAD
 from jumok.inspection.capture import part_of
 from jumok.inspection.intervene import sites
 from jumok.inspection.measures import OFFSETS, HeadCard, Importance, SiteMeter, head_cards
 from jumok.models.encoder_decoder import Transformer
+from jumok.models.recurrent import RecurrentModel
 
 QUIET = HeadCard(
     site="encoder.blocks.0.self_attention",
@@ -213,3 +215,22 @@ def test_gates_are_gone_after_a_fault(model):
     with pytest.raises((IndexError, RuntimeError)):
         Importance(model).add(wrong)
     assert all(module.gate is None for module in sites(model).values())
+
+
+def test_rnn_that_looks_step_by_step_has_a_card_too():
+    torch.manual_seed(5)
+    config = RecurrentConfig(embedding=6, dim=8, attention="additive")
+    model = RecurrentModel(config, 31).eval()
+    whole, parts = collate(*PAIRS), [collate([s], [t]) for s, t in zip(*PAIRS, strict=True)]
+    (card,), (same,) = head_cards(model, [whole]), head_cards(model, parts)
+    assert (card.part, card.layer, card.head) == ("cross", 0, 0)
+    assert card.importance == pytest.approx(1.0)
+    assert card.raw_importance == pytest.approx(same.raw_importance, rel=1e-4)
+    assert card.entropy == pytest.approx(same.entropy, rel=1e-5)
+    rows = []
+    for batch in parts:
+        with observe(model, lambda _, each: rows.append(each.weights[0, 0])), torch.no_grad():
+            model.decoder(model.encode(batch.source), batch.target_input)
+    entropies = torch.cat([torch.special.entr(each).sum(1) for each in rows])
+    assert len(entropies) == 3 + 4  # START and pieces
+    assert card.entropy == pytest.approx(float(entropies.mean()), rel=1e-5)
