@@ -2,6 +2,7 @@
 
 import json
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -150,3 +151,13 @@ def test_one_lab_and_all_of_them_is_refused() -> None:
     error = call("lab", "scale", "--all").exception
     assert isinstance(error, ConfigError)
     assert "one lab, or all of them?" in str(error)
+
+
+def test_there_is_a_lab_for_every_claim() -> None:
+    assert {lab.name for lab in LABS} == {
+        *("bottleneck", "parallel", "scale", "order", "positions", "heads", "cheating"),
+        *("residual", "norm", "alignment", "looking", "convolution", "coreference"),
+        *("context", "copies", "errata"),
+    }
+    for lab in LABS:
+        assert callable(import_module(f"jumok.lab.{lab.name}").run)

@@ -194,6 +194,17 @@ LABS = (
         "004",
         60,
     ),
+    Lab(
+        "convolution",
+        Text("A convolutional network with attention", "어텐션이 있는 합성곱 신경망"),
+        Text(
+            "Attention over the pixels brings together what lies apart; convolutions of the same "
+            "size do not.",
+            "픽셀 사이의 어텐션은 떨어져 있는 것을 잇고, 같은 크기의 합성곱은 그러지 못한다.",
+        ),
+        "004",
+        60,
+    ),
 )
 
 

@@ -1,0 +1,224 @@
+"""A convolutional network with and without attention over its pixels.
+
+The pictures are drawn here: a square and a frame, each of one of four colours, on a noisy ground,
+and the question is whether they have the same colour. A convolution sees its neighbourhood, and
+the two lie apart; a pixel that attends to all others can look for its partner. The network without
+attention has 1x1 convolutions of exactly as many parameters in its place; a third has neither.
+
+Source: lecture 004, last figure; Zhang et al. 2019.
+"""
+
+import colorsys
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from jumok.attention.observe import Attention, observe
+from jumok.config import AverageConfig, ScheduleConfig, TrainingConfig
+from jumok.config.pictures import ImageClassifierConfig
+from jumok.data.picture_batches import Augmentation, PictureStream, in_order
+from jumok.data.picture_store import PictureStore
+from jumok.lab.findings import Bars, Chart, Column, Findings, Series, Setting, judged, mean, spread
+from jumok.lab.text import Text
+from jumok.models.catalog import Sizes, build
+from jumok.models.image_classifier import ImageClassifier
+from jumok.training.learner import Learner
+from jumok.training.objectives import picture_classification
+from jumok.training.precision import one_thread
+from jumok.training.schedule import learning_rate
+
+COLOURS, THINGS = 4, 2
+FRAME = 1  # the things are a square and a frame
+PLACES, STEP, SIDE = 5, 6, 4  # 5 x 5 places, 6 pixels apart; things of 4 x 4 pixels
+TRAINING, UNSEEN = 6_000, 1_000
+STEPS, LONGER, BATCH = 150, 3, 64
+BETTER = 2.0  # the claim: attention is right more often by more than this many points
+PATCH = 2  # pixels a side of a cell
+CELLS = PLACES * STEP // PATCH
+
+NAMES = {
+    "attention": Text("with attention", "어텐션 있음"),
+    "mixing": Text("1x1 convolutions instead", "대신 1x1 합성곱"),
+    "neither": Text("neither", "둘 다 없음"),
+}
+AFTER = {"attention": {"attention_after": (1,)}, "mixing": {"mixing_after": (1,)}, "neither": {}}
+
+Corners = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Pictures and their answers.
+
+    Attributes:
+        corners: (picture thing 2), the top left pixel of the square and of the frame.
+    """
+
+    store: PictureStore
+    corners: Corners
+
+
+@dataclass(frozen=True)
+class Run:
+    """One network, trained.
+
+    Attributes:
+        accuracy: percent of the unseen pictures.
+        curve: (step, mean loss of the 20 steps up to it), nats a picture.
+    """
+
+    model: ImageClassifier
+    accuracy: float
+    curve: list[tuple[float, float]]
+
+
+def draw(pictures: int, seed: int) -> Drawn:
+    """In every second picture, by chance, square and frame have one colour."""
+    random = np.random.default_rng(seed)
+    hues = [colorsys.hsv_to_rgb(hue / COLOURS, 0.9, 0.95) for hue in range(COLOURS)]
+    palette = (255 * np.array(hues)).astype(np.uint8)
+    side = PLACES * STEP
+    pixels = random.integers(90, 160, (pictures, side, side, 3), dtype=np.uint8)
+    partners = random.integers(0, 2, pictures)
+    corners = np.empty((pictures, THINGS, 2), dtype=np.int64)
+    for index in range(pictures):
+        places = random.permutation(PLACES**2)[:THINGS]
+        colours = random.permutation(COLOURS)[:THINGS]
+        if partners[index]:
+            colours[FRAME] = colours[0]
+        corners[index] = np.stack(np.divmod(places, PLACES), axis=1) * STEP
+        for thing, (row, column) in enumerate(corners[index]):
+            inside = pixels[index, row + 1 : row + 3, column + 1 : column + 3].copy()
+            pixels[index, row : row + SIDE, column : column + SIDE] = palette[colours[thing]]
+            if thing >= FRAME:
+                pixels[index, row + 1 : row + 3, column + 1 : column + 3] = inside
+    store = PictureStore(f"things {seed}", pixels, partners, ("no partners", "partners"))
+    return Drawn(store, corners)
+
+
+def train(name: str, drawn: Drawn, unseen: Drawn, steps: int, seed: int) -> Run:
+    """The network of this name, trained as `jumok train` does."""
+    side = PLACES * STEP
+    sizes = {"height": side, "width": side, "patch": PATCH, "channels": (16,)}
+    config = ImageClassifierConfig.model_validate({**sizes, "attention_heads": 1, **AFTER[name]})
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = build(config, Sizes(labels=2))
+    schedule = ScheduleConfig(warmup=steps // 10)
+    training = TrainingConfig(
+        steps=steps,
+        learning_rate=1e-2,
+        label_smoothing=0.0,
+        schedule=schedule,
+        average=AverageConfig(decay=0.98),
+    )
+    learner = Learner(model, picture_classification, training, seed, torch.float32)
+    updates = PictureStream(drawn.store, BATCH, BATCH, Augmentation(), seed)
+    losses = []
+    for step in range(1, steps + 1):
+        rate = learning_rate(schedule, training.learning_rate, step, step / steps)
+        losses.append(learner.update(next(updates), step, rate).loss)
+    trained = learner.averaged()
+    assert isinstance(trained, ImageClassifier)
+    with one_thread():
+        right = sum(
+            int((trained.probabilities(batch.pixels).argmax(1) == batch.labels).sum())
+            for batch in in_order(unseen.store, 200)
+        )
+    curve = [(float(end), mean(losses[end - 20 : end])) for end in range(20, steps + 1, 20)]
+    return Run(trained, 100.0 * right / len(unseen.store), curve)
+
+
+def frame_weight(model: ImageClassifier, drawn: Drawn, partners: int) -> float:
+    """How much of the square's attention lies on the frame, where they are partners or are not."""
+    rows = np.flatnonzero(drawn.store.numbers == partners)[:200]
+    seen: list[Attention] = []
+    with observe(model, lambda _, attention: seen.append(attention)), one_thread():
+        for batch in in_order(drawn.store.only(rows), len(rows)):
+            model.probabilities(batch.pixels)
+    weights = seen[0].weights[:, 0].numpy()  # picture query key
+    shares = []
+    for picture, corners in zip(weights, drawn.corners[rows], strict=True):
+        square, frame = (cells_of(corner) for corner in corners)
+        shares.append(float(picture[np.ix_(square, frame)].sum(1).mean()))
+    return mean(shares)
+
+
+def cells_of(corner: npt.NDArray[np.int64]) -> list[int]:
+    """The cells that a thing lies on, numbered row by row."""
+    row, column = corner // PATCH
+    span = range(SIDE // PATCH)
+    return [int((row + down) * CELLS + column + right) for down in span for right in span]
+
+
+def run(setting: Setting) -> Findings:
+    """Trains the three with every seed, and sees where the squares look."""
+    drawn, unseen = draw(TRAINING, 1), draw(UNSEEN, 2)
+    steps = STEPS * (LONGER if setting.full else 1)
+    runs: dict[str, list[Run]] = {}
+    for name, words in NAMES.items():
+        setting.say(f"training: {words.en}")
+        runs[name] = [train(name, drawn, unseen, steps, seed) for seed in setting.seeds]
+    accuracies = {name: [each.accuracy for each in of_name] for name, of_name in runs.items()}
+    centre = {name: mean(values) for name, values in accuracies.items()}
+    gain = centre["attention"] - centre["mixing"]
+    weights = [
+        mean([frame_weight(each.model, unseen, partners) for each in runs["attention"]])
+        for partners in (1, 0)
+    ]
+    sizes = {
+        name: sum(parameter.numel() for parameter in of_name[0].model.parameters())
+        for name, of_name in runs.items()
+    }
+    several = len(setting.seeds) > 1
+    return Findings(
+        columns=(
+            Column(Text("network", "신경망")),
+            Column(Text("parameters", "매개변수"), ",d"),
+            Column(Text("right on unseen pictures, %", "처음 보는 그림의 정답률(%)"), ".1f"),
+            Column(Text("± over seeds", "시드 간 ±"), ".1f"),
+        ),
+        rows=[
+            [words, sizes[name], centre[name], spread(accuracies[name]) if several else None]
+            for name, words in NAMES.items()
+        ],
+        figures={
+            "accuracy": accuracies,
+            "parameters": sizes,
+            "gain": gain,
+            "weight_on_frame": {"same colour": weights[0], "another colour": weights[1]},
+        },
+        outcome=judged(gain > BETTER and gain > spread(accuracies["attention"])),
+        sentence=_sentence(centre, gain, weights),
+        panels=(
+            Bars(
+                Text("Have they one colour?", "둘의 색이 같은가?"),
+                Text("right, % (50 by chance)", "정답률(%), 우연은 50"),
+                [(NAMES[name], centre[name]) for name in NAMES],
+                spread=[spread(accuracies[name]) for name in NAMES],
+                form=".1f",
+            ),
+            Chart(
+                Text("Training", "훈련"),
+                Text("training step", "훈련 단계"),
+                Text("training loss (nats a picture)", "훈련 손실(그림당 nat)"),
+                [Series(NAMES[name], runs[name][0].curve) for name in NAMES],
+                least=0.0,
+            ),
+        ),
+    )
+
+
+def _sentence(centre: dict[str, float], gain: float, weights: list[float]) -> Text:
+    return Text(
+        f"With as many parameters and steps, attention is right in {centre['attention']:.1f} % and "
+        f"1x1 convolutions in {centre['mixing']:.1f} % of unseen pictures ({gain:+.1f} points; "
+        f"neither: {centre['neither']:.1f} %). A square gives {weights[0]:.1%} of its attention "
+        f"to a frame of its colour and {weights[1]:.1%} to one of another.",
+        f"매개변수와 단계가 같을 때 어텐션은 처음 보는 그림의 {centre['attention']:.1f}%, 1x1 "
+        f"합성곱은 {centre['mixing']:.1f}%를 맞힌다({gain:+.1f}점, 둘 다 없으면 "
+        f"{centre['neither']:.1f}%). 네모는 주목의 {weights[0]:.1%}를 같은 색 테두리에, "
+        f"{weights[1]:.1%}를 다른 색 테두리에 준다.",
+    )
