@@ -119,11 +119,11 @@ def given_norms(
 
     No vector is made for each pair of query and key: with u = value W_O, the length is
     sqrt(sum over heads h and g of weight_h weight_g (u_h . u_g)), and the products of the heads
-    are the same for all queries.
+    are the same for all queries. In float32, whatever the model computes in.
     """
-    given = value.transpose(1, 2)  # (batch key heads value_dim)
+    weights, given = weights.float(), value.float().transpose(1, 2)  # (batch key heads value_dim)
     if output is not None:
-        per_head = output.view(output.shape[0], value.shape[1], -1).to(value)
+        per_head = output.float().view(output.shape[0], value.shape[1], -1)
         given = torch.einsum("bkhv,dhv->bkhd", given, per_head)
     products = given @ given.transpose(2, 3)
     looked = weights.permute(0, 3, 2, 1)  # (batch key query heads)

@@ -37,7 +37,7 @@ def every_reading(
         model.decoder.hidden(memory, tokens)
     for layer, site in enumerate(model.looks):
         # An RNN looks step by step, and what it looks at stays.
-        weights = torch.cat([each.weights for each in seen[site]], dim=2)
+        weights = torch.cat([each.weights for each in seen[site]], dim=2).float()
         value = seen.pop(site)[-1].value
         together, apart = given_norms(weights, value, output_weight(model, site, value))
         maps = torch.cat([weights.mean(1, keepdim=True), weights, together[:, None], apart], dim=1)
