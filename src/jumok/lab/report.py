@@ -23,7 +23,8 @@ HEADINGS = {
     "lectures": Text("lectures", "강의"),
     "lab": Text("lab", "실험"),
     "outcome": Text("outcome", "결과"),
-    "seconds": Text("seconds", "초"),
+    "seconds": Text("processor seconds", "프로세서 초"),
+    "missing": Text("Not run for this page", "이 글을 위해 돌리지 않은 것"),
     "seeds": Text("seeds", "시드"),
 }
 OUTCOMES = {
@@ -118,12 +119,15 @@ def page(folder: Path, file: Path, language: Language) -> None:
         [
             f"[{each['lab']}](#{each['lab']})",
             OUTCOMES[each["outcome"]].of(language),
-            f"{each['seconds']:.0f}",
+            f"{each['cpu_seconds']:.0f}",
             str(len(each["seeds"])),
         ]
         for each in records
     ]
     lines += markdown_table(columns, summary)
+    missing = [lab.name for lab in LABS if lab.name not in {each["lab"] for each in records}]
+    if missing:
+        lines += [f"{HEADINGS['missing'].of(language)}: {', '.join(missing)}.", ""]
     for each in records:
         lines += _chapter(each, pictures, language)
     file.parent.mkdir(parents=True, exist_ok=True)
