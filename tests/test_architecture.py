@@ -79,6 +79,10 @@ OPTIONS = {
     },
     "score": {"model", "--source", "-s", "--target", "-t", *WRITTEN, *MACHINE},
     "info": {"model", "--json"},
+    "explain": {
+        *("model", "text", "--row", "--part", "--layer", "--head", "--target", "--beam", "-b"),
+        "--device",
+    },
     "look": {
         *("model", "text", "--save", "--target", "--level", "--beam", "-b"),
         *("--port", "--browser"),

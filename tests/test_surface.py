@@ -10,12 +10,16 @@ def test_public_names_are_these_and_all_can_be_used() -> None:
         "JumokError",
         "Score",
         "Tokenizer",
+        "Trace",
         "Translation",
         "Translator",
         "WordAttention",
         "load",
         "load_config",
+        "load_trace",
+        "page",
         "score_text",
+        "trace_translation",
     ]
     assert dir(jumok) == jumok.__all__
     for name in jumok.__all__:

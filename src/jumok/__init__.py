@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from jumok.data.tokenizer import Tokenizer
     from jumok.decoding import DecodingOptions
     from jumok.evaluation.text import score_text
+    from jumok.inspection.page import page
+    from jumok.inspection.trace import Trace, load_trace
+    from jumok.systems.tracing import trace_translation
     from jumok.systems.translation import Translation, WordAttention
     from jumok.systems.translator import Translator
 
@@ -30,12 +33,16 @@ __all__ = [
     "JumokError",
     "Score",
     "Tokenizer",
+    "Trace",
     "Translation",
     "Translator",
     "WordAttention",
     "load",
     "load_config",
+    "load_trace",
+    "page",
     "score_text",
+    "trace_translation",
 ]
 
 _HOMES = {
@@ -43,11 +50,15 @@ _HOMES = {
     "DecodingOptions": "jumok.decoding",
     "Score": "jumok.bundle.card",
     "Tokenizer": "jumok.data.tokenizer",
+    "Trace": "jumok.inspection.trace",
     "Translation": "jumok.systems.translation",
     "Translator": "jumok.systems.translator",
     "WordAttention": "jumok.systems.translation",
     "load_config": "jumok.config",
+    "load_trace": "jumok.inspection.trace",
+    "page": "jumok.inspection.page",
     "score_text": "jumok.evaluation.text",
+    "trace_translation": "jumok.systems.tracing",
 }
 
 

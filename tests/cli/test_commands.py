@@ -174,6 +174,14 @@ def test_evaluate_prints_scores_with_intervals_and_signatures(
     assert out.read_text(encoding="utf-8").count("\n") == 3
 
 
+def test_explain_redoes_a_row(tiny_bundle: Path) -> None:
+    done = call("explain", tiny_bundle, "the cat sat", "--row", "1", "--target", "개가 짖었다")
+    assert done.exit_code == 0, done.output
+    assert "encoder, layer 1" in done.stdout
+    assert "sum of the weights 1.0000" in done.stdout
+    assert "no such row" in str(fault("explain", tiny_bundle, "the cat sat", "--row", "zebra"))
+
+
 def test_coverage_penalty_lowers_what_left_words_unlooked_at(tiny_bundle: Path) -> None:
     def score(penalty: float) -> float:
         arguments = ["--json", "--coverage-penalty", str(penalty), "--maximum-length", "2"]

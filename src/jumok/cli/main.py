@@ -12,6 +12,7 @@ from jumok.cli.classify import classify
 from jumok.cli.demo import demo
 from jumok.cli.embed import embed
 from jumok.cli.evaluate import evaluate
+from jumok.cli.explain import explain
 from jumok.cli.fill import fill
 from jumok.cli.generate import generate
 from jumok.cli.heads import heads
@@ -71,6 +72,7 @@ app.command(rich_help_panel=JUDGE)(evaluate)
 app.command(rich_help_panel=JUDGE)(score)
 app.command(rich_help_panel=JUDGE)(info)
 app.command(rich_help_panel=INSIDE)(look)
+app.command(rich_help_panel=INSIDE)(explain)
 app.command(rich_help_panel=INSIDE)(align)
 app.command(rich_help_panel=INSIDE)(heads)
 app.command(rich_help_panel=LEARN)(lab)

@@ -122,6 +122,15 @@ class Trace:
                 np.save(stream, array, allow_pickle=False)
                 archive.writestr(f"{name}.npy", stream.getvalue())
 
+    def _repr_html_(self) -> str:
+        """The page itself, where a notebook shows a trace."""
+        from html import escape
+
+        from jumok.inspection.page import page
+
+        frame = 'width="100%" height="760" style="border:0" sandbox="allow-scripts allow-downloads"'
+        return f'<iframe {frame} srcdoc="{escape(page(self))}"></iframe>'
+
     def head(self) -> dict[str, Any]:
         """All but the arrays, as plain JSON."""
         sites = [

@@ -1,0 +1,69 @@
+"""`jumok explain`: one row of attention, step by step, in the terminal."""
+
+from typing import Annotated, Literal
+
+import typer
+
+from jumok.cli import options as option
+from jumok.cli.screen import console
+
+BAR = 24
+
+
+def explain(
+    model: option.Model,
+    text: Annotated[str, typer.Argument(help="One sentence.")],
+    row: Annotated[str, typer.Option(help="The token that looks, or its number from 1.")],
+    part: Annotated[
+        Literal["encoder", "decoder", "cross"] | None,
+        typer.Option(
+            help="Who looks: the source at itself, the target at itself or at the source."
+        ),
+    ] = None,
+    layer: Annotated[int | None, typer.Option(min=1, help="From 1; else the last.")] = None,
+    head: Annotated[int | None, typer.Option(min=1, help="From 1; else the sharpest.")] = None,
+    target: Annotated[
+        str | None, typer.Option(help="This translation instead of the model's own.")
+    ] = None,
+    beam: option.Beam = 5,
+    device: option.Device = "auto",
+) -> None:
+    """Redo one row of attention from its vectors: q·k, scale, softmax, values.
+
+    jumok explain MODEL "The cat saw a dog because it barked." --row it
+    """
+    from dataclasses import replace
+
+    from rich.table import Table
+
+    from jumok.inspection.explain import choose
+    from jumok.inspection.explain import explain as explained
+    from jumok.systems.tracing import trace_translation
+    from jumok.systems.translator import DEFAULTS
+
+    translator = option.load_translator(model, device, "fp32", 0)
+    trace = trace_translation(translator, text, target, replace(DEFAULTS, beam=beam))
+    site, number = choose(trace, row, part, None if layer is None else layer - 1)
+    found = explained(trace, site, number, None if head is None else head - 1)
+    screen = console()
+    screen.print(f"{trace.text}\n{trace.output}\n")
+    screen.print(
+        f"{found.query!r} in {site.part}, layer {site.layer + 1}, head {found.head + 1} ({site.kind})"
+    )
+    product = "q·k" if site.energy is None else "v·tanh(q+k)"
+    table = Table(box=None)
+    for heading in ("looks at", product, f"x {site.scale:.4f}", "softmax", "", "|weight x v|"):
+        table.add_column(heading, justify="left" if heading in ("looks at", "") else "right")
+    for look in found.looks:
+        hidden = look.score == float("-inf")
+        table.add_row(
+            look.key,
+            f"{look.product:.4f}",
+            "hidden" if hidden else f"{look.score:.4f}",
+            f"{look.weight:.4f}",
+            "█" * round(BAR * look.weight) or "·",
+            f"{look.given:.4f}",
+        )
+    screen.print(table)
+    total = sum(look.weight for look in found.looks)
+    screen.print(f"\nsum of the weights {total:.4f}; recomputed - recorded: {found.recorded:.1e}")

@@ -1,0 +1,61 @@
+"""A row redone is the row that was recorded."""
+
+import numpy as np
+import pytest
+
+from jumok.errors import DataError, ModelError
+from jumok.inspection.explain import choose, explain
+from tests.inspection.traces import trace
+
+
+def test_a_row_adds_up():
+    recorded = trace()
+    for site in recorded.sites:
+        for row in range(site.weights.shape[1]):
+            found = explain(recorded, site, row, head=1)
+            assert sum(look.weight for look in found.looks) == pytest.approx(1.0)
+            assert found.recorded < 1e-6
+            expected = site.query[1, row] @ site.key[1].T
+            np.testing.assert_allclose([look.product for look in found.looks], expected, rtol=1e-5)
+
+
+def test_what_is_given_is_weight_times_the_length_of_the_value():
+    recorded = trace()
+    site = recorded.sites[0]
+    (look, *_) = explain(recorded, site, 0, head=0).looks
+    assert look.given == pytest.approx(look.weight * np.linalg.norm(site.value[0, 0]), rel=1e-5)
+
+
+def test_the_sharpest_head_is_taken_where_none_is_named():
+    recorded = trace()
+    site = recorded.sites[0]
+    assert explain(recorded, site, 2).head == site.weights[:, 2].max(axis=1).argmax()
+
+
+@pytest.mark.parametrize(
+    ("word", "part", "expected"),
+    [
+        ("cat", None, ("encoder", 1)),
+        ("뛰었다", None, ("cross", 2)),
+        ("뛰었다", "decoder", ("decoder", 2)),
+        ("3", "encoder", ("encoder", 2)),
+    ],
+)
+def test_a_row_is_found_by_its_word_or_number(word, part, expected):
+    site, row = choose(trace(), word, part, layer=0)
+    assert ((site.part, row), site.layer) == (expected, 0)
+
+
+def test_a_word_that_is_not_there_is_named_with_those_that_are():
+    with pytest.raises(DataError) as caught:
+        choose(trace(), "dog", None, None)
+    assert "source: a cat ran </s>" in str(caught.value)
+    assert "'dog'" in str(caught.value)
+
+
+def test_heads_and_layers_that_do_not_exist_are_refused():
+    recorded = trace()
+    with pytest.raises(ModelError, match="no such head"):
+        explain(recorded, recorded.sites[0], 0, head=3)
+    with pytest.raises(ModelError, match="no such layer"):
+        choose(recorded, "cat", None, layer=2)
