@@ -17,7 +17,7 @@ def explain(
     part: Annotated[
         Literal["encoder", "decoder", "cross"] | None,
         typer.Option(
-            help="Who looks: the source at itself, the target at itself or at the source."
+            help="The source at itself, the target at itself, or the target at the source."
         ),
     ] = None,
     layer: Annotated[int | None, typer.Option(min=1, help="From 1; else the last.")] = None,
@@ -47,9 +47,8 @@ def explain(
     found = explained(trace, site, number, None if head is None else head - 1)
     screen = console()
     screen.print(f"{trace.text}\n{trace.output}\n")
-    screen.print(
-        f"{found.query!r} in {site.part}, layer {site.layer + 1}, head {found.head + 1} ({site.kind})"
-    )
+    where = f"{site.part}, layer {site.layer + 1}, head {found.head + 1}"
+    screen.print(f"{found.query!r} in {where} ({site.kind})")
     product = "q·k" if site.energy is None else "v·tanh(q+k)"
     table = Table(box=None)
     for heading in ("looks at", product, f"x {site.scale:.4f}", "softmax", "", "|weight x v|"):
