@@ -1,11 +1,35 @@
 /** The recorded numbers: arrays decoded once, and the few sums that every view needs. */
 
-function decode({ shape, type, data }) {
-  const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
-  if (type === "f32") return { shape, values: new Float32Array(bytes.buffer) };
-  const values = new Float32Array(bytes.length);
-  for (let i = 0; i < bytes.length; i++) values[i] = bytes[i] / 255;
-  return { shape, values };
+function bytesOf(text) {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+  const letters = atob(text);
+  const bytes = new Uint8Array(letters.length);
+  for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
+  return bytes;
+}
+
+/** An array; of bytes the numbers are made only when somebody asks for them. */
+class Packed {
+  constructor({ shape, type, data }) {
+    this.shape = shape;
+    const bytes = bytesOf(data);
+    if (type === "f32") this.numbers = new Float32Array(bytes.buffer);
+    else this.bytes = bytes;
+  }
+
+  get values() {
+    if (!this.numbers) {
+      this.numbers = new Float32Array(this.bytes.length);
+      for (let i = 0; i < this.bytes.length; i++) this.numbers[i] = this.bytes[i] / 255;
+    }
+    return this.numbers;
+  }
+
+  /** Numbers 0 to 255 for a window of the array: what a picture needs. */
+  shades(start, end) {
+    if (this.bytes) return this.bytes.subarray(start, end);
+    return Uint8Array.from(this.numbers.subarray(start, end), (value) => Math.round(value * 255));
+  }
 }
 
 export class Site {
@@ -19,7 +43,7 @@ export class Site {
   }
 
   array(name) {
-    if (!(name in this.arrays)) this.arrays[name] = this.raw[name] ? decode(this.raw[name]) : null;
+    if (!(name in this.arrays)) this.arrays[name] = this.raw[name] ? new Packed(this.raw[name]) : null;
     return this.arrays[name];
   }
 

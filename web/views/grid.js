@@ -8,8 +8,12 @@ const SIDE = 92;
 export function gridView(trace, state, words) {
   const part = trace.parts().includes(state.get("part")) ? state.get("part") : trace.parts()[0];
   const heads = trace.of(part).flatMap((site) =>
-    Array.from({ length: site.heads }, (_, head) => ({ site, head, ...site.measures(head) })));
+    Array.from({ length: site.heads }, (_, head) => ({ site, head })));
   const order = state.get("sort");
+  // The measures are a pass over every weight: they wait until somebody wants them.
+  if (order !== "place" || state.get("as") === "table") {
+    for (const each of heads) Object.assign(each, each.site.measures(each.head));
+  }
   if (order !== "place") heads.sort((a, b) => a[order] - b[order]);
   if (order === "confidence") heads.reverse();
   const controls = [
@@ -35,9 +39,11 @@ export function gridView(trace, state, words) {
 }
 
 function thumbnail({ site, head, entropy, confidence }, name, words, onClick) {
+  const measured = entropy === undefined ? ""
+    : `; ${words.entropy} ${entropy.toFixed(2)}, ${words.confidence} ${confidence.toFixed(2)}`;
   const canvas = element("canvas", { "aria-hidden": "true" });
   paint(canvas, site, head);
-  const label = `${words.layer} ${site.layer + 1}, ${words.head} ${head + 1}; ${words.entropy} ${entropy.toFixed(2)}, ${words.confidence} ${confidence.toFixed(2)}`;
+  const label = `${words.layer} ${site.layer + 1}, ${words.head} ${head + 1}${measured}`;
   return element("button", { type: "button", "aria-label": label, title: label, onclick: onClick },
     canvas, element("span", {}, name));
 }
@@ -52,8 +58,8 @@ function paint(canvas, site, head) {
   const image = context.createImageData(site.columns, site.rows);
   const pixels = new Uint32Array(image.data.buffer);
   const shades = palette(theme());
-  const matrix = site.matrix(String(head), "weights");
-  for (let i = 0; i < matrix.length; i++) pixels[i] = shades[Math.round(matrix[i] * 255)];
+  const weights = site.array("weights").shades(head * pixels.length, (head + 1) * pixels.length);
+  for (let i = 0; i < pixels.length; i++) pixels[i] = shades[weights[i]];
   context.putImageData(image, 0, 0);
 }
 
