@@ -13,7 +13,7 @@ export function headsView(trace, state, words, ask) {
   const off = new Set(state.get("off").split(" ").filter(Boolean));
   const baseline = trace.baseline || trace;
   const body = [];
-  if (ask && off.size) body.push(after(trace, baseline, words));
+  if (ask && off.size && trace.forced) body.push(after(trace, baseline, words));
   body.push(element("div", { class: "switches" },
     ...sites.map((site) => row(site, without[site.name], most, off, state, words, ask))));
   const worst = sites.flatMap((site) => without[site.name].map((change, head) => {
@@ -54,7 +54,7 @@ function row(site, changes, most, off, state, words, ask) {
 /** What the model writes without the heads, and how it takes what it had written with them. */
 function after(trace, baseline, words) {
   const cells = baseline.steps.map((step, i) => {
-    const change = (trace.forced?.[i] ?? step.log_probability) - step.log_probability;
+    const change = trace.forced[i] - step.log_probability;
     return [readable(step.token), step.log_probability.toFixed(3), change.toFixed(3)];
   });
   cells.push([words.sum, "", total(cells.map((cell) => Number(cell[2]))).toFixed(3)]);
