@@ -237,8 +237,10 @@ def live(browser, tiny_bundle):
             DecodingOptions(maximum_length=5),
         )
 
-        def traced(text, target=None, off=None, prefix=()):
-            return trace_translation(translator, text, target, options, off=off, prefix=prefix)
+        def traced(text, target=None, off=None, prefix=(), worth=True):
+            return trace_translation(
+                translator, text, target, options, off=off, prefix=prefix, worth=worth
+            )
 
         return traced
 
@@ -305,6 +307,14 @@ def test_the_tree_shows_what_each_hypothesis_looked_at(opened):
     reader.page.locator("#panel canvas").focus()
     reader.page.keyboard.press("ArrowRight")
     assert reader.page.locator(".said").inner_text() == "<b> → cat: 0.200"
+
+
+def test_what_heads_are_worth_is_asked_for_when_it_is_wanted(live):
+    page, _ = live
+    page.locator("#text").fill("the dog barked")
+    playwright.expect(page.locator("dl dd").nth(1)).not_to_be_empty()
+    page.get_by_role("tab", name="Head switches").click()
+    playwright.expect(page.locator(".switches button")).to_have_count(21)  # 1 + 3 x 2 sites of 3
 
 
 def test_a_search_goes_on_from_a_chosen_node(live):

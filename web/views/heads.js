@@ -10,6 +10,10 @@ export function headsView(trace, state, words, ask) {
   const sites = trace.parts().flatMap((part) => trace.of(part)).filter((site) => without[site.name]);
   const sums = sites.flatMap((site) => without[site.name].map(total));
   const most = Math.max(NOTICED, ...sums.map((sum) => -sum));
+  if (ask && !sitesKnown(without) && !trace.baseline && !trace.asked) {
+    trace.asked = true; // once: an answer brings another trace
+    ask();
+  }
   const off = new Set(state.get("off").split(" ").filter(Boolean));
   const baseline = trace.baseline || trace;
   const body = [];
@@ -26,6 +30,10 @@ export function headsView(trace, state, words, ask) {
   ]);
   body.push(table([words.headsTable, words.change, words.hitMost, words.change], rows, words.alone));
   return { help: ask ? words.switchesHelp : words.switchesSaved, controls: [], body };
+}
+
+function sitesKnown(without) {
+  return Object.keys(without).length > 0;
 }
 
 function row(site, changes, most, off, state, words, ask) {

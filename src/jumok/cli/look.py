@@ -1,7 +1,7 @@
 """`jumok look`: what a model looked at, as a page."""
 
 import webbrowser
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -49,6 +49,7 @@ def look(
       jumok look runs/demo/model "The cat saw a dog." --save page.html
     """
     from dataclasses import replace
+    from functools import partial
 
     from jumok.bundle.reading import read_bundle
     from jumok.systems.tracing import trace_translation
@@ -64,16 +65,7 @@ def look(
     options = replace(DEFAULTS, beam=beam)
     name = read_bundle(option.model_folders(model)[0]).card.name
 
-    def traced(
-        text: str,
-        target: str | list[int] | None = None,
-        off: Mapping[str, list[int]] | None = None,
-        prefix: Sequence[int] = (),
-    ) -> "Trace":
-        return trace_translation(
-            translator, text, target, options, level=level, off=off, prefix=prefix, name=name
-        )
-
+    traced = partial(trace_translation, translator, options=options, level=level, name=name)
     trace = traced(text, target)
     if save is None:
         serve(trace, traced, port, browser)
@@ -122,11 +114,12 @@ def answers(traced: "Callable[..., Trace]") -> "Callable[[Mapping[str, Any]], di
 
     def answer(asked: Mapping[str, Any]) -> dict[str, Any]:
         text, off = str(asked.get("text", "")), _heads(asked.get("off"))
-        found = payload(traced(text, off=off, prefix=_pieces(asked.get("prefix"))))
+        prefix, worth = _pieces(asked.get("prefix")), bool(asked.get("worth"))
+        found = payload(traced(text, off=off, prefix=prefix, worth=worth))
         written = _pieces(asked.get("written"))
         if off and written:
             # The old output under the new model: what the heads were worth to each of its tokens.
-            forced = traced(text, written, off)
+            forced = traced(text, written, off=off, worth=False)
             found["forced"] = [step.log_probability for step in forced.steps]
         return found
 

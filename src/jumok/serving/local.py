@@ -12,6 +12,7 @@ import json
 import secrets
 import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -41,6 +42,8 @@ class LocalServer(ThreadingHTTPServer):
         self.token = secrets.token_urlsafe(16)
         self.page, self.answer = page, answer
         self.turn = threading.Lock()
+        # One thread for all answers: torch makes a pool of its own for each that computes.
+        self.worker = ThreadPoolExecutor(1)
         self.latest = 0
         super().__init__(("127.0.0.1", port), _Handler)
 
@@ -97,7 +100,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._fault(HTTPStatus.CONFLICT, "something newer was asked")
                 return
             try:
-                found = server.answer(asked)
+                found = server.worker.submit(server.answer, asked).result()
             except JumokError as error:
                 self._fault(HTTPStatus.UNPROCESSABLE_ENTITY, str(error))
                 return

@@ -31,6 +31,7 @@ def trace_translation(
     level: Level = LEVEL,
     off: Heads | None = None,
     prefix: Sequence[int] = (),
+    worth: bool = True,
     name: str = "model",
 ) -> Trace:
     """What the model looked at while it translated `text`, or would while it writes `target`.
@@ -41,6 +42,7 @@ def trace_translation(
         target: a text, or its pieces; None: the model's own translation.
         level: "qk" keeps queries, keys and values besides the weights.
         prefix: pieces that the translation has to begin with.
+        worth: find out what every head is worth, in a pass for each; never while some are off.
         off: heads that are switched off meanwhile, by the path of their site.
         name: what the trace calls the model.
 
@@ -62,7 +64,9 @@ def trace_translation(
         tokens = torch.tensor([[START, *write]], device=device)
         sites, log_probabilities = capture(model, source, tokens, level)
     written = torch.tensor([*write, END], device=device)
-    changes = {} if off else without_each_head(model, source, tokens, written, count)
+    changes = {}
+    if worth and not off:
+        changes = without_each_head(model, source, tokens, written, count)
     return Trace(
         model=name,
         level=level,
