@@ -1,5 +1,7 @@
 """A row redone is the row that was recorded."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -44,6 +46,15 @@ def test_the_sharpest_head_is_taken_where_none_is_named():
 def test_a_row_is_found_by_its_word_or_number(word, part, expected):
     site, row = choose(trace(), word, part, layer=0)
     assert ((site.part, row), site.layer) == (expected, 0)
+
+
+def test_the_row_of_a_word_in_pieces_is_that_of_its_last():
+    recorded = trace(source=("c", "at", "ran"))
+    source = recorded.axes["source"]
+    whole = replace(source, words=(0, 0, 1, None), texts=("cat", "ran"))
+    pieces = replace(recorded, axes={**recorded.axes, "source": whole})
+    assert choose(pieces, "cat", None, layer=0)[1] == 1
+    assert choose(pieces, "c", None, layer=0)[1] == 0
 
 
 def test_a_word_that_is_not_there_is_named_with_those_that_are():

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jumok.errors import DataError, ModelError
-from jumok.inspection.trace import Site, Trace
+from jumok.inspection.trace import Axis, Site, Trace
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,9 @@ def choose(trace: Trace, word: str, part: str | None, layer: int | None) -> tupl
     """The site and the row that are meant.
 
     Args:
-        word: a token, or its number from 1. A token is looked for in what the part's queries are;
-            without a part in the source first, then in the target.
+        word: a word (of several tokens the last one is taken), a token, or its number from 1. It
+            is looked for in what the part's queries are; without a part in the source first, then
+            in the target.
         part: "encoder", "decoder" or "cross"; None: by where the word stands.
         layer: from 0; None: the last one.
 
@@ -60,9 +61,8 @@ def choose(trace: Trace, word: str, part: str | None, layer: int | None) -> tupl
         sites = [site for site in trace.sites if site.part == wanted]
         if not sites:
             continue
-        tokens = [readable(token) for token in trace.axes[sites[0].queries].tokens]
-        number = int(word) - 1 if word.isdecimal() and word not in tokens else -1
-        if word not in tokens and not 0 <= number < len(tokens):
+        row = _row(trace.axes[sites[0].queries], word)
+        if row is None:
             continue
         chosen = [
             site for site in sites if site.layer == (sites[-1].layer if layer is None else layer)
@@ -71,14 +71,26 @@ def choose(trace: Trace, word: str, part: str | None, layer: int | None) -> tupl
             raise ModelError(
                 "the model has no such layer.", expected=f"1 to {len(sites)}", got=f"{layer}"
             )
-        return chosen[0], tokens.index(word) if word in tokens else number
+        return chosen[0], row
     known = {name: " ".join(map(readable, axis.tokens)) for name, axis in trace.axes.items()}
     raise DataError(
         "there is no such row.",
         expected="; ".join(f"{name}: {tokens}" for name, tokens in known.items()),
         got=repr(word),
-        do="give one of these tokens, or its number from 1",
+        do="give a word, one of these tokens, or its number from 1",
     )
+
+
+def _row(axis: Axis, word: str) -> int | None:
+    """Where the word, the token or the number stands; None where it does not."""
+    tokens = [readable(token) for token in axis.tokens]
+    if word in axis.texts:
+        index = axis.texts.index(word)
+        return max(place for place, of_word in enumerate(axis.words) if of_word == index)
+    if word in tokens:
+        return tokens.index(word)
+    number = int(word) - 1 if word.isdecimal() else -1
+    return number if 0 <= number < len(tokens) else None
 
 
 def explain(trace: Trace, site: Site, row: int, head: int | None = None) -> Row:
