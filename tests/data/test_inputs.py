@@ -93,7 +93,7 @@ def test_nothing_but_damaged_pictures_is_refused(folder, tmp_path):
 
 def test_a_damaged_store_says_to_delete_it(folder, tmp_path):
     stored = store_inputs(items(folder, "red.png"), pixel_reader(3), tmp_path / "c")
-    values = tmp_path / "c" / f"inputs-{stored.key}" / "values"
+    values = tmp_path / "c" / stored.key / "values"
     values.write_bytes(values.read_bytes()[:-1])
     with pytest.raises(DataError, match="The prepared pictures are damaged") as error:
         store_inputs(items(folder, "red.png"), pixel_reader(3), tmp_path / "c")

@@ -104,6 +104,5 @@ def trace(
         axes=axes,
         sites=tuple(sites),
         steps=steps,
-        languages=("en", "ko"),
         notes=notes(sites, heads, len(source) + 1, written),
     )

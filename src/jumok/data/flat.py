@@ -71,12 +71,18 @@ class FlatWriter:
         self._end += int(lengths.sum())
 
 
-def kept(cache: Path, identity: object, fill: Callable[[Path], dict[str, Any]]) -> Path:
+def kept(
+    cache: Path,
+    identity: object,
+    fill: Callable[[Path], dict[str, Any]],
+    what: str = "prepared corpus",
+) -> Path:
     """The folder of this content in the cache; where there is none, `fill` makes it.
 
     Args:
         identity: JSON that changes whenever the content would.
         fill: writes everything into the folder it is given, and tells what `store.json` keeps.
+        what: is made, in the words of the error.
 
     Raises:
         DataError: the cache cannot be written.
@@ -94,7 +100,7 @@ def kept(cache: Path, identity: object, fill: Callable[[Path], dict[str, Any]]) 
             shutil.rmtree(partial, ignore_errors=True)
     except OSError as error:
         raise DataError(
-            "The prepared corpus cannot be written.",
+            f"The {what} cannot be written.",
             got=error.strerror,
             do="free some space, or name another cache folder",
             place=Place(cache),

@@ -8,8 +8,6 @@ import hashlib
 import io
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,11 +18,12 @@ import numpy.typing as npt
 from safetensors import SafetensorError
 from safetensors.numpy import load
 
+from jumok.data.flat import STORE, kept
 from jumok.data.images import PictureFiles, read_image, resize
 from jumok.errors import DataError, Place
 
 VERSION = 1
-VALUES, ABOUT = "values", "inputs.json"
+VALUES = "values"
 FEATURE_SUFFIXES = (".npy", ".safetensors")
 
 Array = npt.NDArray[Any]
@@ -164,55 +163,35 @@ def store_inputs(
             be written.
     """
     items = list(items)
-    key = _key(items, reader, skip)
-    folder = cache / f"inputs-{key}"
-    if not folder.is_dir():
-        try:
-            _write(items, reader, folder, skip)
-        except OSError as error:
-            raise DataError(
-                "The prepared pictures cannot be written.",
-                got=error.strerror,
-                do="free some space, or name another cache folder",
-                place=Place(cache),
-            ) from None
-    return _open(folder, reader, key)
+    contents = [_digest(item) for item in items]
+    identity = ["inputs", VERSION, reader.shape, reader.kind, skip, contents]
+    folder = kept(
+        cache, identity, lambda partial: _write(items, reader, partial, skip), "prepared pictures"
+    )
+    return _open(folder, reader)
 
 
-def _key(items: list[Item], reader: Reader, skip: bool) -> str:
-    digest = hashlib.sha256(json.dumps([VERSION, reader.shape, reader.kind, skip]).encode())
-    for item in items:
-        digest.update(hashlib.sha256(item.source.content(item.name)).digest())
-    return digest.hexdigest()[:32]
+def _digest(item: Item) -> str:
+    return hashlib.sha256(item.source.content(item.name)).hexdigest()
 
 
-def _write(items: list[Item], reader: Reader, folder: Path, skip: bool) -> None:
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    kept, faults = [], []
-    try:
-        with (partial / VALUES).open("wb") as file:
-            for index, item in enumerate(items):
-                try:
-                    file.write(_read(item, reader).tobytes())
-                    kept.append(index)
-                except DataError as error:
-                    if not skip:
-                        raise
-                    faults.append(f"{item.place}: {error.what}")
-            file.flush()
-            os.fsync(file.fileno())
-        if not kept:
-            raise DataError("Not one of the pictures can be read.", got=faults[0])
-        (partial / ABOUT).write_text(json.dumps({"kept": kept, "faults": faults}), "utf-8")
-        try:
-            partial.rename(folder)
-        except OSError:
-            # Another process finished the same arrays first; their content is the same.
-            if not folder.is_dir():
-                raise
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+def _write(items: list[Item], reader: Reader, folder: Path, skip: bool) -> dict[str, Any]:
+    """The values of all items; gives what the folder's `store.json` keeps."""
+    rows, faults = [], []
+    with (folder / VALUES).open("wb") as file:
+        for index, item in enumerate(items):
+            try:
+                file.write(_read(item, reader).tobytes())
+                rows.append(index)
+            except DataError as error:
+                if not skip:
+                    raise
+                faults.append(f"{item.place}: {error.what}")
+        file.flush()
+        os.fsync(file.fileno())
+    if not rows:
+        raise DataError("Not one of the pictures can be read.", got=faults[0])
+    return {"kept": rows, "faults": faults}
 
 
 def _read(item: Item, reader: Reader) -> Array:
@@ -230,9 +209,9 @@ def _read(item: Item, reader: Reader) -> Array:
         ) from None
 
 
-def _open(folder: Path, reader: Reader, key: str) -> Inputs:
+def _open(folder: Path, reader: Reader) -> Inputs:
     try:
-        about = json.loads((folder / ABOUT).read_text("utf-8"))
+        about = json.loads((folder / STORE).read_text("utf-8"))
         values = np.memmap(folder / VALUES, dtype=reader.kind, mode="r")
         shaped = values.reshape(len(about["kept"]), *reader.shape)
     except (OSError, ValueError, KeyError) as error:
@@ -242,4 +221,4 @@ def _open(folder: Path, reader: Reader, key: str) -> Inputs:
             do="delete this folder; it is made again from the pictures",
             place=Place(folder),
         ) from None
-    return Inputs(shaped, tuple(about["kept"]), tuple(about["faults"]), key)
+    return Inputs(shaped, tuple(about["kept"]), tuple(about["faults"]), folder.name)

@@ -7,8 +7,6 @@ colours), `labels` the number of each one's label (int64), and `store.json` the 
 import hashlib
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -17,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from jumok.data.flat import STORE, kept
 from jumok.data.pictures import Labelled, PictureSource, Shape
 from jumok.errors import DataError, Place
 
@@ -91,27 +90,12 @@ def prepare_pictures(
     """
     contents = [source.identity() for source in sources]
     described = [VERSION, contents, asdict(shape), labels, skip_damaged]
-    key = hashlib.sha256(json.dumps(described).encode()).hexdigest()[:32]
-    folder = cache / key
-    if folder.is_dir():
-        return _open(folder, shape)
-    try:
-        cache.mkdir(parents=True, exist_ok=True)
-        partial = Path(tempfile.mkdtemp(prefix=f".{key}.", dir=cache))
-        try:
-            pictures = (each for source in sources for each in source.read())
-            _write(partial, _checked(pictures, labels, skip_damaged), shape, labels)
-            _move(partial, folder)
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
-    except OSError as error:
-        raise DataError(
-            "The prepared pictures cannot be written.",
-            got=error.strerror,
-            do="free some space, or name another folder for runs",
-            place=Place(cache),
-        ) from None
-    return _open(folder, shape)
+
+    def fill(partial: Path) -> dict[str, Any]:
+        pictures = (each for source in sources for each in source.read())
+        return _write(partial, _checked(pictures, labels, skip_damaged), shape, labels)
+
+    return _open(kept(cache, described, fill, "prepared pictures"), shape)
 
 
 def _checked(
@@ -135,7 +119,8 @@ def _checked(
 
 def _write(
     folder: Path, pictures: Iterator[Labelled], shape: Shape, allowed: Sequence[str] | None
-) -> None:
+) -> dict[str, Any]:
+    """The files of a store; gives what its `store.json` keeps."""
     found: dict[str, int] = {} if allowed is None else {name: i for i, name in enumerate(allowed)}
     numbers: list[int] = []
     left_out: list[str] = []
@@ -153,8 +138,7 @@ def _write(
     names = list(found) if allowed is not None else sorted(found)
     order = np.array([names.index(name) for name in found], dtype=np.int64)
     (folder / "labels").write_bytes(order[numbers].tobytes())
-    described = {"labels": names, "left_out": left_out}
-    (folder / "store.json").write_text(json.dumps(described, ensure_ascii=False), "utf-8")
+    return {"labels": names, "left_out": left_out}
 
 
 def _unknown(picture: Labelled, allowed: Sequence[str]) -> DataError:
@@ -167,20 +151,10 @@ def _unknown(picture: Labelled, allowed: Sequence[str]) -> DataError:
     )
 
 
-def _move(partial: Path, folder: Path) -> None:
-    """Makes the finished folder appear under its name, whole or not at all."""
-    try:
-        partial.rename(folder)
-    except OSError:
-        # Another process finished the same store first; its content is the same.
-        if not folder.is_dir():
-            raise
-
-
 def _open(folder: Path, shape: Shape) -> PictureStore:
     """The store in this folder, its pixels mapped and not read."""
     try:
-        described: dict[str, Any] = json.loads((folder / "store.json").read_text("utf-8"))
+        described: dict[str, Any] = json.loads((folder / STORE).read_text("utf-8"))
         numbers = np.fromfile(folder / "labels", dtype=np.int64)
         sizes = (len(numbers), shape.height, shape.width, shape.colours)
         pixels = np.memmap(folder / "pixels", dtype=np.uint8, mode="r", shape=sizes)

@@ -110,7 +110,6 @@ class Trace:
     axes: Mapping[str, Axis]
     sites: tuple[Site, ...]
     steps: tuple[Step, ...] = ()
-    languages: tuple[str, str] = ("", "")
     notes: Mapping[str, Any] = field(default_factory=dict)
 
     def save(self, file: Path | str) -> None:
@@ -143,7 +142,6 @@ class Trace:
             "level": self.level,
             "text": self.text,
             "output": self.output,
-            "languages": list(self.languages),
             "axes": {name: asdict(axis) for name, axis in self.axes.items()},
             "sites": sites,
             "steps": [asdict(step) for step in self.steps],
@@ -214,7 +212,6 @@ def _trace(head: Mapping[str, Any], arrays: Mapping[str, Array]) -> Trace:
             Step(step["token"], step["log_probability"], tuple(map(tuple, step["best"])))
             for step in head["steps"]
         ),
-        languages=(head["languages"][0], head["languages"][1]),
         notes=head["notes"],
     )
 

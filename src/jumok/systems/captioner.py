@@ -8,20 +8,19 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from jumok.bundle.reading import TOKENIZER, read_bundle
-from jumok.bundle.weights import load_model
+from jumok.bundle.reading import TOKENIZER
 from jumok.config.captioner import CaptionerConfig, CnnConfig
 from jumok.data.inputs import Reader, feature_reader, pixel_reader
 from jumok.data.tokenizer import END, START, Tokenizer, normalize
 from jumok.decoding import DecodingOptions, Hypothesis, decode
-from jumok.errors import BundleError, DataError, ModelError, Place
+from jumok.errors import DataError, ModelError, Place
 from jumok.inspection.alignment import Reading, cross_attention, merge_words
-from jumok.kernels.linear import prepare_for_inference
 from jumok.models.captioner import Captioner as Model
 from jumok.models.memory import Memory
 from jumok.shapes import Tensor
 from jumok.systems.caption import Caption, Looks
-from jumok.systems.device import DTYPES, Precision, choose_device
+from jumok.systems.device import Precision
+from jumok.systems.loading import load_one
 from jumok.systems.parts import plain_words
 
 DEFAULTS = DecodingOptions()
@@ -68,15 +67,9 @@ class Captioner:
             BundleError: a bundle that is missing, damaged or unsafe, or several of them.
             ConfigError: no such device.
         """
-        if len(folders) != 1:
-            raise BundleError(
-                "a picture is captioned by one model.", got=f"{len(folders)} models", do="give one"
-            )
-        bundle = read_bundle(Path(folders[0]))
-        model = load_model(bundle, str(choose_device(device)))
-        if not isinstance(model, Model):
-            raise BundleError("this model does not caption.", place=Place(bundle.folder))
-        prepare_for_inference(model, DTYPES[precision])
+        bundle, model = load_one(
+            folders, Model, device, precision, "a picture is captioned by one model."
+        )
         config = CaptionerConfig.model_validate(bundle.config.model)
         layer = bundle.config.alignment_layer
         return cls(

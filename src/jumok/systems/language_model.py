@@ -8,8 +8,7 @@ from typing import get_args
 
 import torch
 
-from jumok.bundle.reading import CONFIG, TOKENIZER, read_bundle
-from jumok.bundle.weights import load_model
+from jumok.bundle.reading import CONFIG, TOKENIZER
 from jumok.data.text_tokenizer import TextTokenizer, load_text_tokenizer
 from jumok.data.texts import Rule
 from jumok.data.tokenizer import END, PAD, START, UNKNOWN
@@ -19,10 +18,10 @@ from jumok.decoding.sample import drawer
 from jumok.decoding.stream import stream
 from jumok.decoding.window import Window
 from jumok.errors import BundleError, DataError, ModelError, Place
-from jumok.kernels.linear import prepare_for_inference
 from jumok.models.causal import CausalLanguageModel
 from jumok.shapes import Tensor
-from jumok.systems.device import DTYPES, Precision, choose_device
+from jumok.systems.device import Precision
+from jumok.systems.loading import load_one
 
 DEFAULTS = DecodingOptions(beam=1, sample=True)
 
@@ -133,14 +132,9 @@ class LanguageModel:
             BundleError: a bundle that is missing, damaged or unsafe, or more than one.
             ConfigError: no such device.
         """
-        if len(folders) != 1:
-            raise BundleError(
-                "language models write alone.", got=f"{len(folders)} models", do="name one"
-            )
-        bundle = read_bundle(Path(folders[0]))
-        model = load_model(bundle, str(choose_device(device)))
-        assert isinstance(model, CausalLanguageModel)
-        prepare_for_inference(model, DTYPES[precision])
+        bundle, model = load_one(
+            folders, CausalLanguageModel, device, precision, "language models write alone."
+        )
         config = bundle.config
         return cls(
             model,

@@ -16,9 +16,16 @@ Model = TypeVar("Model", bound=nn.Module)
 
 
 def load_one(
-    folders: Sequence[Path | str], kind: type[Model], device: str, precision: Precision
+    folders: Sequence[Path | str],
+    kind: type[Model],
+    device: str,
+    precision: Precision,
+    alone: str = "models of this kind do not work together.",
 ) -> tuple[Bundle, Model]:
     """The bundle in the one folder, and its model made ready for use.
+
+    Args:
+        alone: what is said where more than one is given.
 
     Raises:
         BundleError: more than one folder; a bundle that is missing, damaged, unsafe, or holds
@@ -28,7 +35,7 @@ def load_one(
     bundles = [read_bundle(Path(folder)) for folder in folders]
     if len(bundles) != 1:
         raise BundleError(
-            "models of this kind do not work together.",
+            alone,
             expected="one folder",
             got=", ".join(str(folder) for folder in folders) or "none",
         )

@@ -78,7 +78,6 @@ def trace_translation(
         },
         sites=sites,
         steps=_steps(tokenizer, [*write, END], log_probabilities),
-        languages=("", translator.target_language),
         notes=_notes(translator, write, search, changes),
     )
 

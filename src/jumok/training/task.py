@@ -88,6 +88,13 @@ def label(score: Score) -> str:
     return score.name.rstrip("0123456789") if score.name.startswith("chrF") else score.name
 
 
+def model_line(model: nn.Module, summary: str) -> str:
+    """How large a model is, for the person who waits."""
+    count = sum(parameter.numel() for parameter in model.parameters())
+    size = f"{count / 1e6:.1f} M" if count >= 1e6 else f"{count:,}"
+    return f"model: {size} parameters; {summary}"
+
+
 @dataclass(frozen=True)
 class Facts:
     """What a bundle's card says of the run: optimizer steps, and minutes of wall time."""

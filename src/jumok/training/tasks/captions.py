@@ -30,7 +30,7 @@ from jumok.training.captions import Prepared, prepare
 from jumok.training.objectives import mean_loss
 from jumok.training.objectives_captions import captioning
 from jumok.training.pairs import spread
-from jumok.training.task import Facts, Objective, Say, Scores, Updates
+from jumok.training.task import Facts, Objective, Say, Scores, Updates, model_line
 
 VALIDATION_PICTURES = 16  # in a batch of the validation loss
 READING_PICTURES = 64  # that tell where looks are read
@@ -57,8 +57,7 @@ class Captions:
 
     def describe(self, model: nn.Module) -> Iterator[str]:
         train, sizes = self._prepared.train, self._config.model
-        parameters = sum(parameter.numel() for parameter in model.parameters())
-        yield f"model: {parameters / 1e6:.1f} M parameters; {sizes.summary}"
+        yield model_line(model, sizes.summary)
         captions = sum(map(len, train.captions))
         yield (
             f"data: {len(train):,} pictures, {captions:,} captions, {train.tokens:,} target "

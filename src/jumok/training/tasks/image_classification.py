@@ -19,7 +19,7 @@ from jumok.evaluation.classification import Labelled
 from jumok.models.catalog import Sizes, build
 from jumok.shapes import Tensor
 from jumok.training.objectives import picture_classification
-from jumok.training.task import Facts, Objective, Say, Scores, Updates
+from jumok.training.task import Facts, Objective, Say, Scores, Updates, model_line
 
 
 class ImageClassification:
@@ -76,8 +76,7 @@ class ImageClassification:
         return build(self._config.model, Sizes(labels=len(self._train.labels)))
 
     def describe(self, model: nn.Module) -> Iterator[str]:
-        parameters = sum(parameter.numel() for parameter in model.parameters())
-        yield f"model: {parameters:,} parameters; {self._config.model.summary}"
+        yield model_line(model, self._config.model.summary)
         yield (
             f"data: {len(self._train):,} pictures of {len(self._train.labels)} labels, "
             f"{self._config.training.tokens_per_batch:,} a step; "

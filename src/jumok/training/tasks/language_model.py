@@ -27,7 +27,7 @@ from jumok.models.catalog import Sizes, build
 from jumok.shapes import Tensor
 from jumok.training.folder import TOKENIZER
 from jumok.training.objectives import mean_loss, next_token
-from jumok.training.task import Facts, Objective, Say, Scores, Updates
+from jumok.training.task import Facts, Objective, Say, Scores, Updates, model_line
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,7 @@ class LanguageModelling:
 
     def describe(self, model: nn.Module) -> Iterator[str]:
         store, training = self._prepared.train, self._config.training
-        parameters = sum(parameter.numel() for parameter in model.parameters())
-        yield f"model: {parameters / 1e6:.2f} M parameters; {self._config.model.summary}"
+        yield model_line(model, self._config.model.summary)
         tokens = training.steps * training.tokens_per_batch
         documents = "1 document" if len(store) == 1 else f"{len(store):,} documents"
         yield (

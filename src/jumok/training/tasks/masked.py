@@ -20,7 +20,7 @@ from jumok.shapes import Tensor
 from jumok.training import texts
 from jumok.training.objectives_text import guess_masked
 from jumok.training.pairs import write_world
-from jumok.training.task import Facts, Objective, Say, Scores, Updates
+from jumok.training.task import Facts, Objective, Say, Scores, Updates, model_line
 from jumok.training.texts import PreparedTexts, padding_share
 from jumok.training.vectors import given_rows
 from jumok.training.vocabulary import learn_tokenizer
@@ -64,8 +64,7 @@ class MaskedLanguageModelling:
 
     def describe(self, model: nn.Module) -> Iterator[str]:
         store, sizes = self._prepared.train, self._config.model
-        parameters = sum(parameter.numel() for parameter in model.parameters())
-        yield f"model: {parameters / 1e6:.1f} M parameters; {sizes.summary}"
+        yield model_line(model, sizes.summary)
         tokens = int(store.texts.lengths.sum())
         yield (
             f"data: {len(store):,} texts, {tokens:,} tokens, in batches of "

@@ -24,7 +24,7 @@ from jumok.models.masked import MaskedLanguageModel
 from jumok.shapes import Tensor
 from jumok.training import texts
 from jumok.training.objectives_text import classify_texts
-from jumok.training.task import Facts, Objective, Say, Scores, Updates
+from jumok.training.task import Facts, Objective, Say, Scores, Updates, model_line
 from jumok.training.texts import PreparedTexts, padding_share
 from jumok.training.vectors import given_rows
 from jumok.training.vocabulary import learn_tokenizer
@@ -91,8 +91,7 @@ class TextClassification:
 
     def describe(self, model: nn.Module) -> Iterator[str]:
         store, labels = self._prepared.train, self._prepared.labels
-        parameters = sum(parameter.numel() for parameter in model.parameters())
-        yield f"model: {parameters / 1e6:.1f} M parameters; {self._model.summary}"
+        yield model_line(model, self._model.summary)
         tokens = int(store.texts.lengths.sum())
         yield (
             f"data: {len(store):,} texts, {tokens:,} tokens, in batches of "

@@ -24,7 +24,7 @@ from jumok.shapes import Tensor
 from jumok.systems.translator import Translator
 from jumok.training.objectives import mean_loss, translation
 from jumok.training.pairs import Prepared, padding_share, prepare, update_stream
-from jumok.training.task import Facts, Objective, Say, Scores, Updates
+from jumok.training.task import Facts, Objective, Say, Scores, Updates, model_line
 from jumok.training.vectors import given_rows
 
 READING_PAIRS = 64
@@ -52,8 +52,7 @@ class Translation:
 
     def describe(self, model: nn.Module) -> Iterator[str]:
         sizes, stores = self._config.model, self._prepared.train
-        parameters = sum(parameter.numel() for parameter in model.parameters())
-        yield f"model: {parameters / 1e6:.1f} M parameters; {sizes.summary}"
+        yield model_line(model, sizes.summary)
         targets = sum(int(store.target.lengths.sum()) + len(store) for store in stores)
         yield (
             f"data: {sum(map(len, stores)):,} pairs, {targets:,} target tokens, in batches of "
