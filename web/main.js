@@ -24,7 +24,7 @@ export function start(raw, root) {
     lang: navigator.language.startsWith("ko") ? "ko" : "en",
   };
   const state = new State(location.hash, defaults, () => {
-    history.replaceState(null, "", `${location.search}#${state.fragment}`);
+    remember(state.fragment);
     render();
   });
   window.addEventListener("hashchange", () => {
@@ -73,6 +73,17 @@ export function start(raw, root) {
     if (focused) document.getElementById(focused)?.focus();
   }
   render();
+  return {
+    show(found) {
+      trace = new Trace(found);
+      render();
+    },
+  };
+}
+
+/** The moment as part of the address; a frame that was made of a text has none to change. */
+export function remember(fragment) {
+  if (location.protocol !== "about:") history.replaceState(null, "", `${location.search}#${fragment}`);
 }
 
 function tabs(state, text) {
@@ -97,7 +108,7 @@ function tabs(state, text) {
   return element("nav", { role: "tablist", "aria-label": text.title }, ...buttons);
 }
 
-function savers(view, text) {
+export function savers(view, text) {
   if (!view.svg) return [];
   const save = (kind, make) =>
     element("button", { type: "button", id: `save-${kind}`, onclick: make }, `${text.save} ${kind.toUpperCase()}`);
@@ -108,5 +119,3 @@ function savers(view, text) {
     }),
   ];
 }
-
-start(JSON.parse(document.getElementById("trace").textContent), document.getElementById("page"));

@@ -9,7 +9,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -31,13 +31,23 @@ def page(trace: Trace, token: str | None = None) -> str:
         token: of the server that the page comes from: it may then ask it for other texts. None:
             the page is a file, and asks nobody.
     """
-    script, style = bundle(), (_folder() / "style.css").read_text(encoding="utf-8")
+    return document("page.js", payload(trace) | {"token": token}, asks=token is not None)
+
+
+def document(entry: str, data: Mapping[str, Any], *, asks: bool = False) -> str:
+    """A page of its own: a script of `web/`, the style, and what is shown, as JSON.
+
+    Args:
+        entry: the module that starts it.
+        asks: whether it may ask the server it came from.
+    """
+    script, style = bundle(entry), (source_folder() / "style.css").read_text(encoding="utf-8")
     policy = (
         f"default-src 'none'; script-src '{_digest(script)}'; "
         f"style-src '{_digest(style)}'; img-src data: blob:; base-uri 'none'; form-action 'none'"
-        + ("" if token is None else "; connect-src 'self'")
+        + ("; connect-src 'self'" if asks else "")
     )
-    data = json.dumps(payload(trace) | {"token": token}, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
@@ -45,7 +55,7 @@ def page(trace: Trace, token: str | None = None) -> str:
         f"<title>jumok</title>\n<style>{style}</style>\n</head>\n<body>\n"
         '<main id="page"></main>\n'
         # "</script>" inside a token must not end the element.
-        f'<script type="application/json" id="trace">{data.replace("<", chr(92) + "u003c")}'
+        f'<script type="application/json" id="data">{text.replace("<", chr(92) + "u003c")}'
         f"</script>\n<script>{script}</script>\n</body>\n</html>\n"
     )
 
@@ -78,10 +88,10 @@ def _packed(site: Site, exact: bool) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 @cache
-def bundle() -> str:
-    """All modules of the page as one script: each after those that it imports."""
+def bundle(entry: str = "page.js") -> str:
+    """All modules that `entry` needs as one script: each after those that it imports."""
     parts: dict[Path, str] = {}
-    _add(_folder() / "main.js", parts)
+    _add(source_folder() / entry, parts)
     return '"use strict";\n(() => {\n' + "\n".join(parts.values()) + "})();\n"
 
 
@@ -99,7 +109,7 @@ def _digest(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}"
 
 
-def _folder() -> Path:
+def source_folder() -> Path:
     """The page's source: beside the package where it is installed, in `web/` of a checkout."""
     package = Path(__file__).resolve().parents[1]
     installed = package / "web"
