@@ -12,8 +12,15 @@ from jumok.config.recurrent import RecurrentConfig
 from jumok.data.batches import Batch, collate
 from jumok.data.tokenizer import END, PAD
 from jumok.inspection.capture import part_of
-from jumok.inspection.intervene import sites
-from jumok.inspection.measures import OFFSETS, HeadCard, Importance, SiteMeter, head_cards
+from jumok.inspection.intervene import sites, switched_off
+from jumok.inspection.measures import (
+    OFFSETS,
+    HeadCard,
+    Importance,
+    SiteMeter,
+    gate_importance,
+    head_cards,
+)
 from jumok.models.encoder_decoder import Transformer
 from jumok.models.recurrent import RecurrentModel
 
@@ -198,6 +205,27 @@ def test_importance_is_the_slope_that_small_steps_of_the_gate_show(model):
                     module.gate = None
                 slopes.append(abs(losses[1] - losses[0]) / 2e-4)
             assert float(found[name][head]) == pytest.approx(sum(slopes) / 2, rel=1e-4, abs=1e-9)
+
+
+def test_importance_is_what_switching_off_costs_where_heads_say_little(model):
+    """The loss is then a straight line in the gate: its slope is the way from 0 to 1."""
+    config = TransformerConfig(dim=24, heads=3, encoder_layers=1, decoder_layers=2, feedforward=17)
+    quiet = Transformer(config, 31)
+    quiet.load_state_dict(model.state_dict())
+    quiet = quiet.double().eval()
+    with torch.no_grad():
+        for module in sites(quiet).values():
+            module.output.weight *= 1e-4
+    batches = [collate([source], [target]) for source, target in zip(*PAIRS, strict=True)]
+    found, count = gate_importance(quiet, batches), dict.fromkeys(sites(quiet), 3)
+    for site in count:
+        for head in range(3):
+            costs = []
+            for batch in batches:
+                whole = loss_of(quiet, batch)
+                with switched_off(quiet, {site: [head]}, count):
+                    costs.append(abs(loss_of(quiet, batch) - whole))
+            assert float(found[site][head]) == pytest.approx(sum(costs) / 2, rel=5e-3), site
 
 
 def test_importances_of_a_layer_have_the_length_one(model):
