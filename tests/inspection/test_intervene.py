@@ -4,13 +4,28 @@ import pytest
 import torch
 
 from jumok.attention.multihead import MultiHeadAttention
+from jumok.attention.observe import observe
 from jumok.config import TransformerConfig
+from jumok.config.causal import CausalConfig
+from jumok.config.recurrent import RecurrentConfig
 from jumok.data.tokenizer import END, START
 from jumok.errors import ModelError
 from jumok.inspection.capture import capture
-from jumok.inspection.intervene import sites, switched_off, without_each_head
+from jumok.inspection.intervene import (
+    Change,
+    Row,
+    blanked,
+    changed,
+    set_rows,
+    sites,
+    switched_off,
+    without_each_head,
+    words_of,
+)
 from jumok.kernels.noise import Noise
+from jumok.models.causal import CausalLanguageModel
 from jumok.models.encoder_decoder import Transformer
+from jumok.models.recurrent import RecurrentModel
 
 SOURCE, TARGET = torch.tensor([[5, 6, 7, END]]), torch.tensor([[START, 8, 9]])
 
@@ -108,3 +123,181 @@ def test_each_sentence_may_have_its_own_gates():
         torch.testing.assert_close(both[1:], attention(states[1:], states[1:]))
         with switched_off(attention, {"": [1]}, {"": 3}):
             torch.testing.assert_close(both[:1], attention(states[:1], states[:1]))
+
+
+ORDERS = [("bahdanau", False), ("luong", False), ("luong", True)]
+
+
+def recurrent(order: str, input_feeding: bool) -> RecurrentModel:
+    torch.manual_seed(11)
+    config = RecurrentConfig(
+        dim=16, embedding=12, attention="additive", order=order, input_feeding=input_feeding
+    )
+    return RecurrentModel(config, 31).eval().requires_grad_(False)
+
+
+def step_by_step(model, source, target) -> torch.Tensor:
+    state = model.decoder.start(model.encode(source))
+    rows = []
+    for token in target[0]:
+        logits, state = model.decoder.step(token[None], state)
+        rows.append(logits[0])
+    return torch.stack(rows)
+
+
+def test_a_blanked_word_is_one_whose_vector_is_zero(model):
+    """Its row of the table can as well be 0: the position is added after that."""
+    untied = TransformerConfig(
+        dim=24, heads=3, encoder_layers=1, decoder_layers=2, feedforward=17, tied="none"
+    )
+    torch.manual_seed(3)
+    other = Transformer(untied, 31).eval().requires_grad_(False)
+    with blanked(other, [1]):
+        found = other.encode(SOURCE).states
+    other.encoder.embedding.table[6] = 0.0
+    torch.testing.assert_close(other.encode(SOURCE).states, found)
+
+
+@pytest.mark.parametrize(("order", "input_feeding"), ORDERS)
+def test_an_rnn_does_not_read_a_blanked_word(order, input_feeding):
+    other = recurrent(order, input_feeding)
+    plain = other.encode(SOURCE).states
+    with blanked(other, [0, 2]):
+        found = other.encode(SOURCE).states
+        assert not torch.allclose(found, plain, atol=1e-4)
+        torch.testing.assert_close(other.encode(torch.tensor([[9, 6, 10, END]])).states, found)
+    torch.testing.assert_close(other.encode(SOURCE).states, plain)
+
+
+def test_what_was_written_is_not_blanked_with_the_source(model):
+    with blanked(model, [0]):
+        state = model.decoder.embedding(TARGET)
+    torch.testing.assert_close(model.decoder.embedding(TARGET), state)
+
+
+def test_a_language_model_is_what_it_reads_with_a_cache_too():
+    torch.manual_seed(7)
+    config = CausalConfig(dim=24, heads=3, layers=2, feedforward=17)
+    causal = CausalLanguageModel(config, 31).eval().requires_grad_(False)
+    with blanked(causal, [0, 2]):
+        whole = causal.decoder(causal.nothing(), TARGET)[0]
+        state, rows = causal.decoder.start(causal.nothing()), []
+        for token in TARGET[0]:
+            logits, state = causal.decoder.step(token[None], state)
+            rows.append(logits[0])
+    torch.testing.assert_close(torch.stack(rows), whole, atol=1e-5, rtol=1e-4)
+    assert not torch.allclose(causal.decoder(causal.nothing(), TARGET)[0], whole, atol=1e-4)
+
+
+@pytest.mark.parametrize("positions", [[4], [-1]])
+def test_a_token_that_does_not_exist_cannot_be_blanked(model, positions):
+    with pytest.raises(ModelError) as caught, blanked(model, positions):
+        model.encode(SOURCE)
+    assert "the text has no such token" in str(caught.value)
+    assert "0 to 3" in str(caught.value)
+    assert all(each.edit is None for each in words_of(model).values())
+
+
+def test_a_model_that_reads_no_words_says_so():
+    with pytest.raises(ModelError, match="reads no words"), blanked(torch.nn.Linear(1, 1), [0]):
+        pass
+
+
+CROSS = "decoder.blocks.1.cross_attention"
+OWN = "decoder.blocks.0.self_attention"
+
+
+def weights_of(model, site: str, run) -> torch.Tensor:
+    """(heads query key) of a site while `run` runs, step by step or at once."""
+    seen = []
+    with observe(model, lambda _, each: seen.append(each.weights[0]), lambda name: name == site):
+        run()
+    keys = max(each.shape[2] for each in seen)
+    return torch.cat([torch.nn.functional.pad(w, (0, keys - w.shape[2])) for w in seen], dim=1)
+
+
+@pytest.mark.parametrize("row", [Row(CROSS, 1, (0.0, 3.0, 1.0), 2), Row(OWN, 2, (0.0, 2.0))])
+def test_a_row_that_is_set_is_looked_with_in_steps_as_well_as_at_once(model, row):
+    """(0, 3, 1) is brought to (0, .75, .25, 0); head 3 of 3, or all of them."""
+    at_once = lambda: model.decoder(model.encode(SOURCE), TARGET)[0]  # noqa: E731
+    plain, before = at_once(), weights_of(model, row.site, at_once)
+    with set_rows(model, [row], count(model)):
+        found, after = at_once(), weights_of(model, row.site, at_once)
+        stepwise = lambda: step_by_step(model, SOURCE, TARGET)  # noqa: E731
+        torch.testing.assert_close(stepwise(), found, atol=1e-5, rtol=1e-4)
+        torch.testing.assert_close(weights_of(model, row.site, stepwise), after)
+    expected = before.clone()
+    heads = slice(None) if row.head is None else row.head
+    wanted = torch.tensor(row.weights) / sum(row.weights)
+    expected[heads, row.query] = 0.0
+    expected[heads, row.query, : len(wanted)] = wanted
+    torch.testing.assert_close(after[:, : row.query + 1], expected[:, : row.query + 1])
+    torch.testing.assert_close(found[: row.query], plain[: row.query])
+    assert not torch.allclose(found[row.query], plain[row.query], atol=1e-4)
+    torch.testing.assert_close(at_once(), plain)
+
+
+def test_a_row_of_the_encoder_goes_on_into_the_memory(model):
+    """Of one layer: what a position found is then its value alone, brought through by hand."""
+    site = "encoder.blocks.0.self_attention"
+    with set_rows(model, [Row(site, 1, (0.0, 0.0, 0.0, 1.0))], count(model)):
+        found = model.encode(SOURCE).states
+        weights = weights_of(model, site, lambda: model.encode(SOURCE))
+    assert weights[:, 1].tolist() == [[0.0, 0.0, 0.0, 1.0]] * 3
+    plain = model.encode(SOURCE).states
+    torch.testing.assert_close(found[:, [0, 2, 3]], plain[:, [0, 2, 3]])
+    assert not torch.allclose(found[:, 1], plain[:, 1], atol=1e-4)
+
+
+@pytest.mark.parametrize(("order", "input_feeding"), ORDERS)
+def test_a_row_of_an_rnn_is_that_of_one_step(order, input_feeding):
+    other = recurrent(order, input_feeding)
+    at_once = lambda: other.decoder(other.encode(SOURCE), TARGET)[0]  # noqa: E731
+    plain = at_once()
+    row = Row("decoder.attention", 1, (0.0, 1.0))
+    with torch.no_grad(), set_rows(other, [row], {"decoder.attention": 1}):
+        found = at_once()
+        stepwise = step_by_step(other, SOURCE, TARGET)
+        weights = weights_of(other, row.site, lambda: step_by_step(other, SOURCE, TARGET))
+    torch.testing.assert_close(stepwise, found, atol=1e-5, rtol=1e-4)
+    assert weights[0, 1].tolist() == [0.0, 1.0, 0.0, 0.0]
+    torch.testing.assert_close(found[0], plain[0], atol=1e-5, rtol=1e-4)
+    assert not torch.allclose(found[1], plain[1], atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (Row("decoder.nothing", 0, (1.0,)), "no such head"),
+        (Row(CROSS, 0, (1.0,), 3), "no such head"),
+        (Row(CROSS, 0, ()), "no row of attention"),
+        (Row(CROSS, 0, (0.0, 0.0)), "no row of attention"),
+        (Row(CROSS, 0, (1.0, -1.0, 5.0)), "no row of attention"),
+        (Row(CROSS, 0, (float("nan"), 1.0)), "no row of attention"),
+        (Row(OWN, 1, (0.0, 0.0, 1.0)), "cannot look ahead"),
+        (Row(CROSS, 0, (1.0,) * 5), "more weights than there is to look at"),
+    ],
+)
+def test_a_row_that_cannot_be_set_is_refused(model, row, words):
+    with pytest.raises(ModelError, match=words), set_rows(model, [row], count(model)):
+        model.decoder(model.encode(SOURCE), TARGET)
+    assert all(each.edit is None for each in sites(model).values())
+
+
+def test_changes_are_made_together_and_unmade(model):
+    at_once = lambda: model.decoder(model.encode(SOURCE), TARGET)[0]  # noqa: E731
+    plain = at_once()
+    row = Row(CROSS, 1, (1.0,))
+    change = Change(off={OWN: [0]}, blank=(1,), rows=(row,))
+    assert change
+    assert not Change()
+    with (
+        switched_off(model, {OWN: [0]}, count(model)),
+        blanked(model, [1]),
+        set_rows(model, [row], count(model)),
+    ):
+        expected = at_once()
+    with changed(model, change, count(model)):
+        torch.testing.assert_close(at_once(), expected)
+    with changed(model, Change(), count(model)):
+        torch.testing.assert_close(at_once(), plain)

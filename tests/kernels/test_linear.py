@@ -67,3 +67,13 @@ def test_rows_of_zeros_change_neither_a_product_nor_its_gradients(rows):
     torch.testing.assert_close(found.grad, expected.grad)
     torch.testing.assert_close(layer.weight.grad, plain.weight.grad, rtol=2e-2, atol=2e-2)
     torch.testing.assert_close(layer.bias.grad, plain.bias.grad, rtol=2e-2, atol=6e-2)
+
+
+@pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="torch without oneDNN")
+@pytest.mark.parametrize("kind", ["linear", "projection"])
+def test_a_packed_layer_passes_on_the_slopes_of_the_layer(kind):
+    layer = Linear(13, 17) if kind == "linear" else Projection(nn.Parameter(torch.randn(17, 13)))
+    states, slope = torch.randn(2, 5, 13, requires_grad=True), torch.randn(2, 5, 17)
+    (found,) = torch.autograd.grad(PackedLinear(layer)(states), states, slope)
+    (expected,) = torch.autograd.grad(layer(states), states, slope)
+    torch.testing.assert_close(found, expected)

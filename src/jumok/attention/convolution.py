@@ -65,8 +65,11 @@ class PixelAttention(Observable):
             for convolution in (self.query, self.key, self.value)
         )
         drop = self.noise.mask(self.dropout) if self.training and self.dropout else None
-        if self.observers:
+        if self.observers or self.edit is not None:
             found, weights = attend_with_weights(query, key, value, drop=drop)
+            if self.edit is not None:
+                weights = self.edited(weights)
+                found = weights @ value
             scale = query.shape[-1] ** -0.5
             for observer in self.observers:
                 observer(Attention(query, key, value, weights, "convolution", scale))

@@ -61,6 +61,7 @@ class RawAttention(Observable):
         if allowed is not None:
             # softmax of a row of -inf is NaN; such a query looked at nothing
             weights = weights.masked_fill(~allowed, 0.0)
+        weights = self.edited(weights[:, None])[:, 0]  # one head
         for observer in self.observers:
             observer(
                 Attention(

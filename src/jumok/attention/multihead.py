@@ -88,8 +88,11 @@ class MultiHeadAttention(Observable):
             query = self.rotate(query, position)
         bias = self.bias(query, key, position) if self.bias is not None else None
         drop = self.noise.mask(self.dropout) if self.training and self.dropout else None
-        if self.observers:
+        if self.observers or self.edit is not None:
             found, weights = attend_with_weights(query, key, value, allowed, bias, drop)
+            if self.edit is not None:
+                weights = self.edited(weights, position)
+                found = weights @ value
             scale = query.shape[-1] ** -0.5
             for observer in self.observers:
                 observer(Attention(query, key, value, weights, scale=scale, bias=bias))

@@ -1,4 +1,4 @@
-"""How attention is watched: modules call observers they do not know.
+"""How attention is watched, and changed: modules call observers they do not know.
 
 An attention module with no observer takes the fast path. With one, it takes the readable path,
 which gives the same outputs, and hands over what it did.
@@ -12,6 +12,10 @@ from functools import partial
 from torch import nn
 
 from jumok.shapes import Float, Tensor
+
+Weights = Float[Tensor, "batch heads query key"]
+Edit = Callable[[Weights, int], Weights]
+"""Other weights in the place of these, given the number of the first query."""
 
 
 @dataclass(frozen=True)
@@ -37,25 +41,32 @@ class Attention:
 
 
 class Observable(nn.Module):
-    """A module whose attention can be watched, and whose heads can be switched off.
+    """A module whose attention can be watched and edited, and whose heads can be switched off.
 
     Attributes:
         gate: (heads), or (batch heads) where each sentence has its own: what each head's finding
             is multiplied by before the heads are mixed; None: nothing is. It is the only way to
             intervene in a head: after the output projection the heads are mixed, and no part of
             the result belongs to one.
+        edit: puts other weights in the place of the module's own, in the readable path; None:
+            nothing does.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.observers: list[Callable[[Attention], None]] = []
         self.gate: Float[Tensor, "*batch heads"] | None = None
+        self.edit: Edit | None = None
 
     def gated(
         self, found: Float[Tensor, "batch heads query value_dim"]
     ) -> Float[Tensor, "batch heads query value_dim"]:
         """What the heads found, as far as their gates are open."""
         return found if self.gate is None else found * self.gate[..., None, None]
+
+    def edited(self, weights: Weights, position: int = 0) -> Weights:
+        """The weights that are looked with; `position` is that of the first query."""
+        return weights if self.edit is None else self.edit(weights, position)
 
 
 @contextmanager

@@ -39,12 +39,14 @@ class ScoredAttention(Observable):
         value: Float[Tensor, "batch source value_dim"],
         allowed: Allowed | None = None,
         covered: Float[Tensor, "batch source"] | None = None,
+        position: int = 0,
     ) -> tuple[Float[Tensor, "batch query value_dim"], Float[Tensor, "batch query source"]]:
         """What each query found, and its weights before dropout; each row of them sums to 1.
 
         Args:
             allowed: True where a position may be looked at; None allows all.
             covered: what each position was given by earlier steps; None where nobody counts.
+            position: of the first query, for whoever edits its weights.
         """
         query = self.score.queries(queries)
         if covered is not None:
@@ -56,7 +58,7 @@ class ScoredAttention(Observable):
         if allowed is not None:
             # softmax of a row of -inf is NaN; such a query looked at nothing
             weights = weights.masked_fill(~allowed[:, None], 0.0)
-        weights = weights.to(value.dtype)
+        weights = self.edited(weights.to(value.dtype)[:, None], position)[:, 0]  # one head
         for observer in self.observers:
             observer(
                 Attention(

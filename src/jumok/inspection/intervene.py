@@ -1,24 +1,68 @@
-"""Switching heads off, and what that changes.
+"""Changing a model while it works: heads switched off, words blanked, weights set by hand.
 
-One mechanism serves all: `gate[head]` multiplies what a head found before the heads are mixed
-(`attention/observe.py`). A gate of 0 is a head that does not exist.
+One mechanism serves all that is done to heads: `gate[head]` multiplies what a head found before
+the heads are mixed (`attention/observe.py`). A gate of 0 is a head that does not exist. A word is
+blanked by zeros in the place of its vector (`layers/embedding.py`), and weights are set where they
+are looked with; whatever stands above goes on from there. A model that nobody changes takes its
+fast paths.
 
-Source: Michel et al. 2019, Are sixteen heads really better than one?, section 2.3.
+Source: heads: Michel et al. 2019, Are sixteen heads really better than one?, section 2.3; set
+weights: Strobelt et al. 2018, Seq2Seq-Vis, section 4.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
 
 import torch
 from torch import nn
 
-from jumok.attention.observe import Observable
+from jumok.attention.observe import Observable, Weights
 from jumok.errors import ModelError
+from jumok.layers.embedding import Edit, Embedding
 from jumok.models.memory import SequenceToSequence
-from jumok.shapes import Float, Int, Tensor
+from jumok.shapes import Float, Int, States, Tensor
 
 Heads = Mapping[str, Sequence[int]]
 """For each site, by its path in the model, the heads meant; from 0."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of attention as somebody wants it.
+
+    Attributes:
+        site: the module's path in the model.
+        query: the number of the position that looks.
+        weights: what it gives to the keys, from the first; brought to a sum of 1. Keys beyond
+            them get nothing.
+        head: from 0; None: all heads.
+    """
+
+    site: str
+    query: int
+    weights: tuple[float, ...]
+    head: int | None = None
+
+
+@dataclass(frozen=True)
+class Change:
+    """What is done to a model.
+
+    Attributes:
+        off: heads that are switched off.
+        blank: positions of the text that is read whose words are blanked.
+        rows: weights that are set.
+    """
+
+    off: Heads = field(default_factory=dict)
+    blank: tuple[int, ...] = ()
+    rows: tuple[Row, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(any(self.off.values()) or self.blank or self.rows)
 
 
 def sites(model: nn.Module) -> dict[str, Observable]:
@@ -41,11 +85,7 @@ def switched_off(model: nn.Module, heads: Heads, count: Mapping[str, int]) -> It
     chosen = [(name, numbers) for name, numbers in heads.items() if numbers]
     for name, numbers in chosen:
         if name not in known or not all(0 <= head < count[name] for head in numbers):
-            raise ModelError(
-                "the model has no such head.",
-                expected="; ".join(f"{site}: 0 to {count[site] - 1}" for site in count),
-                got=f"{name}: {', '.join(map(str, numbers))}",
-            )
+            raise _no_such_head(count, f"{name}: {', '.join(map(str, numbers))}")
     try:
         for name, numbers in chosen:
             gate = torch.ones(count[name], dtype=parameter.dtype, device=parameter.device)
@@ -55,6 +95,145 @@ def switched_off(model: nn.Module, heads: Heads, count: Mapping[str, int]) -> It
     finally:
         for name, _ in chosen:
             known[name].gate = None
+
+
+@contextmanager
+def changed(model: nn.Module, change: Change, count: Mapping[str, int]) -> Iterator[None]:
+    """The model with everything that `change` says, inside the block.
+
+    Args:
+        count: how many heads each site has.
+
+    Raises:
+        ModelError: a head, a word or a row that is not there.
+    """
+    with ExitStack() as stack:
+        stack.enter_context(switched_off(model, change.off, count))
+        if change.blank:
+            stack.enter_context(blanked(model, change.blank))
+        stack.enter_context(set_rows(model, change.rows, count))
+        yield
+
+
+def words_of(model: nn.Module) -> dict[str, Embedding]:
+    """What turns words into vectors, by its path in the model; the encoder's first."""
+    found = {name: each for name, each in model.named_modules() if isinstance(each, Embedding)}
+    return dict(sorted(found.items(), key=lambda item: not item[0].startswith("encoder")))
+
+
+@contextmanager
+def edited_words(edits: Mapping[Embedding, Edit]) -> Iterator[None]:
+    """Other vectors in the place of the words', inside the block."""
+    try:
+        for embedding, edit in edits.items():
+            embedding.edit = edit
+        yield
+    finally:
+        for embedding in edits:
+            embedding.edit = None
+
+
+@contextmanager
+def blanked(model: nn.Module, positions: Sequence[int]) -> Iterator[None]:
+    """The model reads zeros where these words' vectors were; their places stay.
+
+    A Transformer still sees that something stands there, and where. The text that is read is the
+    encoder's; of a model without one, what its decoder is given.
+
+    Raises:
+        ModelError: a model that reads no words, or a position that the text does not have.
+    """
+    embeddings = words_of(model)
+    if not embeddings:
+        raise ModelError("this model reads no words, so none can be blanked.")
+    name, embedding = next(iter(embeddings.items()))
+    at_once = name.startswith("encoder")  # a decoder is given its text piece by piece
+
+    def blank(states: States, first: int) -> States:
+        end = first + states.shape[1]
+        if at_once and not all(0 <= position < end for position in positions):
+            raise ModelError(
+                "the text has no such token.",
+                expected=f"0 to {end - 1}",
+                got=", ".join(map(str, positions)),
+            )
+        inside = [position - first for position in positions if first <= position < end]
+        index = torch.tensor(inside, dtype=torch.long, device=states.device)
+        return states.index_fill(1, index, 0.0)
+
+    with edited_words({embedding: blank}):
+        yield
+
+
+@contextmanager
+def set_rows(model: nn.Module, rows: Sequence[Row], count: Mapping[str, int]) -> Iterator[None]:
+    """The model looks with these weights in the place of its own, inside the block.
+
+    Args:
+        count: how many heads each site has.
+
+    Raises:
+        ModelError: a site or a head that the model does not have, or weights of which no row can
+            be made.
+    """
+    known = sites(model)
+    by_site: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.site not in known or not (row.head is None or 0 <= row.head < count[row.site]):
+            raise _no_such_head(count, f"{row.site}: {row.head}")
+        _check_weights(row)
+        by_site.setdefault(row.site, []).append(row)
+    try:
+        for site, of_site in by_site.items():
+            known[site].edit = partial(_with_rows, of_site)
+        yield
+    finally:
+        for site in by_site:
+            known[site].edit = None
+
+
+def _check_weights(row: Row) -> None:
+    if not row.weights or min(row.weights) < 0 or not 0 < sum(row.weights) < math.inf:
+        raise ModelError(
+            "no row of attention can be made of these weights.",
+            expected="numbers of 0 or more, and one above 0",
+            got=", ".join(f"{weight:g}" for weight in row.weights),
+        )
+    looks_back = row.site.startswith("decoder.") and row.site.endswith("self_attention")
+    if looks_back and len(row.weights) > row.query + 1:
+        raise ModelError(
+            "a position of the text that is written cannot look ahead.",
+            expected=f"weights for {row.query + 1} keys or fewer",
+            got=f"{len(row.weights)}",
+        )
+
+
+def _with_rows(rows: Sequence[Row], weights: Weights, first: int) -> Weights:
+    """The weights, with these rows in the place of the module's own; `first` query's number."""
+    weights = weights.clone()
+    keys = weights.shape[3]
+    for row in rows:
+        query = row.query - first
+        if not 0 <= query < weights.shape[2]:
+            continue  # what is written comes step by step
+        if len(row.weights) > keys:
+            raise ModelError(
+                "the row has more weights than there is to look at.",
+                expected=f"{keys} or fewer",
+                got=f"{len(row.weights)}",
+            )
+        wanted = weights.new_zeros(keys)
+        wanted[: len(row.weights)] = weights.new_tensor(row.weights) / sum(row.weights)
+        weights[:, slice(None) if row.head is None else row.head, query] = wanted
+    return weights
+
+
+def _no_such_head(count: Mapping[str, int], got: str) -> ModelError:
+    return ModelError(
+        "the model has no such head.",
+        expected="; ".join(f"{site}: 0 to {count[site] - 1}" for site in count),
+        got=got,
+    )
 
 
 @torch.inference_mode()

@@ -101,7 +101,8 @@ class PackedLinear(nn.Module):
     """A linear layer for inference, its weights laid out as oneDNN reads them fastest.
 
     The gain over `Linear` at 32 rows is 1.2 to 2 in float32 and more in bfloat16, for one copy
-    of the weights when the model is loaded.
+    of the weights when the model is loaded. It learns nothing; where its input is differentiated,
+    it passes slopes on.
     """
 
     def __init__(self, layer: Linear | Projection) -> None:
@@ -112,7 +113,28 @@ class PackedLinear(nn.Module):
 
     def forward(self, states: Float[Tensor, "*axes inner"]) -> Float[Tensor, "*axes outer"]:
         """x W^T + b."""
-        return torch.ops.mkldnn._linear_pointwise(states, self._weight, self._bias, "none", [], "")
+        if states.requires_grad:
+            passed_on: Tensor = _Packed.apply(states, self._weight, self._bias)
+            return passed_on
+        return packed_linear(states, self._weight, self._bias)
+
+
+def packed_linear(
+    states: Float[Tensor, "*axes inner"], weight: Tensor, bias: Float[Tensor, " outer"] | None
+) -> Float[Tensor, "*axes outer"]:
+    """x W^T + b, for a weight that oneDNN has laid out."""
+    return torch.ops.mkldnn._linear_pointwise(states, weight, bias, "none", [], "")
+
+
+class _Packed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, states: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        ctx.weight = weight
+        return packed_linear(states, weight, bias)
+
+    @staticmethod
+    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor, None, None]:
+        return slope @ ctx.weight.to_dense().to(slope), None, None
 
 
 def prepare_for_inference(model: nn.Module, dtype: torch.dtype) -> nn.Module:

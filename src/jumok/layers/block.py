@@ -90,7 +90,7 @@ class Block(nn.Module):
         found = self.self_attention.look(normed, *past, allowed, position)
         stream, normed = self.after_self(stream, found)
         if self.cross_attention is not None and state.memory is not None:
-            found = self.cross_attention.look(normed, *state.memory, memory_allowed)
+            found = self.cross_attention.look(normed, *state.memory, memory_allowed, position)
             stream, normed = self.after_cross(stream, found)
         return self.after_feedforward(stream, self.feedforward(normed))
 

@@ -4,6 +4,7 @@ Source: Vaswani et al. 2017, sections 3.4 and 3.5; word dropout: Gal and Ghahram
 """
 
 import math
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
@@ -13,6 +14,9 @@ from jumok.kernels.noise import Noise
 from jumok.layers.dropout import Dropout
 from jumok.layers.positions import Positions
 from jumok.shapes import Allowed, Float, Int, States, Tensor
+
+Edit = Callable[[States, int], States]
+"""Other vectors in the place of these words', given the position of the first."""
 
 
 class Embedding(nn.Module):
@@ -28,6 +32,8 @@ class Embedding(nn.Module):
     Attributes:
         frozen: the rows of the table that training leaves as they are (`training/frozen.py`);
             None where all learn.
+        edit: changes the words' vectors before anything is done with them; None: nothing does. It
+            is the only way to intervene in a word (`inspection/intervene.py`).
     """
 
     def __init__(
@@ -48,6 +54,7 @@ class Embedding(nn.Module):
         self.norm = norm or nn.Identity()
         self.scale = math.sqrt(table.shape[1])
         self.frozen: Int[Tensor, " rows"] | None = None
+        self.edit: Edit | None = None
 
     def forward(
         self,
@@ -64,6 +71,8 @@ class Embedding(nn.Module):
                 a row and count from 0 each; None where they go on from `position`.
         """
         states = F.embedding(tokens, self.table) * self.scale
+        if self.edit is not None:
+            states = self.edit(states, position)
         if self.training and self.word_dropout:
             states = states * self._kept_words(tokens, states.dtype)
         if self.positions is not None:

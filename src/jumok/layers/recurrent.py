@@ -58,7 +58,8 @@ class Cell(nn.Module):
 
     def forward(self, inputs: Inputs, state: CellState) -> Shown:
         """What others see after each input: by a kernel while learning, else step by step."""
-        if torch.is_grad_enabled():
+        # Laid out for inference, the layers have no weights that a kernel could be given.
+        if torch.is_grad_enabled() and isinstance(self.input, Linear):
             return self.read(inputs, state)
         projected = self.input(inputs)
         seen = []

@@ -42,6 +42,7 @@ class RecurrentState:
         shown: h of the step before; None where it is not fed back.
         memory_rows: which row of the Memory each row reads. While a beam is searched the rows of
             one sentence change places among themselves, and then its Memory need not be copied.
+        position: how often the Memory was looked at: the number of the next query.
     """
 
     cells: Float[Tensor, "batch layers parts dim"]
@@ -50,6 +51,7 @@ class RecurrentState:
     keys: Float[Tensor, "batch source _"] | None = None
     covered: Float[Tensor, "batch source"] | None = None
     shown: Float[Tensor, "batch shown"] | None = None
+    position: int = 0
 
     @property
     def seen(self) -> Float[Tensor, "batch dim"]:
@@ -68,6 +70,7 @@ class RecurrentState:
             keys,
             None if self.covered is None else self.covered[rows],
             None if self.shown is None else self.shown[rows],
+            self.position,
         )
 
 
@@ -201,11 +204,15 @@ class AttentionDecoder(RecurrentDecoder):
         memory = state.memory
         assert state.keys is not None
         found, weights = self.attention(
-            query[:, None], state.keys, memory.states, memory.allowed, state.covered
+            query[:, None],
+            state.keys,
+            memory.states,
+            memory.allowed,
+            state.covered,
+            state.position,
         )
-        if state.covered is not None:
-            state = replace(state, covered=state.covered + weights[:, 0])
-        return found[:, 0], state
+        covered = None if state.covered is None else state.covered + weights[:, 0]
+        return found[:, 0], replace(state, covered=covered, position=state.position + 1)
 
 
 class BahdanauDecoder(AttentionDecoder):
