@@ -94,8 +94,8 @@ OPTIONS = {
         *(WRITTEN | MACHINE),
     },
     "heads": {
-        *("model", "--source", "-s", "--target", "-t", "--data", "-d", "--columns"),
-        *("--sentences", "--prune", "--score"),
+        *("models", "--source", "-s", "--target", "-t", "--data", "-d", "--columns", "--gold"),
+        *("--sentences", "--prune", "--score", "--save"),
         *(WRITTEN | MACHINE - {"--precision"}),
     },
     "lab": {"name", "--all", "--full", "--folder", "--page", "--lang", "--seed", "--threads"},

@@ -15,6 +15,8 @@ const DEFAULTS = {
   off: "",
   node: "",
   lost: "hide",
+  card: "",
+  curve: "uniform_share",
   lang: "",
 };
 

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -38,7 +39,7 @@ def test_json_has_every_measure_and_the_curves(tiny_bundle: Path, pairs: Path) -
     found = json.loads(call(tiny_bundle, *arguments).stdout)
     assert len(found["heads"]) == 21
     card = found["heads"][0]
-    assert (card["layer"], card["head"], len(card["offsets"])) == (1, 1, 11)
+    assert (card["layer"], card["head"], len(card["offsets"])) == (1, 1, 19)
     assert {"role", "uniform_share", "raw_importance", "same"} <= set(card)
     assert list(found["curves"]) == ["encoder", "decoder", "cross", "together"]
     starts = {points[0]["score"] for points in found["curves"].values()}
@@ -58,6 +59,59 @@ def test_pruned_translations_are_scored_and_written_to_a_file(
     assert text.splitlines()[-1].split()[:2] == ["100", "%"]
 
 
+def test_cards_are_saved_as_a_page(tiny_bundle: Path, pairs: Path) -> None:
+    page = pairs.with_name("cards.html")
+    call(tiny_bundle, "--data", pairs, "--save", page)
+    data = page.read_text("utf-8").split('id="data">')[1].split("</script>")[0]
+    found = json.loads(data)
+    assert (found["data"], found["sentences"]) == ("dev.tsv", 4)
+    assert [(each["name"], len(each["heads"])) for each in found["models"]] == [
+        (str(tiny_bundle), 21)
+    ]
+
+
+def test_models_of_the_same_heads_stand_side_by_side(
+    tiny_bundle: Path, tmp_path: Path, pairs: Path
+) -> None:
+    late = tmp_path / "late"
+    copytree(tiny_bundle, late)
+    lines = call(tiny_bundle, late, "--data", pairs).stdout.splitlines()
+    assert lines[:2] == [f"1  {tiny_bundle}", f"2  {late}"]
+    assert [line.split()[:3] for line in lines[3:5]] == [
+        ["1", "encoder", "1.1"],
+        ["2", "encoder", "1.1"],
+    ]
+    found = json.loads(call(tiny_bundle, late, "--data", pairs, "--json").stdout)
+    assert [each["model"] for each in found["models"]] == [str(tiny_bundle), str(late)]
+    assert found["models"][0]["heads"] == found["models"][1]["heads"]
+
+
+def test_gold_links_judge_the_heads_over_the_source(tiny_bundle: Path, tmp_path: Path) -> None:
+    """Every head's figures are those that `jumok align` has for its weights."""
+    file = tmp_path / "gold.tsv"
+    rows = ["the cat sat\t고양이가 앉았고\t1-0 2-1", "a dog\t개가\t1-0"]
+    file.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    arguments = ["--data", file, "--columns", "0,1,2", "--json"]
+    cards = json.loads(call(tiny_bundle, *arguments).stdout)["heads"]
+    names = ["align", str(tiny_bundle), *map(str, arguments), *FAST]
+    readings = json.loads(CliRunner().invoke(app, names).stdout)["readings"]
+    for card in cards:
+        same = [
+            (each["error_rate"], each["precision"])
+            for each in readings
+            if card["part"] == "cross"
+            and (each["layer"], each["head"], each["norms"]) == (card["layer"], card["head"], False)
+        ]
+        assert len(same) == (2 if card["part"] == "cross" else 0)
+        if same:
+            assert (card["error_rate"], card["precision"]) == min(same, key=lambda each: each[0])
+        else:
+            assert card["precision"] is None
+    lines = call(tiny_bundle, *arguments[:-1]).stdout.splitlines()
+    assert lines[0].split()[-2:] == ["AER", "role"]
+    assert all(len(line) <= 80 and "…" not in line for line in lines)
+
+
 def test_what_has_no_heads_is_said(tiny_bundle: Path, pairs: Path) -> None:
     def fault(*arguments: str | Path) -> str:
         error = call(*arguments).exception
@@ -65,6 +119,9 @@ def test_what_has_no_heads_is_said(tiny_bundle: Path, pairs: Path) -> None:
         return str(error)
 
     assert "those of one model" in fault(f"{tiny_bundle},{tiny_bundle}", "--data", pairs)
+    assert "named twice" in fault(tiny_bundle, tiny_bundle, "--data", pairs)
+    assert "--prune takes one model" in fault(tiny_bundle, "b", "--data", pairs, "--prune")
+    assert "--save FILE.html" in fault(tiny_bundle, "--data", pairs, "--save", "cards.png")
     empty = pairs.with_name("empty.tsv")
     empty.write_text("\t\n", encoding="utf-8")
     assert "no pair with words on both sides" in fault(tiny_bundle, "--data", empty)

@@ -10,13 +10,13 @@ from jumok.attention.observe import observe
 from jumok.config import TransformerConfig
 from jumok.config.recurrent import RecurrentConfig
 from jumok.data.batches import Batch, collate
-from jumok.data.tokenizer import END, PAD
+from jumok.data.tokenizer import END, PAD, START, Tokenizer
 from jumok.inspection.capture import part_of
+from jumok.inspection.cards import OFFSETS, HeadCard
 from jumok.inspection.intervene import sites, switched_off
 from jumok.inspection.measures import (
-    OFFSETS,
-    HeadCard,
     Importance,
+    Pieces,
     SiteMeter,
     gate_importance,
     head_cards,
@@ -24,6 +24,7 @@ from jumok.inspection.measures import (
 from jumok.models.encoder_decoder import Transformer
 from jumok.models.recurrent import RecurrentModel
 
+NONE = "no clear role"
 QUIET = HeadCard(
     site="encoder.blocks.0.self_attention",
     part="encoder",
@@ -38,14 +39,23 @@ QUIET = HeadCard(
     previous=0.1,
     same=0.1,
     next=0.1,
-    offsets=(0.1,) * 11,
+    start=0.1,
+    end=0.1,
+    punctuation=0.1,
+    rarest=0.1,
+    most_previous=0.1,
+    most_same=0.1,
+    most_next=0.1,
+    offsets=(1 / 19,) * 19,
     importance=0.5,
     raw_importance=0.1,
 )
 
 
-def looked(weights: torch.Tensor, keys: list[list[int]], causal: bool = False) -> SiteMeter:
-    meter = SiteMeter(causal)
+def looked(
+    weights: torch.Tensor, keys: list[list[int]], part: str = "encoder", known: Pieces | None = None
+) -> SiteMeter:
+    meter = SiteMeter(part, known)
     pieces = torch.tensor(keys)
     meter.look(weights, torch.arange(weights.shape[2]), pieces, pieces)
     return meter
@@ -66,12 +76,20 @@ def test_measures_of_three_words_are_those_by_hand():
         "previous": (1.0 + 0.25) / 2,
         "same": (0.25 + 0.0 + 0.625) / 3,
         "next": (0.75 + 0.0) / 2,
+        "start": 0.0,
+        "end": 0.625 / 3,
+        "punctuation": 0.0,
+        "rarest": 0.0,
         # the largest: one after, one before, the same
-        1: 1 / 2,
-        -1: 1 / 2,
+        "most_next": 1 / 2,
+        "most_previous": 1 / 2,
+        "most_same": 1 / 3,
+        1: 1 / 3,
+        -1: 1 / 3,
         0: 1 / 3,
         2: 0.0,
-        5: 0.0,
+        "before": 0.0,
+        "after": 0.0,
     }
     assert {name: meter.mean(name, 0) for name in expected} == pytest.approx(expected)
 
@@ -81,9 +99,64 @@ def test_end_counts_for_nothing_in_confidence():
     assert looked(torch.tensor([[rows]]), [[5, END]]).mean("confidence", 0) == pytest.approx(0.1)
 
 
+def pieces(size: int, punctuation: list[int], counts: list[int]) -> Pieces:
+    signs = torch.zeros(size, dtype=torch.bool)
+    signs[punctuation] = True
+    return Pieces(signs, torch.tensor(counts), torch.zeros(size, dtype=torch.long))
+
+
+def test_kinds_of_pieces_are_counted_by_hand():
+    """Of START, five pieces and END: 8 is a sign; 7 is the rarest, and nobody counts END so."""
+    rows = torch.zeros(1, 1, 7, 7)
+    keys = [START, 5, 6, 7, 5, 8, END]
+    for query, key in enumerate((0, 6, 3, 3, 5, 1, 3)):
+        rows[0, 0, query, key] = 0.75
+        rows[0, 0, query, 5] += 0.25
+    meter = looked(rows, [keys], known=pieces(9, [8], [0, 0, 0, 0, 0, 9, 4, 1, 2]))
+    found = {name: meter.mean(name, 0) for name in ("start", "end", "punctuation", "rarest")}
+    expected = {"start": 0.75 / 7, "end": 0.75 / 7, "punctuation": (0.75 + 7 * 0.25) / 7}
+    assert found == pytest.approx(expected | {"rarest": 3 / 7})
+
+
+def test_rarest_pieces_are_asked_for_in_long_sentences_alone():
+    rows = torch.full((1, 1, 3, 3), 1 / 3)
+    known = pieces(8, [], [0, 0, 0, 0, 0, 1, 1, 1])
+    assert looked(rows, [[5, 6, 7]], known=known).means["rarest"].count == 0
+
+
+def test_a_decoder_sees_the_rarest_of_what_it_has_read():
+    """Position i sees 5, 6, ... up to its own; the rarest of all stands last, at 10."""
+    rows = torch.eye(6)[None, None]
+    known = Pieces(
+        torch.zeros(11, dtype=torch.bool),
+        torch.zeros(11, dtype=torch.long),
+        torch.tensor([0, 0, 0, 0, 0, 9, 8, 7, 6, 5, 4]),
+    )
+    meter = looked(rows, [[5, 6, 7, 8, 9, 10]], "decoder", known)
+    assert (meter.means["rarest"].count, meter.mean("rarest", 0)) == (2, 1.0)
+
+
+def test_offsets_beyond_eight_are_counted_together():
+    rows = torch.eye(12)[[11, 9, 8, 2, 4, 5, 6, 7, 8, 0, 0, 11]][None, None]
+    meter = looked(rows, [[5] * 12])
+    # 11 after, 8 after, 6 after, 1 before, 9 and 10 before, and the rest where they are
+    found = {name: meter.mean(name, 0) * 12 for name in ("before", "after", 8, 6, -1, 0)}
+    assert found == pytest.approx({"before": 2, "after": 1, 8: 1, 6: 1, -1: 1, 0: 6})
+
+
+def test_pieces_of_signs_alone_are_punctuation():
+    tokenizer = Tokenizer.train(["a cat, a dog. (no!)", "a, b."], "char", 40, byte_fallback=False)
+    known = Pieces.of(tokenizer, [([5, 5], [6]), ([7], [])])
+    signs = {tokenizer.pieces([place])[0] for place in known.punctuation.nonzero()[:, 0].tolist()}
+    assert signs == {",", ".", "(", ")", "!"}
+    assert (known.source[5], known.source[7], known.target[6]) == (2, 1, 1)
+    assert known.counts("decoder") is known.target
+    assert known.counts("cross") is known.source
+
+
 def test_positions_that_see_back_alone_are_uniform_over_these():
     rows = torch.ones(4, 4).tril()
-    meter = looked((rows / rows.sum(1, keepdim=True))[None, None], [[2, 5, 6, 7]], causal=True)
+    meter = looked((rows / rows.sum(1, keepdim=True))[None, None], [[2, 5, 6, 7]], "decoder")
     assert meter.mean("entropy", 0) == pytest.approx((log(2) + log(3) + log(4)) / 4)
     assert meter.mean("uniform", 0) == pytest.approx(meter.mean("entropy", 0))
     assert (
@@ -111,21 +184,29 @@ def test_filling_counts_for_nothing():
 @pytest.mark.parametrize(
     ("changes", "role"),
     [
-        ({}, ""),
-        ({"offsets": (0.0,) * 4 + (0.9,) + (0.0,) * 6}, "previous"),
-        ({"offsets": (0.0,) * 6 + (0.9,) + (0.0,) * 4}, "next"),
-        ({"offsets": (0.0,) * 6 + (0.89,) + (0.0,) * 4}, ""),
+        ({}, NONE),
+        ({"most_previous": 0.9}, "previous"),
+        ({"most_next": 0.9}, "next"),
+        ({"most_next": 0.89}, NONE),
+        ({"most_same": 0.9}, NONE),
+        ({"part": "cross", "most_same": 0.9}, "diagonal"),
+        ({"part": "cross", "most_same": 0.89}, NONE),
+        ({"part": "cross", "most_previous": 0.9}, NONE),
+        ({"punctuation": 0.51}, "punctuation"),
+        ({"punctuation": 0.5}, NONE),
+        ({"rarest": 0.51}, "rare words"),
+        ({"rarest": 0.5}, NONE),
         ({"previous": 0.51}, "previous"),
         ({"next": 0.51}, "next"),
         ({"same": 0.51}, "same"),
         ({"part": "decoder", "same": 0.51, "last": 0.51}, "same"),
-        ({"part": "cross", "same": 0.51}, ""),
+        ({"part": "cross", "same": 0.51}, NONE),
         ({"first": 0.51}, "first"),
         ({"last": 0.51}, "last"),
         ({"confidence_with_end": 0.1}, "broad"),
-        ({"confidence": 0.81}, ""),
+        ({"confidence": 0.81}, NONE),
         ({"part": "cross", "confidence": 0.81}, "aligned"),
-        ({"part": "cross", "confidence": 0.8}, ""),
+        ({"part": "cross", "confidence": 0.8}, NONE),
         ({"part": "cross", "previous": 0.9, "confidence": 0.9}, "aligned"),
         ({"part": "cross", "last": 0.9, "confidence": 0.9}, "last"),
     ],
@@ -149,7 +230,8 @@ def test_cards_are_those_of_the_weights_that_were_looked_with(model):
     assert [(card.site, card.head) for card in cards] == [
         (site, head) for site in sites(model) for head in range(3)
     ]
-    assert len(cards[0].offsets) == len(OFFSETS) == 11
+    assert len(cards[0].offsets) == len(OFFSETS) + 2 == 19
+    assert all(sum(card.offsets) == pytest.approx(1.0) for card in cards)
     rows: dict[tuple[str, int], list[float]] = {}
 
     def keep(site, attention):

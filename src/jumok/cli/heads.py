@@ -1,8 +1,7 @@
 """`jumok heads`: what every attention head does, and how many of them are needed."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -15,19 +14,27 @@ from jumok.cli import options as option
 from jumok.cli.align import corpus_of
 from jumok.cli.screen import counted
 from jumok.cli.streams import open_output
-from jumok.errors import ConfigError, DataError
+from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
-    from jumok.data.batches import Batch
-    from jumok.data.corpora import Pair
-    from jumok.inspection.measures import HeadCard
+    from jumok.evaluation.readings import AlignedPair
+    from jumok.inspection.cards import HeadCard
     from jumok.inspection.pruning import PrunedPoint
     from jumok.systems.translator import Translator
 
-AHEAD = 32
-"""Batches of sentences that are read before the first is measured."""
-
-Columns = Annotated[str, typer.Option(help="In --data: the source's and the target's.")]
+Models = Annotated[
+    list[str],
+    typer.Argument(
+        help="A bundle; several, with the same heads, are put side by side: "
+        "a run after less and after more training."
+    ),
+]
+Columns = Annotated[
+    str, typer.Option(help="In --data: source, target and, if there are any, gold links.")
+]
+Gold = Annotated[
+    Path | None, typer.Option(help="Links by people, line for line: 0-0 sure, 1p2 possible.")
+]
 Sentences = Annotated[
     int | None, typer.Option(min=1, help="Only so many pairs, from the beginning.")
 ]
@@ -38,18 +45,23 @@ Scorer = Annotated[
     Literal["bleu", "likelihood"],
     typer.Option(help="With --prune: BLEU of greedy translations, or the quick one."),
 ]
+Save = Annotated[
+    Path | None, typer.Option(help="The cards as a page (.html) that needs no network.")
+]
 SCORERS = {"bleu": "BLEU, greedy", "likelihood": "log-probability, nats a piece"}
 
 
 def heads(
-    model: option.Model,
+    models: Models,
     source: option.Source = None,
     target: option.Target = None,
     data: option.Pairs = None,
     columns: Columns = "0,1",
+    gold: Gold = None,
     sentences: Sentences = None,
     prune: Prune = False,
     score: Scorer = "bleu",
+    save: Save = None,
     as_json: option.Json = False,
     output: option.Output = None,
     batch: option.Batch = 64,
@@ -60,89 +72,94 @@ def heads(
 
     Entropy in nats and as a share of the most it could be; confidence, the
     mean of the largest weight; the offset it looks at most often; its
-    importance for the loss, as a share of its layer's; its role, if any.
+    importance for the loss, as a share of its layer's; its role, if any;
+    with gold links, the error rate of the alignment that it makes (AER).
 
-      jumok heads MODEL --source dev.en --target dev.de
+      jumok heads MODEL --source dev.en --target dev.de --save cards.html
 
-      jumok heads MODEL --data dev.tsv --sentences 200 --prune
+      jumok heads EARLY/model LATE/model --data dev.tsv --sentences 200
+
+      jumok heads MODEL --data dev.tsv --prune
     """
-    from jumok.data.corpora import read_pairs
+    from jumok.evaluation.heads import check_same_heads, head_cards_over
+    from jumok.evaluation.readings import read_aligned
 
-    folders = option.model_folders(model)
-    if len(folders) > 1:
-        raise ConfigError("the heads are those of one model.", got=model, do="give one model")
-    corpus, _ = corpus_of(source, target, data, columns, None)
-    translator = option.load_translator(model, device, "fp32", threads)
-    pairs = islice(read_pairs(corpus), sentences)
-    kept: list[Pair] = []
-    cards = _cards(translator, folders[0], _keeping(pairs, kept) if prune else pairs, batch)
-    curves = _curves(translator, cards, kept, score, batch) if prune else {}
+    corpus, links = corpus_of(source, target, data, columns, gold)
+    folders = _folders(models, prune, save)
+
+    def pairs() -> "Iterable[AlignedPair]":
+        return islice(read_aligned(corpus, gold, links), sentences)
+
+    measured: dict[str, list[HeadCard]] = {}
+    curves: dict[str, list[PrunedPoint]] = {}
+    for model, folder in folders.items():
+        translator = option.load_translator(model, device, "fp32", threads)
+        measured[model] = head_cards_over(translator, folder, lambda: counted(pairs()), batch)
+        if prune:
+            curves = _curves(translator, measured[model], list(pairs()), score, batch)
+    check_same_heads(list(measured.values()))
+    shares = {"score": SCORERS[score], "curves": _points(curves)} if curves else {}
+    if save is not None:
+        _save(save, measured, corpus.title, sum(1 for _ in pairs()))
     with open_output(output) as stream:
         if as_json:
-            facts: dict[str, Any] = {"model": model, "heads": list(map(_facts, cards))}
-            if curves:
-                facts |= {"score": SCORERS[score], "curves": _points(curves)}
-            stream.write(json.dumps(facts, indent=2) + "\n")
+            stream.write(json.dumps(_facts(measured) | shares, indent=2) + "\n")
             return
         screen = Console(file=stream, markup=False, highlight=False)
-        screen.print(_table(cards))
+        _show(screen, measured)
         if curves:
             screen.print(f"\n{SCORERS[score]}, with the least important heads off:")
             screen.print(_curve_table(curves))
 
 
-def _keeping(pairs: "Iterable[Pair]", kept: "list[Pair]") -> "Iterator[Pair]":
-    """The pairs as they pass, put into `kept`."""
-    for pair in pairs:
-        kept.append(pair)
-        yield pair
+def _facts(measured: "Mapping[str, Sequence[HeadCard]]") -> dict[str, Any]:
+    """The cards of one model, or those of each."""
+    told = [
+        {"model": model, "heads": [card.facts() for card in cards]}
+        for model, cards in measured.items()
+    ]
+    return told[0] if len(told) == 1 else {"models": told}
 
 
-def _cards(
-    translator: "Translator", folder: Path, pairs: "Iterable[Pair]", batch_size: int
-) -> "list[HeadCard]":
-    """A card for each head.
+def _folders(models: Sequence[str], prune: bool, save: Path | None) -> dict[str, Path]:
+    """The folder of each model.
 
     Raises:
-        ConfigError: the model has no attention.
-        DataError: not one pair with words on both sides.
+        ConfigError: an ensemble; a model twice; several to prune; a page of another kind of file.
     """
-    from jumok.bundle.reading import read_bundle
-    from jumok.bundle.weights import load_model
-    from jumok.inspection.intervene import sites
-    from jumok.inspection.measures import head_cards
-    from jumok.models.memory import SequenceToSequence
-
-    # What translates is laid out for inference, and has no slopes.
-    device = next(translator.models[0].parameters()).device
-    model = load_model(read_bundle(folder), str(device))
-    assert isinstance(model, SequenceToSequence)
-    if not sites(model):
-        raise ConfigError("this model has no attention.", got=str(folder))
-    cards = head_cards(model, _batches(translator, counted(pairs), batch_size))
-    if not cards:
-        raise DataError("there is no pair with words on both sides to look at.")
-    return cards
-
-
-def _batches(
-    translator: "Translator", pairs: "Iterable[Pair]", batch_size: int
-) -> "Iterator[Batch]":
-    from jumok.systems.pairs import encode_pairs
-
-    stream = iter(pairs)
-    while chunk := list(islice(stream, AHEAD * batch_size)):
-        encoded = encode_pairs(
-            translator, [pair.source for pair in chunk], [pair.target for pair in chunk]
+    folders = {}
+    for model in models:
+        named = option.model_folders(model)
+        if len(named) > 1:
+            raise ConfigError(
+                "the heads are those of one model.", got=model, do="give the models one by one"
+            )
+        folders[model] = named[0]
+    if prune and len(models) > 1:
+        raise ConfigError("--prune takes one model.", got=" ".join(models))
+    if len(folders) < len(models):
+        raise ConfigError("a model is named twice.", got=" ".join(models))
+    if save is not None and save.suffix != ".html":
+        raise ConfigError(
+            "the cards are saved as a page.", expected="--save FILE.html", got=str(save)
         )
-        for _, batch in encoded.collated(batch_size):
-            yield batch
+    return folders
+
+
+def _save(
+    file: Path, measured: "Mapping[str, Sequence[HeadCard]]", data: str, sentences: int
+) -> None:
+    from jumok.inspection.cards_page import cards_page
+
+    with open_output(file) as stream:
+        stream.write(cards_page(measured, data, sentences))
+    typer.echo(str(file), err=True)
 
 
 def _curves(
     translator: "Translator",
     cards: "Sequence[HeadCard]",
-    pairs: "Sequence[Pair]",
+    pairs: "Sequence[AlignedPair]",
     score: str,
     batch: int,
 ) -> "dict[str, list[PrunedPoint]]":
@@ -168,26 +185,42 @@ def _curves(
     return pruning_curves(translator.models[0], cards, scorer)
 
 
-def _table(cards: "Sequence[HeadCard]") -> Table:
-    from jumok.inspection.measures import OFFSETS
+def _show(screen: Console, measured: "Mapping[str, Sequence[HeadCard]]") -> None:
+    if len(measured) > 1:
+        screen.print(*(f"{number}  {name}" for number, name in enumerate(measured, 1)), sep="\n")
+    screen.print(_table(measured))
 
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    names = ("part", "head", "entropy", "share", "confidence", "offset", "importance", "role")
-    for name in names:
+
+def _table(measured: "Mapping[str, Sequence[HeadCard]]") -> Table:
+    """A row for each head; of several models rows stand together, numbered as they were given."""
+    from jumok.inspection.cards import OFFSETS
+
+    first, *others = measured.values()
+    gold = any(card.error_rate is not None for card in first)
+    names = ["part", "head", "entropy", "share", "confidence", "offset", "importance"]
+    names += ["AER"] if gold else []
+    table = Table(box=None, padding=(0, 1, 0, 0))
+    for name in (*(["model"] if others else []), *names, "role"):
         left = name in ("part", "head", "role")
         table.add_column(name, justify="left" if left else "right", no_wrap=True)
-    for card in cards:
-        often, offset = max(zip(card.offsets, OFFSETS, strict=True))
-        table.add_row(
-            card.part,
-            f"{card.layer + 1}.{card.head + 1}",
-            f"{card.entropy:.3f}",
-            f"{100 * card.uniform_share:.0f} %",
-            f"{card.confidence:.3f}",
-            f"{offset:+d} {100 * often:3.0f} %",
-            f"{card.importance:.3f}",
-            card.role,
-        )
+    for cards in zip(first, *others, strict=True):
+        for number, card in enumerate(cards, start=1):
+            often, place = max(zip(card.offsets, range(len(card.offsets)), strict=True))
+            inner = (f"{each:+d}" if each else "0" for each in OFFSETS)
+            offset = (f"< {OFFSETS[0]}", *inner, f"> {OFFSETS[-1]}")
+            rate = "" if card.error_rate is None else f"{100 * card.error_rate:.1f} %"
+            table.add_row(
+                *([str(number)] if others else []),
+                card.part,
+                f"{card.layer + 1}.{card.head + 1}",
+                f"{card.entropy:.3f}",
+                f"{100 * card.uniform_share:.0f} %",
+                f"{card.confidence:.3f}",
+                f"{offset[place]} {100 * often:3.0f} %",
+                f"{card.importance:.3f}",
+                *([rate] if gold else []),
+                card.role,
+            )
     return table
 
 
@@ -199,12 +232,6 @@ def _curve_table(curves: "Mapping[str, Sequence[PrunedPoint]]") -> Table:
     for row in zip(*curves.values(), strict=True):
         table.add_row(f"{row[0].percent} %", *(f"{point.score:.2f}" for point in row))
     return table
-
-
-def _facts(card: "HeadCard") -> dict[str, Any]:
-    """Layers and heads counted from 1, as everywhere a person sees them."""
-    counted_from_one = {"layer": card.layer + 1, "head": card.head + 1, "role": card.role}
-    return asdict(card) | counted_from_one
 
 
 def _points(curves: "Mapping[str, Sequence[PrunedPoint]]") -> dict[str, list[dict[str, float]]]:

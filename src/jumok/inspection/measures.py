@@ -4,114 +4,60 @@ Everything is summed while sentences pass by, and no map is kept. Means are over
 that look and are real, whatever sentences they stand in.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from unicodedata import category
 
 import torch
 import torch.nn.functional as F
 
 from jumok.attention.observe import Attention, observe
 from jumok.data.batches import Batch
-from jumok.data.tokenizer import END, PAD
+from jumok.data.tokenizer import END, PAD, SPACE, START, Tokenizer
 from jumok.inspection.capture import heads_of, layer_of, part_of
+from jumok.inspection.cards import OFFSETS, HeadCard
 from jumok.inspection.intervene import sites
 from jumok.inspection.trace import Part
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Bool, Float, Int, Tensor
 
-Role = Literal["previous", "same", "next", "first", "last", "broad", "aligned", ""]
+FEWEST = 5
+"""So many pieces have to be in sight before the rarest of them means anything."""
 
-FURTHEST = 5
-OFFSETS = tuple(range(-FURTHEST, FURTHEST + 1))
-
-POSITIONAL = 0.9
-"""A head whose largest weight is at one offset so often is positional.
-
-Source: Voita et al. 2019, Analyzing multi-head self-attention, section 5.1.
-"""
-
-MOST_MASS = 0.5
-"""A head that gives more than this, on average, to one place is named after the place.
-
-Source: Clark et al. 2019, What does BERT look at?, sections 3.1 and 3.2.
-"""
-
-BROAD = 0.1
-"""A head that gives no word more than this is broad.
-
-Source: Clark et al. 2019, section 3.3.
-"""
-
-CONFIDENT = 0.8
-"""A head whose largest weight is, on average, more than this is confident.
-
-Voita et al. 2019, section 5.1, find it of heads with a clear role. A confident head over the
-source that is no other thing is called "aligned" here; the papers have no word for it.
-"""
+MARKS = (START, END, PAD)
 
 
 @dataclass(frozen=True)
-class HeadCard:
-    """What one head does, on average.
+class Pieces:
+    """What is known of the tokenizer's pieces besides their number.
 
     Attributes:
-        site: its module's path in the model.
-        layer, head: from 0.
-        entropy: of its weights, in nats.
-        uniform_share: the entropy as a share of the most it could be: 0 looks at one place, 1 at
-            all alike.
-        confidence: its largest weight, END left out on both sides.
-        confidence_with_end: its largest weight.
-        first, last, previous, same, next: what it gives to the first position, the last that it
-            can see (END in a source), the one before, at and after its own number; the mean
-            over those that have such a position, 0 where none has.
-        offsets: for -5 to 5 how often its largest weight is so far from its own number, as a
-            share of the times when there is a position so far.
-        importance: how much the loss changes with the head's gate (`Importance`), as a share of
-            the length of its layer's importances.
-        raw_importance: the same in nats a piece.
+        punctuation: which of them are signs alone.
+        source, target: how often each stands in the sources and in the targets of the corpus.
     """
 
-    site: str
-    part: Part
-    layer: int
-    head: int
-    entropy: float
-    uniform_share: float
-    confidence: float
-    confidence_with_end: float
-    first: float
-    last: float
-    previous: float
-    same: float
-    next: float
-    offsets: tuple[float, ...]
-    importance: float
-    raw_importance: float
+    punctuation: Bool[Tensor, " vocabulary"]
+    source: Int[Tensor, " vocabulary"]
+    target: Int[Tensor, " vocabulary"]
 
-    @property
-    def role(self) -> Role:
-        """Its role by the papers' thresholds; "" where it has none of these.
+    @classmethod
+    def of(
+        cls, tokenizer: Tokenizer, pairs: Iterable[tuple[Sequence[int], Sequence[int]]]
+    ) -> "Pieces":
+        """What is known of a tokenizer's pieces over the ids of a corpus."""
+        texts = (piece.strip(SPACE) for piece in tokenizer.pieces(range(tokenizer.size)))
+        signs = [bool(text) and all(category(sign)[0] == "P" for sign in text) for text in texts]
+        counts = torch.zeros(2, tokenizer.size, dtype=torch.long)
+        for pair in pairs:
+            for side, ids in enumerate(pair):
+                if ids:
+                    counts[side] += torch.tensor(ids).bincount(minlength=tokenizer.size)
+        return cls(torch.tensor(signs), counts[0], counts[1])
 
-        Numbers of source and target positions are of two sentences: a head over the source has
-        no previous, same or next position.
-        """
-        own = self.part != "cross"
-        if own and (self.offsets[FURTHEST - 1] >= POSITIONAL or self.previous > MOST_MASS):
-            return "previous"
-        if own and (self.offsets[FURTHEST + 1] >= POSITIONAL or self.next > MOST_MASS):
-            return "next"
-        if own and self.same > MOST_MASS:
-            return "same"  # the last, too, that a position of the decoder can see
-        if self.first > MOST_MASS:
-            return "first"
-        if self.last > MOST_MASS:
-            return "last"
-        if self.confidence_with_end <= BROAD:
-            return "broad"
-        return "aligned" if not own and self.confidence > CONFIDENT else ""
+    def counts(self, part: Part) -> Int[Tensor, " vocabulary"]:
+        """How often the pieces stand on the side that the part looks at."""
+        return self.target if part == "decoder" else self.source
 
 
 @dataclass
@@ -140,10 +86,12 @@ class SiteMeter:
     """The sums of one attention module.
 
     Attributes:
-        causal: positions see themselves and what stands before them.
+        part: a decoder's positions see themselves and what stands before them.
+        pieces: what is known of the pieces; None: nothing, and what needs it is 0.
     """
 
-    causal: bool
+    part: Part
+    pieces: Pieces | None = None
     means: dict[str | int, Mean] = field(default_factory=dict)
     heads: int = 0
 
@@ -165,7 +113,7 @@ class SiteMeter:
         real = queries != PAD
         places = torch.arange(keys.shape[1], device=keys.device)
         seen = (keys != PAD)[:, None].expand(-1, len(numbers), -1)  # (batch query key)
-        if self.causal:
+        if self.part == "decoder":
             seen = seen & (places <= numbers[:, None])
         self._add("entropy", -torch.xlogy(weights, weights).sum(dim=3), real)
         uniform = seen.sum(dim=2).clamp(min=1).float().log()
@@ -177,14 +125,45 @@ class SiteMeter:
         self._mass("first", weights, torch.zeros_like(last), real)
         self._mass("last", weights, last, real)
         chosen = weights.masked_fill(~seen[:, None], -1.0).argmax(dim=3)  # (batch heads query)
+        away = chosen - numbers
         for offset in OFFSETS:
-            wanted = (numbers + offset).expand_as(last)
-            there = real & (wanted >= 0) & (wanted <= last)
-            self._add(offset, (chosen == wanted[:, None]).float(), there)
+            self._add(offset, (away == offset).float(), real)
+        self._add("before", (away < OFFSETS[0]).float(), real)
+        self._add("after", (away > OFFSETS[-1]).float(), real)
         for name, offset in (("previous", -1), ("same", 0), ("next", 1)):
             wanted = (numbers + offset).expand_as(last)
             there = real & (wanted >= 0) & (wanted <= last)
+            self._add(f"most_{name}", (away == offset).float(), there)
             self._mass(name, weights, wanted.clamp(0, keys.shape[1] - 1), there)
+        self._kinds(weights, chosen, keys, seen, real)
+
+    def _kinds(
+        self,
+        weights: Float[Tensor, "batch heads query key"],
+        chosen: Int[Tensor, "batch heads query"],
+        keys: Int[Tensor, "batch key"],
+        seen: Bool[Tensor, "batch query key"],
+        real: Bool[Tensor, "batch query"],
+    ) -> None:
+        """What kinds of pieces are looked at."""
+        kinds = {"start": keys == START, "end": keys == END}
+        if self.pieces is not None:
+            kinds["punctuation"] = self.pieces.punctuation.to(keys.device)[keys]
+        for name, wanted in kinds.items():
+            self._add(name, (weights * wanted[:, None, None]).sum(dim=3), real)
+        if self.pieces is None:
+            return
+        counts = self.pieces.counts(self.part).to(keys.device)[keys]
+        words = seen & ~torch.isin(keys, torch.tensor(MARKS, device=keys.device))[:, None]
+        never = torch.iinfo(counts.dtype).max
+        rarest = counts[:, None].expand_as(seen).masked_fill(~words, never).amin(dim=2)
+        found = counts[:, None].expand_as(weights[:, :, 0]).gather(2, chosen)
+        hit = words[:, None].expand(-1, self.heads, -1, -1).gather(3, chosen[..., None])[..., 0]
+        self._add(
+            "rarest",
+            (hit & (found == rarest[:, None])).float(),
+            real & (words.sum(dim=2) >= FEWEST),
+        )
 
     def _mass(self, name: str, weights: Tensor, place: Tensor, there: Tensor) -> None:
         index = place[:, None, :, None].expand(-1, self.heads, -1, 1)
@@ -194,8 +173,8 @@ class SiteMeter:
         self.means.setdefault(name, Mean()).add(values, wanted)
 
     def mean(self, name: str | int, head: int) -> float:
-        """What was measured of one head."""
-        return self.means[name].of(head)
+        """What was measured of one head; 0 where it was not."""
+        return self.means.get(name, Mean()).of(head)
 
 
 class HeadMeter:
@@ -203,12 +182,13 @@ class HeadMeter:
 
     Args:
         model: in evaluation mode, and not laid out for inference: it is differentiated.
+        pieces: what is known of the pieces; None: punctuation and rare words are not measured.
     """
 
-    def __init__(self, model: SequenceToSequence) -> None:
+    def __init__(self, model: SequenceToSequence, pieces: Pieces | None = None) -> None:
         self._model = model
         self._importance = Importance(model)
-        self._meters = {name: SiteMeter(part_of(name) == "decoder") for name in sites(model)}
+        self._meters = {name: SiteMeter(part_of(name), pieces) for name in sites(model)}
 
     def add(self, batch: Batch) -> None:
         """One pass over the batch, and one back."""
@@ -246,23 +226,33 @@ class HeadMeter:
 
     def _card(self, name: str, head: int, raw: Float[Tensor, " heads"]) -> HeadCard:
         meter = self._meters[name]
-        uniform = meter.mean("uniform", head)
-        entropy = meter.mean("entropy", head)
+
+        def mean(measure: str | int) -> float:
+            return meter.mean(measure, head)
+
+        uniform, entropy = mean("uniform"), mean("entropy")
         return HeadCard(
             site=name,
-            part=part_of(name),
+            part=meter.part,
             layer=layer_of(name),
             head=head,
             entropy=entropy,
             uniform_share=entropy / uniform if uniform else 0.0,
-            confidence=meter.mean("confidence", head),
-            confidence_with_end=meter.mean("confidence_with_end", head),
-            first=meter.mean("first", head),
-            last=meter.mean("last", head),
-            previous=meter.mean("previous", head),
-            same=meter.mean("same", head),
-            next=meter.mean("next", head),
-            offsets=tuple(meter.mean(offset, head) for offset in OFFSETS),
+            confidence=mean("confidence"),
+            confidence_with_end=mean("confidence_with_end"),
+            first=mean("first"),
+            last=mean("last"),
+            previous=mean("previous"),
+            same=mean("same"),
+            next=mean("next"),
+            start=mean("start"),
+            end=mean("end"),
+            punctuation=mean("punctuation"),
+            rarest=mean("rarest"),
+            most_previous=mean("most_previous"),
+            most_same=mean("most_same"),
+            most_next=mean("most_next"),
+            offsets=(mean("before"), *(mean(offset) for offset in OFFSETS), mean("after")),
             importance=float(raw[head] / raw.norm().clamp(min=1e-30)),
             raw_importance=float(raw[head]),
         )
@@ -343,9 +333,11 @@ def _on(batch: Batch, device: torch.device) -> Batch:
     )
 
 
-def head_cards(model: SequenceToSequence, batches: Iterable[Batch]) -> list[HeadCard]:
+def head_cards(
+    model: SequenceToSequence, batches: Iterable[Batch], pieces: Pieces | None = None
+) -> list[HeadCard]:
     """A card for each head of the model, over all batches; empty where it has no attention."""
-    meter = HeadMeter(model)
+    meter = HeadMeter(model, pieces)
     for batch in batches:
         meter.add(batch)
     return meter.cards()

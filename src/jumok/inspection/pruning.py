@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from torch import nn
 
+from jumok.inspection.cards import HeadCard
 from jumok.inspection.intervene import switched_off
-from jumok.inspection.measures import HeadCard
 
 PERCENTS = tuple(range(0, 101, 10))
 TOGETHER = "together"

@@ -1,0 +1,116 @@
+"""What every head of a translator does over a corpus, and how well each aligns words."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain, islice
+from pathlib import Path
+
+from jumok.bundle.reading import read_bundle
+from jumok.bundle.weights import load_model
+from jumok.errors import ConfigError, DataError
+from jumok.evaluation.alignment import AlignmentScores
+from jumok.evaluation.readings import AlignedPair, ReadingTable
+from jumok.inspection.alignment import Reading
+from jumok.inspection.cards import HeadCard
+from jumok.inspection.intervene import sites
+from jumok.inspection.measures import HeadMeter, Pieces
+from jumok.models.memory import SequenceToSequence
+from jumok.systems.pairs import encode_pairs
+from jumok.systems.translator import Translator
+
+AHEAD = 32
+"""Batches of sentences that are read before the first is measured."""
+
+
+def head_cards_over(
+    translator: Translator,
+    folder: Path,
+    pairs: Callable[[], Iterable[AlignedPair]],
+    batch_size: int = 64,
+) -> list[HeadCard]:
+    """A card for each head of the model; heads over the source are judged where links are known.
+
+    Args:
+        translator: of one model, the one in `folder`.
+        pairs: gives the corpus from its beginning; it is read twice: rare pieces are known only
+            when all have been counted.
+
+    Raises:
+        ConfigError: the model has no attention.
+        DataError: not one pair with words on both sides; gold links and not one of them sure.
+    """
+    # What translates is laid out for inference, and has no slopes.
+    device = next(translator.models[0].parameters()).device
+    model = load_model(read_bundle(folder), str(device))
+    assert isinstance(model, SequenceToSequence)
+    if not sites(model):
+        raise ConfigError("this model has no attention.", got=str(folder))
+    meter = HeadMeter(model, _known(translator, pairs(), batch_size))
+    table: ReadingTable | None = None
+    for chunk in _chunks(pairs(), batch_size):
+        encoded = encode_pairs(
+            translator, [pair.source for pair in chunk], [pair.target for pair in chunk]
+        )
+        for _, batch in encoded.collated(batch_size):
+            meter.add(batch)
+        gold = [pair.gold for pair in chunk if pair.gold is not None]
+        if gold and model.looks:
+            table = table or ReadingTable(translator)
+            table.add(encoded, gold, batch_size)
+    cards = meter.cards()
+    if not cards:
+        raise DataError("there is no pair with words on both sides to look at.")
+    return cards if table is None else aligned(cards, model.looks, table.scores())
+
+
+def aligned(
+    cards: Iterable[HeadCard],
+    looks: Sequence[str],
+    scores: dict[Reading, AlignmentScores],
+) -> list[HeadCard]:
+    """The cards with the precision and the error rate of the links that the heads' weights make.
+
+    Each is read at the step, the writing or the reading one, at which it errs less.
+
+    Args:
+        looks: the sites of the decoder's attentions over the source, as layers number them.
+    """
+    judged = []
+    for card in cards:
+        if card.site in looks:
+            layer = looks.index(card.site)
+            both = [scores[Reading(layer, step, card.head)] for step in (False, True)]
+            best = min(both, key=lambda each: each.error_rate)
+            card = replace(card, precision=best.precision, error_rate=best.error_rate)
+        judged.append(card)
+    return judged
+
+
+def check_same_heads(models: Sequence[Sequence[HeadCard]]) -> None:
+    """Raises ConfigError where models to be compared do not have the same heads."""
+    first, *others = ([(card.site, card.head) for card in cards] for cards in models)
+    for number, heads in enumerate(others, start=2):
+        if heads != first:
+            raise ConfigError(
+                "only models with the same heads can be put side by side.",
+                expected=f"{len(first)} heads, as the first model has",
+                got=f"{len(heads)} heads, or at other places, in model {number}",
+                do="give checkpoints of one run, or other models of its size",
+            )
+
+
+def _known(translator: Translator, pairs: Iterable[AlignedPair], batch_size: int) -> Pieces:
+    encoded = (
+        encode_pairs(translator, [pair.source for pair in chunk], [pair.target for pair in chunk])
+        for chunk in _chunks(pairs, batch_size)
+    )
+    sides = ((chain(*each.sources), chain(*each.targets)) for each in encoded)
+    return Pieces.of(
+        translator.tokenizer, ((list(source), list(target)) for source, target in sides)
+    )
+
+
+def _chunks(pairs: Iterable[AlignedPair], batch_size: int) -> Iterator[list[AlignedPair]]:
+    stream = iter(pairs)
+    while chunk := list(islice(stream, AHEAD * batch_size)):
+        yield chunk

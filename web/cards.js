@@ -1,0 +1,60 @@
+/** The page of head cards: what stands in it is drawn; it asks nobody. */
+
+import { CARD_WORDS } from "./cards_words.js";
+import { download, element } from "./dom.js";
+import { State } from "./state.js";
+import { cardsView } from "./views/cards.js";
+
+function showCards(raw, root) {
+  const defaults = { part: "all", lang: navigator.language.startsWith("ko") ? "ko" : "en" };
+  const state = new State(location.hash, defaults, () => {
+    history.replaceState(null, "", `#${state.fragment}`);
+    render();
+  });
+  window.addEventListener("hashchange", () => {
+    state.read(location.hash);
+    render();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => render());
+
+  function render() {
+    const focused = document.activeElement?.id;
+    const lang = state.get("lang");
+    const words = CARD_WORDS[lang] ?? CARD_WORDS.en;
+    document.documentElement.lang = lang;
+    document.title = words.title;
+    const view = cardsView(raw, state, words);
+    view.controls.forEach((control, i) => {
+      control.querySelector("select").id = `control-${i}`;
+    });
+    const language = element("button", {
+      type: "button", id: "language", lang: lang === "ko" ? "en" : "ko",
+      onclick: () => state.set({ lang: lang === "ko" ? "en" : "ko" }),
+    }, lang === "ko" ? "English" : "한국어");
+    const names = raw.models.map(({ name }) => name).join(" → ");
+    root.replaceChildren(
+      element("header", {}, element("h1", {}, words.title, element("small", {}, names)), language,
+        element("p", { class: "help" }, words.over(raw.sentences.toLocaleString(lang), raw.data))),
+      element("section", { id: "panel", class: "alone" }, element("p", { class: "help" }, view.help),
+        element("form", { class: "controls" }, ...view.controls, ...saveButtons(view, words)), ...view.body),
+    );
+    if (focused) document.getElementById(focused)?.focus();
+  }
+  render();
+}
+
+function saveButtons(view, words) {
+  if (!view.svg) return [];
+  const save = (kind, make) =>
+    element("button", { type: "button", id: `save-${kind}`, onclick: make }, `${words.save} ${kind.toUpperCase()}`);
+  return [
+    save("svg", () => download("heads.svg", new Blob([view.svg()], { type: "image/svg+xml" }))),
+    save("png", () => {
+      const canvas = element("canvas");
+      view.png(canvas);
+      canvas.toBlob((blob) => download("heads.png", blob));
+    }),
+  ];
+}
+
+showCards(JSON.parse(document.getElementById("data").textContent), document.getElementById("page"));

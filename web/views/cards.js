@@ -1,0 +1,212 @@
+/** Head cards: what each head does on average over a corpus, and how that changed over models. */
+
+import { choice, element, table } from "../dom.js";
+import { CanvasSurface, INK, SvgSurface, colour } from "../surface.js";
+
+const [WIDE, HIGH, CURVE, GAP, ACROSS] = [230, 188, 52, 14, 4];
+const SHOWN = ["uniform_share", "confidence", "importance"];
+const CURVES = [...SHOWN, "error_rate"];
+const FAINT = { light: "#e6e7ec", dark: "#353947" };
+const MUTED = { light: "#5a5f70", dark: "#a4aabc" };
+
+/** A head of all models: `over` holds its card in each of them, `card` that of the last. */
+export function headsOf(raw) {
+  const last = raw.models[raw.models.length - 1].heads;
+  return last.map((card, place) => ({
+    card, place, over: raw.models.map((model) => model.heads[place]),
+  }));
+}
+
+/** What tells the models apart: their names without what all of them begin and end with. */
+export function shortNames(names) {
+  if (names.length < 2) return names;
+  const parts = names.map((name) => name.split("/"));
+  const alike = (at) => parts.every((each) => each.length > 1 && each.at(at) === parts[0].at(at));
+  while (alike(0)) parts.forEach((each) => each.shift());
+  while (alike(-1)) parts.forEach((each) => each.pop());
+  return parts.map((each) => each.join("/"));
+}
+
+export function ordered(heads, sort, roles) {
+  const by = {
+    place: ({ place }) => place,
+    uniform_share: ({ card }) => card.entropy,
+    importance: ({ card }) => -card.importance,
+    confidence: ({ card }) => -card.confidence,
+    error_rate: ({ card }) => card.error_rate ?? 2,
+    role: ({ card }) => roles.indexOf(card.role),
+  }[sort] ?? (({ place }) => place);
+  return [...heads].sort((a, b) => by(a) - by(b) || a.place - b.place);
+}
+
+function nameOf(card, words) {
+  return `${words[card.part]} ${card.layer}.${card.head}`;
+}
+
+function roleOf(card, words) {
+  return words.names[card.role] ?? card.role;
+}
+
+/** The offset at which its largest weight stands most often. */
+function mostOften({ offsets }, words) {
+  const place = offsets.indexOf(Math.max(...offsets));
+  return `${offsetName(place, (offsets.length - 1) / 2, words)}: ${Math.round(100 * offsets[place])} %`;
+}
+
+/** One card at (x, y): its name and role, the offsets, three measures, and a curve over models. */
+function drawCard(surface, { card, over }, x, y, curve, words) {
+  const [ink, muted, faint] = [INK, MUTED, FAINT].map((colours) => colours[surface.theme]);
+  const bar = colour(0.66, surface.theme);
+  const clear = card.role !== Object.keys(words.roles).pop();
+  surface.text(nameOf(card, words), x + 8, y + 20, { size: 14.5 });
+  surface.text(roleOf(card, words), x + 8, y + 39, { size: 13, fill: clear ? ink : muted });
+  surface.text(mostOften(card, words), x + WIDE - 8, y + 39, { size: 12, align: "right", fill: muted });
+  const [left, base, step, tall] = [x + 10, y + 106, (WIDE - 20) / card.offsets.length, 56];
+  surface.rect(left, base - tall, WIDE - 20, tall, faint);
+  card.offsets.forEach((share, i) => {
+    if (share > 0) surface.rect(left + i * step + 1, base - share * tall, step - 2, share * tall, bar);
+  });
+  const middle = (card.offsets.length - 1) / 2;
+  for (const [at, label] of [[1, `−${middle - 1}`], [middle, "0"], [2 * middle - 1, `+${middle - 1}`]]) {
+    surface.text(label, left + (at + 0.5) * step, base + 13, { size: 11, align: "center", fill: muted });
+  }
+  SHOWN.forEach((name, i) => {
+    const [top, wide] = [y + 132 + 17 * i, 66];
+    surface.text(words.measures[name][0], x + 10, top + 9, { size: 12, fill: muted });
+    surface.rect(x + 108, top + 1, wide, 8, faint);
+    surface.rect(x + 108, top + 1, wide * Math.min(1, card[name]), 8, bar);
+    surface.text(card[name].toFixed(2), x + WIDE - 10, top + 9, { size: 12, align: "right", fill: ink });
+  });
+  if (over.length > 1) drawCurve(surface, over.map((each) => each[curve]), x, y + HIGH, bar, faint);
+}
+
+/** A dot a model, on the scale from 0 to 1, joined by lines. */
+function drawCurve(surface, values, x, y, ink, faint) {
+  surface.rect(x + 10, y, WIDE - 20, CURVE - 8, faint);
+  const step = (WIDE - 40) / Math.max(1, values.length - 1);
+  const points = values.flatMap((value, i) =>
+    (value === null ? [] : [[x + 20 + i * step, y + (CURVE - 8) * (1 - Math.min(1, value))]]));
+  for (let i = 1; i < points.length; i++) line(surface, points[i - 1], points[i], ink);
+  for (const [px, py] of points) surface.rect(px - 3, py - 3, 6, 6, ink);
+}
+
+function line(surface, [x, y], [toX, toY], ink) {
+  if (surface.context) {
+    const { context } = surface;
+    context.strokeStyle = ink;
+    context.lineWidth = 2;
+    context.beginPath();
+    context.moveTo(x, y);
+    context.lineTo(toX, toY);
+    context.stroke();
+  } else {
+    surface.parts.push(`<path d="M${x} ${y}L${toX} ${toY}" fill="none" stroke="${ink}" stroke-width="2"/>`);
+  }
+}
+
+export function cardsView(raw, state, words) {
+  const heads = headsOf(raw);
+  const parts = [...new Set(heads.map(({ card }) => card.part))];
+  const part = parts.includes(state.get("part")) ? state.get("part") : "all";
+  const judged = heads.some(({ card }) => card.error_rate !== null);
+  const curve = CURVES.includes(state.get("curve")) ? state.get("curve") : CURVES[0];
+  const sorts = ["uniform_share", "importance", "confidence", ...(judged ? ["error_rate"] : [])];
+  const named = (name) => [name, words.measures[name][0]];
+  const pick = (name) => (value) => state.set({ [name]: value });
+  const controls = [
+    choice(words.part, [["all", words.all], ...parts.map((each) => [each, words[each]])], part, pick("part")),
+    choice(words.sort, [["place", words.place], ["role", words.role], ...sorts.map(named)],
+      state.get("sort"), pick("sort")),
+    choice(words.as, [["picture", words.picture], ["table", words.table]], state.get("as"), pick("as")),
+  ];
+  const several = raw.models.length > 1;
+  if (several) {
+    const curves = judged ? CURVES : SHOWN;
+    controls.push(choice(words.curve, curves.map(named), curve, pick("curve")));
+  }
+  const wanted = heads.filter(({ card }) => part === "all" || card.part === part);
+  const shown = ordered(wanted, state.get("sort"), Object.keys(words.roles));
+  const help = [words.help, ...(parts.includes("cross") ? [words.helpSource] : []),
+    ...(several ? [`${words.helpCurve} ${shortNames(raw.models.map(({ name }) => name)).join(" → ")}.`] : [])].join(" ");
+  if (state.get("as") === "table") {
+    return { help, controls, body: [cardsTable(shown, raw, judged, words)] };
+  }
+  const grid = element("div", { class: "cards" });
+  for (const head of shown) {
+    const open = state.get("card") === String(head.place);
+    grid.append(cardButton(head, open, curve, state, words));
+    if (open) grid.append(definition(head, raw, words));
+  }
+  const paint = (make) => paintAll(shown, several, curve, words, make);
+  return { help, controls, body: [grid], svg: () => paint((...size) => new SvgSurface(...size)).toString(),
+    png: (canvas) => paint((...size) => new CanvasSurface(canvas, ...size)) };
+}
+
+/** All cards that are shown on one surface, as many in a row as a page has room for. */
+function paintAll(shown, several, curve, words, make) {
+  const high = HIGH + (several ? CURVE : 0) + GAP;
+  const surface = make(ACROSS * (WIDE + GAP), Math.ceil(shown.length / ACROSS) * high);
+  shown.forEach((head, i) =>
+    drawCard(surface, head, (i % ACROSS) * (WIDE + GAP), Math.floor(i / ACROSS) * high, curve, words));
+  return surface;
+}
+
+function cardButton(head, open, curve, state, words) {
+  const { card, over, place } = head;
+  const facts = SHOWN.map((name) => `${words.measures[name][0]} ${card[name].toFixed(2)}`).join(", ");
+  const canvas = element("canvas", { "aria-hidden": "true" });
+  drawCard(new CanvasSurface(canvas, WIDE, HIGH + (over.length > 1 ? CURVE : 0)), head, 0, 0, curve, words);
+  return element("button", {
+    type: "button", id: `card-${place}`, "aria-expanded": String(open),
+    "aria-label": `${nameOf(card, words)}: ${roleOf(card, words)}; ${facts}`,
+    onclick: () => state.set({ card: open ? "" : place }),
+    onkeydown: step,
+  }, canvas);
+}
+
+/** The arrow keys walk from card to card. */
+function step(event) {
+  const cards = [...event.currentTarget.parentNode.querySelectorAll("button")];
+  const to = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 }[event.key];
+  const next = to && cards[cards.indexOf(event.currentTarget) + to];
+  if (!next) return;
+  event.preventDefault();
+  next.focus();
+}
+
+/** What the card says, in words: the role's rule, and every measure with its meaning. */
+function definition({ card, over }, raw, words) {
+  const measures = Object.entries(words.measures).filter(([name]) => card[name] !== null);
+  const rows = measures.map(([name, [title, meaning]]) => [
+    title, ...over.map((each) => each[name].toFixed(3)), meaning,
+  ]);
+  rows.push([words.entropy, ...over.map((each) => each.entropy.toFixed(3)), ""]);
+  const middle = (card.offsets.length - 1) / 2;
+  const offsets = card.offsets.map((share, i) => [offsetName(i, middle, words), share.toFixed(3)]);
+  const names = raw.models.length > 1 ? shortNames(raw.models.map(({ name }) => name)) : [""];
+  return element("div", { class: "definition", role: "region", "aria-label": nameOf(card, words) },
+    element("h2", {}, `${nameOf(card, words)}: ${roleOf(card, words)}`),
+    element("p", {}, words.roles[card.role]),
+    table(["", ...names, ""], rows, nameOf(card, words)),
+    element("details", {}, element("summary", {}, words.offsets),
+      table([words.offset, ""], offsets, words.offsets)));
+}
+
+function offsetName(place, middle, words) {
+  if (place === 0) return `${words.beyond} −`;
+  if (place === 2 * middle) return `${words.beyond} +`;
+  return `${place > middle ? "+" : ""}${place - middle}`.replace("-", "−");
+}
+
+function cardsTable(shown, raw, judged, words) {
+  const models = shortNames(raw.models.map(({ name }) => name));
+  const several = models.length > 1;
+  const names = [...SHOWN, ...(judged ? ["precision", "error_rate"] : []), "first", "last", "previous", "same",
+    "next", "punctuation", "rarest"];
+  const rows = shown.flatMap(({ over }) => over.map((card, i) => [
+    nameOf(card, words), ...(several ? [models[i]] : []), roleOf(card, words), card.entropy.toFixed(3),
+    ...names.map((name) => (card[name] === null ? "" : card[name].toFixed(3))),
+  ]));
+  return table([words.head, ...(several ? [words.model] : []), words.role, words.entropy, ...names.map((name) => words.measures[name][0])],
+    rows, words.title);
+}
