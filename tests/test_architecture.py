@@ -80,11 +80,11 @@ OPTIONS = {
     "score": {"model", "--source", "-s", "--target", "-t", *WRITTEN, *MACHINE},
     "info": {"model", "--json"},
     "explain": {
-        *("model", "text", "--row", "--part", "--layer", "--head", "--target", "--beam", "-b"),
+        *("model", "given", "--row", "--part", "--layer", "--head", "--target", "--beam", "-b"),
         "--device",
     },
     "look": {
-        *("model", "text", "--save", "--target", "--level", "--beam", "-b"),
+        *("model", "given", "--save", "--target", "--level", "--beam", "-b"),
         *("--port", "--browser"),
         *("--device", "--precision", "--threads"),
     },

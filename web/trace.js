@@ -13,8 +13,14 @@ class Packed {
   constructor({ shape, type, data }) {
     this.shape = shape;
     const bytes = bytesOf(data);
-    if (type === "f32") this.numbers = new Float32Array(bytes.buffer);
+    if (type === "bits") this.bits = bytes;
+    else if (type === "f32") this.numbers = new Float32Array(bytes.buffer);
     else this.bytes = bytes;
+  }
+
+  /** Whether a bit is set; of arrays that say yes or no. */
+  is(index) {
+    return Boolean(this.bits[index >> 3] & (128 >> (index & 7)));
   }
 
   get values() {
@@ -39,7 +45,14 @@ export class Site {
     this.columnTokens = axes[raw.keys].tokens;
     this.arrays = {};
     this.raw = raw.arrays;
+    this.writes = raw.part === "decoder" || raw.part === "cross";
     [this.heads, this.rows, this.columns] = raw.arrays.weights.shape;
+  }
+
+  /** Whether the mask lets a row look at a column. */
+  allows(row, column) {
+    const mask = this.array("allowed");
+    return !mask || mask.is(row * this.columns + column);
   }
 
   array(name) {
@@ -110,7 +123,7 @@ export class Trace {
   }
 
   parts() {
-    return ["cross", "encoder", "decoder"].filter((part) => this.of(part).length);
+    return ["cross", "encoder", "decoder", "image"].filter((part) => this.of(part).length);
   }
 
   of(part) {
@@ -135,7 +148,7 @@ export function readable(token) {
 export function board(trace, site, matrix, unit, reading) {
   const queries = trace.axes[site.queries];
   const keys = trace.axes[site.keys];
-  const shifted = site.part !== "encoder" && reading === "writes";
+  const shifted = site.writes && reading === "writes";
   const rows = [];
   for (let r = 0; r < site.rows; r++) {
     const named = shifted ? r + 1 : r;

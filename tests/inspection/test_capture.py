@@ -8,11 +8,12 @@ import jumok
 from jumok.config.recurrent import RecurrentConfig
 from jumok.data.tokenizer import END, START
 from jumok.inspection.capture import (
-    capture,
     contribution_norms,
     given_norms,
     layer_of,
     part_of,
+    sequence_edges,
+    watch,
 )
 from jumok.models.catalog import Sizes, build
 from jumok.systems.tracing import trace_translation
@@ -46,6 +47,16 @@ def test_a_site_knows_who_looks_and_where(site, part, layer):
     assert (part_of(site), layer_of(site)) == (part, layer)
 
 
+def looked(model, source, target):
+    """The sites of one parallel pass, and its log-probabilities."""
+
+    def run():
+        return model.decoder(model.encode(source), target)[0].log_softmax(-1)
+
+    seen = watch(model, run, sequence_edges(model), "qk")
+    return seen.sites, seen.result
+
+
 @pytest.fixture(scope="module")
 def translator(tiny_bundle):
     return jumok.load(tiny_bundle)
@@ -67,7 +78,7 @@ def test_weights_of_an_rnn_follow_from_its_vectors(attention):
     config = RecurrentConfig(dim=16, embedding=12, attention=attention)
     model = build(config, Sizes(vocabulary=31)).eval()
     source, target = torch.tensor([[5, 6, 7, END]]), torch.tensor([[START, 8, 9]])
-    (site,), _ = capture(model, source, target, "qk")
+    (site,), _ = looked(model, source, target)
     assert (site.kind, site.weights.shape) == (attention, (1, 3, 4))
     if site.energy is None:
         scores = site.query @ site.key.transpose(0, 2, 1) * site.scale
@@ -97,7 +108,7 @@ def test_norms_follow_from_weights_values_and_the_stored_projection(translator, 
 def test_watching_changes_no_output(translator):
     model = translator.models[0]
     source, target = torch.tensor([[5, 6, 7, END]]), torch.tensor([[START, 8, 9]])
-    _, watched = capture(model, source, target)
+    _, watched = looked(model, source, target)
     with torch.inference_mode():
         plain = model.decoder(model.encode(source), target)[0].log_softmax(-1)
     torch.testing.assert_close(watched, plain, atol=1e-5, rtol=0)

@@ -10,7 +10,6 @@ from jumok.config.causal import CausalConfig
 from jumok.config.recurrent import RecurrentConfig
 from jumok.data.tokenizer import END, START
 from jumok.errors import ModelError
-from jumok.inspection.capture import capture
 from jumok.inspection.intervene import (
     Change,
     Row,
@@ -37,6 +36,12 @@ def model() -> Transformer:
     return Transformer(config, 31).eval().requires_grad_(False)
 
 
+def predicted(model: Transformer) -> torch.Tensor:
+    """The log-probabilities after every prefix of the target."""
+    with torch.inference_mode():
+        return model.decoder(model.encode(SOURCE), TARGET)[0].float().log_softmax(dim=-1)
+
+
 def count(model: Transformer) -> dict[str, int]:
     return dict.fromkeys(sites(model), 3)
 
@@ -54,21 +59,21 @@ def test_a_head_that_is_off_is_one_whose_part_of_the_projection_is_zero():
 
 
 def test_every_site_is_switched_and_comes_back(model):
-    plain = capture(model, SOURCE, TARGET)[1]
+    plain = predicted(model)
     for site in sites(model):
         with switched_off(model, {site: [0, 2]}, count(model)):
-            assert not torch.allclose(capture(model, SOURCE, TARGET)[1], plain, atol=1e-4), site
-        torch.testing.assert_close(capture(model, SOURCE, TARGET)[1], plain)
+            assert not torch.allclose(predicted(model), plain, atol=1e-4), site
+        torch.testing.assert_close(predicted(model), plain)
 
 
 def test_a_fault_inside_leaves_no_head_off(model):
-    plain = capture(model, SOURCE, TARGET)[1]
+    plain = predicted(model)
     with pytest.raises(ZeroDivisionError), switched_off(model, {"": []}, {}):
         _ = 1 / 0
     site = next(iter(sites(model)))
     with pytest.raises(ZeroDivisionError), switched_off(model, {site: [0]}, count(model)):
         _ = 1 / 0
-    torch.testing.assert_close(capture(model, SOURCE, TARGET)[1], plain)
+    torch.testing.assert_close(predicted(model), plain)
 
 
 def test_cached_steps_without_a_head_are_the_parallel_pass_without_it(model):
@@ -84,13 +89,13 @@ def test_cached_steps_without_a_head_are_the_parallel_pass_without_it(model):
 
 def test_changes_are_those_of_one_head_after_another(model):
     written = torch.tensor([8, 9, END])
-    changes = without_each_head(model, SOURCE, TARGET, written, count(model))
+    changes = without_each_head(model, lambda: predicted(model), written, count(model))
     assert set(changes) == set(sites(model))
     site = "decoder.blocks.1.cross_attention"
     rows = torch.arange(3)
-    plain = capture(model, SOURCE, TARGET)[1][rows, written]
+    plain = predicted(model)[rows, written]
     with switched_off(model, {site: [2]}, count(model)):
-        off = capture(model, SOURCE, TARGET)[1][rows, written]
+        off = predicted(model)[rows, written]
     torch.testing.assert_close(changes[site][2], off - plain, atol=1e-5, rtol=1e-4)
 
 

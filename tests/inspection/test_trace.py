@@ -67,8 +67,28 @@ def test_an_edited_trace_is_refused(tmp_path):
     assert "do not fit its tokens" in broken(tmp_path, edit)
 
 
+def test_numbers_that_were_edited_are_noticed(tmp_path):
+    def edit(file):
+        with zipfile.ZipFile(file) as archive:
+            parts = {name: archive.read(name) for name in archive.namelist()}
+        parts["0.weights.npy"] = parts["1.weights.npy"]
+        with zipfile.ZipFile(file, "w") as archive:
+            for name, part in parts.items():
+                archive.writestr(name, part)
+
+    assert "its digest is not that of what is in it" in broken(tmp_path, edit)
+    assert "its digest is not" in broken(tmp_path, lambda file: rewritten(file, model="other"))
+
+
+def test_a_file_of_another_kind_is_refused(tmp_path):
+    def replace_by_arrays(file):
+        np.savez(file.with_suffix(""), np.zeros(3))
+
+    assert "not a trace" in broken(tmp_path, replace_by_arrays)
+
+
 def test_a_trace_of_a_newer_format_is_refused(tmp_path):
-    assert "newer format" in broken(tmp_path, lambda file: rewritten(file, format=2))
+    assert "another format" in broken(tmp_path, lambda file: rewritten(file, format=3))
 
 
 def test_a_trace_that_is_not_there_is_named(tmp_path):

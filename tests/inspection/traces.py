@@ -74,8 +74,9 @@ def trace(
                 random.normal(size=(heads, length, dim)).astype(np.float32) for length in size
             )
             scores = query @ key.transpose(0, 2, 1) / np.sqrt(dim)
-            if part == "decoder":
-                scores = np.where(np.tri(*scores.shape[1:], dtype=bool), scores, -np.inf)
+            allowed = np.tri(*scores.shape[1:], dtype=bool) if part == "decoder" else None
+            if allowed is not None:
+                scores = np.where(allowed, scores, -np.inf)
             weights = softmax(scores)
             norms = np.linalg.norm(np.einsum("hqk,hkd->qkd", weights, value), axis=-1)
             sites.append(
@@ -88,6 +89,7 @@ def trace(
                     keys=keys,
                     weights=weights,
                     norms=norms.astype(np.float32),
+                    allowed=allowed,
                     query=query,
                     key=key,
                     value=value,

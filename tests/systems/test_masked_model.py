@@ -48,7 +48,7 @@ def test_several_gaps_have_candidates_each(system):
     ],
 )
 def test_a_gap_inside_a_word_leaves_the_rest_of_the_word_whole(system, text, ids, opens):
-    found, starts = system._encode(text)
+    found, starts = system.encode(text)
     mask, tokenizer = system.model.mask, system.tokenizer
     assert [None if id == mask else tokenizer.pieces([id])[0] for id in found] == ids
     assert starts == opens

@@ -6,8 +6,11 @@ import torch
 
 from jumok.bundle.card import BundleConfig, Card
 from jumok.bundle.writing import write_bundle
+from jumok.config import TextClassifierConfig
 from jumok.config.pictures import ImageClassifierConfig
+from jumok.data.tokenizer import Tokenizer
 from jumok.models.catalog import Sizes, build
+from tests.conftest import TINY_TEXT
 
 
 def write_classifier(
@@ -21,3 +24,19 @@ def write_classifier(
     weights = build(config, Sizes(labels=len(labels))).state_dict()
     told = BundleConfig("image-classification", config.model_dump(mode="json"), labels=labels)
     return write_bundle(folder, weights, told, None, Card("untrained"))
+
+
+def write_text_classifier(folder: Path, labels: tuple[str, ...] = ("bad", "good")) -> Path:
+    """A classifier of texts, with a vocabulary of its own."""
+    tokenizer = Tokenizer.train(TINY_TEXT, "bpe", 350)
+    config = TextClassifierConfig(dim=12, heads=3, layers=2, feedforward=20, max_length=40)
+    torch.manual_seed(1)
+    model = build(config, Sizes(vocabulary=tokenizer.size, labels=len(labels)))
+    told = BundleConfig(
+        "text-classification",
+        config.model_dump(mode="json"),
+        tokenizer.size,
+        max_tokens=38,
+        labels=labels,
+    )
+    return write_bundle(folder, model.state_dict(), told, tokenizer, Card("untrained"))

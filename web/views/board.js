@@ -48,7 +48,7 @@ export function boardView(trace, state, words) {
     choice(words.unit, [["words", words.words], ["pieces", words.pieces]], state.get("unit"), pick("unit")),
     choice(words.as, [["picture", words.picture], ["table", words.table]], state.get("as"), pick("as")),
   ];
-  if (site.part !== "encoder") {
+  if (site.writes) {
     controls.splice(4, 0, choice(words.reading,
       [["writes", words.writes], ["reads", words.reads]], state.get("reading"), pick("reading")));
   }

@@ -21,7 +21,7 @@ export function terms(site, q, k) {
 export function redo(site, head, query) {
   const q = site.vector("query", head, query);
   const recorded = site.matrix(String(head), "weights");
-  const hidden = (k) => site.part === "decoder" && k > query;
+  const hidden = (k) => !site.allows(query, k);
   const products = [];
   for (let k = 0; k < site.columns; k++) products.push(total(terms(site, q, site.vector("key", head, k))));
   const bias = site.array("bias")?.values;

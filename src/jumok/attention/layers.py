@@ -71,6 +71,7 @@ class RawAttention(Observable):
                     weights[:, None],
                     kind=self.score.kind,
                     energy=self.score.weighing(),
+                    allowed=None if allowed is None else allowed[:, None],
                 )
             )
         return self.gated((weights @ value)[:, None])[:, 0]  # one head

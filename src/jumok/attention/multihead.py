@@ -95,7 +95,9 @@ class MultiHeadAttention(Observable):
                 found = weights @ value
             scale = query.shape[-1] ** -0.5
             for observer in self.observers:
-                observer(Attention(query, key, value, weights, scale=scale, bias=bias))
+                observer(
+                    Attention(query, key, value, weights, scale=scale, bias=bias, allowed=allowed)
+                )
         else:
             found = attend(query, key, value, allowed, bias, drop)
         return self.output(merge_heads(self.gated(found)))

@@ -11,7 +11,7 @@ from functools import partial
 
 from torch import nn
 
-from jumok.shapes import Float, Tensor
+from jumok.shapes import Bool, Float, Tensor
 
 Weights = Float[Tensor, "batch heads query key"]
 Edit = Callable[[Weights, int], Weights]
@@ -28,6 +28,7 @@ class Attention:
         scale: what the products of queries and keys were multiplied by afterwards.
         energy: what the hidden layer of an additive score is weighed with; else None.
         bias: what was added to the scores before the softmax; None: nothing.
+        allowed: True where a query might look at a key; None: everywhere.
     """
 
     query: Float[Tensor, "batch heads query dim"]
@@ -38,12 +39,14 @@ class Attention:
     scale: float = 1.0
     energy: Float[Tensor, " hidden"] | None = None
     bias: Float[Tensor, "#batch #heads query key"] | None = None
+    allowed: Bool[Tensor, "#batch #heads #query key"] | None = None
 
 
 class Observable(nn.Module):
     """A module whose attention can be watched and edited, and whose heads can be switched off.
 
     Attributes:
+        heads: how many look side by side.
         gate: (heads), or (batch heads) where each sentence has its own: what each head's finding
             is multiplied by before the heads are mixed; None: nothing is. It is the only way to
             intervene in a head: after the output projection the heads are mixed, and no part of
@@ -51,6 +54,8 @@ class Observable(nn.Module):
         edit: puts other weights in the place of the module's own, in the readable path; None:
             nothing does.
     """
+
+    heads: int = 1
 
     def __init__(self) -> None:
         super().__init__()

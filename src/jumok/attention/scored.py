@@ -68,6 +68,7 @@ class ScoredAttention(Observable):
                     weights[:, None],
                     kind=self.score.kind,
                     energy=self.score.weighing(),
+                    allowed=None if allowed is None else allowed[:, None, None],
                 )
             )
         drop = self.noise.mask(self.dropout) if self.training and self.dropout else None

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 import typer
 
 from jumok.cli import options as option
+from jumok.cli.look import Beams, Given
 from jumok.cli.screen import console
 
 BAR = 24
@@ -12,12 +13,13 @@ BAR = 24
 
 def explain(
     model: option.Model,
-    text: Annotated[str, typer.Argument(help="One sentence.")],
+    given: Given,
     row: Annotated[str, typer.Option(help="The token that looks, or its number from 1.")],
     part: Annotated[
-        Literal["encoder", "decoder", "cross"] | None,
+        Literal["encoder", "decoder", "cross", "image"] | None,
         typer.Option(
-            help="The source at itself, the target at itself, or the target at the source."
+            help="The source at itself, the target at itself, the target at the source, or pixels "
+            "at pixels."
         ),
     ] = None,
     layer: Annotated[int | None, typer.Option(min=1, help="From 1; else the last.")] = None,
@@ -25,7 +27,7 @@ def explain(
     target: Annotated[
         str | None, typer.Option(help="This translation instead of the model's own.")
     ] = None,
-    beam: option.Beam = 5,
+    beam: Beams = None,
     device: option.Device = "auto",
 ) -> None:
     """Redo one row of attention from its vectors: q·k, scale, softmax, values.
@@ -38,11 +40,12 @@ def explain(
 
     from jumok.inspection.explain import choose
     from jumok.inspection.explain import explain as explained
-    from jumok.systems.tracing import trace_translation
-    from jumok.systems.translator import DEFAULTS
+    from jumok.systems.tracers import check_given
 
-    translator = option.load_translator(model, device, "fp32", 0)
-    trace = trace_translation(translator, text, target, replace(DEFAULTS, beam=beam))
+    family, name = option.load_family(model, device, "fp32", 0)
+    check_given(family, given)
+    options = family.options if beam is None else replace(family.options, beam=beam)
+    trace = family.trace(given, target, options, worth=False, name=name)
     site, number = choose(trace, row, part, None if layer is None else layer - 1)
     found = explained(trace, site, number, None if head is None else head - 1)
     screen = console()

@@ -21,39 +21,53 @@ Save = Annotated[
 ]
 
 
+Given = Annotated[
+    str, typer.Argument(metavar="TEXT|PICTURE", help="A sentence, or a picture's file.")
+]
+Beams = Annotated[
+    int | None,
+    typer.Option(
+        "--beam", "-b", min=1, help="Hypotheses kept; 1 is greedy. Else 5; language models 1."
+    ),
+]
+
+
 def look(
     model: option.Model,
-    text: Annotated[str, typer.Argument(help="One sentence.")],
+    given: Given,
     save: Save = None,
     target: Annotated[
-        str | None, typer.Option(help="This translation instead of the model's own.")
+        str | None,
+        typer.Option(help="This translation, caption or label instead of the model's own."),
     ] = None,
     level: Annotated[
-        Literal["weights", "qk"],
-        typer.Option(help="qk also keeps queries, keys and values: larger, and it adds up."),
+        Literal["weights", "qk", "full"],
+        typer.Option(
+            help="qk also keeps queries, keys and values: larger, and it adds up; full also the "
+            "residual streams."
+        ),
     ] = "qk",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 0,
     browser: Annotated[bool, typer.Option(help="Open a browser window.")] = True,
-    beam: option.Beam = 5,
+    beam: Beams = None,
     device: option.Device = "auto",
     precision: option.Precision = "fp32",
     threads: option.Threads = 0,
 ) -> None:
-    """Show what every attention of a model looked at, in one sentence.
+    """Show what every attention of a model looked at: in a sentence, or in a picture.
 
-    Without --save a page opens that only this machine can reach: type
-    another sentence, and it is recomputed.
+    For every kind of model: translation, captions, language models, fillers
+    of gaps, classifiers. Without --save a page opens that only this machine
+    can reach: type another sentence, and it is recomputed.
 
       jumok look runs/demo/model "The cat saw a dog."
 
-      jumok look runs/demo/model "The cat saw a dog." --save page.html
+      jumok look CAPTIONER photo.jpg --save page.html
     """
     from dataclasses import replace
     from functools import partial
 
-    from jumok.bundle.reading import read_bundle
-    from jumok.systems.tracing import trace_translation
-    from jumok.systems.translator import DEFAULTS
+    from jumok.systems.tracers import check_given
 
     if save is not None and save.suffix not in (".html", ".npz"):
         raise ConfigError(
@@ -61,14 +75,13 @@ def look(
             expected="--save FILE.html, or --save FILE.npz for the numbers alone",
             got=str(save),
         )
-    translator = option.load_translator(model, device, precision, threads)
-    options = replace(DEFAULTS, beam=beam)
-    name = read_bundle(option.model_folders(model)[0]).card.name
-
-    traced = partial(trace_translation, translator, options=options, level=level, name=name)
-    trace = traced(text, target)
+    family, name = option.load_family(model, device, precision, threads)
+    check_given(family, given)
+    options = family.options if beam is None else replace(family.options, beam=beam)
+    traced = partial(family.trace, options=options, level=level, name=name)
+    trace = traced(given, target)
     if save is None:
-        serve(trace, traced, port, browser)
+        serve(trace, traced, port, browser, given if family.reads == "picture" else None)
     else:
         save_trace(trace, save)
         typer.echo(f"{trace.output}\n{save}", err=True)
@@ -85,13 +98,23 @@ def save_trace(trace: "Trace", file: Path) -> None:
         stream.write(page(trace))
 
 
-def serve(trace: "Trace", traced: "Callable[..., Trace]", port: int, browser: bool) -> None:
-    """A page on 127.0.0.1 until Ctrl-C; what is typed or switched in it is traced anew."""
+def serve(
+    trace: "Trace",
+    traced: "Callable[..., Trace]",
+    port: int,
+    browser: bool,
+    picture: str | None = None,
+) -> None:
+    """A page on 127.0.0.1 until Ctrl-C; what is typed or switched in it is traced anew.
+
+    Args:
+        picture: the file that is looked at; the page cannot name another one. None: a text.
+    """
     from jumok.inspection.page import page
     from jumok.serving.local import LocalServer
 
     try:
-        server = LocalServer(lambda token: page(trace, token), answers(traced), port)
+        server = LocalServer(lambda token: page(trace, token), answers(traced, picture), port)
     except OSError as error:
         raise ConfigError(
             "the page's port cannot be had.",
@@ -108,12 +131,18 @@ def serve(trace: "Trace", traced: "Callable[..., Trace]", port: int, browser: bo
             typer.echo("", err=True)
 
 
-def answers(traced: "Callable[..., Trace]") -> "Callable[[Mapping[str, Any]], dict[str, Any]]":
-    """What the page is told when it asks for a text, with all heads or without some."""
+def answers(
+    traced: "Callable[..., Trace]", picture: str | None = None
+) -> "Callable[[Mapping[str, Any]], dict[str, Any]]":
+    """What the page is told when it asks for a text, with all heads or without some.
+
+    Args:
+        picture: what is looked at whatever the page asks for; None: the text that it asks for.
+    """
     from jumok.inspection.page import payload
 
     def answer(asked: Mapping[str, Any]) -> dict[str, Any]:
-        text, off = str(asked.get("text", "")), _heads(asked.get("off"))
+        text, off = picture or str(asked.get("text", "")), _heads(asked.get("off"))
         prefix, worth = _pieces(asked.get("prefix")), bool(asked.get("worth"))
         found = payload(traced(text, off=off, prefix=prefix, worth=worth))
         written = _pieces(asked.get("written"))

@@ -8,6 +8,7 @@ import typer
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
+    from jumok.systems.tracers import Family
     from jumok.systems.translator import Translator
 
 LENGTH, SAMPLING, OUTPUT, MACHINE = "Length and beginning", "Sampling", "Output", "Machine"
@@ -135,6 +136,21 @@ def load_system(models: str, verb: str, device: str, precision: Precisions, thre
     for folder in folders:
         check_verb(folder, verb)
     return load(*folders, device=device, precision=precision)
+
+
+def load_family(
+    models: str, device: str, precision: Precisions, threads: int
+) -> "tuple[Family, str]":
+    """What traces the model, or the ensemble of the models, and the first one's name."""
+    import torch
+
+    from jumok.bundle.reading import read_bundle
+    from jumok.systems.tracers import load_family as load
+
+    if threads:
+        torch.set_num_threads(threads)
+    folders = model_folders(models)
+    return load(*folders, device=device, precision=precision), read_bundle(folders[0]).card.name
 
 
 def load_translator(models: str, device: str, precision: Precisions, threads: int) -> "Translator":

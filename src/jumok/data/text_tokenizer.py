@@ -12,7 +12,7 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
-from jumok.data.tokenizer import END, PAD, START, Tokenizer
+from jumok.data.tokenizer import END, NEWLINE, PAD, SPACE, START, Tokenizer
 from jumok.errors import DataError, Place
 
 BYTE_KIND = b"jumok: every byte is a token\n"
@@ -46,6 +46,14 @@ class TextTokenizer(Protocol):
         """
         ...
 
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """Each id by its name; the space before a word is SPACE, the line break is NEWLINE."""
+        ...
+
+    def words(self, ids: Sequence[int]) -> list[int]:
+        """For each id the index of its word, from 0; a line break is a word."""
+        ...
+
     def save(self, path: Path) -> None: ...
 
 
@@ -61,6 +69,12 @@ class ByteTokenizer:
     def decode(self, ids: Sequence[int]) -> str:
         known = bytes(id - FIRST_BYTE for id in ids if id >= FIRST_BYTE)
         return known.decode("utf-8", errors="replace")
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        return [_BYTE_NAMES[id] for id in ids]
+
+    def words(self, ids: Sequence[int]) -> list[int]:
+        return words_of(self.pieces(ids))
 
     def save(self, path: Path) -> None:
         path.write_bytes(BYTE_KIND)
@@ -97,8 +111,38 @@ class PieceTokenizer:
             for breaks, run in runs
         )
 
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        return self._lines.pieces(ids)
+
+    def words(self, ids: Sequence[int]) -> list[int]:
+        return words_of(self.pieces(ids))
+
     def save(self, path: Path) -> None:
         self._lines.save(path)
+
+
+def _byte_name(byte: int) -> str:
+    """A letter as it is; what cannot be seen, or is a part of a character, by its number."""
+    if byte == ord("\n"):
+        return NEWLINE
+    return chr(byte).replace(" ", SPACE) if 0x20 <= byte < 0x7F else f"<0x{byte:02X}>"
+
+
+_BYTE_NAMES = ["<pad>", "<unk>", "<s>", "</s>", *map(_byte_name, range(256))]
+
+
+def words_of(pieces: Sequence[str]) -> list[int]:
+    """For each piece the index of its word: a space begins one, and a line break is one."""
+    words, word, filled = [], 0, False
+    for piece in pieces:
+        if filled and piece.startswith((SPACE, NEWLINE)):
+            word, filled = word + 1, False
+        words.append(word)
+        filled = filled or piece != SPACE
+        if piece == NEWLINE:
+            word, filled = word + 1, False
+    last = word if filled else max(word - 1, 0)
+    return [min(index, last) for index in words]
 
 
 def load_text_tokenizer(path: Path) -> TextTokenizer:

@@ -1,63 +1,106 @@
-"""Watching every attention of a model in one parallel pass over a sentence and its translation.
+"""Watching every attention of a model while it does something, whatever family it is of.
 
-The parallel pass gives the same states as decoding step by step does (a test of every model holds
-that), so this is what happened while the translation was written, read off at one go.
+A family says what runs and who looks at what (`systems/tracing*.py`); everything else is the same
+for all. What a decoder wrote is run in one parallel pass, which gives the same states as decoding
+step by step does (a test of every model holds that): this is what happened while it was written,
+read off at one go. An RNN looks step by step in that pass, too, and its steps are put together.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, TypeVar
 
 import torch
 from torch import nn
 
-from jumok.attention.observe import Attention, observe
-from jumok.inspection.trace import Array, Level, Part, Site
+from jumok.attention.convolution import PixelAttention
+from jumok.attention.observe import Attention, Observable, observe
+from jumok.inspection.streams import watch_streams
+from jumok.inspection.trace import Array, Level, Mask, Part, Site
 from jumok.models.memory import SequenceToSequence
-from jumok.shapes import Float, Int, Tensor
+from jumok.shapes import Float, Tensor
 
-Axes = dict[Part, tuple[str, str]]
-AXES: Axes = {
-    "encoder": ("source", "source"),
-    "decoder": ("target", "target"),
-    "cross": ("target", "source"),
-}
+Result = TypeVar("Result")
 
 
-@torch.inference_mode()
-def capture(
-    model: SequenceToSequence,
-    source: Int[Tensor, "1 source"],
-    target: Int[Tensor, "1 target"],
-    level: Level = "weights",
-) -> tuple[tuple[Site, ...], Float[Tensor, "target vocabulary"]]:
-    """Every attention site of the model, and the log-probabilities after every prefix.
+class Edge(NamedTuple):
+    """Who looks at what: the part of the model, and the axes of the queries and of the keys."""
+
+    part: Part
+    queries: str
+    keys: str
+
+
+Edges = Callable[[str], Edge]
+"""Of every attention site, by its path in the model, who looks at what there."""
+
+
+@dataclass(frozen=True)
+class Watched(Generic[Result]):
+    """What was seen while something ran, and what came of it.
+
+    Attributes:
+        streams: at level "full" the residual streams (`Trace.streams`); else empty.
+    """
+
+    sites: tuple[Site, ...]
+    streams: Mapping[str, Array]
+    result: Result
+
+
+def watch(
+    model: nn.Module, run: Callable[[], Result], edges: Edges, level: Level = "weights"
+) -> Watched[Result]:
+    """Every attention of the model while `run` runs: one pass over one sentence or picture.
+
+    Of a batch the first row is kept. The outputs are those of a model that nobody watches.
 
     Args:
-        source: pieces and END.
-        target: START and pieces.
+        level: "weights"; "qk" keeps queries, keys and values, too; "full" also the streams.
     """
     seen: list[tuple[str, Attention]] = []
-    with observe(model, lambda site, attention: seen.append((site, attention))):
-        memory = model.encode(source)
-        logits = model.decoder(memory, target)
-    sites = tuple(_sites(model, seen, level))
-    return sites, logits[0].float().log_softmax(dim=-1)
+    with torch.inference_mode(), ExitStack() as watching:
+        watching.enter_context(
+            observe(model, lambda site, attention: seen.append((site, attention)))
+        )
+        streams = watching.enter_context(watch_streams(model)) if level == "full" else None
+        result = run()
+        sites = tuple(_sites(model, seen, edges, level))
+    return Watched(sites, {} if streams is None else streams.arrays(), result)
 
 
-@torch.inference_mode()
-def heads_of(model: SequenceToSequence, source: Int[Tensor, "1 source"]) -> dict[str, int]:
-    """How many heads each attention site has, found by looking at it work."""
-    heads: dict[str, int] = {}
+def sequence_edges(
+    model: SequenceToSequence, source: str = "source", target: str = "target"
+) -> Edges:
+    """Of an encoder and a decoder: the attentions over the Memory are those that it names.
 
-    def count(site: str, attention: Attention) -> None:
-        heads[site] = attention.weights.shape[1]
+    It names none where the Memory is one vector; blocks look at that all the same.
+    """
 
-    with observe(model, count):
-        model.decoder(model.encode(source), source[:, :1])
-    return heads
+    def edge(site: str) -> Edge:
+        if site in model.looks or site.endswith(".cross_attention"):
+            return Edge("cross", target, source)
+        if site.startswith("decoder."):
+            return Edge("decoder", target, target)
+        return Edge("encoder", source, source)
+
+    return edge
 
 
-def _sites(model: nn.Module, seen: Sequence[tuple[str, Attention]], level: Level) -> Iterator[Site]:
+def heads_of(model: nn.Module) -> dict[str, int]:
+    """How many heads each attention site has, by its path in the model."""
+    return {
+        name: module.heads
+        for name, module in model.named_modules()
+        if isinstance(module, Observable)
+    }
+
+
+def _sites(
+    model: nn.Module, seen: Sequence[tuple[str, Attention]], edges: Edges, level: Level
+) -> Iterator[Site]:
     """The sites in the order they were used; one that was used step by step is put together."""
     calls: dict[str, list[Attention]] = {}
     for name, attention in seen:
@@ -65,27 +108,44 @@ def _sites(model: nn.Module, seen: Sequence[tuple[str, Attention]], level: Level
     for name, attentions in calls.items():
         weights = torch.cat([each.weights[0] for each in attentions], dim=1)
         last = attentions[-1]
-        part = part_of(name)
-        queries, keys = AXES[part]
+        edge = edges(name)
         vectors: dict[str, Tensor] = {}
-        if level == "qk":
+        if level != "weights":
             query = torch.cat([each.query[0] for each in attentions], dim=1)
             vectors = {"query": query, "key": last.key[0], "value": last.value[0]}
         norms = contribution_norms(weights, last.value[0], output_weight(model, name, last.value))
+        module = model.get_submodule(name)
         yield Site(
             name=name,
             kind=last.kind,
-            part=part,
+            part=edge.part,
             layer=layer_of(name),
-            queries=queries,
-            keys=keys,
+            queries=edge.queries,
+            keys=edge.keys,
             weights=_numpy(weights),
             norms=_numpy(norms),
             bias=None if last.bias is None else _numpy(last.bias[0].expand_as(weights)),
+            allowed=_mask(attentions),
             energy=None if last.energy is None else _numpy(last.energy),
             scale=last.scale,
+            residual_gate=float(module.residual_gate)
+            if isinstance(module, PixelAttention)
+            else None,
             **{vector: _numpy(tensor) for vector, tensor in vectors.items()},
         )
+
+
+def _mask(attentions: Sequence[Attention]) -> Mask | None:
+    """(query key); None where nothing was hidden from anybody. Masks are the same for all heads."""
+    rows = [
+        each.allowed[0, 0].expand(each.weights.shape[2], -1)
+        for each in attentions
+        if each.allowed is not None
+    ]
+    if not rows:
+        return None
+    mask: Mask = torch.cat(rows).cpu().numpy()
+    return None if mask.all() else mask
 
 
 def contribution_norms(
@@ -144,6 +204,8 @@ def output_weight(
     projection = dict(model.get_submodule(site).named_children()).get("output")
     if projection is None:
         return None
+    if isinstance(projection, nn.Conv2d):
+        return projection.weight.flatten(1)  # 1x1: a matrix for every pixel
     width = value.shape[1] * value.shape[3]
     unit = torch.eye(width, dtype=value.dtype, device=value.device)
     weight: Tensor = projection(unit) - projection(torch.zeros_like(unit))

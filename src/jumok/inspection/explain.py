@@ -50,13 +50,13 @@ def choose(trace: Trace, word: str, part: str | None, layer: int | None) -> tupl
         word: a word (of several tokens the last one is taken), a token, or its number from 1. It
             is looked for in what the part's queries are; without a part in the source first, then
             in the target.
-        part: "encoder", "decoder" or "cross"; None: by where the word stands.
+        part: "encoder", "decoder", "cross" or "image"; None: by where the word stands.
         layer: from 0; None: the last one.
 
     Raises:
         DataError: no such token. ModelError: no such part or layer.
     """
-    parts = [part] if part else ["encoder", "cross", "decoder"]
+    parts = [part] if part else ["encoder", "cross", "decoder", "image"]
     for wanted in parts:
         sites = [site for site in trace.sites if site.part == wanted]
         if not sites:
@@ -115,9 +115,8 @@ def explain(trace: Trace, site: Site, row: int, head: int | None = None) -> Row:
     scores = products * site.scale
     if site.bias is not None:
         scores = scores + site.bias[head, row]
-    # The look-ahead mask is the only one a single sentence has.
-    if site.part == "decoder":
-        scores = np.where(np.arange(len(scores)) > row, -np.inf, scores)
+    if site.allowed is not None:
+        scores = np.where(site.allowed[row], scores, -np.inf)
     powers = np.exp(scores - scores.max())
     weights = powers / powers.sum()
     given = weights * np.linalg.norm(site.value[head], axis=-1)

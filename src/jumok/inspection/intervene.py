@@ -11,7 +11,7 @@ weights: Strobelt et al. 2018, Seq2Seq-Vis, section 4.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,7 +22,6 @@ from torch import nn
 from jumok.attention.observe import Observable, Weights
 from jumok.errors import ModelError
 from jumok.layers.embedding import Edit, Embedding
-from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Float, Int, States, Tensor
 
 Heads = Mapping[str, Sequence[int]]
@@ -238,22 +237,21 @@ def _no_such_head(count: Mapping[str, int], got: str) -> ModelError:
 
 @torch.inference_mode()
 def without_each_head(
-    model: SequenceToSequence,
-    source: Int[Tensor, "1 source"],
-    target: Int[Tensor, "1 target"],
-    written: Int[Tensor, " target"],
+    model: nn.Module,
+    run: Callable[[], Float[Tensor, "positions choices"]],
+    written: Int[Tensor, " positions"],
     count: Mapping[str, int],
-) -> dict[str, Float[Tensor, "heads target"]]:
-    """For each head the change of every written token's log-probability when it alone is off.
+) -> dict[str, Float[Tensor, "heads positions"]]:
+    """For each head the change of every chosen token's log-probability when it alone is off.
 
     Args:
-        target: START and pieces.
-        written: what follows each of them: the pieces and END.
+        run: the log-probabilities of everything that could be chosen, at every position.
+        written: what was chosen at each.
+        count: how many heads each site has.
     """
 
-    def log_probabilities() -> Float[Tensor, " target"]:
-        logits = model.decoder(model.encode(source), target)[0]
-        return logits.float().log_softmax(dim=-1).gather(1, written[:, None])[:, 0]
+    def log_probabilities() -> Float[Tensor, " positions"]:
+        return run().gather(1, written[:, None])[:, 0]
 
     whole = log_probabilities()
     changes = {}

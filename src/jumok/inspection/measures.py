@@ -211,7 +211,6 @@ class HeadMeter:
                 attention.weights.detach(), numbers, queries[:, first:last], keys
             )
 
-        self._importance.count_heads(batch)  # which is done by a look, too
         with observe(self._model, look):
             self._importance.add(batch)
 
@@ -271,15 +270,10 @@ class Importance:
         self._model = model
         self._sums: dict[str, Tensor] = {}
         self._sentences = 0
-        self._heads: dict[str, int] = {}
-
-    def count_heads(self, batch: Batch) -> None:
-        """Finds how many heads each site has, by letting them look at a sentence."""
-        self._heads = self._heads or heads_of(self._model, batch.source[:1])
+        self._heads = heads_of(model)
 
     def add(self, batch: Batch) -> None:
         """Takes in the slopes of a batch."""
-        self.count_heads(batch)
         rows = len(batch.source)
         with _gates(self._model, self._heads, rows) as gates, torch.enable_grad():
             memory = self._model.encode(batch.source, batch.source_allowed)

@@ -74,6 +74,10 @@ def _packed(site: Site, exact: bool) -> Iterator[tuple[str, dict[str, Any]]]:
         array: Array | None = getattr(site, name)
         if array is None:
             continue
+        if name == "allowed":
+            bits = base64.b64encode(np.packbits(array.astype(np.bool_)).tobytes()).decode("ascii")
+            yield name, {"shape": list(array.shape), "type": "bits", "data": bits}
+            continue
         # Norms have no upper end, and vectors are what the reader may want to recompute from.
         whole = exact or name != "weights"
         values = array.astype("<f4") if whole else np.rint(array * 255).astype(np.uint8)

@@ -1,10 +1,12 @@
 """What a model looked at, as one thing that can be saved: it feeds pictures, pages and tables.
 
-A trace holds *axes* (the tokens along an edge of a map, and the words they belong to) and *sites*
-(one attention module each: which axis looks at which, the weights, and, at level "qk", the
-vectors they came from). Weights are those before dropout.
+A trace holds *axes* (the tokens along an edge of a map and the words they belong to, or the cells
+of a picture) and *sites* (one attention module each: which axis looks at which, the weights, and,
+at level "qk", the vectors they came from). Weights are those before dropout.
 """
 
+import base64
+import hashlib
 import io
 import json
 import zipfile
@@ -19,27 +21,77 @@ import numpy.typing as npt
 from jumok.errors import BundleError, Place
 
 Array = npt.NDArray[np.float32]
-Level = Literal["weights", "qk"]
-Part = Literal["encoder", "decoder", "cross"]
+Mask = npt.NDArray[np.bool_]
+Level = Literal["weights", "qk", "full"]
+Part = Literal["encoder", "decoder", "cross", "image"]
+Box = tuple[float, float, float, float]
+"""left, top, right, bottom, in pixels of the picture."""
 
-FORMAT = 1
-HEAD = "trace.json"
-ARRAYS = ("weights", "norms", "bias", "energy", "query", "key", "value")
+FORMAT = 2
+HEAD, STREAM = "trace.json", "stream."
+ARRAYS = ("weights", "norms", "bias", "allowed", "energy", "query", "key", "value")
 
 
 @dataclass(frozen=True)
 class Axis:
-    """Tokens along one edge of a map.
+    """Tokens along one edge of a map, or the cells of a picture.
 
     Attributes:
-        tokens: the pieces as the model knows them, START and END among them.
+        tokens: the pieces as the model knows them, START and END among them; of a picture the
+            cells' names, "row,column" from 1.
         words: for each token the index of its word; None for START and END.
         texts: the words.
+        grid: rows and columns of a picture's cells, which are numbered row by row; None: a text.
     """
 
     tokens: tuple[str, ...]
     words: tuple[int | None, ...]
     texts: tuple[str, ...]
+    grid: tuple[int, int] | None = None
+
+
+def grid_axis(rows: int, columns: int) -> Axis:
+    """The cells of a picture, row by row from the top left; each is a word of its own."""
+    names = tuple(f"{row + 1},{column + 1}" for row in range(rows) for column in range(columns))
+    return Axis(names, tuple(range(len(names))), names, (rows, columns))
+
+
+@dataclass(frozen=True)
+class Picture:
+    """The picture as the model saw it: at its size, in its colours.
+
+    Attributes:
+        width, height: in pixels.
+        url: the PNG file as "data:image/png;base64,...".
+    """
+
+    width: int
+    height: int
+    url: str
+
+    @classmethod
+    def of(cls, pixels: npt.NDArray[np.uint8]) -> "Picture":
+        """Of pixels (height width 3), or (height width 1) of grey."""
+        from PIL import Image
+
+        height, width, colours = pixels.shape
+        stream = io.BytesIO()
+        Image.fromarray(pixels[:, :, 0] if colours == 1 else pixels).save(stream, "PNG")
+        coded = base64.b64encode(stream.getvalue()).decode("ascii")
+        return cls(width, height, f"data:image/png;base64,{coded}")
+
+    @property
+    def png(self) -> bytes:
+        """The file."""
+        return base64.b64decode(self.url.partition(",")[2])
+
+    def box(self, axis: Axis, cell: int) -> Box:
+        """Where a cell lies: the pixels that are nobody else's, not all that it was made from."""
+        assert axis.grid is not None
+        rows, columns = axis.grid
+        row, column = divmod(cell, columns)
+        across, down = self.width / columns, self.height / rows
+        return column * across, row * down, (column + 1) * across, (row + 1) * down
 
 
 @dataclass(frozen=True)
@@ -48,17 +100,21 @@ class Site:
 
     Attributes:
         name: its path in the model, such as "decoder.blocks.2.cross_attention".
-        kind: the score function: "scaled-dot", ...
-        part: who looks: the encoder at itself, the decoder at what it wrote, or at the source.
+        kind: the score function: "scaled-dot", ...; "convolution": of pixels.
+        part: who looks: the encoder at itself, the decoder at what it wrote, or at the source;
+            the pixels of a picture at one another.
         layer: from 0.
         queries, keys: names of the axes.
         weights: (heads query key), before dropout; each row sums to 1.
         norms: (query key), the length of what each key gave to each query: the sum over the heads
             of weight x value x output projection. None where the module has no projection.
         bias: (heads query key), what was added to the scores; None: nothing.
+        allowed: (query key), True where a query might look; None: everywhere.
         energy: (dim), what the hidden layer of an additive score is weighed with; else None.
         query, key, value: (heads query dim), (heads key dim), (heads key value_dim); level "qk".
         scale: what the products were multiplied by: 1 / sqrt(dim) in scaled dot products.
+        residual_gate: what the finding is multiplied by before it is added to the features (the
+            learnt gate of attention over pixels); None: nothing.
     """
 
     name: str
@@ -70,37 +126,49 @@ class Site:
     weights: Array
     norms: Array | None = None
     bias: Array | None = None
+    allowed: Mask | None = None
     energy: Array | None = None
     query: Array | None = None
     key: Array | None = None
     value: Array | None = None
     scale: float = 1.0
+    residual_gate: float | None = None
 
 
 @dataclass(frozen=True)
 class Step:
-    """What the decoder thought at one position.
+    """What the model thought at one position.
 
     Attributes:
-        token: what was written; its log-probability (natural).
+        token: what was written there, filled in, or said of the whole; its log-probability
+            (natural).
         best: the most probable tokens and their log-probabilities, best first.
+        gate: how much of what was looked up was used, 0 to 1; None: the model has no such gate.
     """
 
     token: str
     log_probability: float
     best: tuple[tuple[str, float], ...]
+    gate: float | None = None
 
 
 @dataclass(frozen=True)
 class Trace:
-    """One sentence through one model.
+    """One sentence, or one picture, through one model.
 
     Attributes:
         model: its name.
-        level: whether the vectors were kept ("qk") or the weights alone ("weights").
-        text, output: what came in and what went out.
-        axes: by name: "source", "target".
-        steps: one a written token.
+        task: what the model is for: "translation", "captioning", "language-model", ...
+        level: "weights" alone, "qk" with the vectors, or "full" with the streams, too.
+        text, output: what came in (of a picture: its name) and what went out.
+        axes: by name: "source" and "target"; "text"; "picture"; "grid 8x8".
+        steps: one a written token, a gap, or the label.
+        picture: what the model saw, where it saw one.
+        streams: at level "full" the residual stream of each stack of blocks, by its path in the
+            model ("encoder", "decoder"): (layers + 1, positions, dim). Row 0 is the embedding, row
+            i what block i left; in a pre-norm model no norm is in it, in a post-norm one the
+            block's last is. The positions are those of the stack's own axis.
+        notes: what one view or another needs besides, as plain JSON.
     """
 
     model: str
@@ -111,24 +179,28 @@ class Trace:
     sites: tuple[Site, ...]
     steps: tuple[Step, ...] = ()
     notes: Mapping[str, Any] = field(default_factory=dict)
+    task: str = "translation"
+    picture: Picture | None = None
+    streams: Mapping[str, Array] = field(default_factory=dict)
 
     def save(self, file: Path | str) -> None:
         """Writes one file: a zip of .npy arrays and a JSON head, as numpy's npz is."""
+        parts = {f"{name}.npy": _packed(array) for name, array in self._arrays()}
+        head = self.head()
+        head["digest"] = _digest(head, parts)
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr(HEAD, json.dumps(self.head(), ensure_ascii=False))
-            for name, array in self._arrays():
-                stream = io.BytesIO()
-                np.save(stream, array, allow_pickle=False)
-                archive.writestr(f"{name}.npy", stream.getvalue())
+            archive.writestr(HEAD, json.dumps(head, ensure_ascii=False))
+            for name, part in parts.items():
+                archive.writestr(name, part)
 
-    def _repr_html_(self) -> str:
-        """The page itself, where a notebook shows a trace."""
-        from html import escape
-
-        from jumok.inspection.page import page
-
-        frame = 'width="100%" height="760" style="border:0" sandbox="allow-scripts allow-downloads"'
-        return f'<iframe {frame} srcdoc="{escape(page(self))}"></iframe>'
+    def _arrays(self) -> Iterator[tuple[str, Array | Mask]]:
+        for number, site in enumerate(self.sites):
+            for name in ARRAYS:
+                array = getattr(site, name)
+                if array is not None:
+                    yield f"{number}.{name}", array
+        for name, stream in self.streams.items():
+            yield f"{STREAM}{name}", stream
 
     def head(self) -> dict[str, Any]:
         """All but the arrays, as plain JSON."""
@@ -139,44 +211,53 @@ class Trace:
         return {
             "format": FORMAT,
             "model": self.model,
+            "task": self.task,
             "level": self.level,
             "text": self.text,
             "output": self.output,
             "axes": {name: asdict(axis) for name, axis in self.axes.items()},
+            "picture": None if self.picture is None else asdict(self.picture),
             "sites": sites,
             "steps": [asdict(step) for step in self.steps],
             "notes": dict(self.notes),
         }
 
-    def _arrays(self) -> Iterator[tuple[str, Array]]:
-        for number, site in enumerate(self.sites):
-            for name in ARRAYS:
-                array = getattr(site, name)
-                if array is not None:
-                    yield f"{number}.{name}", array
+    def _repr_html_(self) -> str:
+        """The page itself, where a notebook shows a trace."""
+        from html import escape
+
+        from jumok.inspection.page import page
+
+        frame = 'width="100%" height="760" style="border:0" sandbox="allow-scripts allow-downloads"'
+        return f'<iframe {frame} srcdoc="{escape(page(self))}"></iframe>'
 
 
 def load_trace(file: Path | str) -> Trace:
     """The trace that `Trace.save` wrote.
 
     Raises:
-        BundleError: no such file, cut off, edited, or of a newer format.
+        BundleError: no such file, cut off, edited, or of another format.
     """
     path = Path(file)
     try:
         with zipfile.ZipFile(path) as archive:
             head = json.loads(archive.read(HEAD))
-            arrays = {name: _array(archive, name) for name in archive.namelist() if name != HEAD}
-        if head["format"] > FORMAT:
+            parts = {name: archive.read(name) for name in archive.namelist() if name != HEAD}
+        if head["format"] != FORMAT:
             raise BundleError(
-                "the trace is of a newer format.",
-                expected=f"format {FORMAT} or older",
+                "the trace is of another format.",
+                expected=f"format {FORMAT}",
                 got=f"format {head['format']}",
-                do="pip install --upgrade jumok",
+                do="record it again with this jumok"
+                if head["format"] < FORMAT
+                else "pip install --upgrade jumok",
                 place=Place(path),
             )
-        trace = _trace(head, arrays)
+        digest = head.pop("digest")
+        trace = _trace(head, {name: _array(part) for name, part in parts.items()})
         _check(trace)
+        if digest != _digest(head, parts):
+            raise ValueError("its digest is not that of what is in it")
     except FileNotFoundError as error:
         raise BundleError("there is no such trace.", place=Place(path)) from error
     except (zipfile.BadZipFile, KeyError, ValueError, TypeError, EOFError) as error:
@@ -189,14 +270,27 @@ def load_trace(file: Path | str) -> Trace:
     return trace
 
 
-def _array(archive: zipfile.ZipFile, name: str) -> Array:
-    array: Array = np.lib.format.read_array(
-        io.BytesIO(archive.read(name)), allow_pickle=False
-    ).astype(np.float32)
-    return array
+def _packed(array: Array | Mask) -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, array, allow_pickle=False)
+    return stream.getvalue()
 
 
-def _trace(head: Mapping[str, Any], arrays: Mapping[str, Array]) -> Trace:
+def _array(part: bytes) -> Any:
+    """An array of float32, or of bool."""
+    array = np.lib.format.read_array(io.BytesIO(part), allow_pickle=False)
+    return array if array.dtype == np.bool_ else array.astype(np.float32)
+
+
+def _digest(head: Mapping[str, Any], parts: Mapping[str, bytes]) -> str:
+    """Of everything in the file but the digest itself."""
+    digest = hashlib.sha256(json.dumps(head, sort_keys=True).encode())
+    for name in sorted(parts):
+        digest.update(name.encode() + parts[name])
+    return digest.hexdigest()
+
+
+def _trace(head: Mapping[str, Any], arrays: Mapping[str, Any]) -> Trace:
     sites = [
         Site(**(site | {name: arrays.get(f"{number}.{name}.npy") for name in ARRAYS}))
         for number, site in enumerate(head["sites"])
@@ -209,15 +303,23 @@ def _trace(head: Mapping[str, Any], arrays: Mapping[str, Array]) -> Trace:
         axes={name: Axis(**_tuples(axis)) for name, axis in head["axes"].items()},
         sites=tuple(sites),
         steps=tuple(
-            Step(step["token"], step["log_probability"], tuple(map(tuple, step["best"])))
-            for step in head["steps"]
+            Step(**(step | {"best": tuple(map(tuple, step["best"]))})) for step in head["steps"]
         ),
         notes=head["notes"],
+        task=head["task"],
+        picture=None if head["picture"] is None else Picture(**head["picture"]),
+        streams={
+            name.removeprefix(STREAM).removesuffix(".npy"): array
+            for name, array in arrays.items()
+            if name.startswith(STREAM)
+        },
     )
 
 
-def _tuples(values: Mapping[str, list[Any]]) -> dict[str, Any]:
-    return {name: tuple(value) for name, value in values.items()}
+def _tuples(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
+    }
 
 
 def _check(trace: Trace) -> None:

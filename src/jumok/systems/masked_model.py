@@ -99,7 +99,7 @@ class MaskedModel:
         """
         if top < 1:
             raise ModelError("a gap needs a candidate.", expected="top 1 or more", got=str(top))
-        encoded = [self._encode(text) for text in texts]
+        encoded = [self.encode(text) for text in texts]
         rows = [row for row, (_, opens) in enumerate(encoded) if opens]
         filled = [Filled(text) for text in texts]
         ids = [self._around_gaps(encoded[row][0]) for row in rows]
@@ -113,7 +113,7 @@ class MaskedModel:
 
     def check(self, text: str) -> None:
         """Raises a DataError where `fill` would."""
-        self._around_gaps(self._encode(text)[0])
+        self._around_gaps(self.encode(text)[0])
 
     def sentence_vectors(
         self, texts: Sequence[str], batch_size: int = 32
@@ -173,10 +173,7 @@ class MaskedModel:
         self, row: Float[Tensor, " vocabulary"], opens_word: bool, top: int
     ) -> tuple[Candidate, ...]:
         """The likeliest pieces of those that fit where the gap stands."""
-        fitting = self._text & (self._opens == opens_word)
-        if not fitting.any():  # characters alone: no word begins with a piece of its own
-            fitting = self._text
-        values, found = row[: len(fitting)].masked_fill(~fitting, 0.0).topk(min(top, len(fitting)))
+        values, found = self.fitting(row, opens_word, top)
         pieces = self.tokenizer.pieces(found.tolist())
         return tuple(
             Candidate(piece.replace(SPACE, ""), value)
@@ -184,7 +181,21 @@ class MaskedModel:
             if value > 0.0
         )
 
-    def _encode(self, text: str) -> tuple[list[int], list[bool]]:
+    def fitting(
+        self, row: Float[Tensor, " vocabulary"], opens_word: bool, top: int
+    ) -> tuple[Float[Tensor, " top"], Int[Tensor, " top"]]:
+        """The probabilities and ids of the likeliest pieces that fit where a gap stands.
+
+        Args:
+            row: the probability of every piece.
+            opens_word: whether a word starts at the gap.
+        """
+        fitting = self._text & (self._opens == opens_word)
+        if not fitting.any():  # characters alone: no word begins with a piece of its own
+            fitting = self._text
+        return row[: len(fitting)].masked_fill(~fitting, 0.0).topk(min(top, len(fitting)))
+
+    def encode(self, text: str) -> tuple[list[int], list[bool]]:
         """The pieces with MASK for every gap; for each gap whether a word starts there."""
         ends = [0, *(gap.end() for gap in GAP.finditer(text))]
         starts = [*(gap.start() for gap in GAP.finditer(text)), len(text)]

@@ -1,24 +1,32 @@
 """A translator's decisions on one sentence, as a trace."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import torch
 
-from jumok.data.tokenizer import END, START, Tokenizer
-from jumok.decoding import DecodingOptions, decode
+from jumok.data.tokenizer import END, START
+from jumok.decoding import DecodingOptions
 from jumok.decoding.ensemble import join_memories
-from jumok.errors import DataError
-from jumok.inspection.capture import capture, heads_of
-from jumok.inspection.intervene import Heads, switched_off, without_each_head
-from jumok.inspection.theatre import Theatre
-from jumok.inspection.trace import Axis, Level, Step, Trace
-from jumok.shapes import Float, Int, Tensor
+from jumok.inspection.capture import heads_of, sequence_edges
+from jumok.inspection.intervene import Heads, switched_off
+from jumok.inspection.trace import Level, Trace
+from jumok.shapes import Int, Tensor
+from jumok.systems.tracing_parts import (
+    LEVEL,
+    after_every_prefix,
+    check_length,
+    check_pieces,
+    given_pieces,
+    look,
+    notes_of,
+    searched,
+    steps_of,
+    text_axis,
+)
 from jumok.systems.translator import DEFAULTS, Translator
-
-BEST = 5
-LEVEL: Level = "qk"
 
 
 @torch.inference_mode()
@@ -40,7 +48,7 @@ def trace_translation(
 
     Args:
         target: a text, or its pieces; None: the model's own translation.
-        level: "qk" keeps queries, keys and values besides the weights.
+        level: "qk" keeps queries, keys and values besides the weights; "full" also the streams.
         prefix: pieces that the translation has to begin with.
         worth: find out what every head is worth, in a pass for each; never while some are off.
         off: heads that are switched off meanwhile, by the path of their site.
@@ -48,54 +56,39 @@ def trace_translation(
 
     Raises:
         DataError: a text without a word, or longer than the model reads at once.
+        ModelError: a model without attention, or without the heads that are named.
     """
-    tokenizer = translator.tokenizer
+    tokenizer, model = translator.tokenizer, translator.models[0]
     read = tokenizer.encode(text)
-    _check(text, read, translator.max_tokens)
-    model = translator.models[0]
+    check_length(text, read, translator.max_tokens)
     device = next(model.parameters()).device
     source = torch.tensor([[*read, END]], device=device)
-    count = heads_of(model, source)
-    with switched_off(model, off or {}, count):
-        if target is None:
+    search: dict[str, Any] = {}
+    if target is None:
+        with switched_off(model, off or {}, heads_of(model)):
             write, search = _searched(translator, source, options, prefix)
-        else:
-            write, search = _given(translator, target), {}
-        tokens = torch.tensor([[START, *write]], device=device)
-        sites, log_probabilities = capture(model, source, tokens, level)
-    written = torch.tensor([*write, END], device=device)
-    changes = {}
-    if worth and not off:
-        changes = without_each_head(model, source, tokens, written, count)
+    else:
+        write = given_pieces(target, tokenizer, translator.max_tokens)
+    run = partial(after_every_prefix, model, source, write)
+    written = [*write, END]
+    looked = look(model, run, sequence_edges(model), written, level=level, off=off, worth=worth)
+    reading = translator.aligner.readings[0]
+    notes = notes_of(write, looked, search)
     return Trace(
         model=name,
+        task="translation",
         level=level,
         text=text,
         output=tokenizer.decode(write),
         axes={
-            "source": _axis(tokenizer, read, before=(), after=(END,)),
-            "target": _axis(tokenizer, write, before=(START,), after=()),
+            "source": text_axis(tokenizer, read, after=(END,)),
+            "target": text_axis(tokenizer, write, before=(START,)),
         },
-        sites=sites,
-        steps=_steps(tokenizer, [*write, END], log_probabilities),
-        notes=_notes(translator, write, search, changes),
+        sites=looked.watched.sites,
+        streams=looked.watched.streams,
+        steps=steps_of(tokenizer.pieces, written, looked.watched.result),
+        notes=notes | ({"reading": asdict(reading)} if reading else {}),
     )
-
-
-def _notes(
-    translator: Translator,
-    write: list[int],
-    search: dict[str, Any],
-    changes: Mapping[str, Float[Tensor, "heads target"]],
-) -> dict[str, Any]:
-    """What the page needs besides: where alignments are read, the pieces, the tree, the heads."""
-    reading = translator.aligner.readings[0]
-    return {
-        **({"reading": asdict(reading)} if reading else {}),
-        "written": write,
-        "search": search,
-        "without": {site: change.tolist() for site, change in changes.items()},
-    }
 
 
 def _searched(
@@ -106,83 +99,10 @@ def _searched(
 ) -> tuple[list[int], dict[str, Any]]:
     """The pieces of the best translation, and the tree of all that were weighed.
 
-    Each leaf of the tree comes with what its pieces looked at, where the model's alignments are
-    read; the hypotheses before it are the first rows of that.
+    What they looked at is read where the model's alignments are.
     """
-    _check_pieces(prefix, translator.tokenizer.size)
+    check_pieces(prefix, translator.tokenizer.size)
     memories = [model.encode(source) for model in translator.models]
     memory = memories[0] if len(memories) == 1 else join_memories(memories)
-    theatre = Theatre()
-    prefixes = [list(prefix)] if prefix else None
-    (best, *_), *_ = decode(translator.decoder, memory, options, prefixes, watch=theatre)
-    leaves = theatre.leaves()
-    paths = [[piece for piece in theatre.path(leaf) if piece != END] for leaf in leaves]
-    rows = torch.zeros(len(paths), dtype=torch.long, device=source.device)
-    weights = translator.aligner.between_pieces(memory.select(rows), paths)
-    shown = [
-        {"node": leaf, "weights": weights[row, : len(path)].tolist()}
-        for row, (leaf, path) in enumerate(zip(leaves, paths, strict=True))
-    ]
-    tokens = translator.tokenizer.pieces([node.token for node in theatre.nodes])
-    nodes = [fact | {"piece": piece} for fact, piece in zip(theatre.facts(), tokens, strict=True)]
-    return list(best.tokens), {"nodes": nodes, "leaves": shown}
-
-
-def _given(translator: Translator, target: str | Sequence[int]) -> list[int]:
-    """The pieces of a translation that was not searched for."""
-    tokenizer = translator.tokenizer
-    write = tokenizer.encode(target) if isinstance(target, str) else list(target)
-    _check(str(target), write, translator.max_tokens)
-    _check_pieces(write, tokenizer.size)
-    return write
-
-
-def _check(text: str, ids: Sequence[int], limit: int) -> None:
-    if not ids or len(ids) > limit:
-        raise DataError(
-            "this text cannot be looked at in one piece.",
-            expected=f"at least one word and at most {limit} pieces",
-            got=f"{len(ids)} pieces: {text[:60]!r}",
-            do="give one sentence",
-        )
-
-
-def _check_pieces(ids: Sequence[int], size: int) -> None:
-    if not all(0 <= piece < size for piece in ids):
-        raise DataError(
-            "the tokenizer has no such piece.", expected=f"0 to {size - 1}", got=f"{ids}"
-        )
-
-
-def _axis(
-    tokenizer: Tokenizer, ids: Sequence[int], before: tuple[int, ...], after: tuple[int, ...]
-) -> Axis:
-    words = tokenizer.words(ids)
-    groups: dict[int, list[int]] = {}
-    for word, piece in zip(words, ids, strict=True):
-        groups.setdefault(word, []).append(piece)
-    return Axis(
-        tokens=tuple(tokenizer.pieces([*before, *ids, *after])),
-        words=(*(None for _ in before), *words, *(None for _ in after)),
-        texts=tuple(tokenizer.decode(group).strip() for group in groups.values()),
-    )
-
-
-def _steps(
-    tokenizer: Tokenizer,
-    written: Sequence[int],
-    log_probabilities: Float[Tensor, "target vocabulary"],
-) -> tuple[Step, ...]:
-    values, places = log_probabilities.topk(min(BEST, log_probabilities.shape[1]), dim=1)
-    steps = []
-    for row, token in enumerate(written):
-        (piece,) = tokenizer.pieces([token])
-        best = tokenizer.pieces(places[row].tolist())
-        steps.append(
-            Step(
-                piece,
-                float(log_probabilities[row, token]),
-                tuple(zip(best, values[row].tolist(), strict=True)),
-            )
-        )
-    return tuple(steps)
+    looks = translator.aligner.between_pieces if translator.aligner.aligns else None
+    return searched(translator.decoder, memory, translator.tokenizer, options, prefix, looks)

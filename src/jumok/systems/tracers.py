@@ -1,0 +1,101 @@
+"""Every family's tracing by the task that its bundle names: what a model looked at, as a trace."""
+
+from collections.abc import Sequence
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
+
+from jumok.bundle.reading import read_bundle
+from jumok.decoding import DecodingOptions
+from jumok.errors import DataError
+from jumok.inspection.intervene import Heads
+from jumok.inspection.trace import Level, Trace
+from jumok.systems.catalog import load
+from jumok.systems.device import Precision
+
+
+class Tracer(NamedTuple):
+    """Where a task's tracing lives, and what it reads; nothing is imported before its use."""
+
+    module: str
+    name: str
+    reads: Literal["text", "picture"]
+
+
+TRACERS = {
+    "translation": Tracer("jumok.systems.tracing", "trace_translation", "text"),
+    "captioning": Tracer("jumok.systems.tracing_captioner", "trace_caption", "picture"),
+    "language-model": Tracer(
+        "jumok.systems.tracing_language_model", "trace_language_model", "text"
+    ),
+    "masked-lm": Tracer("jumok.systems.tracing_texts", "trace_gaps", "text"),
+    "text-classification": Tracer("jumok.systems.tracing_texts", "trace_text_class", "text"),
+    "image-classification": Tracer(
+        "jumok.systems.tracing_pictures", "trace_picture_class", "picture"
+    ),
+}
+
+
+@runtime_checkable  # the tests check annotations while they run
+class Traced(Protocol):
+    """A loaded model that tells what it looked at; see `trace_translation` for what is told."""
+
+    def __call__(
+        self,
+        given: str,
+        target: str | Sequence[int] | None = None,
+        options: DecodingOptions = ...,
+        *,
+        level: Level = ...,
+        off: Heads | None = ...,
+        prefix: Sequence[int] = ...,
+        worth: bool = ...,
+        name: str = ...,
+    ) -> Trace:
+        """The trace of a text, or of a picture by its path."""
+        ...
+
+
+class Family(NamedTuple):
+    """What traces one loaded model, how it decodes where nobody says, and what it reads."""
+
+    trace: Traced
+    options: DecodingOptions
+    reads: Literal["text", "picture"]
+
+
+def load_family(
+    *folders: Path | str, device: str = "auto", precision: Precision = "fp32"
+) -> Family:
+    """What traces the model in this folder; of several, the ensemble that they make.
+
+    Raises:
+        BundleError: a bundle that is missing, damaged, unsafe, or of a task unknown here.
+        ConfigError: no such device.
+    """
+    system = load(*folders, device=device, precision=precision)
+    tracer = TRACERS[read_bundle(Path(folders[0])).config.task]
+    module = import_module(tracer.module)
+    return Family(partial(getattr(module, tracer.name), system), module.DEFAULTS, tracer.reads)
+
+
+def check_given(family: Family, given: str) -> None:
+    """Says so where a text is given to a model that reads pictures, or the other way round.
+
+    Raises:
+        DataError: the model does not read this.
+    """
+    from jumok.data.images import SUFFIXES
+
+    is_picture = given.lower().endswith(SUFFIXES) and Path(given).is_file()
+    if family.reads == "text" and is_picture:
+        raise DataError(
+            "this model reads text, and this is a picture.", got=given, do="give a sentence"
+        )
+    if family.reads == "picture" and not Path(given).is_file():
+        raise DataError(
+            "this model reads pictures, and there is no such file.",
+            got=repr(given[:80]),
+            do="give a picture's path",
+        )

@@ -1,0 +1,151 @@
+"""A captioner's decisions on one picture, as a trace: where it looked for each word."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from jumok.data.tokenizer import END, START
+from jumok.decoding import DecodingOptions
+from jumok.inspection.alignment import cross_attention
+from jumok.inspection.capture import heads_of, sequence_edges
+from jumok.inspection.intervene import Heads, switched_off
+from jumok.inspection.trace import Level, Picture, Trace, grid_axis
+from jumok.models.memory import Memory
+from jumok.models.recurrent_decoder import GatedDecoder
+from jumok.shapes import Float, Tensor
+from jumok.systems.captioner import DEFAULTS, Captioner
+from jumok.systems.tracing_parts import (
+    LEVEL,
+    LogProbabilities,
+    after_every_prefix,
+    check_pieces,
+    given_pieces,
+    look,
+    notes_of,
+    searched,
+    steps_of,
+    text_axis,
+)
+
+
+@torch.inference_mode()
+def trace_caption(
+    captioner: Captioner,
+    picture: Path | str,
+    target: str | Sequence[int] | None = None,
+    options: DecodingOptions = DEFAULTS,
+    *,
+    level: Level = LEVEL,
+    off: Heads | None = None,
+    prefix: Sequence[int] = (),
+    worth: bool = True,
+    name: str = "model",
+) -> Trace:
+    """What the model looked at while it described `picture`, or would while it writes `target`.
+
+    Args:
+        picture: a file; of a model that reads features, the file that they are in.
+        target, options, level, off, prefix, worth, name: as in `trace_translation`.
+
+    Raises:
+        DataError: a picture that cannot be read, or a caption without a word, or too long a one.
+        ModelError: a model without attention, or without the heads that are named.
+    """
+    tokenizer, model = captioner.tokenizer, captioner.model
+    device = next(model.parameters()).device
+    pixels = captioner.read(Path(picture))
+    read = pixels[None].to(device)
+    search: dict[str, Any] = {}
+    if target is None:
+        with switched_off(model, off or {}, heads_of(model)):
+            write, search = _searched(captioner, read, options, prefix)
+    else:
+        write = given_pieces(target, tokenizer, captioner.max_tokens, "one caption")
+    run = partial(after_every_prefix, model, read, write)
+    written = [*write, END]
+    edges = sequence_edges(model, source="picture")
+    looked = look(model, run, edges, written, level=level, off=off, worth=worth)
+    with switched_off(model, off or {}, heads_of(model)):
+        gates = _gates(model.decoder, run)
+    reading = captioner.reading
+    notes = notes_of(write, looked, search)
+    return Trace(
+        model=name,
+        task="captioning",
+        level=level,
+        text=Path(picture).name,
+        output=tokenizer.decode(write),
+        axes={
+            "picture": grid_axis(*model.grid),
+            "target": text_axis(tokenizer, write, before=(START,)),
+        },
+        sites=looked.watched.sites,
+        streams=looked.watched.streams,
+        steps=steps_of(tokenizer.pieces, written, looked.watched.result, gates),
+        notes=notes | ({"reading": asdict(reading)} if reading else {}),
+        picture=None if captioner.reads_features else Picture.of(_rows(pixels)),
+    )
+
+
+def _searched(
+    captioner: Captioner, read: Tensor, options: DecodingOptions, prefix: Sequence[int]
+) -> tuple[list[int], dict[str, Any]]:
+    """The pieces of the best caption, and the tree of all that were weighed.
+
+    What they looked at is read where `Captioner.caption` reads its looks.
+    """
+    check_pieces(prefix, captioner.tokenizer.size)
+    longest = min(options.maximum_length, captioner.max_tokens)
+    model = captioner.model
+    return searched(
+        model.decoder,
+        model.encode(read),
+        captioner.tokenizer,
+        replace(options, maximum_length=longest),
+        prefix,
+        None if captioner.reading is None else _Looks(captioner),
+    )
+
+
+class _Looks:
+    """Where captions looked, a row of the memory each."""
+
+    def __init__(self, captioner: Captioner) -> None:
+        self._captioner = captioner
+
+    def __call__(
+        self, memory: Memory, paths: Sequence[Sequence[int]]
+    ) -> Float[Tensor, "rows pieces cells"]:
+        longest = max(map(len, paths))
+        tokens = torch.tensor(
+            [[START, *path, *[END] * (longest - len(path))] for path in paths],
+            device=memory.states.device,
+        )
+        assert self._captioner.reading is not None
+        return cross_attention(self._captioner.model, memory, tokens, self._captioner.reading)
+
+
+def _gates(decoder: nn.Module, run: Callable[[], LogProbabilities]) -> list[float] | None:
+    """How much of what it finds the decoder uses at every step of `run`: sigmoid(w s)."""
+    if not isinstance(decoder, GatedDecoder):
+        return None
+    gates: list[float] = []
+    handle = decoder.gate.register_forward_hook(
+        lambda _, __, raw: gates.append(float(torch.sigmoid(raw[0, 0])))
+    )
+    try:
+        run()
+    finally:
+        handle.remove()
+    return gates
+
+
+def _rows(pixels: Tensor) -> np.ndarray:
+    """(3 height width) -> (height width 3)."""
+    return pixels.permute(1, 2, 0).contiguous().numpy()

@@ -1,0 +1,228 @@
+"""What the tracing of every family is made of: named axes, steps, searches, and looks."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import torch
+from torch import nn
+
+from jumok.data.text_tokenizer import TextTokenizer
+from jumok.data.tokenizer import END, START, Tokenizer
+from jumok.decoding import DecodingOptions, decode
+from jumok.decoding.limits import Prefixes
+from jumok.errors import DataError, ModelError
+from jumok.inspection.capture import Edges, Watched, heads_of, watch
+from jumok.inspection.intervene import Heads, switched_off, without_each_head
+from jumok.inspection.theatre import Theatre
+from jumok.inspection.trace import Axis, Level, Step
+from jumok.models.memory import Decoder, Memory, SequenceToSequence
+from jumok.shapes import Float, Tensor
+
+BEST = 5
+LEVEL: Level = "qk"
+
+LogProbabilities = Float[Tensor, "positions choices"]
+
+
+@runtime_checkable  # the tests check annotations while they run
+class Names(Protocol):
+    """What a tokenizer says of its ids."""
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """Each id by its name."""
+        ...
+
+    def words(self, ids: Sequence[int]) -> list[int]:
+        """For each id the index of its word, from 0."""
+        ...
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of the ids."""
+        ...
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What was seen in the pass that was watched.
+
+    Attributes:
+        watched: its sites and streams; its result: the log-probabilities of every choice.
+        without: for each site and head the change of each chosen token's log-probability when
+            that head alone is off; empty where nobody wanted to know.
+    """
+
+    watched: Watched[LogProbabilities]
+    without: dict[str, list[list[float]]]
+
+
+def look(
+    model: nn.Module,
+    run: Callable[[], LogProbabilities],
+    edges: Edges,
+    written: Sequence[int] | None,
+    *,
+    level: Level = LEVEL,
+    off: Heads | None = None,
+    worth: bool = True,
+) -> Looked:
+    """Watches one pass, and finds out what every head is worth to what was chosen.
+
+    Args:
+        run: the pass; gives the log-probabilities of every choice at every position.
+        written: what was chosen at each position; None: the likeliest.
+        off: heads that are switched off.
+        worth: find out what heads are worth, in a pass for each; never while some are off.
+
+    Raises:
+        ModelError: a model without attention, or without the heads that are named.
+    """
+    count = heads_of(model)
+    if not count:
+        raise ModelError(
+            "this model has no attention: it looks at nothing that could be shown.",
+            do="train one that has: the lectures compare both (jumok lab)",
+        )
+    with switched_off(model, off or {}, count):
+        watched = watch(model, run, edges, level)
+    found = watched.result
+    chosen = (
+        found.argmax(1)
+        if written is None
+        else torch.tensor(written, dtype=torch.long, device=found.device)
+    )
+    changes = without_each_head(model, run, chosen, count) if worth and not off else {}
+    return Looked(watched, {site: change.tolist() for site, change in changes.items()})
+
+
+def after_every_prefix(
+    model: SequenceToSequence, source: Tensor, written: Sequence[int]
+) -> LogProbabilities:
+    """What may follow START and every prefix of what was written, all at once.
+
+    Args:
+        source: tokens, or a picture; a batch of one.
+    """
+    tokens = torch.tensor([[START, *written]], device=source.device)
+    return model.decoder(model.encode(source), tokens)[0].float().log_softmax(dim=-1)
+
+
+def text_axis(
+    names: Names, ids: Sequence[int], before: Sequence[int] = (), after: Sequence[int] = ()
+) -> Axis:
+    """The tokens with their words; START and END belong to none."""
+    words = names.words(ids)
+    groups: dict[int, list[int]] = {}
+    for word, piece in zip(words, ids, strict=True):
+        groups.setdefault(word, []).append(piece)
+    return Axis(
+        tokens=tuple(names.pieces([*before, *ids, *after])),
+        words=(*(None for _ in before), *words, *(None for _ in after)),
+        texts=tuple(names.decode(group).strip() or "⏎" for group in groups.values()),
+    )
+
+
+def steps_of(
+    pieces: Callable[[Sequence[int]], Sequence[str]],
+    written: Sequence[int],
+    log_probabilities: LogProbabilities,
+    gates: Sequence[float] | None = None,
+) -> tuple[Step, ...]:
+    """What was chosen at each position, and what else could have been.
+
+    Args:
+        pieces: names choices.
+        gates: how much of what was looked up was used at each; None: the model has no such gate.
+    """
+    values, places = log_probabilities.topk(min(BEST, log_probabilities.shape[1]), dim=1)
+    steps = []
+    for row, token in enumerate(written):
+        best = pieces(places[row].tolist())
+        steps.append(
+            Step(
+                pieces([token])[0],
+                float(log_probabilities[row, token]),
+                tuple(zip(best, values[row].tolist(), strict=True)),
+                None if gates is None else gates[row],
+            )
+        )
+    return tuple(steps)
+
+
+def searched(
+    decoder: Decoder[Any],
+    memory: Memory,
+    names: Names,
+    options: DecodingOptions,
+    prefix: Sequence[int],
+    looks: Callable[[Memory, Sequence[Sequence[int]]], Float[Tensor, "rows pieces keys"]] | None,
+) -> tuple[list[int], dict[str, Any]]:
+    """The pieces of the best that was found, and the tree of all that were weighed.
+
+    Args:
+        prefix: what it has to begin with.
+        looks: for each row of a memory and its pieces, how much each piece looked at what. Each
+            leaf of the tree comes with that; the hypotheses before it are its first rows. None:
+            leaves come with nothing.
+    """
+    theatre = Theatre()
+    prefixes: Prefixes | None = [list(prefix)] if prefix else None
+    (best, *_), *_ = decode(decoder, memory, options, prefixes, watch=theatre)
+    leaves = theatre.leaves()
+    shown: list[dict[str, Any]] = [{"node": leaf, "weights": []} for leaf in leaves]
+    if looks is not None and leaves:
+        # The tree begins after what was forced.
+        begun = len(prefix)
+        paths = [
+            [*prefix, *(piece for piece in theatre.path(leaf) if piece != END)] for leaf in leaves
+        ]
+        rows = torch.zeros(len(paths), dtype=torch.long, device=memory.states.device)
+        weights = looks(memory.select(rows), paths)
+        for row, (leaf, path) in enumerate(zip(shown, paths, strict=True)):
+            leaf["weights"] = weights[row, begun : len(path)].tolist()
+    pieces = names.pieces([node.token for node in theatre.nodes])
+    nodes = [fact | {"piece": piece} for fact, piece in zip(theatre.facts(), pieces, strict=True)]
+    return list(best.tokens), {"nodes": nodes, "leaves": shown}
+
+
+def check_length(text: str, ids: Sequence[int], limit: int, what: str = "one sentence") -> None:
+    """Raises a DataError where there is nothing to look at, or too much at once."""
+    if not ids or len(ids) > limit:
+        raise DataError(
+            "this text cannot be looked at in one piece.",
+            expected=f"at least one word and at most {limit} pieces",
+            got=f"{len(ids)} pieces: {text[:60]!r}",
+            do=f"give {what}",
+        )
+
+
+def given_pieces(
+    target: str | Sequence[int],
+    tokenizer: Tokenizer | TextTokenizer,
+    limit: int,
+    what: str = "one sentence",
+) -> list[int]:
+    """The pieces of what was not searched for.
+
+    Raises:
+        DataError: no piece, more than `limit`, or one that the tokenizer does not have.
+    """
+    pieces = tokenizer.encode(target) if isinstance(target, str) else list(target)
+    check_length(str(target), pieces, limit, what)
+    check_pieces(pieces, tokenizer.size)
+    return pieces
+
+
+def check_pieces(ids: Sequence[int], size: int) -> None:
+    """Raises a DataError for a piece that the tokenizer does not have, or that opens a text."""
+    if not all(0 <= piece < size and piece != START for piece in ids):
+        raise DataError(
+            "the tokenizer has no such piece.", expected=f"0 to {size - 1}", got=f"{ids}"
+        )
+
+
+def notes_of(
+    written: Sequence[int], looked: Looked, search: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """What the page needs besides: what was chosen, the tree, and what heads are worth."""
+    return {"written": list(written), "search": dict(search or {}), "without": looked.without}

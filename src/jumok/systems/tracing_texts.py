@@ -1,0 +1,196 @@
+"""What the words of a text looked at while its gaps were filled, or its label was found."""
+
+from collections.abc import Sequence
+
+import torch
+
+from jumok.data.tokenizer import END, START
+from jumok.decoding import DecodingOptions
+from jumok.errors import DataError
+from jumok.inspection.capture import Edge, heads_of
+from jumok.inspection.intervene import Heads, switched_off
+from jumok.inspection.trace import Level, Trace
+from jumok.systems.masked_model import MaskedModel
+from jumok.systems.text_classifier import TextClassification
+from jumok.systems.tracing_parts import (
+    LEVEL,
+    LogProbabilities,
+    Names,
+    check_length,
+    check_pieces,
+    look,
+    notes_of,
+    steps_of,
+    text_axis,
+)
+
+MASK = "[MASK]"
+DEFAULTS = DecodingOptions()
+
+
+def at_itself(_: str) -> Edge:
+    """Every word at every word."""
+    return Edge("encoder", "text", "text")
+
+
+@torch.inference_mode()
+def trace_gaps(
+    system: MaskedModel,
+    text: str,
+    target: str | Sequence[int] | None = None,
+    options: DecodingOptions = DEFAULTS,  # noqa: ARG001
+    *,
+    level: Level = LEVEL,
+    off: Heads | None = None,
+    prefix: Sequence[int] = (),  # noqa: ARG001
+    worth: bool = True,
+    name: str = "model",
+) -> Trace:
+    """What every word looked at, and what stands in the gaps, written `[MASK]` or `___`.
+
+    A step is a gap; a text without a gap has none.
+
+    Args:
+        target: for each gap the piece whose probability is wanted, or one text of them; None: the
+            likeliest that `MaskedModel.fill` would put there.
+        options, prefix: count for nothing, as nothing is written from left to right.
+        level, off, worth, name: as in `trace_translation`.
+
+    Raises:
+        DataError: a text without a word, or longer than the model reads at once; not one piece
+            for each gap.
+        ModelError: no such head.
+    """
+    model, tokenizer = system.model, system.tokenizer
+    ids, opens = system.encode(text)
+    check_length(text, ids, system.max_tokens)
+    device = model.encoder.embedding.table.device
+    read = torch.tensor([[START, *ids, END]], device=device)
+    gaps = [place for place, piece in enumerate(ids, start=1) if piece == model.mask]
+
+    def run() -> LogProbabilities:
+        states = model.encoder(read)[0, gaps]
+        return model.head(states).float().log_softmax(dim=-1)
+
+    if target is None:
+        with switched_off(model, off or {}, heads_of(model)):
+            likely = zip(run().exp().cpu(), opens, strict=True)
+        filled = [int(system.fitting(row, opens_word, 1)[1]) for row, opens_word in likely]
+    else:
+        filled = _given(system, target, len(gaps))
+    looked = look(model, run, at_itself, filled, level=level, off=off, worth=worth)
+    names = _WithMask(tokenizer, model.mask)
+    places = iter(filled)
+    whole = [next(places) if piece == model.mask else piece for piece in ids]
+    return Trace(
+        model=name,
+        task="masked-lm",
+        level=level,
+        text=text,
+        output=tokenizer.decode(whole),
+        axes={"text": text_axis(names, ids, before=(START,), after=(END,))},
+        sites=looked.watched.sites,
+        streams=looked.watched.streams,
+        steps=steps_of(names.pieces, filled, looked.watched.result),
+        notes=notes_of(filled, looked) | {"gaps": gaps},
+    )
+
+
+def _given(system: MaskedModel, target: str | Sequence[int], gaps: int) -> list[int]:
+    """The piece that somebody wants in each gap."""
+    given = system.tokenizer.encode(target) if isinstance(target, str) else list(target)
+    check_pieces(given, system.tokenizer.size)
+    if len(given) != gaps:
+        raise DataError(
+            "every gap needs its piece.", expected=f"{gaps} pieces", got=f"{len(given)}: {target}"
+        )
+    return given
+
+
+class _WithMask:
+    """A tokenizer that can name MASK, too: the row after its last piece, and a word of its own."""
+
+    def __init__(self, names: Names, mask: int) -> None:
+        self._names, self._mask = names, mask
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        return [MASK if id == self._mask else self._names.pieces([id])[0] for id in ids]
+
+    def words(self, ids: Sequence[int]) -> list[int]:
+        words: list[int] = []
+        run: list[int] = []
+        for id in [*ids, self._mask]:
+            if id != self._mask:
+                run.append(id)
+                continue
+            first = words[-1] + 1 if words else 0
+            words += [first + word for word in self._names.words(run)] if run else []
+            words.append(words[-1] + 1 if words else 0)
+            run = []
+        return words[:-1]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return MASK if list(ids) == [self._mask] else self._names.decode(ids)
+
+
+@torch.inference_mode()
+def trace_text_class(
+    system: TextClassification,
+    text: str,
+    target: str | Sequence[int] | None = None,
+    options: DecodingOptions = DEFAULTS,  # noqa: ARG001
+    *,
+    level: Level = LEVEL,
+    off: Heads | None = None,
+    prefix: Sequence[int] = (),  # noqa: ARG001
+    worth: bool = True,
+    name: str = "model",
+) -> Trace:
+    """What every word looked at while the text's label was found. The only step is the label.
+
+    Of a long text the beginning is read, as in `TextClassification.classify`.
+
+    Args:
+        target: the label whose probability is wanted, or its number; None: the likeliest.
+        options, prefix: count for nothing, as nothing is written.
+        level, off, worth, name: as in `trace_translation`.
+
+    Raises:
+        DataError: a text without a word, or no such label.
+        ModelError: no such head.
+    """
+    model, tokenizer = system.model, system.tokenizer
+    ids = tokenizer.encode(text)[: system.max_tokens]
+    check_length(text, ids, system.max_tokens)
+    read = torch.tensor([[START, *ids, END]], device=model.encoder.embedding.table.device)
+
+    def run() -> LogProbabilities:
+        return model(read).float().log_softmax(dim=-1)
+
+    said = label_of(target, system.labels)
+    looked = look(model, run, at_itself, said, level=level, off=off, worth=worth)
+    found = looked.watched.result
+    said = said or [int(found.argmax())]
+    return Trace(
+        model=name,
+        task="text-classification",
+        level=level,
+        text=text,
+        output=system.labels[said[0]],
+        axes={"text": text_axis(tokenizer, ids, before=(START,), after=(END,))},
+        sites=looked.watched.sites,
+        streams=looked.watched.streams,
+        steps=steps_of(lambda numbers: [system.labels[each] for each in numbers], said, found),
+        notes=notes_of(said, looked),
+    )
+
+
+def label_of(target: str | Sequence[int] | None, labels: Sequence[str]) -> list[int] | None:
+    """The number of the label that is meant, alone in a list; None where none is."""
+    if target is None:
+        return None
+    if isinstance(target, str) and target in labels:
+        return [labels.index(target)]
+    if not isinstance(target, str) and len(target) == 1 and 0 <= target[0] < len(labels):
+        return list(target)
+    raise DataError("the model has no such label.", expected=", ".join(labels), got=str(target))
