@@ -1,44 +1,70 @@
 /** A map of weights with words along two edges, on a fixed scale from 0 to 1. */
 
-import { CanvasSurface, INK, SvgSurface, colour, textWidth } from "./surface.js";
+import { CanvasSurface, INK, SvgSurface, textWidth } from "./surface.js";
 import { element, table } from "./dom.js";
 
 const TILT = -40;
+const SPREAD = 1000; // px that the cells of a map may take before they shrink
 
+/** Where everything stands. `most`: px of the largest cell. */
 export function layout(map, most = 34) {
-  const left = 14 + Math.max(0, ...map.rows.map((word) => textWidth(word)));
-  const rise = Math.max(0, ...map.columns.map((word) => textWidth(word)));
-  const top = 18 + rise * Math.sin((-TILT * Math.PI) / 180);
-  const cell = Math.max(8, Math.min(most, Math.floor(900 / map.columns.length)));
+  const left = Math.ceil(14 + widest(map.rows)); // whole pixels: cells have sharp edges
+  const rise = widest(map.columns);
+  const top = Math.ceil(18 + rise * Math.sin((-TILT * Math.PI) / 180));
+  const cell = Math.max(2, Math.min(most, Math.floor(SPREAD / map.columns.length)));
   const width = left + cell * map.columns.length + rise * 0.78 + 16;
   return { left, top, cell, width, height: top + cell * map.rows.length + 8 };
 }
 
+/** The width of the widest word; of hundreds only the longest few are measured. */
+function widest(words) {
+  const longest = [...words].sort((a, b) => b.length - a.length).slice(0, 40);
+  return Math.max(0, ...longest.map((word) => textWidth(word)));
+}
+
+/**
+ * The map on a surface: all cells at one go, as many labels as there is room for, and numbers where
+ * cells are large enough. `map.colours`: another table of 256 colours; `map.shade`: from a value to
+ * its row in the table.
+ */
 export function drawMap(surface, map, place, cursor, gold) {
   const { left, top, cell } = place;
-  const size = Math.min(13, cell * 0.62 + 3);
+  const size = Math.max(8, Math.min(13, cell * 0.62 + 3));
+  const stride = cell < 8 ? Math.ceil((size + 3) / cell) : 1; // of the labels that there is room for
+  const shades = Uint8Array.from(map.values, map.shade ?? ((value) => Math.round(255 * Math.min(Math.max(value, 0), 1))));
+  surface.raster(left, top, cell, map.columns.length, shades, map.colours?.[surface.theme]);
   map.columns.forEach((word, c) => {
-    surface.text(word, left + cell * (c + 0.5), top - 6, { turn: TILT, size });
+    if (c % stride === 0) surface.text(word, left + cell * (c + 0.5), top - 6, { turn: TILT, size });
   });
   map.rows.forEach((word, r) => {
-    surface.text(word, left - 8, top + cell * (r + 0.5) + 5, { align: "right", size });
-    map.columns.forEach((_, c) => {
-      const value = map.values[r * map.columns.length + c];
-      const [x, y] = [left + cell * c, top + cell * r];
-      surface.rect(x, y, cell - 1, cell - 1, colour(value, surface.theme));
-      if (cell >= 26 && value >= 0.1) {
-        const dark = (value > 0.45) === (surface.theme === "light");
-        surface.text(`${Math.round(100 * value)}`, x + cell / 2, y + cell / 2 + 4, {
-          size: 11, align: "center", fill: dark ? "#ffffff" : "#1c1e26",
-        });
-      }
-      if (gold?.has(`${r},${c}`)) surface.frame(x + 1, y + 1, cell - 3, cell - 3, "#c2410c");
+    if (r % stride === 0) surface.text(word, left - 8, top + cell * (r + 0.5) + 5, { align: "right", size });
+  });
+  if (cell >= 26) numbers(surface, map, place, shades);
+  for (const at of gold ?? []) {
+    const [r, c] = at.split(",").map(Number);
+    surface.frame(left + cell * c + 1, top + cell * r + 1, cell - 3, cell - 3, "#c2410c");
+  }
+  if (cursor) frameCell(surface, place, cursor);
+}
+
+/** Hundredths, where there is something to read. */
+function numbers(surface, map, { left, top, cell }, shades) {
+  map.values.forEach((value, i) => {
+    if (Math.abs(value) < 0.1) return;
+    const [r, c] = [Math.floor(i / map.columns.length), i % map.columns.length];
+    const strong = map.colours ? Math.abs(value) > 0.6 : shades[i] > 114;
+    const dark = strong === (surface.theme === "light");
+    surface.text(`${Math.round(100 * value)}`, left + cell * (c + 0.5), top + cell * (r + 0.5) + 4, {
+      size: 11, align: "center", fill: dark ? "#ffffff" : "#1c1e26",
     });
   });
-  if (cursor) {
-    const [r, c] = cursor;
-    surface.frame(left + cell * c, top + cell * r, cell - 1, cell - 1, INK[surface.theme], 2.5);
-  }
+}
+
+/** Frames around the chosen cell, however small it is. */
+function frameCell(surface, { left, top, cell }, [r, c]) {
+  const room = cell < 8 ? 3 : 0;
+  surface.frame(left + cell * c - room, top + cell * r - room, cell - 1 + 2 * room, cell - 1 + 2 * room,
+    INK[surface.theme], 2.5);
 }
 
 export function svgOf(map, gold) {
@@ -63,8 +89,12 @@ export function heatmap(map, { label, gold, cursor = [0, 0], onMove = () => {}, 
     const value = map.values[at[0] * map.columns.length + at[1]];
     said.textContent = `${map.rows[at[0]]} → ${map.columns[at[1]]}: ${value.toFixed(3)}`;
   };
+  const surface = new CanvasSurface(canvas, place.width, place.height);
+  drawMap(surface, map, place, null, gold);
+  const still = surface.copy(); // the map without a cursor: moving it draws nothing anew
   const draw = () => {
-    drawMap(new CanvasSurface(canvas, place.width, place.height), map, place, at, gold);
+    surface.restore(still);
+    frameCell(surface, place, at);
     describe();
   };
   const cellAt = (event) => {

@@ -14,12 +14,38 @@ export function colour(value, theme) {
   return `rgb(${mixed.join(",")})`;
 }
 
+const palettes = {};
+
+/** The scale as 256 colours, each as one number that a picture's memory takes. */
+export function palette(name) {
+  palettes[name] ??= Uint32Array.from({ length: 256 }, (_, i) => {
+    const [red, green, blue] = colour(i / 255, name).match(/\d+/g).map(Number);
+    return (255 << 24) | (blue << 16) | (green << 8) | red;
+  });
+  return palettes[name];
+}
+
+/** A pixel a cell: one pass over bytes, and no drawing call for each. */
+export function paint(canvas, columns, rows, shades, colours) {
+  canvas.width = columns;
+  canvas.height = rows;
+  const context = canvas.getContext("2d");
+  const image = context.createImageData(columns, rows);
+  const pixels = new Uint32Array(image.data.buffer);
+  for (let i = 0; i < pixels.length; i++) pixels[i] = colours[shades[i]];
+  context.putImageData(image, 0, 0);
+  return canvas;
+}
+
 export function theme() {
   return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 }
 
+export const GAP = 5; // px: from this size of a cell on, cells stand apart
+const SHAPES = 20_000; // cells that an SVG file draws one by one
+
 export const INK = { light: "#1c1e26", dark: "#eceef4" };
-const PAPER = { light: "#fdfdfb", dark: "#1c1e26" };
+export const PAPER = { light: "#fdfdfb", dark: "#1c1e26" };
 const FONT = 'system-ui, "Noto Sans KR", "Apple SD Gothic Neo", "Malgun Gothic", NanumGothic, sans-serif';
 
 export class CanvasSurface {
@@ -35,9 +61,39 @@ export class CanvasSurface {
     this.context.clearRect(0, 0, width, height);
   }
 
+  /** What has been drawn so far, as a picture. */
+  copy() {
+    const { canvas } = this.context;
+    const still = Object.assign(document.createElement("canvas"), { width: canvas.width, height: canvas.height });
+    still.getContext("2d").drawImage(canvas, 0, 0);
+    return still;
+  }
+
+  /** That picture instead of whatever has been drawn since. */
+  restore(still) {
+    this.context.save();
+    this.context.resetTransform();
+    this.context.globalCompositeOperation = "copy";
+    this.context.drawImage(still, 0, 0);
+    this.context.restore();
+  }
+
   rect(x, y, width, height, fill) {
     this.context.fillStyle = fill;
     this.context.fillRect(x, y, width, height);
+  }
+
+  /** Cells of one size, row by row; from `GAP` on with a line of paper between them. */
+  raster(x, y, cell, columns, shades, colours = palette(this.theme)) {
+    const rows = shades.length / columns;
+    if (!rows || !columns) return;
+    const [width, height] = [cell * columns, cell * rows];
+    this.context.imageSmoothingEnabled = false;
+    this.context.drawImage(paint(document.createElement("canvas"), columns, rows, shades, colours),
+      x, y, width, height);
+    if (cell < GAP) return;
+    for (let c = 1; c <= columns; c++) this.context.clearRect(x + cell * c - 1, y, 1, height);
+    for (let r = 1; r <= rows; r++) this.context.clearRect(x, y + cell * r - 1, width, 1);
   }
 
   frame(x, y, width, height, stroke, thick = 2) {
@@ -73,6 +129,22 @@ export class SvgSurface {
 
   rect(x, y, width, height, fill) {
     this.parts.push(`<rect x="${x}" y="${y}" width="${width}" height="${height}" fill="${fill}"/>`);
+  }
+
+  /** Few cells are shapes that can be edited; many are one picture, or no program opens the file. */
+  raster(x, y, cell, columns, shades, colours = palette(this.theme)) {
+    const rows = shades.length / columns;
+    if (shades.length > SHAPES) {
+      const picture = paint(document.createElement("canvas"), columns, rows, shades, colours).toDataURL();
+      this.parts.push(`<image x="${x}" y="${y}" width="${cell * columns}" height="${cell * rows}" preserveAspectRatio="none" style="image-rendering:pixelated" href="${picture}"/>`);
+      return;
+    }
+    const size = cell - (cell < GAP ? 0 : 1);
+    shades.forEach((shade, i) => {
+      const [c, r] = [i % columns, Math.floor(i / columns)];
+      const [red, green, blue] = [0, 8, 16].map((shift) => (colours[shade] >> shift) & 255);
+      this.rect(x + cell * c, y + cell * r, size, size, `rgb(${red},${green},${blue})`);
+    });
   }
 
   frame(x, y, width, height, stroke, thick = 2) {

@@ -31,6 +31,12 @@ class Packed {
     return this.numbers;
   }
 
+  /** The numbers of a window of the array. */
+  window(start, end) {
+    if (this.numbers) return this.numbers.subarray(start, end);
+    return Float32Array.from(this.bytes.subarray(start, end), (byte) => byte / 255);
+  }
+
   /** Numbers 0 to 255 for a window of the array: what a picture needs. */
   shades(start, end) {
     if (this.bytes) return this.bytes.subarray(start, end);
@@ -64,18 +70,19 @@ export class Site {
   matrix(head, value) {
     const size = this.rows * this.columns;
     if (value === "norms") return this.shares(this.array("norms").values);
-    const all = this.array("weights").values;
+    const weights = this.array("weights");
     if (head !== "mean" && head !== "max") {
-      return all.subarray(Number(head) * size, (Number(head) + 1) * size);
+      return weights.window(Number(head) * size, (Number(head) + 1) * size);
     }
+    const [all, unit] = weights.bytes ? [weights.bytes, 1 / 255] : [weights.numbers, 1];
+    const factor = head === "mean" ? unit / this.heads : unit;
     const out = new Float32Array(size);
     for (let h = 0; h < this.heads; h++) {
-      for (let i = 0; i < size; i++) {
-        const weight = all[h * size + i];
-        if (head === "mean") out[i] += weight / this.heads;
-        else if (weight > out[i]) out[i] = weight;
-      }
+      const start = h * size;
+      if (head === "mean") for (let i = 0; i < size; i++) out[i] += all[start + i];
+      else for (let i = 0; i < size; i++) if (all[start + i] > out[i]) out[i] = all[start + i];
     }
+    for (let i = 0; i < size; i++) out[i] *= factor;
     return out;
   }
 
@@ -157,11 +164,11 @@ export function board(trace, site, matrix, unit, reading) {
   }
   const columns = keys.tokens.map((token, column) => ({ column, token, word: keys.words[column] }));
   if (unit === "pieces") {
+    // The rows that are named follow one another: the matrix itself, but for a last one perhaps.
     return {
       rows: rows.map((each) => readable(each.token)),
       columns: columns.map((each) => readable(each.token)),
-      values: Float32Array.from(rows.flatMap(({ row }) =>
-        columns.map(({ column }) => matrix[row * site.columns + column]))),
+      values: matrix.slice(0, rows.length * site.columns),
       places: { rows: rows.map(({ row }) => row), columns: columns.map(({ column }) => column) },
     };
   }

@@ -68,14 +68,18 @@ export function boardView(trace, state, words) {
   return { help: words.boardHelp, controls, body: [shown, note, headsTable(trace, site, words)], svg: () => svgOf(map) };
 }
 
+/** Measuring every head is a pass over every weight: it waits until the table is opened. */
 function headsTable(trace, site, words) {
-  const rows = [];
-  for (const each of trace.of(site.part)) {
-    for (let head = 0; head < each.heads; head++) {
-      const { entropy, confidence } = each.measures(head);
-      rows.push([`${each.layer + 1}.${head + 1}`, entropy.toFixed(3), confidence.toFixed(3)]);
+  const details = element("details", {}, element("summary", {}, words.headsTable));
+  details.addEventListener("toggle", () => {
+    const rows = [];
+    for (const each of trace.of(site.part)) {
+      for (let head = 0; head < each.heads; head++) {
+        const { entropy, confidence } = each.measures(head);
+        rows.push([`${each.layer + 1}.${head + 1}`, entropy.toFixed(3), confidence.toFixed(3)]);
+      }
     }
-  }
-  return element("details", {}, element("summary", {}, words.headsTable),
-    table([`${words.layer}.${words.head}`, words.entropy, words.confidence], rows, words.headsTable));
+    details.append(table([`${words.layer}.${words.head}`, words.entropy, words.confidence], rows, words.headsTable));
+  }, { once: true });
+  return details;
 }

@@ -1,7 +1,7 @@
 /** All layers and heads as small maps on one scale. */
 
 import { choice, element, table } from "../dom.js";
-import { colour, theme } from "../surface.js";
+import { paint, palette, theme } from "../surface.js";
 
 const SIDE = 92;
 
@@ -42,33 +42,12 @@ function thumbnail({ site, head, entropy, confidence }, name, words, onClick) {
   const measured = entropy === undefined ? ""
     : `; ${words.entropy} ${entropy.toFixed(2)}, ${words.confidence} ${confidence.toFixed(2)}`;
   const canvas = element("canvas", { "aria-hidden": "true" });
-  paint(canvas, site, head);
+  const size = site.rows * site.columns;
+  const shades = site.array("weights").shades(head * size, (head + 1) * size);
+  paint(canvas, site.columns, site.rows, shades, palette(theme()));
+  canvas.style.width = `${SIDE}px`;
+  canvas.style.height = `${Math.round(SIDE * Math.min(site.rows / site.columns, 1.6))}px`;
   const label = `${words.layer} ${site.layer + 1}, ${words.head} ${head + 1}${measured}`;
   return element("button", { type: "button", "aria-label": label, title: label, onclick: onClick },
     canvas, element("span", {}, name));
-}
-
-/** A pixel a weight, by the colour table of all pictures: one pass over bytes, no drawing calls. */
-function paint(canvas, site, head) {
-  canvas.width = site.columns;
-  canvas.height = site.rows;
-  canvas.style.width = `${SIDE}px`;
-  canvas.style.height = `${Math.round(SIDE * Math.min(site.rows / site.columns, 1.6))}px`;
-  const context = canvas.getContext("2d");
-  const image = context.createImageData(site.columns, site.rows);
-  const pixels = new Uint32Array(image.data.buffer);
-  const shades = palette(theme());
-  const weights = site.array("weights").shades(head * pixels.length, (head + 1) * pixels.length);
-  for (let i = 0; i < pixels.length; i++) pixels[i] = shades[weights[i]];
-  context.putImageData(image, 0, 0);
-}
-
-const palettes = {};
-
-function palette(name) {
-  palettes[name] ??= Uint32Array.from({ length: 256 }, (_, i) => {
-    const [red, green, blue] = colour(i / 255, name).match(/\d+/g).map(Number);
-    return (255 << 24) | (blue << 16) | (green << 8) | red;
-  });
-  return palettes[name];
 }
