@@ -21,10 +21,25 @@ class KeyValueCache:
         value: Float[Tensor, "batch heads new value_dim"],
     ) -> tuple[Float[Tensor, "batch heads key dim"], Float[Tensor, "batch heads key value_dim"]]:
         """Adds positions; gives all keys and values so far, as views."""
-        start, self.length = self.length, self.length + key.shape[2]
-        self._key = _written(self._key, key, start)
-        self._value = _written(self._value, value, start)
-        return _view(self._key[: self.length]), _view(self._value[: self.length])
+        batch, heads, new, dim = key.shape
+        rooms = self.extend(new, key, batch, heads, (dim, value.shape[3]))
+        for room, states in zip(rooms, (key, value), strict=True):
+            room[self.length - new : self.length] = states.permute(2, 0, 1, 3)
+        return _view(rooms[0][: self.length]), _view(rooms[1][: self.length])
+
+    def extend(
+        self, new: int, like: Tensor, batch: int, heads: int, dims: tuple[int, int]
+    ) -> tuple[Float[Tensor, "room {batch} {heads} _"], Float[Tensor, "room {batch} {heads} _"]]:
+        """Counts `new` positions more, whose keys and values the caller writes into the room.
+
+        Args:
+            like: has the element type and the device.
+            dims: widths of a key and of a value.
+        """
+        start, self.length = self.length, self.length + new
+        self._key = _enlarged(self._key, start, self.length, like, (batch, heads, dims[0]))
+        self._value = _enlarged(self._value, start, self.length, like, (batch, heads, dims[1]))
+        return self._key, self._value
 
     def reorder(self, rows: Int[Tensor, " rows"]) -> None:
         """Row i becomes the old row rows[i]."""
@@ -37,17 +52,16 @@ def _view(room: Float[Tensor, "length batch heads dim"]) -> Float[Tensor, "batch
     return room.permute(1, 2, 0, 3)
 
 
-def _written(room: Tensor | None, new: Float[Tensor, "batch heads new dim"], start: int) -> Tensor:
-    """The room with `new` at `start`, enlarged if it must be."""
-    batch, heads, count, dim = new.shape
-    end = start + count
-    if room is None or end > room.shape[0]:
-        larger = new.new_empty(max(32, 2 * end), batch, heads, dim)
-        if room is not None:
-            larger[:start] = room[:start]
-        room = larger
-    room[start:end] = new.permute(2, 0, 1, 3)
-    return room
+def _enlarged(
+    room: Tensor | None, start: int, end: int, like: Tensor, shape: tuple[int, int, int]
+) -> Tensor:
+    """The room itself if `end` positions fit in, else a larger one with the first `start`."""
+    if room is not None and end <= room.shape[0]:
+        return room
+    larger = like.new_empty(max(32, 2 * end), *shape)
+    if room is not None:
+        larger[:start] = room[:start]
+    return larger
 
 
 def _reordered(room: Tensor, rows: Tensor, length: int) -> Tensor:

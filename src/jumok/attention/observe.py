@@ -63,6 +63,11 @@ class Observable(nn.Module):
         self.gate: Float[Tensor, "*batch heads"] | None = None
         self.edit: Edit | None = None
 
+    @property
+    def left_alone(self) -> bool:
+        """Whether nobody watches, and nothing is changed: then any path may be taken."""
+        return not self.observers and self.gate is None and self.edit is None
+
     def gated(
         self, found: Float[Tensor, "batch heads query value_dim"]
     ) -> Float[Tensor, "batch heads query value_dim"]:

@@ -1,10 +1,10 @@
 /* The hot loops of a training step on one core, over float32 or bfloat16 tensors.
  *
  * Every function has a readable twin in torch beside its wrapper (attention.py, residual.py,
- * cross_entropy.py, activation.py, recurrent.py, noise.py), and a test that they agree. Arithmetic
- * is float32 whatever the tensors hold. Vectors of 16 floats are the compiler's own (gcc and clang), so the
- * file holds no instruction of one machine. There are no threads in here: callers run several
- * training steps side by side.
+ * cross_entropy.py, activation.py, recurrent.py, step.py, noise.py), and a test that they agree. Arithmetic
+ * is float32 whatever the tensors hold. Vectors of 16 floats are the compiler's own (gcc and clang): no
+ * instruction of one machine stands in here, but for bfloat16 products where the processor has them. There
+ * are no threads: callers run several training steps side by side.
  *
  * kernels.c includes itself twice, once for each element type: functions end in _f32 or _bf16.
  */
@@ -349,5 +349,6 @@ double F(cross_entropy)(TYPE *logits, const int64_t *targets, float *scratch, in
 }
 
 #include "recurrent.h"
+#include "step.h"
 
 #endif

@@ -109,14 +109,19 @@ class PackedLinear(nn.Module):
         super().__init__()
         bias = layer.bias if isinstance(layer, Linear) else None
         self._weight = torch.ops.mkldnn._reorder_linear_weight(layer.weight.detach(), None)
-        self._bias = None if bias is None else bias.detach()
+        self.bias = None if bias is None else bias.detach()
 
     def forward(self, states: Float[Tensor, "*axes inner"]) -> Float[Tensor, "*axes outer"]:
         """x W^T + b."""
         if states.requires_grad:
-            passed_on: Tensor = _Packed.apply(states, self._weight, self._bias)
+            passed_on: Tensor = _Packed.apply(states, self._weight, self.bias)
             return passed_on
-        return packed_linear(states, self._weight, self._bias)
+        return packed_linear(states, self._weight, self.bias)
+
+    @property
+    def weight(self) -> Float[Tensor, "outer inner"]:
+        """The weights as they were: a copy."""
+        return self._weight.to_dense()
 
 
 def packed_linear(
@@ -137,6 +142,13 @@ class _Packed(torch.autograd.Function):
         return slope @ ctx.weight.to_dense().to(slope), None, None
 
 
+class LaidOut(nn.Module):
+    """A module that prepares itself when its model is made ready for inference."""
+
+    def lay_out(self) -> None:
+        """Called once the layers inside are packed."""
+
+
 def prepare_for_inference(model: nn.Module, dtype: torch.dtype) -> nn.Module:
     """Puts `model` in evaluation mode and in `dtype`, and packs its linear layers on a CPU.
 
@@ -149,4 +161,7 @@ def prepare_for_inference(model: nn.Module, dtype: torch.dtype) -> nn.Module:
             for name, layer in parent.named_children():
                 if isinstance(layer, Linear | Projection):
                     setattr(parent, name, PackedLinear(layer))
+        for module in model.modules():
+            if isinstance(module, LaidOut):
+                module.lay_out()
     return model

@@ -16,6 +16,8 @@ from torch import nn
 
 from jumok.attention.cache import KeyValueCache
 from jumok.attention.multihead import MultiHeadAttention
+from jumok.kernels.linear import LaidOut
+from jumok.layers.block_step import BlockStep, block_step
 from jumok.layers.feedforward import FeedForward
 from jumok.layers.residual import PreNorm
 from jumok.shapes import Bool, Float, Int, States, Tensor
@@ -32,7 +34,7 @@ class BlockState:
     memory: tuple[Tensor, Tensor] | None
 
 
-class Block(nn.Module):
+class Block(LaidOut):
     """One layer of an encoder, or of a decoder if it has a cross-attention.
 
     Args:
@@ -53,6 +55,18 @@ class Block(nn.Module):
         self.after_cross = nn.Identity() if cross_attention is None else residual()
         self.feedforward = feedforward
         self.after_feedforward = residual()
+        self._in_one_call: BlockStep | None = None
+
+    def lay_out(self) -> None:
+        """Gets ready to make single steps in one call, where the kernel knows every part."""
+        self._in_one_call = block_step(
+            self.self_attention,
+            self.after_self,
+            self.cross_attention,
+            self.after_cross,
+            self.feedforward,
+            self.after_feedforward,
+        )
 
     def forward(
         self,
@@ -85,6 +99,8 @@ class Block(nn.Module):
         allowed: Mask | None = None,
     ) -> tuple[Float[Tensor, "batch new dim"], Float[Tensor, "batch new dim"]]:
         """One position more, or several with a look-ahead mask; `state` grows in place."""
+        if self._in_one_call is not None and allowed is None and self._in_one_call.serves(stream):
+            return self._in_one_call(stream, normed, state.past, state.memory, memory_allowed)
         position = state.past.length
         past = state.past.append(*self.self_attention.keys_values(normed, position))
         found = self.self_attention.look(normed, *past, allowed, position)

@@ -1,0 +1,129 @@
+/* One step of decoding through one block of a decoder: few rows, every weight read once.
+ *
+ * kernels.c includes this once for each element type. All widths are multiples of 16. What it gives
+ * is what `Block.step` in layers/block.py gives, part by part.
+ */
+
+/* A linear layer whose weights lie in panels of 32 outputs: (panels, inner / PAIR, 32, PAIR). The last
+ * panel is filled up with zeros, and so is the bias. */
+typedef struct { const TYPE *panels; const float *bias; } F(Layer);
+typedef struct { const TYPE *gain, *bias; } F(Norm);
+typedef struct {
+    F(Layer) query, key, value, output;
+    F(Norm) after_self;
+    F(Layer) cross_query, cross_output; /* NULL without a Memory */
+    F(Norm) after_cross;
+    F(Layer) inner, outer;
+    F(Norm) after_feedforward;
+} F(Weights);
+
+/* Where the keys and values lie: those of the written positions, which come first in memory, and those
+ * of the Memory. */
+typedef struct {
+    TYPE *past_key, *past_value;
+    const TYPE *memory_key, *memory_value;
+    const uint8_t *allowed; /* (rows, source), or NULL */
+    int64_t allowed_row, length, source;
+    Strides key, value; /* of the Memory */
+} F(Places);
+
+#ifndef STEP_SIZES
+#define STEP_SIZES
+typedef struct { int64_t rows, dim, heads, head_dim, value_dim, hidden, post_norm; } StepSizes;
+#define PANEL (2 * LANES)
+#define ROWS 8 /* rows that a tile holds in registers */
+#endif
+
+/* `rows` outputs of one panel; rows is a constant wherever this is called */
+static inline __attribute__((always_inline)) void F(tile)(const TYPE *x, int64_t x_row, const TYPE *panel,
+                                                          const float *bias, TYPE *y, int64_t y_row,
+                                                          int64_t inner, int wide, int bend, const int rows) {
+    floats left[ROWS], right[ROWS];
+    for (int r = 0; r < rows; r++) left[r] = load_f32(bias), right[r] = load_f32(bias + LANES);
+    for (int64_t k = 0; k < inner; k += F(PAIR), panel += PANEL * F(PAIR))
+        for (int r = 0; r < rows; r++) {
+            left[r] = F(times)(left[r], x + r * x_row + k, panel);
+            right[r] = F(times)(right[r], x + r * x_row + k, panel + LANES * F(PAIR));
+        }
+    for (int r = 0; r < rows; r++) {
+        if (bend) left[r] = larger(spread(0.0f), left[r]), right[r] = larger(spread(0.0f), right[r]);
+        F(store)(y + r * y_row, left[r]);
+        if (wide) F(store)(y + r * y_row + LANES, right[r]);
+    }
+}
+
+/* y = x W^T + b, or the positive part of it */
+static void F(linear)(const TYPE *x, F(Layer) layer, TYPE *y, int64_t rows, int64_t inner, int64_t outer, int bend) {
+    for (int64_t column = 0; column < outer; column += PANEL) {
+        const TYPE *panel = layer.panels + column * inner;
+        const float *bias = layer.bias + column;
+        int wide = column + LANES < outer;
+        int64_t row = 0;
+        for (; row + ROWS <= rows; row += ROWS)
+            F(tile)(x + row * inner, inner, panel, bias, y + row * outer + column, outer, inner, wide, bend, ROWS);
+#define REST(n) \
+    case n: F(tile)(x + row * inner, inner, panel, bias, y + row * outer + column, outer, inner, wide, bend, n); break;
+        switch (rows - row) { REST(1) REST(2) REST(3) REST(4) REST(5) REST(6) REST(7) }
+#undef REST
+    }
+}
+
+/* What every row finds, its heads side by side. */
+static void F(look)(const TYPE *query, const TYPE *key, const TYPE *value, TYPE *found, Strides of_key,
+                    Strides of_value, int64_t keys, const uint8_t *allowed, int64_t allowed_row,
+                    const StepSizes *size, float *score) {
+    Sizes few = {1, 1, 1, keys, size->head_dim, size->value_dim};
+    Strides strides[5] = {{0}, of_key, of_value, {0}, {0}};
+    for (int64_t row = 0; row < size->rows; row++)
+        for (int64_t head = 0; head < size->heads; head++)
+            F(attend_few)(query + (row * size->heads + head) * size->head_dim,
+                          key + row * of_key.batch + head * of_key.head,
+                          value + row * of_value.batch + head * of_value.head,
+                          found + (row * size->heads + head) * size->value_dim,
+                          allowed ? allowed + row * allowed_row : NULL, NULL, &few, strides, score);
+}
+
+/* stream and normed (rows, dim) become those of the next block. */
+static void F(after)(TYPE *stream, const TYPE *update, TYPE *normed, F(Norm) norm, const StepSizes *size,
+                     float *facts, double epsilon) {
+    int64_t rows = size->rows, dim = size->dim;
+    F(add_norm_forward)(stream, update, norm.gain, norm.bias, stream, normed, facts, facts + rows, rows, dim, epsilon, 0, 0);
+    if (size->post_norm) memcpy(stream, normed, sizeof(TYPE) * rows * dim);
+}
+
+void F(block_step)(const F(Weights) *weights, const F(Places) *places, const StepSizes *size, TYPE *stream,
+                   TYPE *normed, double epsilon) {
+    int64_t rows = size->rows, dim = size->dim, heads = size->heads;
+    int64_t key_width = heads * size->head_dim, value_width = heads * size->value_dim, length = places->length;
+    int64_t longest = length + 1 > places->source ? length + 1 : places->source;
+    int64_t widest = key_width > size->hidden ? key_width : size->hidden;
+    float *score = aligned_alloc(64, sizeof(float) * (padded(longest) + padded(2 * rows)));
+    float *facts = score + padded(longest);
+    TYPE *query = aligned_alloc(64, sizeof(TYPE) * rows * (widest + value_width + dim)); /* or the inner layer */
+    TYPE *found = query + rows * widest, *update = found + rows * value_width;
+
+    TYPE *new_key = places->past_key + length * rows * key_width;
+    TYPE *new_value = places->past_value + length * rows * value_width;
+    Strides of_key = {key_width, size->head_dim, rows * key_width};
+    Strides of_value = {value_width, size->value_dim, rows * value_width};
+    F(linear)(normed, weights->query, query, rows, dim, key_width, 0);
+    F(linear)(normed, weights->key, new_key, rows, dim, key_width, 0);
+    F(linear)(normed, weights->value, new_value, rows, dim, value_width, 0);
+    F(look)(query, places->past_key, places->past_value, found, of_key, of_value, length + 1, NULL, 0, size, score);
+    F(linear)(found, weights->output, update, rows, value_width, dim, 0);
+    F(after)(stream, update, normed, weights->after_self, size, facts, epsilon);
+
+    if (places->memory_key) {
+        F(linear)(normed, weights->cross_query, query, rows, dim, key_width, 0);
+        F(look)(query, places->memory_key, places->memory_value, found, places->key, places->value, places->source,
+                places->allowed, places->allowed_row, size, score);
+        F(linear)(found, weights->cross_output, update, rows, value_width, dim, 0);
+        F(after)(stream, update, normed, weights->after_cross, size, facts, epsilon);
+    }
+
+    F(linear)(normed, weights->inner, query, rows, dim, size->hidden, 1);
+    F(linear)(query, weights->outer, update, rows, size->hidden, dim, 0);
+    F(after)(stream, update, normed, weights->after_feedforward, size, facts, epsilon);
+    free(score);
+    free(query);
+}
