@@ -86,6 +86,7 @@ OPTIONS = {
     "look": {
         *("model", "given", "--save", "--target", "--level", "--beam", "-b"),
         *("--port", "--browser"),
+        *("--figure", "--to", "--part", "--layer", "--head", "--row"),
         *("--device", "--precision", "--threads"),
     },
     "align": {

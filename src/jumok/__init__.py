@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from jumok.errors import JumokError
 
 if TYPE_CHECKING:
+    from jumok import plot
     from jumok.bundle.card import Score
     from jumok.config import Config, load_config
     from jumok.data.tokenizer import Tokenizer
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from jumok.inspection.page import page
     from jumok.inspection.trace import Trace, load_trace
     from jumok.systems.tracing import trace_translation
-    from jumok.systems.translation import Translation, WordAttention
+    from jumok.systems.translation import Translation
     from jumok.systems.translator import Translator
 
 __all__ = [
@@ -36,11 +37,11 @@ __all__ = [
     "Trace",
     "Translation",
     "Translator",
-    "WordAttention",
     "load",
     "load_config",
     "load_trace",
     "page",
+    "plot",
     "score_text",
     "trace_translation",
 ]
@@ -53,7 +54,6 @@ _HOMES = {
     "Trace": "jumok.inspection.trace",
     "Translation": "jumok.systems.translation",
     "Translator": "jumok.systems.translator",
-    "WordAttention": "jumok.systems.translation",
     "load_config": "jumok.config",
     "load_trace": "jumok.inspection.trace",
     "page": "jumok.inspection.page",
@@ -85,6 +85,8 @@ def load(
 
 def __getattr__(name: str) -> Any:
     """Imports a public name's module when the name is first used (PEP 562)."""
+    if name == "plot":
+        return import_module("jumok.plot")
     if name not in _HOMES:
         raise AttributeError(f"module 'jumok' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

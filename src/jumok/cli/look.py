@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from jumok.cli import figure as drawn
 from jumok.cli import options as option
 from jumok.cli.streams import open_output
 from jumok.errors import ConfigError
@@ -30,26 +31,34 @@ Beams = Annotated[
         "--beam", "-b", min=1, help="Hypotheses kept; 1 is greedy. Else 5; language models 1."
     ),
 ]
+Instead = Annotated[
+    str | None,
+    typer.Option(help="This translation, caption or label instead of the model's own."),
+]
+Kept = Annotated[
+    Literal["weights", "qk", "full"],
+    typer.Option(
+        help="qk also keeps queries, keys and values: larger, and it adds up; full also the "
+        "residual streams."
+    ),
+]
 
 
 def look(
     model: option.Model,
     given: Given,
     save: Save = None,
-    target: Annotated[
-        str | None,
-        typer.Option(help="This translation, caption or label instead of the model's own."),
-    ] = None,
-    level: Annotated[
-        Literal["weights", "qk", "full"],
-        typer.Option(
-            help="qk also keeps queries, keys and values: larger, and it adds up; full also the "
-            "residual streams."
-        ),
-    ] = "qk",
+    target: Instead = None,
+    level: Kept = "qk",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 0,
     browser: Annotated[bool, typer.Option(help="Open a browser window.")] = True,
     beam: Beams = None,
+    figure: drawn.Kind = None,
+    to: drawn.To = None,
+    part: drawn.Who = None,
+    layer: drawn.Layer = None,
+    head: drawn.Head = None,
+    row: drawn.RowOf = None,
     device: option.Device = "auto",
     precision: option.Precision = "fp32",
     threads: option.Threads = 0,
@@ -63,6 +72,8 @@ def look(
       jumok look runs/demo/model "The cat saw a dog."
 
       jumok look CAPTIONER photo.jpg --save page.html
+
+      jumok look MODEL "The cat saw a dog." --figure alignment --to cat.pdf
     """
     from dataclasses import replace
     from functools import partial
@@ -75,14 +86,18 @@ def look(
             expected="--save FILE.html, or --save FILE.npz for the numbers alone",
             got=str(save),
         )
+    wanted = drawn.wanted_figure(figure, to, part, layer, head, row)
     family, name = option.load_family(model, device, precision, threads)
     check_given(family, given)
     options = family.options if beam is None else replace(family.options, beam=beam)
     traced = partial(family.trace, options=options, level=level, name=name)
     trace = traced(given, target)
-    if save is None:
+    if wanted is not None:
+        drawn.save_figure(trace, wanted)
+        typer.echo(f"{trace.output}\n{wanted.to}", err=True)
+    if save is None and wanted is None:
         serve(trace, traced, port, browser, given if family.reads == "picture" else None)
-    else:
+    elif save is not None:
         save_trace(trace, save)
         typer.echo(f"{trace.output}\n{save}", err=True)
 

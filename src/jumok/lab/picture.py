@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from jumok.errors import MissingExtraError
 from jumok.lab.findings import Bars, Chart, Findings, Grid, Panel
 from jumok.lab.text import Language
+from jumok.plot.paper import hangul_font
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,34 +17,12 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", "-.", ":", "-", "--", "-.", ":")
-HANGUL_FILES = (
-    "NanumBarunGothic", "NanumGothic", "NotoSansCJK", "NotoSansKR", "malgun",
-    "AppleSDGothicNeo", "AppleGothic", "UnDotum",
-)  # fmt: skip
 NO_FONT = (
     "No font with Hangul was found, so the picture is labelled in English and its Korean words "
     "are numbered. Install one, for instance the package fonts-nanum (Debian, Ubuntu) or "
     "google-noto-sans-cjk-fonts (Fedora)."
 )
 PANEL_WIDTH, PANEL_HEIGHT = 6.0, 4.2
-
-
-def hangul_font() -> str | None:
-    """A font of this machine that has Hangul; None where there is none.
-
-    Looked for among the files: matplotlib's own list is of the day it was first imported.
-    """
-    from matplotlib.font_manager import findSystemFonts, fontManager
-
-    files = {Path(file).stem: file for file in sorted(findSystemFonts())}
-    for beginning in HANGUL_FILES:
-        for stem, file in files.items():
-            if stem.startswith(beginning) and not stem.endswith(("Bold", "Light", "UltraLight")):
-                known = {font.fname: font.name for font in fontManager.ttflist}
-                if file not in known:
-                    fontManager.addfont(file)
-                return next(font.name for font in fontManager.ttflist if font.fname == file)
-    return None
 
 
 def draw(findings: Findings, file: Path, language: Language) -> str | None:

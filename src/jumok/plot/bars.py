@@ -1,0 +1,157 @@
+"""Bars: one row step by step, what every head is worth, and what might have been written."""
+
+from math import ceil, exp
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from jumok.errors import ModelError
+from jumok.inspection.explain import explain, readable
+from jumok.inspection.trace import Part, Trace
+from jumok.plot.board import PARTS, chosen_site, title_of
+from jumok.plot.paper import INK, MUTED, finish, new_figure, stops
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+TALL = 0.26
+"""Inches of a bar."""
+
+
+def row(
+    trace: Trace,
+    query: int = 0,
+    *,
+    part: Part | None = None,
+    layer: int | None = None,
+    head: int = 0,
+) -> "Figure":
+    """One row: the scores before the softmax, the weights after it, and what each key gave.
+
+    Args:
+        query: the row, from 0.
+        part, layer: as in `alignment`.
+        head: from 0.
+
+    Raises:
+        ModelError: no such part, layer, head or row; a trace that kept weights only.
+    """
+    site = chosen_site(trace, part, layer)
+    rows = len(trace.axes[site.queries].tokens)
+    if not 0 <= query < rows:
+        raise ModelError("there is no such row.", expected=f"1 to {rows}", got=str(query + 1))
+    found = explain(trace, site, query, head)
+    keys = [look.key for look in found.looks]
+    panels = {
+        f"score: {'v · tanh(q + k)' if site.energy is not None else 'q · k'} × {site.scale:.4g}": [
+            look.score for look in found.looks
+        ],
+        "weight: softmax of the scores": [look.weight for look in found.looks],
+        "given: length of weight × value": [look.given for look in found.looks],
+    }
+    figure = new_figure(9.6, TALL * len(keys) + 1.3)
+    for number, (axes, (title, values)) in enumerate(
+        zip(figure.subplots(1, 3, sharey=True), panels.items(), strict=True)
+    ):
+        _bars(axes, keys if number == 0 else [], values, "{:.3f}")
+        axes.set_title(title, fontsize=9, loc="left")
+        for place, value in enumerate(values):
+            if not np.isfinite(value):
+                axes.text(0, place, " hidden by the mask", va="center", fontsize=8, color=MUTED)
+    figure.suptitle(
+        f"{found.query}: {title_of(site)}, layer {site.layer + 1}, head {head + 1}",
+        fontsize=11,
+        color=INK,
+    )
+    return finish(figure)
+
+
+def switches(trace: Trace) -> "Figure":
+    """For each head, how the log-probability of what was written changes when it alone is off.
+
+    Raises:
+        ModelError: the trace has no such figures.
+    """
+    without = trace.notes.get("without") or {}
+    sites = [
+        site
+        for part in PARTS
+        for site in trace.sites
+        if site.part == part and without.get(site.name)
+    ]
+    if not sites:
+        raise ModelError(
+            "this trace does not say what its heads are worth.",
+            do="record it again, with all heads on and worth=True",
+        )
+    names = [
+        f"{title_of(site)} {site.layer + 1}.{head + 1}"
+        for site in sites
+        for head in range(len(without[site.name]))
+    ]
+    values = [sum(change) for site in sites for change in without[site.name]]
+    figure = new_figure(6.4, TALL * len(names) + 1.1)
+    axes = figure.subplots()
+    _bars(axes, names, values, "{:.2f}")
+    axes.axvline(0, color=MUTED, linewidth=0.8)
+    axes.set_xlabel("change of the log-probability (nats) when this head alone is off")
+    return finish(figure)
+
+
+def choices(trace: Trace) -> "Figure":
+    """At each step the tokens that the model thought most probable; what was written is dark.
+
+    Raises:
+        ModelError: the trace has no steps.
+    """
+    if not trace.steps:
+        raise ModelError("this trace has no steps: nothing was written.")
+    across = min(4, len(trace.steps))
+    down = ceil(len(trace.steps) / across)
+    figure = new_figure(2.7 * across, (TALL * len(trace.steps[0].best) + 0.75) * down)
+    panels = figure.subplots(down, across, squeeze=False)
+    for axes in panels.flat:
+        axes.set_axis_off()
+    dark, pale = (_shade(place) for place in (3, 1))
+    for number, (axes, step) in enumerate(zip(panels.flat, trace.steps, strict=False), start=1):
+        axes.set_axis_on()
+        values = [exp(value) for _, value in step.best]
+        bars = _bars(axes, [readable(token) for token, _ in step.best], values, "{:.2f}")
+        for bar, (token, _) in zip(bars, step.best, strict=True):
+            bar.set_facecolor(dark if token == step.token else pale)
+        axes.set_xlim(0, 1.25)
+        axes.set_xticks([])
+        axes.set_title(f"{number}. {readable(step.token)}", fontsize=10, loc="left")
+    return finish(figure)
+
+
+def _shade(place: int) -> tuple[float, ...]:
+    return tuple(channel / 255 for channel in stops()[place])
+
+
+def _bars(axes: "Axes", names: list[str], values: list[float], form: str) -> list:  # type: ignore[type-arg]
+    """A bar for each value, the first at the top, with its number at its end."""
+    places = range(len(values))
+    lengths = [value if np.isfinite(value) else 0.0 for value in values]
+    drawn = axes.barh(places, lengths, color=_shade(3), height=0.68)
+    if names:
+        axes.set_yticks(places, names, fontsize=9)
+    axes.set_ylim(len(values) - 0.5, -0.5)
+    axes.tick_params(length=0)
+    for side in axes.spines.values():
+        side.set_visible(False)
+    for place, value in zip(places, values, strict=True):
+        if not np.isfinite(value):
+            continue
+        axes.annotate(
+            form.format(value),
+            (value, place),
+            xytext=(3 if value >= 0 else -3, 0),
+            textcoords="offset points",
+            va="center",
+            ha="left" if value >= 0 else "right",
+            fontsize=8,
+        )
+    axes.margins(x=0.2)
+    return list(drawn)

@@ -1,0 +1,142 @@
+"""The numbers of a map: which site and head, by words or by pieces, as the page has them."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from jumok.errors import ModelError
+from jumok.inspection.explain import readable
+from jumok.inspection.trace import Array, Axis, Part, Site, Trace
+
+Head: TypeAlias = int | Literal["mean", "max"]
+Value = Literal["weights", "norms"]
+Unit = Literal["words", "pieces"]
+Reading = Literal["writes", "reads"]
+
+PARTS: tuple[Part, ...] = ("cross", "encoder", "decoder", "image")
+"""In the order in which they are shown where none is named."""
+
+
+@dataclass(frozen=True)
+class Map:
+    """What is drawn.
+
+    Attributes:
+        values: (rows columns), 0 to 1.
+    """
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    values: Array
+
+
+def part_sites(trace: Trace, part: Part | None = None) -> list[Site]:
+    """The sites of a part, or of the first part that the trace has.
+
+    Raises:
+        ModelError: the trace has no attention of that part.
+    """
+    known = [each for each in PARTS if any(site.part == each for site in trace.sites)]
+    wanted = part or (known[0] if known else None)
+    found = [site for site in trace.sites if site.part == wanted]
+    if not found:
+        raise ModelError(
+            "the trace has no such attention.",
+            expected=" or ".join(known) or "a model that has attention",
+            got=part or trace.model,
+        )
+    return found
+
+
+def chosen_site(trace: Trace, part: Part | None, layer: int | None) -> Site:
+    """The site of a layer; None: where alignments are read, or the last.
+
+    Raises:
+        ModelError: no such part or layer.
+    """
+    sites = part_sites(trace, part)
+    wanted = layer
+    if wanted is None and sites[0].part == "cross":
+        wanted = trace.notes.get("reading", {}).get("layer")
+    if wanted is None:
+        return sites[-1]
+    for site in sites:
+        if site.layer == wanted:
+            return site
+    raise ModelError(
+        "the model has no such layer.",
+        expected=f"one of {', '.join(str(site.layer + 1) for site in sites)}",
+        got=str(wanted + 1),
+    )
+
+
+def title_of(site: Site) -> str:
+    """Who looks at what: "target at source"."""
+    return f"{site.queries} at {'itself' if site.queries == site.keys else site.keys}"
+
+
+def matrix(site: Site, head: Head, value: Value = "weights") -> Array:
+    """(query key): the weights of a head, or of all; or of each key the share of what it gave.
+
+    Raises:
+        ModelError: no such head; norms that were not recorded.
+    """
+    if value == "norms":
+        if site.norms is None:
+            raise ModelError("no norms were recorded of this attention.", got=site.name)
+        sums = site.norms.sum(axis=1, keepdims=True)
+        shares: Array = np.divide(site.norms, sums, out=np.zeros_like(site.norms), where=sums > 0)
+        return shares
+    if head == "mean":
+        mean: Array = site.weights.mean(axis=0)
+        return mean
+    if head == "max":
+        most: Array = site.weights.max(axis=0)
+        return most
+    if not 0 <= head < len(site.weights):
+        raise ModelError(
+            "the model has no such head.", expected=f"1 to {len(site.weights)}", got=str(head + 1)
+        )
+    weights: Array = site.weights[head]
+    return weights
+
+
+def board(
+    trace: Trace,
+    site: Site,
+    values: Array,
+    unit: Unit = "words",
+    reading: Reading | None = None,
+) -> Map:
+    """The map with its words or pieces.
+
+    A word is looked at as much as all its pieces together, and looks as they do on average
+    (Clark et al. 2019, section 4.1).
+
+    Args:
+        reading: a target word's row is that of the step that writes it, or of the one that reads
+            it. None: where the model's alignments are read.
+    """
+    queries, keys = trace.axes[site.queries], trace.axes[site.keys]
+    if reading is None:
+        reading = "reads" if trace.notes.get("reading", {}).get("at_input") else "writes"
+    shift = int(site.part in ("decoder", "cross") and reading == "writes")
+    named = range(shift, len(queries.tokens))
+    if unit == "pieces":
+        rows = [readable(queries.tokens[place]) for place in named] + ["⏎"] * shift
+        return Map(tuple(rows), tuple(map(readable, keys.tokens)), values)
+    out = _membership(queries, range(shift, len(queries.tokens) + shift), mean=True)
+    into = _membership(keys, range(len(keys.tokens)), mean=False)
+    merged: Array = (out @ values @ into.T).astype(np.float32)
+    return Map(queries.texts, keys.texts, merged)
+
+
+def _membership(axis: Axis, places: range, mean: bool) -> Array:
+    """(words rows), 1 where the row stands for a piece of the word; else 0."""
+    index = np.array([-1 if word is None else word for word in axis.words])
+    of_row = [index[place] if place < len(index) else -1 for place in places]
+    belongs = (np.arange(len(axis.texts))[:, None] == np.array(of_row)).astype(np.float32)
+    if mean:
+        belongs /= np.maximum(belongs.sum(axis=1, keepdims=True), 1)
+    return belongs

@@ -1,0 +1,203 @@
+"""Maps of weights: the alignment board, one head, all heads, and a picture word by word."""
+
+import io
+from collections.abc import Sequence
+from math import ceil
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rich.cells import cell_len
+
+from jumok.errors import ModelError
+from jumok.inspection.alignment import Link
+from jumok.inspection.explain import readable
+from jumok.inspection.trace import Array, Part, Trace
+from jumok.plot.board import (
+    Head,
+    Map,
+    Reading,
+    Unit,
+    Value,
+    board,
+    chosen_site,
+    matrix,
+    part_sites,
+    title_of,
+)
+from jumok.plot.paper import CELL, GOLD, INK, colour_bar, draw_map, finish, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.image import AxesImage
+
+LETTER = 0.085
+"""Inches, about, of a Latin letter of 10 points; a Hangul syllable takes two."""
+
+NUMBERED = 40
+"""Up to so many columns a cell has room for its number."""
+
+BARS: dict[Value, str] = {"weights": "attention weight", "norms": "share of what was given"}
+
+
+def alignment(
+    trace: Trace,
+    *,
+    part: Part | None = None,
+    layer: int | None = None,
+    head: Head = "mean",
+    value: Value = "weights",
+    unit: Unit = "words",
+    reading: Reading | None = None,
+    gold: Sequence[Link] = (),
+) -> "Figure":
+    """The map of a layer: those who look down, those who are looked at across.
+
+    Args:
+        part: who looks; None: the target at the source, or the first that the model has.
+        layer: from 0; None: where alignments are read, or the last.
+        head: from 0; the mean of all, or the largest.
+        value: the weights, or what was given (norms), as a share of the row's sum.
+        unit: words or pieces.
+        reading: a target word's row is that of the step that writes it or of the one that reads
+            it; None: where the model's alignments are read.
+        gold: (source word, target word) that people linked; framed. By words only.
+
+    Raises:
+        ModelError: no such part, layer or head. MissingExtraError: matplotlib is not installed.
+        DataError: Hangul, and no font for it.
+    """
+    site = chosen_site(trace, part, layer)
+    shown = board(trace, site, matrix(site, head, value), unit, reading)
+    name = {"mean": "mean of all heads", "max": "largest of all heads"}.get(str(head), "")
+    which = name or f"head {int(head) + 1}"
+    what = "all heads together" if value == "norms" else which
+    return _one(shown, f"{title_of(site)}, layer {site.layer + 1}, {what}", BARS[value], gold)
+
+
+def head(
+    trace: Trace,
+    *,
+    part: Part | None = None,
+    layer: int | None = None,
+    head: int = 0,
+    unit: Unit = "pieces",
+) -> "Figure":
+    """One head, piece by piece, START and END among them: row i is the step that reads piece i.
+
+    Args:
+        part, layer, unit: as in `alignment`.
+        head: from 0.
+    """
+    site = chosen_site(trace, part, layer)
+    shown = board(trace, site, matrix(site, head), unit, "reads")
+    title = f"{title_of(site)}, layer {site.layer + 1}, head {head + 1}"
+    return _one(shown, title, BARS["weights"])
+
+
+def grid(trace: Trace, *, part: Part | None = None) -> "Figure":
+    """Every head of a part: a row of panels for each layer, all on one scale.
+
+    Args:
+        part: as in `alignment`.
+    """
+    sites = part_sites(trace, part)
+    across = max(len(site.weights) for site in sites)
+    rows, columns = sites[0].weights.shape[1:]
+    wide, high = 1.3, 1.3 * min(max(rows / columns, 0.5), 2.0) + 0.25
+    figure = new_figure(wide * across + 1.2, high * len(sites) + 0.5)
+    panels = figure.subplots(len(sites), across, squeeze=False)
+    for line, site in zip(panels, sites, strict=True):
+        for number, axes in enumerate(line):
+            if number >= len(site.weights):
+                axes.set_axis_off()
+                continue
+            image = draw_map(axes, site.weights[number])
+            axes.set_title(f"{site.layer + 1}.{number + 1}", fontsize=9)
+            axes.set_xticks([])
+            axes.set_yticks([])
+    figure.suptitle(f"{title_of(sites[0])}: layer.head", fontsize=11, color=INK)
+    colour_bar(figure, image, panels, BARS["weights"])
+    return finish(figure)
+
+
+def pictures(trace: Trace, *, layer: int | None = None, head: Head = "mean") -> "Figure":
+    """The picture as it is, then once for each token with what the step that wrote it looked at.
+
+    All maps have one scale: from 0 to the largest weight of all steps.
+
+    Args:
+        layer, head: as in `alignment`.
+
+    Raises:
+        ModelError: the trace is of no picture with a text.
+    """
+    site = chosen_site(trace, "cross", layer)
+    size = trace.axes[site.keys].grid
+    if trace.picture is None or size is None:
+        raise ModelError(
+            "this trace has no picture.", do="give the trace of a captioner: jumok look MODEL PHOTO"
+        )
+    from PIL import Image
+
+    picture = np.asarray(Image.open(io.BytesIO(trace.picture.png)).convert("RGB"))
+    weights = matrix(site, head)
+    most = float(weights.max())
+    tokens = [readable(step.token) for step in trace.steps]
+    across = min(5, 1 + len(tokens))
+    down = ceil((1 + len(tokens)) / across)
+    figure = new_figure(1.9 * across + 1.2, 2.15 * down + 0.2)
+    panels = figure.subplots(down, across, squeeze=False)
+    for axes in panels.flat:
+        axes.set_axis_off()
+    whole, *rest = panels.flat
+    whole.imshow(picture)
+    for axes, row, token in zip(rest, weights, tokens, strict=False):
+        image = _over(axes, picture, row.reshape(size), most)
+        axes.set_title(token, fontsize=10)
+    colour_bar(figure, image, panels, BARS["weights"])
+    return finish(figure)
+
+
+def _over(axes: "Axes", picture: Array, values: Array, most: float) -> "AxesImage":
+    """The map over a pale picture; cells as they are, not smoothed: that is all that is known."""
+    from jumok.plot.paper import colours
+
+    height, width = picture.shape[:2]
+    axes.imshow(picture.mean(axis=2), cmap="gray", vmin=0, vmax=255, extent=(0, width, height, 0))
+    return axes.imshow(
+        values, cmap=colours(), vmin=0.0, vmax=most, alpha=0.72, extent=(0, width, height, 0)
+    )
+
+
+def _one(shown: Map, title: str, bar: str, gold: Sequence[Link] = ()) -> "Figure":
+    """A map as large as its words, with its numbers where there is room."""
+    rows, columns = len(shown.rows), len(shown.columns)
+    cell = CELL if columns <= NUMBERED else max(0.12, CELL * NUMBERED / columns)
+    size = 10 if columns <= NUMBERED else max(3.0, 10 * cell / CELL)
+    letter = LETTER * size / 10
+    left, above = (letter * max(map(cell_len, words)) for words in (shown.rows, shown.columns))
+    figure = new_figure(cell * columns + left + above + 1.5, cell * rows + above + 0.7)
+    from matplotlib.patches import Rectangle
+
+    axes = figure.subplots()
+    image = draw_map(axes, shown.values)
+    axes.xaxis.tick_top()
+    axes.set_xticks(
+        range(columns), shown.columns, rotation=40, ha="left", rotation_mode="anchor", fontsize=size
+    )
+    axes.set_yticks(range(rows), shown.rows, fontsize=size)
+    if columns <= NUMBERED:
+        for (row, column), value in np.ndenumerate(shown.values):
+            if value >= 0.1:
+                ink = "#ffffff" if value > 0.45 else INK
+                text = f"{round(100 * float(value))}"
+                axes.text(column, row, text, ha="center", va="center", fontsize=8, color=ink)
+    for source, target in gold:
+        frame = Rectangle(
+            (source - 0.46, target - 0.46), 0.92, 0.92, fill=False, edgecolor=GOLD, linewidth=1.6
+        )
+        axes.add_patch(frame)
+    axes.set_title(title, fontsize=10, color=INK, loc="left")
+    colour_bar(figure, image, axes, bar)
+    return finish(figure)

@@ -1,0 +1,156 @@
+"""What every figure needs: matplotlib, the page's colours, and a font that has the letters."""
+
+import json
+import re
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jumok.errors import ConfigError, DataError, MissingExtraError, Place
+from jumok.inspection.page import source_folder
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
+    from matplotlib.figure import Figure
+    from matplotlib.image import AxesImage
+
+SUFFIXES = (".svg", ".pdf", ".png")
+HANGUL = re.compile(r"[\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff]")
+HANGUL_FILES = (
+    "NanumBarunGothic", "NanumGothic", "NotoSansCJK", "NotoSansKR", "malgun",
+    "AppleSDGothicNeo", "AppleGothic", "UnDotum",
+)  # fmt: skip
+INK, MUTED, GOLD = "#1c1e26", "#5a5f70", "#c2410c"
+CELL = 0.42
+"""Inches of a cell with a number in it."""
+
+
+@cache
+def stops() -> tuple[tuple[int, int, int], ...]:
+    """The colours of 0, 1/4, 1/2, 3/4 and 1 on light paper: the page's own table."""
+    script = (source_folder() / "surface.js").read_text(encoding="utf-8")
+    found = re.search(r"\blight: (\[\[[\d, \[\]]+\]\])", script)
+    assert found, "web/surface.js keeps the colours"
+    return tuple(tuple(colour) for colour in json.loads(found[1]))
+
+
+def colours() -> "Colormap":
+    """From 0 to 1 as on the page: lightness falls all the way, for every kind of colour vision."""
+    _matplotlib()
+    from matplotlib.colors import LinearSegmentedColormap
+
+    shades = [tuple(channel / 255 for channel in colour) for colour in stops()]
+    return LinearSegmentedColormap.from_list("jumok", shades, N=1021)
+
+
+def new_figure(width: float, height: float) -> "Figure":
+    """An empty figure, in inches; it belongs to no window, and pyplot does not know it.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+    """
+    _matplotlib()
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def draw_map(axes: "Axes", values: Any) -> "AxesImage":
+    """Weights from 0 to 1 in the colours of all pictures, whatever the largest of them is."""
+    image = axes.imshow(values, cmap=colours(), vmin=0.0, vmax=1.0, aspect="equal")
+    for side in axes.spines.values():
+        side.set_visible(False)
+    axes.tick_params(length=0)
+    return image
+
+
+def colour_bar(figure: "Figure", image: "AxesImage", axes: Any, title: str) -> None:
+    """One bar for all panels; they have one scale."""
+    bar = figure.colorbar(image, ax=axes, shrink=0.7, aspect=24, label=title)
+    bar.outline.set_visible(False)
+
+
+def hangul_font() -> str | None:
+    """A font of this machine that has Hangul; None where there is none.
+
+    Looked for among the files: matplotlib's own list is of the day it was first imported.
+    """
+    from matplotlib.font_manager import findSystemFonts, fontManager
+
+    files = {Path(file).stem: file for file in sorted(findSystemFonts())}
+    for beginning in HANGUL_FILES:
+        for stem, file in files.items():
+            if stem.startswith(beginning) and not stem.endswith(("Bold", "Light", "UltraLight")):
+                known = {font.fname: font.name for font in fontManager.ttflist}
+                if file not in known:
+                    fontManager.addfont(file)
+                return next(font.name for font in fontManager.ttflist if font.fname == file)
+    return None
+
+
+def families(texts: Iterable[str]) -> list[str]:
+    """The fonts for these texts: the second has what the first has not.
+
+    Raises:
+        DataError: there is Hangul among them, and no font that has it.
+    """
+    found = HANGUL.search(" ".join(texts))
+    if not found:
+        return ["DejaVu Sans"]
+    font = hangul_font()
+    if font is None:
+        raise DataError(
+            "no font on this machine has Hangul, and the figure would show empty boxes.",
+            expected=f"a font for {found[0]!r}, such as {', '.join(HANGUL_FILES[1:4])}",
+            do="install one, then draw again: apt install fonts-nanum, or fonts-noto-cjk (Debian, "
+            "Ubuntu); dnf install google-noto-sans-cjk-fonts (Fedora)",
+        )
+    return ["DejaVu Sans", font]
+
+
+def finish(figure: "Figure") -> "Figure":
+    """Gives every text of the figure a font that has its letters."""
+    from matplotlib.text import Text
+
+    texts: list[Any] = figure.findobj(Text)
+    fonts = families(text.get_text() for text in texts)
+    for text in texts:
+        # Text between dollar signs is text here, and no formula.
+        text.set_parse_math(False)
+        text.set_fontfamily(fonts)
+    return figure
+
+
+def save(figure: "Figure", file: Path | str) -> None:
+    """Writes the figure as SVG or PDF, in which texts stay texts, or as PNG.
+
+    Raises:
+        ConfigError: another kind of file. DataError: it cannot be written.
+    """
+    import matplotlib
+
+    path = Path(file)
+    if path.suffix not in SUFFIXES:
+        raise ConfigError(
+            "a figure is written as SVG, PDF or PNG.", expected=" ".join(SUFFIXES), got=str(file)
+        )
+    # The same figure gives the same file: no date, no random names.
+    dated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
+    with matplotlib.rc_context(
+        {"svg.fonttype": "none", "svg.hashsalt": "jumok", "pdf.fonttype": 42}
+    ):
+        try:
+            figure.savefig(path, dpi=160, metadata=dated[path.suffix])
+        except OSError as error:
+            raise DataError(
+                "the figure cannot be written.", got=str(error.strerror), place=Place(path)
+            ) from error
+
+
+def _matplotlib() -> None:
+    try:
+        import matplotlib  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("Drawing figures", "plot") from error

@@ -1,0 +1,64 @@
+"""`jumok look --figure`: which figure is drawn, and what is said of half a wish."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from jumok.cli.main import app
+from jumok.errors import JumokError
+from jumok.plot import paper
+
+pytest.importorskip("matplotlib", reason="needs the extra plot")
+pytestmark = pytest.mark.filterwarnings("ignore:Glyph")
+
+
+@pytest.fixture(autouse=True)
+def font(monkeypatch):
+    monkeypatch.setattr(paper, "hangul_font", lambda: "DejaVu Sans")
+
+
+def look(model: Path, *arguments: str | Path) -> Result:
+    words = ["look", str(model), "the cat sat", "--device", "cpu", "--beam", "1"]
+    return CliRunner().invoke(app, [*words, "--threads", "1", *(str(each) for each in arguments)])
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "title"),
+    [
+        ("alignment", ["--layer", "3", "--head", "2"], "target at source, layer 3, head 2"),
+        ("alignment", ["--part", "encoder"], "source at itself, layer 1, mean of all heads"),
+        ("head", ["--layer", "1"], "target at source, layer 1, head 1"),
+        ("grid", ["--part", "decoder"], "target at itself: layer.head"),
+        ("row", ["--row", "cat", "--part", "encoder"], "source at itself, layer 1, head 1"),
+        ("switches", [], "change of the log-probability"),
+        ("choices", [], "1. "),
+    ],
+)
+def test_every_figure_is_drawn(
+    tiny_bundle: Path, tmp_path: Path, name: str, options: list[str], title: str
+) -> None:
+    file = tmp_path / "figure.svg"
+    found = look(tiny_bundle, "--target", "a dog", "--figure", name, "--to", file, *options)
+    assert found.exit_code == 0, found.output
+    assert title in file.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("options", "fault"),
+    [
+        (["--figure", "grid"], "a figure has a name and a file."),
+        (["--to", "a.svg"], "--figure alignment --to FILE.svg, .pdf or .png"),
+        (["--figure", "grid", "--to", "a.doc"], "--figure grid --to a.doc"),
+        (["--layer", "2"], "choose what a figure shows"),
+        (["--figure", "head", "--to", "a.svg", "--layer", "9"], "the model has no such layer."),
+        (["--figure", "head", "--to", "a.svg", "--head", "9"], "the model has no such head."),
+        (["--figure", "pictures", "--to", "a.svg"], "this trace has no picture."),
+        (["--figure", "row", "--to", "a.svg", "--row", "dog"], "there is no such row."),
+    ],
+)
+def test_what_cannot_be_drawn_is_said(tiny_bundle: Path, options: list[str], fault: str) -> None:
+    error = look(tiny_bundle, *options).exception
+    assert isinstance(error, JumokError), error
+    assert fault in str(error)
+    assert not Path("a.svg").exists()
