@@ -9,7 +9,7 @@ const PAUSE = 40; // ms after the last key
  * rebuilt while somebody writes Hangul would lose the syllable in the making.
  */
 export function header(raw, state, onText) {
-  const live = Boolean(raw.token);
+  const live = Boolean(raw.token) && !raw.picture; // a picture is named when the page is opened
   const input = live
     ? element("input", { id: "text", value: raw.text, autocomplete: "off", spellcheck: "false" })
     : element("span", {});

@@ -10,14 +10,22 @@ import { choicesView } from "./views/choices.js";
 import { gridView } from "./views/grid.js";
 import { chosenOff, headsView } from "./views/heads.js";
 import { rowView } from "./views/row.js";
+import { scrubberView } from "./views/scrubber.js";
 import { theatreView } from "./views/theatre.js";
 
-const VIEWS = { board: boardView, row: rowView, grid: gridView, heads: headsView, theatre: theatreView, beam: choicesView };
+const VIEWS = { scrubber: scrubberView, board: boardView, row: rowView, grid: gridView, heads: headsView, theatre: theatreView, beam: choicesView };
+
+/** The views that have something to show of this trace: a view may say what it `needs`. */
+function viewsOf(trace, live) {
+  return Object.keys(VIEWS).filter((name) => VIEWS[name].needs?.(trace, live) ?? true);
+}
 
 export function start(raw, root) {
   let trace = new Trace(raw);
   const reading = trace.notes.reading || {};
+  const live = Boolean(raw.token);
   const defaults = {
+    view: viewsOf(trace, live)[0],
     part: trace.parts()[0],
     layer: String(reading.layer ?? ""),
     reading: reading.at_input ? "reads" : "writes",
@@ -55,17 +63,19 @@ export function start(raw, root) {
 
   function render() {
     const focused = document.activeElement?.id;
-    const text = words(state.get("lang"));
+    const text = words(state.get("lang"), trace.task);
+    const names = viewsOf(trace, live);
+    const name = names.includes(state.get("view")) ? state.get("view") : names[0];
     document.documentElement.lang = state.get("lang");
     document.title = `${text.title}: ${trace.text}`;
     top.update(trace, text);
-    const view = (VIEWS[state.get("view")] || boardView)(trace, state, text, again);
+    const view = VIEWS[name](trace, state, text, again);
     view.controls.forEach((control, i) => {
-      control.querySelector("select").id = `control-${state.get("view")}-${i}`;
+      control.querySelector("select").id = `control-${name}-${i}`;
     });
     rest.replaceChildren(
-      tabs(state, text),
-      element("section", { role: "tabpanel", id: "panel", "aria-labelledby": `tab-${state.get("view")}` },
+      tabs(names, name, state, text),
+      element("section", { role: "tabpanel", id: "panel", "aria-labelledby": `tab-${name}` },
         element("p", { class: "help" }, view.help),
         element("form", { class: "controls" }, ...view.controls, ...savers(view, text)),
         ...view.body),
@@ -86,16 +96,15 @@ export function remember(fragment) {
   if (location.protocol !== "about:") history.replaceState(null, "", `${location.search}#${fragment}`);
 }
 
-function tabs(state, text) {
-  const names = Object.keys(VIEWS);
+function tabs(names, shown, state, text) {
   const buttons = names.map((name) =>
     element("button", {
       type: "button",
       role: "tab",
       id: `tab-${name}`,
-      "aria-selected": String(state.get("view") === name),
+      "aria-selected": String(shown === name),
       "aria-controls": "panel",
-      tabindex: state.get("view") === name ? "0" : "-1",
+      tabindex: shown === name ? "0" : "-1",
       onclick: () => state.set({ view: name }),
       onkeydown: (event) => {
         const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];

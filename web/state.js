@@ -15,6 +15,8 @@ const DEFAULTS = {
   off: "",
   node: "",
   lost: "hide",
+  at: "0",
+  smooth: "smooth",
   card: "",
   curve: "uniform_share",
   lang: "",

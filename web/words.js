@@ -1,5 +1,7 @@
 /** Every text of the page, in English and Korean. */
 
+import { TASKS } from "./words_tasks.js";
+
 export const WORDS = {
   en: {
     title: "What it looked at",
@@ -64,7 +66,23 @@ export const WORDS = {
     elementwise: "q × k, element by element, for the chosen key",
     result: "what the head found: the sum of weight × v",
     theatreHelp: "Every hypothesis that the search weighed, step by step, the best above. Choose one to see what it looked at; the arrow keys walk through the tree.",
-    noSearch: "This translation was given, not searched for.",
+    noSearch: "What is shown was given, not searched for.",
+    scrubber: "Over the picture",
+    scrubberHelp: "What each word looked at in the picture: bright is looked at, dark is not. Move along the words with the slider or the arrow keys. All words share one scale.",
+    pixelsHelp: "Click a place in the picture, or walk with the arrow keys: the framed cell looks, and what it looks at is bright. All cells share one scale.",
+    scrubberScale: "attention weight that is wholly bright, the same for every picture here",
+    smooth: "Map",
+    smoothly: "smooth",
+    byCells: "cell by cell",
+    word: "Word",
+    pixel: "The cell that looks (row,column)",
+    strongest: "most at (row,column)",
+    gate: "gate",
+    spread: "entropy, as a share of looking everywhere alike (0–1)",
+    allWords: "All of them as a table",
+    rowsColumns: "rows and columns of the picture's cells",
+    residualGate: "Learnt gate",
+    residualGateHelp: "What the cells found is multiplied by this before it is added to the features: at 0 the network goes on as if nobody had looked.",
     losers: "Those that lost",
     lost: "lost",
     kept: "stayed in the beam",
@@ -145,7 +163,23 @@ export const WORDS = {
     elementwise: "고른 키에 대한 q × k의 성분별 곱",
     result: "헤드가 찾은 것: 가중치 × v의 합",
     theatreHelp: "탐색이 저울질한 모든 가설을 단계별로, 좋은 것부터 위에 보여 줍니다. 하나를 고르면 무엇을 보았는지 나옵니다. 화살표 키로 나무를 따라갈 수 있습니다.",
-    noSearch: "이 번역문은 주어진 것이라 탐색이 없습니다.",
+    noSearch: "주어진 출력이라 탐색이 없습니다.",
+    scrubber: "그림 위에서",
+    scrubberHelp: "낱말마다 그림의 어디를 보았는지 보여 줍니다. 밝은 곳을 보았고 어두운 곳은 보지 않았습니다. 막대나 화살표 키로 낱말을 따라갑니다. 모든 낱말의 눈금이 같습니다.",
+    pixelsHelp: "그림의 한 곳을 누르거나 화살표 키로 옮겨 다니세요. 테두리 친 칸이 보는 쪽이고, 밝은 곳이 그 칸이 본 곳입니다. 모든 칸의 눈금이 같습니다.",
+    scrubberScale: "가장 밝게 나오는 어텐션 가중치, 여기 모든 그림에 같음",
+    smooth: "지도",
+    smoothly: "부드럽게",
+    byCells: "칸마다",
+    word: "낱말",
+    pixel: "보는 칸 (행,열)",
+    strongest: "가장 많이 본 칸 (행,열)",
+    gate: "게이트",
+    spread: "엔트로피, 모든 곳을 똑같이 볼 때에 대한 비율 (0–1)",
+    allWords: "모두 표로 보기",
+    rowsColumns: "그림 칸의 행과 열",
+    residualGate: "학습된 게이트",
+    residualGateHelp: "칸들이 찾은 것에 이 값을 곱해 특징에 더합니다. 0이면 아무도 보지 않은 것과 같습니다.",
     losers: "탈락한 가설",
     lost: "탈락",
     kept: "빔에 남음",
@@ -165,6 +199,8 @@ export const WORDS = {
   },
 };
 
-export function words(language) {
-  return WORDS[language] || WORDS.en;
+/** The texts; some of them are other ones for another task. */
+export function words(language, task) {
+  const known = language in WORDS ? language : "en";
+  return { ...WORDS[known], ...TASKS[known][task] };
 }

@@ -11,7 +11,7 @@ export function siteOf(trace, state) {
 
 export function currentMap(trace, state) {
   const site = siteOf(trace, state);
-  const matrix = site.matrix(state.get("head"), state.get("value"));
+  const matrix = site.matrix(headChosen(site, state), state.get("value"));
   return board(trace, site, matrix, state.get("unit"), state.get("reading"));
 }
 
@@ -20,22 +20,32 @@ export function siteChoices(trace, state, words, { heads = true } = {}) {
   const pick = (name) => (value) => state.set({ [name]: value });
   const parts = trace.parts().map((part) => [part, words[part]]);
   const layers = trace.of(site.part).map((each) => [String(each.layer), String(each.layer + 1)]);
-  const numbers = Array.from({ length: site.heads }, (_, h) => [String(h), String(h + 1)]);
   const controls = [
     choice(words.part, parts, site.part, (part) => state.set({ part, layer: "" })),
     choice(words.layer, layers, String(site.layer), pick("layer")),
   ];
   if (heads) {
-    const all = [["mean", words.mean], ["max", words.max], ...numbers];
-    controls.push(choice(words.head, all, state.get("head"), pick("head")));
+    controls.push(choice(words.head, headChoices(site, words), headChosen(site, state), pick("head")));
   } else {
+    const numbers = headChoices(site, words).slice(2);
     controls.push(choice(words.head, numbers, String(headOf(site, state)), pick("head")));
   }
   return controls;
 }
 
+export function headChoices(site, words) {
+  const numbers = Array.from({ length: site.heads }, (_, h) => [String(h), String(h + 1)]);
+  return [["mean", words.mean], ["max", words.max], ...numbers];
+}
+
+/** "mean", "max", or a head that the site has. */
+export function headChosen(site, state) {
+  const head = state.get("head");
+  return ["mean", "max"].includes(head) ? head : String(headOf(site, state));
+}
+
 export function headOf(site, state) {
-  return Math.min(state.number("head"), site.heads - 1);
+  return Math.min(Math.max(state.number("head"), 0), site.heads - 1);
 }
 
 export function boardView(trace, state, words) {

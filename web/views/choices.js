@@ -3,6 +3,8 @@
 import { element } from "../dom.js";
 import { readable } from "../trace.js";
 
+choicesView.needs = (trace) => trace.steps.length > 0;
+
 export function choicesView(trace, state, words) {
   const cards = trace.steps.map((step, i) => {
     const rows = step.best.map(([token, logp]) => {

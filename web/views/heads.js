@@ -5,6 +5,8 @@ import { readable, total } from "../trace.js";
 
 const NOTICED = 0.01; // nats: smaller changes show no sign
 
+headsView.needs = (trace, live) => live || Object.keys(trace.notes.without ?? {}).length > 0;
+
 export function headsView(trace, state, words, ask) {
   const without = trace.notes.without || {};
   const sites = trace.parts().flatMap((part) => trace.of(part)).filter((site) => without[site.name]);

@@ -2,6 +2,7 @@
 
 import { choice, element, table } from "../dom.js";
 import { heatmap } from "../heatmap.js";
+import { drawLook } from "../picture.js";
 import { readable } from "../trace.js";
 
 const [ACROSS, DOWN, WIDE, HIGH] = [132, 34, 112, 27];
@@ -24,6 +25,9 @@ function path(nodes, id) {
   return ids;
 }
 
+/** Only what writes from left to right searches. */
+theatreView.needs = (trace) => ["translation", "captioning", "language-model"].includes(trace.task);
+
 export function theatreView(trace, state, words, ask) {
   const { nodes, leaves } = trace.notes.search ?? {};
   if (!nodes?.length) return { help: words.theatreHelp, controls: [], body: [element("p", {}, words.noSearch)] };
@@ -41,7 +45,7 @@ export function theatreView(trace, state, words, ask) {
     hypothesis(trace, nodes, line, words),
   ];
   const map = mapOf(trace, nodes, leaves, line);
-  if (map) body.push(heatmap(map, { label: words.cross }));
+  if (map) body.push(looked(trace, map, words));
   if (ask && nodes[chosen].fate !== "finished") {
     body.splice(1, 0, element("p", {}, element("button", {
       type: "button", id: "go-on", onclick: () => {
@@ -119,13 +123,26 @@ function hypothesis(trace, nodes, line, words) {
     table([words.step, words.logp, words.sum, ""], rows, words.theatre));
 }
 
+/** The map of a hypothesis: over the source's words, or a small picture for each token. */
+function looked(trace, map, words) {
+  const { grid } = trace.axes[trace.of("cross")[0].keys];
+  if (!grid) return heatmap(map, { label: words.cross });
+  const most = Math.max(...map.values);
+  return element("div", { class: "thumbs" }, ...map.rows.map((name, row) => {
+    const weights = map.values.subarray(row * map.columns.length, (row + 1) * map.columns.length);
+    const canvas = element("canvas", { role: "img", "aria-label": `${words.cross}: ${name}` });
+    drawLook(canvas, { picture: trace.picture, grid, weights, most, smooth: true }, 84);
+    return element("figure", {}, canvas, element("figcaption", {}, name));
+  }));
+}
+
 /** What a hypothesis looked at: the first rows of any leaf that grew out of it. */
 function mapOf(trace, nodes, leaves, line) {
   const alive = line.filter((id) => nodes[id].fate !== "lost");
   const last = alive[alive.length - 1];
   const leaf = leaves.find(({ node }) => path(nodes, node).includes(last));
   if (last === undefined || !leaf?.weights.length) return null;
-  const columns = trace.axes.source.tokens.map(readable);
+  const columns = trace.of("cross")[0].columnTokens.map(readable);
   const rows = alive.slice(0, leaf.weights.length).map((id) => readable(nodes[id].piece));
   return {
     rows,

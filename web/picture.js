@@ -1,0 +1,125 @@
+/** A picture with light on it: what is looked at stays bright, the rest lies under a veil. */
+
+import { INK } from "./surface.js";
+
+const VEIL = 0.8; // of black, where nothing is looked at
+const PAPER_SHADE = "#b9bdc9"; // in place of a picture that nobody kept
+
+const images = new Map();
+
+/** The picture as an image; `onLoad` hears of it where it has to be waited for. */
+function imageOf(picture, onLoad) {
+  if (!picture) return null;
+  if (!images.has(picture.url)) {
+    const image = new Image();
+    image.src = picture.url;
+    images.set(picture.url, image);
+  }
+  const image = images.get(picture.url);
+  if (image.complete && image.naturalWidth) return image;
+  image.addEventListener("load", onLoad, { once: true });
+  return null;
+}
+
+/** A picture of so few pixels is shown as the squares that the model sees. */
+function pixelated(picture) {
+  return picture?.width < 64;
+}
+
+/** How large a picture is drawn: as large as fits, never distorted. */
+export function pictureSize(picture, [rows, columns], most) {
+  const [width, height] = picture ? [picture.width, picture.height] : [columns, rows];
+  const scale = most / Math.max(width, height);
+  return [Math.round(width * scale), Math.round(height * scale)];
+}
+
+/** How bright a weight is, 0 to 1: by its root, as few cells come near the largest weight. */
+export function brightness(weight, most) {
+  return most ? Math.sqrt(Math.min(Math.max(weight / most, 0), 1)) : 0;
+}
+
+/** The veil as a canvas of one pixel a cell: the darker, the less the cell is looked at. */
+function veil(weights, [rows, columns], most) {
+  const canvas = document.createElement("canvas");
+  canvas.width = columns;
+  canvas.height = rows;
+  const context = canvas.getContext("2d");
+  const image = context.createImageData(columns, rows);
+  weights.forEach((weight, i) => {
+    image.data[4 * i + 3] = Math.round(255 * VEIL * (1 - brightness(weight, most)));
+  });
+  context.putImageData(image, 0, 0);
+  return canvas;
+}
+
+/**
+ * Draws a picture and the map over it.
+ *
+ * look: { picture, grid, weights, most, smooth, marked }; `most` is the weight that lifts the
+ * veil wholly, `marked` the cell that looks.
+ */
+export function drawLook(canvas, look, side) {
+  const [width, height] = pictureSize(look.picture, look.grid, side);
+  const ratio = window.devicePixelRatio || 1;
+  canvas.width = width * ratio;
+  canvas.height = height * ratio;
+  canvas.style.width = `${width}px`;
+  canvas.style.height = `${height}px`;
+  const context = canvas.getContext("2d");
+  context.scale(ratio, ratio);
+  context.fillStyle = PAPER_SHADE;
+  context.fillRect(0, 0, width, height);
+  const image = imageOf(look.picture, () => canvas.isConnected && drawLook(canvas, look, side));
+  context.imageSmoothingEnabled = !pixelated(look.picture);
+  if (image) context.drawImage(image, 0, 0, width, height);
+  context.imageSmoothingEnabled = look.smooth;
+  context.drawImage(veil(look.weights, look.grid, look.most), 0, 0, width, height);
+  if (look.marked === undefined) return;
+  const [x, y, w, h] = cellBox(look, [width, height]);
+  context.lineWidth = 4;
+  context.strokeStyle = "#ffffff";
+  context.strokeRect(x, y, w, h);
+  context.lineWidth = 2;
+  context.strokeStyle = "#c2410c";
+  context.strokeRect(x, y, w, h);
+}
+
+function cellBox({ grid: [rows, columns], marked }, [width, height]) {
+  const [w, h] = [width / columns, height / rows];
+  return [(marked % columns) * w, Math.floor(marked / columns) * h, w, h];
+}
+
+/** The same as an SVG file: the picture, the veil, the marked cell, and what it is a picture of. */
+export function svgOfLook(look, side, title) {
+  const [width, height] = pictureSize(look.picture, look.grid, side);
+  const at = `x="0" y="0" width="${width}" height="${height}" preserveAspectRatio="none"`;
+  const crisp = (yes) => (yes ? ' style="image-rendering:pixelated"' : "");
+  const parts = [`<rect width="${width}" height="${height}" fill="${PAPER_SHADE}"/>`];
+  if (look.picture) parts.push(`<image ${at}${crisp(pixelated(look.picture))} href="${look.picture.url}"/>`);
+  parts.push(`<image ${at}${crisp(!look.smooth)} href="${veil(look.weights, look.grid, look.most).toDataURL()}"/>`);
+  if (look.marked !== undefined) {
+    const [x, y, w, h] = cellBox(look, [width, height]);
+    parts.push(`<rect x="${x}" y="${y}" width="${w}" height="${h}" fill="none" stroke="#c2410c" stroke-width="2"/>`);
+  }
+  const text = title.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
+  parts.push(`<text x="0" y="${height + 18}" font-size="13" fill="${INK.light}" font-family="system-ui, sans-serif">${text}</text>`);
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height + 26}" viewBox="0 0 ${width} ${height + 26}">${parts.join("")}</svg>`;
+}
+
+/** The cell under the pointer. */
+export function cellUnder(event, canvas, [rows, columns]) {
+  const { width, height } = canvas.getBoundingClientRect();
+  const clamp = (value, end) => Math.min(Math.max(Math.floor(value), 0), end - 1);
+  const row = clamp((event.offsetY / height) * rows, rows);
+  return row * columns + clamp((event.offsetX / width) * columns, columns);
+}
+
+/** The cell that an arrow key leads to; null where the key leads nowhere. */
+export function cellBeside(key, cell, [rows, columns]) {
+  const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[key];
+  if (!step) return null;
+  const row = Math.floor(cell / columns) + step[0];
+  const column = (cell % columns) + step[1];
+  const inside = row >= 0 && column >= 0 && row < rows && column < columns;
+  return inside ? row * columns + column : cell;
+}

@@ -1,0 +1,207 @@
+/** The picture, and what each word of its caption looked at in it; or what each pixel looked at. */
+
+import { choice, element, table } from "../dom.js";
+import { brightness, cellBeside, cellUnder, drawLook, svgOfLook } from "../picture.js";
+import { board, readable, total } from "../trace.js";
+import { headChoices, headChosen } from "./board.js";
+
+const [LARGE, SMALL] = [460, 84];
+
+export function scrubberNeeds(trace) {
+  return lookingSites(trace).length > 0;
+}
+
+function entropyOf(weights) {
+  return -total(Array.from(weights, (weight) => (weight > 0 ? weight * Math.log(weight) : 0)));
+}
+
+function strongest(weights) {
+  return weights.reduce((best, weight, cell) => (weight > weights[best] ? cell : best), 0);
+}
+
+/** The attentions that look at a picture, whatever part the other views show. */
+function lookingSites(trace) {
+  return trace.sites.filter((site) => trace.axes[site.keys].grid);
+}
+
+/** One map for each who looks: a word or a piece of the caption, or a cell of the picture. */
+function looksOf(trace, site, state) {
+  const matrix = site.matrix(headChosen(site, state), state.get("value"));
+  if (site.part === "image") {
+    return Array.from({ length: site.rows }, (_, cell) => ({
+      name: site.rowTokens[cell],
+      weights: matrix.subarray(cell * site.columns, (cell + 1) * site.columns),
+    }));
+  }
+  const map = board(trace, site, matrix, state.get("unit"), state.get("reading"));
+  const gates = gatesOf(trace, site, state.get("unit"));
+  return map.rows.map((name, row) => ({
+    name,
+    weights: map.values.subarray(row * map.columns.length, (row + 1) * map.columns.length),
+    gate: gates?.[row],
+  }));
+}
+
+/** How much of what was found was used: for each piece, or the mean of a word's pieces. */
+function gatesOf(trace, site, unit) {
+  const gates = trace.steps.map((step) => step.gate);
+  if (!gates.length || gates[0] === null || gates[0] === undefined) return null;
+  const { words, texts } = trace.axes[site.queries];
+  if (unit === "pieces") return gates;
+  return texts.map((_, word) => {
+    const own = gates.filter((_, step) => words[step + 1] === word); // step i writes token i + 1
+    return total(own) / own.length;
+  });
+}
+
+export function scrubberView(trace, state, words) {
+  const sites = lookingSites(trace);
+  const site = sites.find((each) => String(each.layer) === state.get("layer")) ?? sites[sites.length - 1];
+  const pixels = site.part === "image";
+  const { grid } = trace.axes[site.keys];
+  const looks = looksOf(trace, site, state);
+  const most = Math.max(...looks.map(({ weights }) => Math.max(...weights)));
+  const smooth = state.get("smooth") === "smooth";
+  const of = (at) => ({ picture: trace.picture, grid, most, smooth,
+    weights: looks[at].weights, marked: pixels ? at : undefined });
+  const at = Math.min(state.number("at"), looks.length - 1);
+  const shown = large(looks, of, at, state, words, { pixels, grid });
+  const body = [
+    state.get("as") === "table" ? gridTable(looks[at], grid, words)
+      : element("div", { class: "scrubber" }, shown.node,
+        element("div", {}, ...(pixels ? [pixelFacts(site, words)] : [chart(looks, of, shown, state, words)]))),
+    scale(most, state, words),
+    details(looks, grid, words),
+  ];
+  return { help: pixels ? words.pixelsHelp : words.scrubberHelp,
+    controls: controlsOf(sites, site, state, words), body,
+    svg: () => svgOfLook(of(at), LARGE, `${looks[at].name}: ${words.scrubberScale} 0 – ${most.toFixed(3)}`) };
+}
+
+scrubberView.needs = scrubberNeeds;
+
+function controlsOf(sites, site, state, words) {
+  const pick = (name) => (value) => state.set({ [name]: value });
+  const layers = sites.map(({ layer }) => [String(layer), String(layer + 1)]);
+  const controls = [choice(words.layer, layers, String(site.layer), pick("layer")),
+    choice(words.head, headChoices(site, words), headChosen(site, state), pick("head")),
+    choice(words.value, [["weights", words.weights], ["norms", words.norms]], state.get("value"), pick("value")),
+    choice(words.smooth, [["smooth", words.smoothly], ["cells", words.byCells]], state.get("smooth"), pick("smooth")),
+    choice(words.as, [["picture", words.picture], ["table", words.table]], state.get("as"), pick("as"))];
+  if (!site.writes) return controls;
+  controls.splice(3, 0,
+    choice(words.reading, [["writes", words.writes], ["reads", words.reads]], state.get("reading"), pick("reading")),
+    choice(words.unit, [["words", words.words], ["pieces", words.pieces]], state.get("unit"), pick("unit")));
+  return controls;
+}
+
+/** The large picture; `show` moves on without building the page anew, so that a slider can be held. */
+function large(looks, of, first, state, words, { pixels, grid }) {
+  const canvas = element("canvas", { id: "look", tabindex: "0", role: "img" });
+  const said = element("p", { class: "said", "aria-live": "polite" });
+  const slider = element("input", { type: "range", id: "word", min: "0", max: String(looks.length - 1),
+    step: "1", "aria-label": pixels ? words.pixel : words.word });
+  const marks = [];
+  let at = first;
+  const show = (to) => {
+    at = to;
+    const { name, weights, gate } = looks[at];
+    const place = strongest(weights);
+    const cell = cellName(place, grid);
+    const gated = gate === undefined ? "" : `; ${words.gate} ${gate.toFixed(3)}`;
+    said.textContent = `${name}: ${words.strongest} ${cell} ${weights[place].toFixed(3)}; ${words.entropy} ${entropyOf(weights).toFixed(3)}${gated}`;
+    slider.value = String(at);
+    slider.setAttribute("aria-valuetext", name);
+    canvas.setAttribute("aria-label", said.textContent);
+    drawLook(canvas, of(at), LARGE);
+    marks.forEach((mark) => mark(at));
+  };
+  const settle = (to) => state.set({ at: Math.min(Math.max(to, 0), looks.length - 1) });
+  slider.addEventListener("input", () => show(Number(slider.value)));
+  slider.addEventListener("change", () => settle(Number(slider.value)));
+  canvas.addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    const to = pixels ? cellBeside(event.key, at, grid) : step && at + step;
+    if (to === null || to === undefined) return;
+    event.preventDefault();
+    settle(to);
+  });
+  if (pixels) canvas.addEventListener("click", (event) => settle(cellUnder(event, canvas, grid)));
+  canvas.addEventListener("mousemove", (event) => {
+    const cell = cellUnder(event, canvas, grid);
+    said.textContent = `${looks[at].name} → ${cellName(cell, grid)}: ${looks[at].weights[cell].toFixed(3)}`;
+  });
+  canvas.addEventListener("mouseleave", () => show(at));
+  show(at);
+  return { node: element("div", { class: "large" }, canvas, slider, said), show, settle,
+    onShow: (mark) => { marks.push(mark); mark(at); } };
+}
+
+function cellName(cell, [, columns]) {
+  return `${Math.floor(cell / columns) + 1},${(cell % columns) + 1}`;
+}
+
+/** Every word small, with two bars below: how much of what was found is used, and how spread it is. */
+function chart(looks, of, shown, state, words) {
+  const cells = looks[0]?.weights.length ?? 1;
+  const buttons = looks.map((each, i) => {
+    const canvas = element("canvas", { "aria-hidden": "true" });
+    drawLook(canvas, of(i), SMALL);
+    const spread = cells > 1 ? entropyOf(each.weights) / Math.log(cells) : 0;
+    const bars = [bar("entropy", spread)];
+    if (each.gate !== undefined) bars.unshift(bar("gate", each.gate));
+    return element("button", { type: "button", id: `word-${i}`, onclick: () => shown.settle(i) },
+      canvas, element("span", {}, readable(each.name)), ...bars);
+  });
+  shown.onShow((at) => buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(i === at))));
+  const legend = element("p", { class: "muted legend" },
+    ...(looks[0]?.gate === undefined ? [] : [bar("gate", 1), ` ${words.gate} (0–1) `]),
+    bar("entropy", 1), ` ${words.spread}`);
+  return element("div", {}, element("div", { class: "thumbs" }, ...buttons), legend);
+}
+
+function bar(kind, share) {
+  const line = element("i", { class: `bar ${kind}`, "aria-hidden": "true" });
+  line.style.setProperty("--share", Math.min(Math.max(share, 0), 1).toFixed(4));
+  return line;
+}
+
+function pixelFacts(site, words) {
+  const gate = site.residual_gate;
+  if (gate === null || gate === undefined) return element("p", {});
+  return element("dl", { class: "facts" }, element("dt", {}, words.residualGate),
+    element("dd", { id: "residual-gate" }, gate.toFixed(4)), element("dt", {}, ""),
+    element("dd", { class: "muted" }, words.residualGateHelp));
+}
+
+/** What shade is what weight: the same for every word of the picture. */
+function scale(most, state, words) {
+  const ramp = element("span", { class: "ramp", role: "img", "aria-label": `0 – ${most.toFixed(3)}` });
+  const stops = [0, 0.05, 0.2, 0.5, 1].map((at) => {
+    const grey = Math.round(255 * brightness(at, 1));
+    return `rgb(${grey},${grey},${grey}) ${100 * at}%`;
+  });
+  ramp.style.background = `linear-gradient(90deg, ${stops.join(", ")})`;
+  const note = state.get("value") === "norms" ? ` ${words.normScale}` : "";
+  return element("p", { class: "muted scale" }, "0 ", ramp, ` ${most.toFixed(3)} — ${words.scrubberScale}.${note}`);
+}
+
+function details(looks, grid, words) {
+  const gated = looks[0]?.gate !== undefined;
+  const rows = looks.map(({ name, weights, gate }) => {
+    const place = strongest(weights);
+    return [readable(name), ...(gated ? [gate.toFixed(3)] : []), entropyOf(weights).toFixed(3),
+      cellName(place, grid), weights[place].toFixed(3)];
+  });
+  const headings = [words.word, ...(gated ? [words.gate] : []), words.entropy, words.strongest, words.weight];
+  return element("details", {}, element("summary", {}, words.allWords),
+    table(headings, rows, words.allWords));
+}
+
+/** The map of one word, or of one pixel, as the cells lie in the picture. */
+function gridTable({ name, weights }, [rows, columns], words) {
+  const body = Array.from({ length: rows }, (_, row) => [String(row + 1),
+    ...Array.from(weights.subarray(row * columns, (row + 1) * columns), (weight) => weight.toFixed(3))]);
+  return table(["", ...Array.from({ length: columns }, (_, column) => String(column + 1))], body,
+    `${readable(name)} (${words.rowsColumns})`);
+}

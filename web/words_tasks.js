@@ -1,0 +1,96 @@
+/** What is called otherwise where the model does something else than translate. */
+
+const OWN_EN = {
+  decoder: "text at itself",
+  encoder: "text at itself",
+};
+const OWN_KO = {
+  decoder: "글이 스스로를",
+  encoder: "글이 스스로를",
+};
+
+const SWITCHES_EN = {
+  switchesHelp: "Click a head off: the model runs without it. The number is the change of the output's log-probability (nats) when that head alone is off.",
+  switchesSaved: "The change of the output's log-probability (nats) when one head alone is off. In the live page (jumok look) heads can be clicked off together.",
+};
+const SWITCHES_KO = {
+  switchesHelp: "헤드를 눌러 끄면 모델이 그 헤드 없이 돕니다. 숫자는 그 헤드 하나만 껐을 때 출력의 로그 확률 변화(nat)입니다.",
+  switchesSaved: "헤드 하나만 껐을 때 출력의 로그 확률 변화(nat)입니다. 실시간 페이지(jumok look)에서는 여러 헤드를 함께 끌 수 있습니다.",
+};
+
+export const TASKS = {
+  en: {
+    captioning: {
+      ...SWITCHES_EN,
+      cross: "caption at picture",
+      decoder: "caption at itself",
+      boardHelp: "Each row is a word of the caption, each column a cell of the picture (row,column); the darker, the more the word looked there. The scale is the same in every picture: 0 to 1.",
+    },
+    "language-model": {
+      ...OWN_EN, ...SWITCHES_EN,
+      output: "Goes on",
+      boardHelp: "Each row is a word of the text; the darker a cell, the more that word looked at the word above it while the next one was chosen. No word sees what comes after it. The scale is the same in every picture: 0 to 1.",
+      beamHelp: "What the model expected at each token of the text, and how probable it was: the prompt's tokens, then those that it wrote.",
+    },
+    "masked-lm": {
+      ...OWN_EN, ...SWITCHES_EN,
+      beam: "Gaps",
+      output: "Filled",
+      boardHelp: "Each row is a word of the text; the darker a cell, the more that word looked at the word above it, before or after it. The scale is the same in every picture: 0 to 1.",
+      beamHelp: "What might stand in each gap, and how probable it is.",
+    },
+    "text-classification": {
+      ...OWN_EN, ...SWITCHES_EN,
+      beam: "Labels",
+      output: "Label",
+      boardHelp: "Each row is a word of the text; the darker a cell, the more that word looked at the word above it. The scale is the same in every picture: 0 to 1.",
+      beamHelp: "How probable each label is.",
+    },
+    "image-classification": {
+      ...SWITCHES_EN,
+      image: "cells at cells",
+      beam: "Labels",
+      output: "Label",
+      words: "cells",
+      boardHelp: "Each row is a cell of the picture (row,column), and so is each column; the darker, the more the one looked at the other. The scale is the same in every picture: 0 to 1.",
+      beamHelp: "How probable each label is.",
+    },
+  },
+  ko: {
+    captioning: {
+      ...SWITCHES_KO,
+      cross: "설명이 그림을",
+      decoder: "설명이 스스로를",
+      boardHelp: "행은 설명의 낱말이고 열은 그림의 칸(행,열)입니다. 진할수록 그 낱말이 그곳을 더 많이 보았다는 뜻입니다. 모든 그림의 눈금은 0에서 1까지로 같습니다.",
+    },
+    "language-model": {
+      ...OWN_KO, ...SWITCHES_KO,
+      output: "이어 쓴 글",
+      boardHelp: "행은 글의 낱말입니다. 칸이 진할수록 다음 낱말을 고를 때 그 낱말이 위쪽 낱말을 더 많이 보았다는 뜻입니다. 어느 낱말도 뒤에 올 것을 보지 못합니다. 모든 그림의 눈금은 0에서 1까지로 같습니다.",
+      beamHelp: "글의 토큰마다 모델이 무엇을 예상했고 그 확률이 얼마였는지 보여 줍니다. 먼저 주어진 글, 그다음 이어 쓴 글입니다.",
+    },
+    "masked-lm": {
+      ...OWN_KO, ...SWITCHES_KO,
+      beam: "빈칸",
+      output: "채운 글",
+      boardHelp: "행은 글의 낱말입니다. 칸이 진할수록 그 낱말이 앞뒤의 위쪽 낱말을 더 많이 보았다는 뜻입니다. 모든 그림의 눈금은 0에서 1까지로 같습니다.",
+      beamHelp: "빈칸마다 무엇이 들어갈 만하고 그 확률이 얼마인지 보여 줍니다.",
+    },
+    "text-classification": {
+      ...OWN_KO, ...SWITCHES_KO,
+      beam: "레이블",
+      output: "레이블",
+      boardHelp: "행은 글의 낱말입니다. 칸이 진할수록 그 낱말이 위쪽 낱말을 더 많이 보았다는 뜻입니다. 모든 그림의 눈금은 0에서 1까지로 같습니다.",
+      beamHelp: "레이블마다 확률이 얼마인지 보여 줍니다.",
+    },
+    "image-classification": {
+      ...SWITCHES_KO,
+      image: "칸이 칸을",
+      beam: "레이블",
+      output: "레이블",
+      words: "칸",
+      boardHelp: "행도 열도 그림의 칸(행,열)입니다. 진할수록 한 칸이 다른 칸을 더 많이 보았다는 뜻입니다. 모든 그림의 눈금은 0에서 1까지로 같습니다.",
+      beamHelp: "레이블마다 확률이 얼마인지 보여 줍니다.",
+    },
+  },
+};
