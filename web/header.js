@@ -2,8 +2,6 @@
 
 import { element } from "./dom.js";
 
-const PAUSE = 40; // ms after the last key
-
 /**
  * The head of the page. It is built once and its texts are changed in place: a field that is
  * rebuilt while somebody writes Hangul would lose the syllable in the making.
@@ -24,7 +22,8 @@ export function header(raw, state, onText) {
   };
   parts.language.addEventListener("click", () =>
     state.set({ lang: state.get("lang") === "ko" ? "en" : "ko" }));
-  if (live) listen(input, onText);
+  // Every key asks at once: an answer that is being made for the one before is given up.
+  if (live) input.addEventListener("input", () => onText(input.value));
   const node = element("header", {},
     element("h1", {}, parts.title, parts.model), parts.language,
     element("dl", {}, parts.in, element("dd", {}, input), parts.out, parts.output), parts.fault);
@@ -67,11 +66,3 @@ export function asker(token, onTrace, onFault) {
   };
 }
 
-/** Tells what somebody has typed, a moment after the last key. */
-function listen(input, onText) {
-  let timer;
-  input.addEventListener("input", () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => onText(input.value), PAUSE);
-  });
-}

@@ -52,7 +52,8 @@ export function start(raw, root) {
   }, (fault) => top.fault(fault));
   const again = ask && ((text = trace.text, prefix = []) => {
     const written = text === trace.text ? (trace.baseline || trace).notes.written : null;
-    ask({ text, off: chosenOff(state), written, prefix, worth: state.get("view") === "heads" });
+    const view = state.get("view");
+    ask({ text, off: chosenOff(state), written, prefix, worth: view === "heads", tree: view === "theatre" });
   });
   const top = header(raw, state, (text) => {
     if (state.get("off") || state.get("node")) state.set({ off: "", node: "" });

@@ -11,7 +11,7 @@ from jumok.errors import DataError
 from jumok.serving.local import MOST_BYTES, LocalServer
 
 
-def answer(asked):
+def answer(asked, heed):
     if asked.get("text") == "bad":
         raise DataError("this text cannot be looked at.", do="give another")
     return {"heard": asked["text"]}
@@ -104,7 +104,7 @@ def test_only_the_latest_of_those_who_wait_is_served():
     begun, go_on = threading.Event(), threading.Event()
     served = []
 
-    def slow(asked):
+    def slow(asked, heed):
         served.append(asked["text"])
         begun.set()
         assert go_on.wait(5)
@@ -133,3 +133,49 @@ def test_only_the_latest_of_those_who_wait_is_served():
     running.server_close()
     assert found == {"first": 200, "second": 409, "third": 200}
     assert served == ["first", "third"]
+
+
+def test_what_is_computed_ends_when_something_newer_is_asked():
+    begun = threading.Event()
+    heard = []
+
+    def slow(asked, heed):
+        heard.append(asked["text"])
+        begun.set()
+        while asked["text"] == "first":
+            heed()
+        return {}
+
+    running = LocalServer(lambda token: "", slow)
+    threading.Thread(target=running.serve_forever, daemon=True).start()
+    found = {}
+    first = threading.Thread(target=lambda: found.update(first=post(running, "first")[0]))
+    first.start()
+    assert begun.wait(5)
+    found["second"] = post(running, "second")[0]
+    first.join(5)
+    running.shutdown()
+    running.server_close()
+    assert (found, heard) == ({"first": 409, "second": 200}, ["first", "second"])
+
+
+def test_what_is_computed_ends_when_its_page_is_gone():
+    begun, ended = threading.Event(), threading.Event()
+
+    def slow(asked, heed):
+        begun.set()
+        try:
+            while True:
+                heed()
+        finally:
+            ended.set()
+
+    running = LocalServer(lambda token: "", slow)
+    threading.Thread(target=running.serve_forever, daemon=True).start()
+    connection = http.client.HTTPConnection("127.0.0.1", running.server_address[1])
+    connection.request("POST", "/trace", "{}", {"X-Token": running.token})
+    assert begun.wait(5)
+    connection.close()
+    assert ended.wait(5)
+    running.shutdown()
+    running.server_close()

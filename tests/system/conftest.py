@@ -91,10 +91,8 @@ def live(browser, tiny_bundle):
             DecodingOptions(maximum_length=5),
         )
 
-        def traced(text, target=None, off=None, prefix=(), worth=True):
-            return trace_translation(
-                translator, text, target, options, off=off, prefix=prefix, worth=worth
-            )
+        def traced(text, target=None, **asked):
+            return trace_translation(translator, text, target, options, **asked)
 
         return traced
 

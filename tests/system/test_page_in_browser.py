@@ -177,7 +177,7 @@ def test_a_head_that_is_clicked_off_is_off(live):
     page.locator(f'[id="switch-{site}:2"]').click()
     off = traced("the cat sat", off={site: [2]})
     playwright.expect(page.locator("dd.changed")).to_have_text(off.output)
-    forced = traced("the cat sat", whole.notes["written"], {site: [2]})
+    forced = traced("the cat sat", whole.notes["written"], off={site: [2]})
     rows = page.locator("#panel table").first.locator("tbody tr")
     last = rows.last.locator("td").last.inner_text()
     worth = sum(s.log_probability for s in forced.steps) - sum(
@@ -210,6 +210,15 @@ def test_what_heads_are_worth_is_asked_for_when_it_is_wanted(live):
     playwright.expect(page.locator("dl dd").nth(1)).not_to_be_empty()
     page.get_by_role("tab", name="Head switches").click()
     playwright.expect(page.locator(".switches button")).to_have_count(21)  # 1 + 3 x 2 sites of 3
+
+
+def test_the_tree_is_asked_for_when_it_is_wanted(live):
+    page, traced = live
+    page.locator("#text").fill("the dog barked")
+    output = traced("the dog barked").output
+    playwright.expect(page.locator("dl dd").nth(1)).to_have_text(output)
+    page.get_by_role("tab", name="Beam theatre").click()
+    playwright.expect(page.locator(".tree button").first).to_be_visible()
 
 
 def test_a_search_goes_on_from_a_chosen_node(live):

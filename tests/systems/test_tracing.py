@@ -18,6 +18,7 @@ from jumok.inspection.trace import load_trace
 from jumok.models.catalog import Sizes, build
 from jumok.systems.catalog import SYSTEMS
 from jumok.systems.tracers import TRACERS, check_given, load_family
+from jumok.systems.tracing_parts import Extras
 from jumok.systems.tracing_texts import trace_gaps
 from tests.systems.lm import write_lm
 from tests.systems.masked import untrained
@@ -165,7 +166,7 @@ def test_the_gate_of_each_word_is_the_sigmoid_of_the_state(captioners, picture):
 def test_a_caption_is_the_one_that_the_captioner_writes(captioners, picture):
     for folder in captioners.values():
         (caption,) = jumok.load(folder).caption([picture])
-        trace = load_family(folder).trace(picture, worth=False)
+        trace = load_family(folder).trace(picture, extras=Extras(worth=False))
         assert trace.output == caption.text
         found = [step.log_probability for step in trace.steps][: len(caption.tokens)]
         assert found == pytest.approx(caption.token_log_probabilities[: len(found)], abs=1e-4)
@@ -240,7 +241,7 @@ def test_heads_can_be_off_in_every_family(captioners, picture, tmp_path):
     family = load_family(captioners["transformer"])
     whole = family.trace(picture, [7, 9])
     site = "decoder.blocks.1.cross_attention"
-    without = family.trace(picture, [7, 9], off={site: [2]}, worth=False)
+    without = family.trace(picture, [7, 9], off={site: [2]}, extras=Extras(worth=False))
     changes = [
         off.log_probability - on.log_probability
         for off, on in zip(without.steps, whole.steps, strict=True)
@@ -253,7 +254,7 @@ def test_heads_can_be_off_in_every_family(captioners, picture, tmp_path):
 def test_what_was_forced_stands_before_the_tree(captioners, picture):
     """A leaf's rows are what its own pieces looked at, after those that were forced."""
     family = load_family(captioners["rnn"])
-    trace = family.trace(picture, prefix=[7], worth=False)
+    trace = family.trace(picture, prefix=[7], extras=Extras(worth=False))
     nodes = trace.notes["search"]["nodes"]
     leaf = next(each for each in trace.notes["search"]["leaves"] if each["weights"])
     pieces, at = [], leaf["node"]
@@ -312,3 +313,28 @@ def test_texts_and_pictures_are_not_taken_for_one_another(tmp_path, picture, tin
         check_given(captioner, "a red ball")
     check_given(captioner, picture)
     check_given(load_family(tiny_bundle), "photo.jpg of a cat")
+
+
+def test_a_search_can_be_ended_at_any_step(tiny_bundle):
+    """Whoever heeds may raise, and hears of every step."""
+    steps = []
+
+    def heed():
+        steps.append(None)
+        if len(steps) == 3:
+            raise InterruptedError
+
+    family = load_family(tiny_bundle, device="cpu")
+    with pytest.raises(InterruptedError):
+        family.trace("the cat sat", extras=Extras(worth=False, heed=heed))
+    assert len(steps) == 3
+
+
+def test_without_the_tree_the_output_is_the_same(tiny_bundle):
+    family = load_family(tiny_bundle, device="cpu")
+    options = replace(family.options, maximum_length=7)
+    whole = family.trace("the cat sat", options=options, extras=Extras(worth=False))
+    bare = family.trace("the cat sat", options=options, extras=Extras(worth=False, tree=False))
+    assert (bare.output, bare.steps) == (whole.output, whole.steps)
+    assert bare.notes["search"] == {"left_out": True}
+    assert whole.notes["search"]["nodes"]

@@ -29,7 +29,12 @@ function path(nodes, id) {
 theatreView.needs = (trace) => ["translation", "captioning", "language-model"].includes(trace.task);
 
 export function theatreView(trace, state, words, ask) {
-  const { nodes, leaves } = trace.notes.search ?? {};
+  const { nodes, leaves, left_out: leftOut } = trace.notes.search ?? {};
+  if (ask && leftOut) {
+    if (!trace.treeAsked) ask();
+    trace.treeAsked = true; // once: an answer brings another trace
+    return { help: words.theatreHelp, controls: [], body: [] };
+  }
   if (!nodes?.length) return { help: words.theatreHelp, controls: [], body: [element("p", {}, words.noSearch)] };
   const hideLost = state.get("lost") === "hide";
   const columns = steps(nodes).map((ids) =>

@@ -41,11 +41,12 @@ def explain(
     from jumok.inspection.explain import choose
     from jumok.inspection.explain import explain as explained
     from jumok.systems.tracers import check_given
+    from jumok.systems.tracing_parts import NOTHING
 
     family, name = option.load_family(model, device, "fp32", 0)
     check_given(family, given)
     options = family.options if beam is None else replace(family.options, beam=beam)
-    trace = family.trace(given, target, options, worth=False, name=name)
+    trace = family.trace(given, target, options, extras=NOTHING, name=name)
     site, number = choose(trace, row, part, None if layer is None else layer - 1)
     found = explained(trace, site, number, None if head is None else head - 1)
     screen = console()

@@ -1,7 +1,7 @@
 """`jumok look`: what a model looked at, as a page."""
 
 import webbrowser
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -13,9 +13,8 @@ from jumok.cli.streams import open_output
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from jumok.inspection.trace import Trace
+    from jumok.serving.local import Answer
 
 Save = Annotated[
     Path | None, typer.Option(help="A page (.html) that needs no network, or a trace (.npz).")
@@ -44,6 +43,16 @@ Kept = Annotated[
 ]
 
 
+Threads = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        help="0 takes all processor cores: for large models; one sentence keeps no two busy.",
+        rich_help_panel=option.MACHINE,
+    ),
+]
+
+
 def look(
     model: option.Model,
     given: Given,
@@ -61,7 +70,7 @@ def look(
     row: drawn.RowOf = None,
     device: option.Device = "auto",
     precision: option.Precision = "fp32",
-    threads: option.Threads = 0,
+    threads: Threads = 1,
 ) -> None:
     """Show what every attention of a model looked at: in a sentence, or in a picture.
 
@@ -146,24 +155,24 @@ def serve(
             typer.echo("", err=True)
 
 
-def answers(
-    traced: "Callable[..., Trace]", picture: str | None = None
-) -> "Callable[[Mapping[str, Any]], dict[str, Any]]":
+def answers(traced: "Callable[..., Trace]", picture: str | None = None) -> "Answer":
     """What the page is told when it asks for a text, with all heads or without some.
 
     Args:
         picture: what is looked at whatever the page asks for; None: the text that it asks for.
     """
     from jumok.inspection.page import payload
+    from jumok.systems.tracing_parts import NOTHING, Extras
 
-    def answer(asked: Mapping[str, Any]) -> dict[str, Any]:
+    def answer(asked: Mapping[str, Any], heed: Callable[[], None]) -> dict[str, Any]:
         text, off = picture or str(asked.get("text", "")), _heads(asked.get("off"))
-        prefix, worth = _pieces(asked.get("prefix")), bool(asked.get("worth"))
-        found = payload(traced(text, off=off, prefix=prefix, worth=worth))
+        wanted = Extras(bool(asked.get("worth")), bool(asked.get("tree")), heed)
+        prefix = _pieces(asked.get("prefix"))
+        found = payload(traced(text, off=off, prefix=prefix, extras=wanted))
         written = _pieces(asked.get("written"))
         if off and written:
             # The old output under the new model: what the heads were worth to each of its tokens.
-            forced = traced(text, written, off=off, worth=False)
+            forced = traced(text, written, off=off, extras=NOTHING)
             found["forced"] = [step.log_probability for step in forced.steps]
         return found
 

@@ -10,6 +10,8 @@ Source: DNS rebinding: Jackson et al. 2007, Protecting browsers from DNS rebindi
 import hmac
 import json
 import secrets
+import select
+import socket
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +22,15 @@ from urllib.parse import parse_qs, urlsplit
 
 from jumok.errors import JumokError
 
-Answer = Callable[[Mapping[str, Any]], dict[str, Any]]
+Heed = Callable[[], None]
+"""Raises `NobodyWaits` where nobody waits for the answer any more."""
+
+Answer = Callable[[Mapping[str, Any], Heed], dict[str, Any]]
+
+
+class NobodyWaits(Exception):  # noqa: N818 - no error: nobody did anything wrong
+    """Something newer was asked, or the page is gone."""
+
 
 MOST_BYTES = 64 * 1024
 SECONDS = 10.0
@@ -31,8 +41,9 @@ class LocalServer(ThreadingHTTPServer):
 
     Args:
         page: makes the page's HTML, given the token.
-        answer: from the JSON that the page posts to the JSON it gets. One at a time; whoever asks
-            while another is being answered waits, and only the latest of those who wait is served.
+        answer: from the JSON that the page posts to the JSON it gets. One at a time, and only the
+            latest is served: an answer that is being computed hears, as often as it heeds, that
+            nobody waits for it.
         port: 0 takes a free one.
     """
 
@@ -91,20 +102,31 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(asked)
 
     def _answer(self, asked: Mapping[str, Any]) -> None:
-        """Computes, unless something newer has been asked meanwhile: then nobody waits for it."""
+        """Computes, until something newer is asked or the page is gone."""
         server = self.server
         server.latest += 1
         mine = server.latest
+
+        def heed() -> None:
+            if mine != server.latest or self._gone():
+                raise NobodyWaits
+
         with server.turn:
-            if mine != server.latest:
+            try:
+                heed()
+                found = server.worker.submit(server.answer, asked, heed).result()
+            except NobodyWaits:
                 self._fault(HTTPStatus.CONFLICT, "something newer was asked")
                 return
-            try:
-                found = server.worker.submit(server.answer, asked).result()
             except JumokError as error:
                 self._fault(HTTPStatus.UNPROCESSABLE_ENTITY, str(error))
                 return
         self._send(HTTPStatus.OK, "application/json", json.dumps(found).encode())
+
+    def _gone(self) -> bool:
+        """Whether the page hung up: it says nothing more, and a closed connection says that."""
+        readable, _, _ = select.select([self.connection], [], [], 0)
+        return bool(readable) and not self.connection.recv(1, socket.MSG_PEEK)
 
     def _refused(self, token: str) -> bool:
         """Whether the request is somebody else's; then it has been told so."""

@@ -13,6 +13,7 @@ from jumok.inspection.intervene import Heads
 from jumok.inspection.trace import Level, Trace
 from jumok.systems.catalog import load
 from jumok.systems.device import Precision
+from jumok.systems.tracing_parts import Extras
 
 
 class Tracer(NamedTuple):
@@ -50,7 +51,7 @@ class Traced(Protocol):
         level: Level = ...,
         off: Heads | None = ...,
         prefix: Sequence[int] = ...,
-        worth: bool = ...,
+        extras: Extras = ...,
         name: str = ...,
     ) -> Trace:
         """The trace of a text, or of a picture by its path."""

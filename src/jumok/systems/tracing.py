@@ -15,7 +15,9 @@ from jumok.inspection.intervene import Heads, switched_off
 from jumok.inspection.trace import Level, Trace
 from jumok.shapes import Int, Tensor
 from jumok.systems.tracing_parts import (
+    EVERYTHING,
     LEVEL,
+    Extras,
     after_every_prefix,
     check_length,
     check_pieces,
@@ -39,7 +41,7 @@ def trace_translation(
     level: Level = LEVEL,
     off: Heads | None = None,
     prefix: Sequence[int] = (),
-    worth: bool = True,
+    extras: Extras = EVERYTHING,
     name: str = "model",
 ) -> Trace:
     """What the model looked at while it translated `text`, or would while it writes `target`.
@@ -50,7 +52,7 @@ def trace_translation(
         target: a text, or its pieces; None: the model's own translation.
         level: "qk" keeps queries, keys and values besides the weights; "full" also the streams.
         prefix: pieces that the translation has to begin with.
-        worth: find out what every head is worth, in a pass for each; never while some are off.
+        extras: what else to find out, and who may end the work before it is done.
         off: heads that are switched off meanwhile, by the path of their site.
         name: what the trace calls the model.
 
@@ -66,12 +68,12 @@ def trace_translation(
     search: dict[str, Any] = {}
     if target is None:
         with switched_off(model, off or {}, heads_of(model)):
-            write, search = _searched(translator, source, options, prefix)
+            write, search = _searched(translator, source, options, prefix, extras)
     else:
         write = given_pieces(target, tokenizer, translator.max_tokens)
     run = partial(after_every_prefix, model, source, write)
     written = [*write, END]
-    looked = look(model, run, sequence_edges(model), written, level=level, off=off, worth=worth)
+    looked = look(model, run, sequence_edges(model), written, level=level, off=off, extras=extras)
     reading = translator.aligner.readings[0]
     notes = notes_of(write, looked, search)
     return Trace(
@@ -96,6 +98,7 @@ def _searched(
     source: Int[Tensor, "1 source"],
     options: DecodingOptions,
     prefix: Sequence[int],
+    extras: Extras,
 ) -> tuple[list[int], dict[str, Any]]:
     """The pieces of the best translation, and the tree of all that were weighed.
 
@@ -105,4 +108,6 @@ def _searched(
     memories = [model.encode(source) for model in translator.models]
     memory = memories[0] if len(memories) == 1 else join_memories(memories)
     looks = translator.aligner.between_pieces if translator.aligner.aligns else None
-    return searched(translator.decoder, memory, translator.tokenizer, options, prefix, looks)
+    return searched(
+        translator.decoder, memory, translator.tokenizer, options, prefix, looks, extras
+    )

@@ -21,7 +21,9 @@ from jumok.models.recurrent_decoder import GatedDecoder
 from jumok.shapes import Float, Tensor
 from jumok.systems.captioner import DEFAULTS, Captioner
 from jumok.systems.tracing_parts import (
+    EVERYTHING,
     LEVEL,
+    Extras,
     LogProbabilities,
     after_every_prefix,
     check_pieces,
@@ -44,14 +46,14 @@ def trace_caption(
     level: Level = LEVEL,
     off: Heads | None = None,
     prefix: Sequence[int] = (),
-    worth: bool = True,
+    extras: Extras = EVERYTHING,
     name: str = "model",
 ) -> Trace:
     """What the model looked at while it described `picture`, or would while it writes `target`.
 
     Args:
         picture: a file; of a model that reads features, the file that they are in.
-        target, options, level, off, prefix, worth, name: as in `trace_translation`.
+        target, options, level, off, prefix, extras, name: as in `trace_translation`.
 
     Raises:
         DataError: a picture that cannot be read, or a caption without a word, or too long a one.
@@ -64,13 +66,13 @@ def trace_caption(
     search: dict[str, Any] = {}
     if target is None:
         with switched_off(model, off or {}, heads_of(model)):
-            write, search = _searched(captioner, read, options, prefix)
+            write, search = _searched(captioner, read, options, prefix, extras)
     else:
         write = given_pieces(target, tokenizer, captioner.max_tokens, "one caption")
     run = partial(after_every_prefix, model, read, write)
     written = [*write, END]
     edges = sequence_edges(model, source="picture")
-    looked = look(model, run, edges, written, level=level, off=off, worth=worth)
+    looked = look(model, run, edges, written, level=level, off=off, extras=extras)
     with switched_off(model, off or {}, heads_of(model)):
         gates = _gates(model.decoder, run)
     reading = captioner.reading
@@ -94,7 +96,11 @@ def trace_caption(
 
 
 def _searched(
-    captioner: Captioner, read: Tensor, options: DecodingOptions, prefix: Sequence[int]
+    captioner: Captioner,
+    read: Tensor,
+    options: DecodingOptions,
+    prefix: Sequence[int],
+    extras: Extras,
 ) -> tuple[list[int], dict[str, Any]]:
     """The pieces of the best caption, and the tree of all that were weighed.
 
@@ -110,6 +116,7 @@ def _searched(
         replace(options, maximum_length=longest),
         prefix,
         None if captioner.reading is None else _Looks(captioner),
+        extras,
     )
 
 

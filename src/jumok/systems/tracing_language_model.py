@@ -13,7 +13,9 @@ from jumok.inspection.intervene import Heads, switched_off
 from jumok.inspection.trace import Level, Trace
 from jumok.systems.language_model import LanguageModel
 from jumok.systems.tracing_parts import (
+    EVERYTHING,
     LEVEL,
+    Extras,
     LogProbabilities,
     check_length,
     check_pieces,
@@ -46,7 +48,7 @@ def trace_language_model(
     level: Level = LEVEL,
     off: Heads | None = None,
     prefix: Sequence[int] = (),
-    worth: bool = True,
+    extras: Extras = EVERYTHING,
     name: str = "model",
 ) -> Trace:
     """What every token looked at: those of the prompt `text`, and those that were written after it.
@@ -57,7 +59,7 @@ def trace_language_model(
     Args:
         target: how the text goes on, as a text or as tokens; None: as the model would have it.
             `options.maximum_length` counts what is written, and `MOST_WRITTEN` is the most.
-        options, level, off, prefix, worth, name: as in `trace_translation`.
+        options, level, off, prefix, extras, name: as in `trace_translation`.
 
     Raises:
         DataError: a prompt and a text after it that are longer than the model's context.
@@ -70,7 +72,7 @@ def trace_language_model(
     search: dict[str, Any] = {}
     if target is None:
         with switched_off(model, off or {}, heads_of(model)):
-            write, search = _searched(system, prompt, options, prefix)
+            write, search = _searched(system, prompt, options, prefix, extras)
     else:
         write = given_pieces(target, tokenizer, room - len(prompt), "a shorter text")
     tokens = [*prompt, *write]
@@ -79,7 +81,7 @@ def trace_language_model(
         read = torch.tensor([[START, *tokens]], device=model.decoder.embedding.table.device)
         return model.decoder.logits(model.hidden(read))[0, :-1].float().log_softmax(dim=-1)
 
-    looked = look(model, run, at_what_was_written, tokens, level=level, off=off, worth=worth)
+    looked = look(model, run, at_what_was_written, tokens, level=level, off=off, extras=extras)
     notes = notes_of(write, looked, search)
     return Trace(
         model=name,
@@ -96,7 +98,11 @@ def trace_language_model(
 
 
 def _searched(
-    system: LanguageModel, prompt: Sequence[int], options: DecodingOptions, prefix: Sequence[int]
+    system: LanguageModel,
+    prompt: Sequence[int],
+    options: DecodingOptions,
+    prefix: Sequence[int],
+    extras: Extras,
 ) -> tuple[list[int], dict[str, Any]]:
     """What is written after the prompt, and the tree of all that was weighed there."""
     check_pieces(prefix, system.tokenizer.size)
@@ -109,5 +115,6 @@ def _searched(
         replace(options, minimum_length=0, maximum_length=max(longest, 1), maximum_ratio=None),
         [*prompt, *prefix],
         None,
+        extras,
     )
     return whole[len(prompt) :], search

@@ -10,6 +10,7 @@ from torch import nn
 from jumok.data.text_tokenizer import TextTokenizer
 from jumok.data.tokenizer import END, START, Tokenizer
 from jumok.decoding import DecodingOptions, decode
+from jumok.decoding.beam import Candidates
 from jumok.decoding.limits import Prefixes
 from jumok.errors import DataError, ModelError
 from jumok.inspection.capture import Edges, Watched, heads_of, watch
@@ -21,6 +22,28 @@ from jumok.shapes import Float, Tensor
 
 BEST = 5
 LEVEL: Level = "qk"
+
+
+def carry_on() -> None:
+    """Lets the work go on."""
+
+
+@dataclass(frozen=True)
+class Extras:
+    """What is found out besides what the model looked at, each in passes of its own.
+
+    Attributes:
+        worth: what every head is worth: a pass for each.
+        tree: the search with all hypotheses, and what each of them looked at.
+        heed: is called at every step of a search; what it raises ends the work.
+    """
+
+    worth: bool = True
+    tree: bool = True
+    heed: Callable[[], None] = carry_on
+
+
+EVERYTHING, NOTHING = Extras(), Extras(worth=False, tree=False)
 
 LogProbabilities = Float[Tensor, "positions choices"]
 
@@ -64,7 +87,7 @@ def look(
     *,
     level: Level = LEVEL,
     off: Heads | None = None,
-    worth: bool = True,
+    extras: Extras = EVERYTHING,
 ) -> Looked:
     """Watches one pass, and finds out what every head is worth to what was chosen.
 
@@ -72,7 +95,7 @@ def look(
         run: the pass; gives the log-probabilities of every choice at every position.
         written: what was chosen at each position; None: the likeliest.
         off: heads that are switched off.
-        worth: find out what heads are worth, in a pass for each; never while some are off.
+        extras: whether to find out what heads are worth; never while some are off.
 
     Raises:
         ModelError: a model without attention, or without the heads that are named.
@@ -91,7 +114,7 @@ def look(
         if written is None
         else torch.tensor(written, dtype=torch.long, device=found.device)
     )
-    changes = without_each_head(model, run, chosen, count) if worth and not off else {}
+    changes = without_each_head(model, run, chosen, count) if extras.worth and not off else {}
     return Looked(watched, {site: change.tolist() for site, change in changes.items()})
 
 
@@ -156,6 +179,7 @@ def searched(
     options: DecodingOptions,
     prefix: Sequence[int],
     looks: Callable[[Memory, Sequence[Sequence[int]]], Float[Tensor, "rows pieces keys"]] | None,
+    extras: Extras = EVERYTHING,
 ) -> tuple[list[int], dict[str, Any]]:
     """The pieces of the best that was found, and the tree of all that were weighed.
 
@@ -164,10 +188,22 @@ def searched(
         looks: for each row of a memory and its pieces, how much each piece looked at what. Each
             leaf of the tree comes with that; the hypotheses before it are its first rows. None:
             leaves come with nothing.
+        extras: whether the tree is wanted, and who may end the search.
+
+    Returns:
+        The pieces; the tree, which is {"left_out": True} where nobody wants it.
     """
     theatre = Theatre()
+
+    def watch_step(candidates: Candidates) -> None:
+        extras.heed()
+        if extras.tree:
+            theatre(candidates)
+
     prefixes: Prefixes | None = [list(prefix)] if prefix else None
-    (best, *_), *_ = decode(decoder, memory, options, prefixes, watch=theatre)
+    (best, *_), *_ = decode(decoder, memory, options, prefixes, watch=watch_step)
+    if not extras.tree:
+        return list(best.tokens), {"left_out": True}
     leaves = theatre.leaves()
     shown: list[dict[str, Any]] = [{"node": leaf, "weights": []} for leaf in leaves]
     if looks is not None and leaves:

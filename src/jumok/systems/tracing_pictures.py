@@ -14,7 +14,15 @@ from jumok.inspection.intervene import Heads
 from jumok.inspection.trace import Level, Picture, Trace, grid_axis
 from jumok.models.image_classifier import ImageClassifier
 from jumok.systems.image_classifier import ImageClassification
-from jumok.systems.tracing_parts import LEVEL, LogProbabilities, look, notes_of, steps_of
+from jumok.systems.tracing_parts import (
+    EVERYTHING,
+    LEVEL,
+    Extras,
+    LogProbabilities,
+    look,
+    notes_of,
+    steps_of,
+)
 from jumok.systems.tracing_texts import DEFAULTS, label_of
 
 
@@ -28,7 +36,7 @@ def trace_picture_class(
     level: Level = LEVEL,
     off: Heads | None = None,
     prefix: Sequence[int] = (),  # noqa: ARG001
-    worth: bool = True,
+    extras: Extras = EVERYTHING,
     name: str = "model",
 ) -> Trace:
     """What every pixel of the feature maps looked at. The only step is the label.
@@ -38,7 +46,7 @@ def trace_picture_class(
     Args:
         target: the label whose probability is wanted, or its number; None: the likeliest.
         options, prefix: count for nothing, as nothing is written.
-        level, off, worth, name: as in `trace_translation`.
+        level, off, extras, name: as in `trace_translation`.
 
     Raises:
         DataError: a picture that cannot be read, or no such label.
@@ -57,7 +65,7 @@ def trace_picture_class(
         return Edge("image", _name(grids[site]), _name(grids[site]))
 
     said = label_of(target, system.labels)
-    looked = look(model, run, edge, said, level=level, off=off, worth=worth)
+    looked = look(model, run, edge, said, level=level, off=off, extras=extras)
     found = looked.watched.result
     said = said or [int(found.argmax())]
     return Trace(

@@ -13,7 +13,9 @@ from jumok.inspection.trace import Level, Trace
 from jumok.systems.masked_model import MaskedModel
 from jumok.systems.text_classifier import TextClassification
 from jumok.systems.tracing_parts import (
+    EVERYTHING,
     LEVEL,
+    Extras,
     LogProbabilities,
     Names,
     check_length,
@@ -43,7 +45,7 @@ def trace_gaps(
     level: Level = LEVEL,
     off: Heads | None = None,
     prefix: Sequence[int] = (),  # noqa: ARG001
-    worth: bool = True,
+    extras: Extras = EVERYTHING,
     name: str = "model",
 ) -> Trace:
     """What every word looked at, and what stands in the gaps, written `[MASK]` or `___`.
@@ -54,7 +56,7 @@ def trace_gaps(
         target: for each gap the piece whose probability is wanted, or one text of them; None: the
             likeliest that `MaskedModel.fill` would put there.
         options, prefix: count for nothing, as nothing is written from left to right.
-        level, off, worth, name: as in `trace_translation`.
+        level, off, extras, name: as in `trace_translation`.
 
     Raises:
         DataError: a text without a word, or longer than the model reads at once; not one piece
@@ -78,7 +80,7 @@ def trace_gaps(
         filled = [int(system.fitting(row, opens_word, 1)[1]) for row, opens_word in likely]
     else:
         filled = _given(system, target, len(gaps))
-    looked = look(model, run, at_itself, filled, level=level, off=off, worth=worth)
+    looked = look(model, run, at_itself, filled, level=level, off=off, extras=extras)
     names = _WithMask(tokenizer, model.mask)
     places = iter(filled)
     whole = [next(places) if piece == model.mask else piece for piece in ids]
@@ -143,7 +145,7 @@ def trace_text_class(
     level: Level = LEVEL,
     off: Heads | None = None,
     prefix: Sequence[int] = (),  # noqa: ARG001
-    worth: bool = True,
+    extras: Extras = EVERYTHING,
     name: str = "model",
 ) -> Trace:
     """What every word looked at while the text's label was found. The only step is the label.
@@ -153,7 +155,7 @@ def trace_text_class(
     Args:
         target: the label whose probability is wanted, or its number; None: the likeliest.
         options, prefix: count for nothing, as nothing is written.
-        level, off, worth, name: as in `trace_translation`.
+        level, off, extras, name: as in `trace_translation`.
 
     Raises:
         DataError: a text without a word, or no such label.
@@ -168,7 +170,7 @@ def trace_text_class(
         return model(read).float().log_softmax(dim=-1)
 
     said = label_of(target, system.labels)
-    looked = look(model, run, at_itself, said, level=level, off=off, worth=worth)
+    looked = look(model, run, at_itself, said, level=level, off=off, extras=extras)
     found = looked.watched.result
     said = said or [int(found.argmax())]
     return Trace(
