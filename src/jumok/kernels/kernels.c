@@ -11,6 +11,7 @@
 #ifndef TYPE
 
 #include "vectors.h"
+#include "flow.h"
 
 #define NAME_(name, type) name##_##type
 #define NAME(name, type) NAME_(name, type)

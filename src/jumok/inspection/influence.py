@@ -1,0 +1,159 @@
+"""Which words mattered for what was written, asked of the model itself: by slopes, and by trying.
+
+    gradient x input   x_j . dL_t / dx_j, with L_t the log-probability of the token that step t
+                       wrote, and x_j the vector of a word that was read; signed
+    gradient           | dL_t / dx_j |
+    blank-out          L_t - L_t without word j: zeros in the place of its vector; its place stays
+
+All three ask of the source and of what was written before alike. The first two are slopes where
+the word is; the third is what happens when it goes.
+
+Source: gradient x input: Denil et al. 2014, Extraction of salient sentences; blank-out: Li et al.
+2016, Understanding neural networks through representation erasure (there a dimension or a word
+is set to zero).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from jumok.inspection.intervene import edited_words, words_of
+from jumok.layers.embedding import Edit, Embedding
+from jumok.models.memory import SequenceToSequence
+from jumok.shapes import Float, Int, States, Tensor
+
+ROWS = 32
+"""So many rows go through the model at once: a row for each token, or for each word blanked."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """A text that was written, as something that can be written again.
+
+    Attributes:
+        words: by axis ("source", "target") what turns tokens into vectors there.
+        lengths: by axis how many tokens there are.
+        score: the log-probabilities of what was written, in so many equal rows of a batch.
+    """
+
+    words: Mapping[str, Embedding]
+    lengths: Mapping[str, int]
+    score: Callable[[int], Float[Tensor, "rows written"]]
+
+
+def written_from(
+    model: SequenceToSequence,
+    source: Int[Tensor, "1 source"],
+    target: Int[Tensor, "1 target"],
+    written: Int[Tensor, " target"],
+) -> Written:
+    """What an encoder and a decoder wrote.
+
+    Args:
+        target: START and pieces. written: the pieces and END.
+    """
+    # Tensors made in inference mode cannot be differentiated through.
+    with torch.inference_mode(False):
+        source, target, written = source.clone(), target.clone(), written.clone()
+    encoder, decoder = words_of(model).values()
+
+    def score(rows: int) -> Float[Tensor, "rows written"]:
+        logits = model.decoder(model.encode(source.expand(rows, -1)), target.expand(rows, -1))
+        of_written = written.expand(rows, -1)[..., None]
+        return logits.float().log_softmax(dim=-1).gather(2, of_written)[..., 0]
+
+    lengths = {"source": source.shape[1], "target": target.shape[1]}
+    return Written({"source": encoder, "target": decoder}, lengths, score)
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """Of one axis: gradient x input, and the gradient's length; for each token that was written."""
+
+    product: Float[Tensor, "written length"]
+    length: Float[Tensor, "written length"]
+
+
+def slopes(text: Written) -> dict[str, Slopes]:
+    """Gradient x input and gradient of every written token, by axis.
+
+    A row of the batch is differentiated for each token, so that one pass back gives them all.
+    """
+    found: dict[str, list[tuple[Tensor, Tensor]]] = {axis: [] for axis in text.words}
+    count = text.lengths["target"]
+    for first in range(0, count, ROWS):
+        rows = min(ROWS, count - first)
+        read: dict[str, Tensor] = {}
+        edits = {word: _Leaf(read, axis) for axis, word in text.words.items()}
+        with torch.inference_mode(False), torch.enable_grad(), edited_words(edits):
+            own = text.score(rows)[:, first : first + rows].diagonal()
+            gradients = torch.autograd.grad(own.sum(), list(read.values()))
+        for (axis, vectors), gradient in zip(read.items(), gradients, strict=True):
+            slope = gradient.float()
+            product = (vectors.detach().float() * slope).sum(dim=-1)
+            found[axis].append((product, slope.norm(dim=-1)))
+    return {
+        axis: Slopes(*(torch.cat(parts) for parts in zip(*pairs, strict=True)))
+        for axis, pairs in found.items()
+    }
+
+
+class _Leaf:
+    """Puts the words' vectors where a slope can be had of them."""
+
+    def __init__(self, read: dict[str, Tensor], axis: str) -> None:
+        self.read, self.axis = read, axis
+
+    def __call__(self, states: States, _: int) -> States:
+        leaf = states.detach().clone().requires_grad_()
+        self.read[self.axis] = leaf
+        return leaf
+
+
+Groups = Mapping[str, Sequence[Sequence[int]]]
+"""By axis the tokens that are blanked together: each alone, or those of a word."""
+
+
+@torch.inference_mode()
+def blank_out(text: Written, groups: Groups) -> dict[str, Float[Tensor, "written groups"]]:
+    """By axis, how much less probable each written token is without each group; in nats.
+
+    Above 0: the words helped. What comes after a token cannot matter for it: exactly 0.
+    """
+    asked = [(axis, tuple(group)) for axis, of_axis in groups.items() for group in of_axis]
+    (whole,) = text.score(1)
+    changes = []
+    for begin in range(0, len(asked), ROWS):
+        some = asked[begin : begin + ROWS]
+        edits: dict[Embedding, Edit] = {}
+        for axis, words in text.words.items():
+            kept = torch.ones(len(some), text.lengths[axis], 1, device=whole.device)
+            for row, (of_axis, group) in enumerate(some):
+                if of_axis == axis:
+                    kept[row, list(group)] = 0.0
+            edits[words] = _Kept(kept)
+        with edited_words(edits):
+            changes.append(whole - text.score(len(some)))
+    together = torch.cat(changes).T  # (groups written) -> (written groups)
+    steps = torch.arange(len(whole), device=whole.device)
+    found, at = {}, 0
+    for axis, of_axis in groups.items():
+        change = together[:, at : at + len(of_axis)]
+        if axis == "target":
+            begins = torch.tensor([min(group) for group in of_axis], device=whole.device)
+            change = change.masked_fill(begins > steps[:, None], 0.0)
+        found[axis] = change
+        at += len(of_axis)
+    return found
+
+
+class _Kept:
+    """Multiplies each row's words by 1 or 0."""
+
+    def __init__(self, kept: Float[Tensor, "rows length 1"]) -> None:
+        self.kept = kept
+
+    def __call__(self, states: States, first: int) -> States:
+        end = first + states.shape[1]
+        return states * self.kept[:, first:end].to(states.dtype)

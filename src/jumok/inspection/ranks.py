@@ -1,0 +1,31 @@
+"""How far two measures agree on what comes before what: rank correlation.
+
+Source: Spearman 1904, The proof and measurement of association between two things; used on
+measures of attention by Jain and Wallace 2019, Attention is not explanation, section 4.1.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+Numbers = npt.NDArray[np.floating]
+
+
+def ranks(values: Numbers) -> npt.NDArray[np.float64]:
+    """Each value's place, the smallest first, from 1; those that are equal share their mean."""
+    _, which, count = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(count)  # of a group of equal values
+    return (last - (count - 1) / 2)[which]
+
+
+def spearman(first: Numbers, second: Numbers) -> float:
+    """Pearson's correlation of the ranks, -1 to 1; NaN where all values of a side are equal."""
+    a, b = (each - each.mean() for each in map(ranks, (first, second)))
+    sizes = float(np.sqrt((a @ a) * (b @ b)))
+    return float(a @ b) / sizes if sizes else float("nan")
+
+
+def rank_correlations(measures: Sequence[Numbers]) -> npt.NDArray[np.float64]:
+    """`spearman` of each measure with each: (measures, measures)."""
+    return np.array([[spearman(first, second) for second in measures] for first in measures])

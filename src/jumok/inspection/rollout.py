@@ -1,0 +1,145 @@
+"""Attention followed down through the layers: what a position knows of each word that was read.
+
+A block adds what its attention found to what it had (the residual stream), so half of what a
+position passes on is its own:  A' = A / 2 + I / 2, with A the mean of the heads. What the
+feed-forward layers, the norms and the values do is left out.
+
+The paper has one stack. Here a decoder's position is first half of itself and half of what it
+found in the text so far, then half of that and half of what it found in the Memory; the Memory is
+what the encoder's rollout says it is. So with L decoder layers the source's share of a rollout
+row is 1 - 2^-L, whatever the sentence: rollout says which word mattered, never whether the source
+did.
+
+Flow takes the same weights as pipes: how much can run from a position down to a word at once, if
+no pipe lets through more than its weight. The flows to several words do not add up to anything.
+
+Source: Abnar and Zuidema 2020, Quantifying attention flow in Transformers, sections 3.1 and 3.2.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from jumok.inspection.trace import Array, Site
+from jumok.kernels.flow import max_flows
+
+Matrix = npt.NDArray[np.float64]
+Nodes = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Layers:
+    """The weights of every layer, the mean of its heads, the lowest layer first.
+
+    Attributes:
+        encoder: (source source), each.
+        decoder: (target target), each.
+        cross: (target source), one for each layer of the decoder; empty where nothing is read
+            but the text itself.
+    """
+
+    encoder: tuple[Matrix, ...] = ()
+    decoder: tuple[Matrix, ...] = ()
+    cross: tuple[Matrix, ...] = ()
+
+    @classmethod
+    def of(cls, sites: Sequence[Site]) -> "Layers":
+        """Those of a trace."""
+        by_part: dict[str, list[Matrix]] = {}
+        for site in sorted(sites, key=lambda site: site.layer):
+            by_part.setdefault(site.part, []).append(heads_mean(site.weights))
+        return cls(*(tuple(by_part.get(part, ())) for part in ("encoder", "decoder", "cross")))
+
+
+def heads_mean(weights: Array) -> Matrix:
+    """(heads query key) -> (query key)."""
+    mean: Matrix = weights.mean(axis=0, dtype=np.float64)
+    return mean
+
+
+def encoder_rollout(encoder: Sequence[Matrix], source: int) -> Matrix:
+    """What each state of the Memory is made of: (source source); rows sum to 1.
+
+    Args:
+        encoder: the weights, the lowest layer first; none where nobody looks in the encoder.
+        source: how many positions there are.
+    """
+    known = np.eye(source)
+    for weights in encoder:
+        known = (known + weights @ known) / 2
+    return known
+
+
+def decoder_rollout(layers: Layers) -> tuple[Matrix | None, Matrix]:
+    """What each position of the decoder is made of at the end.
+
+    Returns:
+        (target source), None where there is no source, and (target target), of what was written;
+        together their rows sum to 1.
+    """
+    target = len(layers.decoder[0])
+    source = layers.cross[0].shape[1] if layers.cross else 0
+    memory = encoder_rollout(layers.encoder, source)
+    known, read = np.eye(target), np.zeros((target, source))
+    for layer, weights in enumerate(layers.decoder):
+        known, read = (known + weights @ known) / 2, (read + weights @ read) / 2
+        if layers.cross:
+            known, read = known / 2, (read + layers.cross[layer] @ memory) / 2
+    return (read if layers.cross else None), known
+
+
+def decoder_flow(layers: Layers) -> tuple[Matrix | None, Matrix]:
+    """How much can flow from each position of the decoder to each word at once.
+
+    Returns:
+        As `decoder_rollout`; 0 to 1, but rows do not sum to anything.
+    """
+    target = len(layers.decoder[0])
+    source = layers.cross[0].shape[1] if layers.cross else 0
+    pipes = _Pipes()
+    words = pipes.level(source)
+    memory = words
+    for weights in layers.encoder:
+        memory = pipes.above(memory, memory, weights)
+    written = pipes.level(target)
+    top = written
+    for layer, weights in enumerate(layers.decoder):
+        top = pipes.above(top, top, weights)
+        if layers.cross:
+            top = pipes.above(top, memory, layers.cross[layer])
+    flows = pipes.flows(top, np.concatenate([words, written]))
+    return (flows[:, :source] if layers.cross else None), flows[:, source:]
+
+
+class _Pipes:
+    """A network whose nodes are the positions of each layer."""
+
+    def __init__(self) -> None:
+        self.nodes = 0
+        self.tails: list[Nodes] = []
+        self.heads: list[Nodes] = []
+        self.capacities: list[Matrix] = []
+
+    def level(self, length: int) -> Nodes:
+        """New nodes, a position each."""
+        self.nodes += length
+        return np.arange(self.nodes - length, self.nodes)
+
+    def above(self, own: Nodes, seen: Nodes, weights: Matrix) -> Nodes:
+        """A level that is half of its own positions below, half of what they looked at."""
+        level = self.level(len(own))
+        for below, looked in [(own, np.eye(len(own))), (seen, weights)]:
+            query, key = np.nonzero(looked)
+            self.tails.append(level[query])
+            self.heads.append(below[key])
+            self.capacities.append(looked[query, key] / 2)
+        return level
+
+    def flows(self, tops: Nodes, bottoms: Nodes) -> Matrix:
+        """From each of the one to each of the other."""
+        edges = (np.concatenate(each) for each in (self.tails, self.heads, self.capacities))
+        found = max_flows(*(torch.from_numpy(each) for each in (*edges, tops, bottoms)))
+        return found.double().numpy()
