@@ -8,9 +8,10 @@
 All three ask of the source and of what was written before alike. The first two are slopes where
 the word is; the third is what happens when it goes.
 
-Source: gradient x input: Denil et al. 2014, Extraction of salient sentences; blank-out: Li et al.
-2016, Understanding neural networks through representation erasure (there a dimension or a word
-is set to zero).
+Source: gradient x input: Denil et al. 2014, Extraction of salient sentences from labelled
+documents; blank-out: Li et al. 2016, Understanding neural networks through representation erasure
+(Abnar and Zuidema 2020 put UNK in the word's place; a tokenizer of pieces has no UNK that was
+ever trained).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -129,8 +130,8 @@ def blank_out(text: Written, groups: Groups) -> dict[str, Float[Tensor, "written
         edits: dict[Embedding, Edit] = {}
         for axis, words in text.words.items():
             kept = torch.ones(len(some), text.lengths[axis], 1, device=whole.device)
-            for row, (of_axis, group) in enumerate(some):
-                if of_axis == axis:
+            for row, (where, group) in enumerate(some):
+                if where == axis:
                     kept[row, list(group)] = 0.0
             edits[words] = _Kept(kept)
         with edited_words(edits):

@@ -1,0 +1,219 @@
+"""Who mattered? Every measure of what mattered for each token that was written, side by side.
+
+    weights   of the last layer over what is read, the mean of its heads
+    norms     of the same layer, the length of what each word gave: | weight value W_O |
+    rollout   the weights of all layers multiplied (`jumok.inspection.rollout`)
+    flow      the weights of all layers as pipes
+    product   gradient x input (`jumok.inspection.influence`)
+    slope     the gradient's length
+    blank     what the token's log-probability loses when the word is blanked
+
+Row t is the step that writes token t. The measures do not say the same: their Spearman rank
+correlations say how far they do, by size whatever the sign. Attention shows where a model looked;
+blanking shows what it needed.
+
+The share of the source, against the prefix (what was written before), is
+
+    sum over source words of |m| / sum over source words and prefix of |m|
+
+of a measure m that reaches both. Voita et al. (2021) pass relevance down through the layers so
+that what reaches source and prefix adds up to the same for every token. Nothing is passed down
+here: shares are of slopes, or of what blanking costs, whose sum is another one for each token, so
+that only the ratio can be compared. What the two have in common is what they are asked.
+
+Source: comparison: Jain and Wallace 2019, Attention is not explanation; Abnar and Zuidema 2020,
+Quantifying attention flow in Transformers, section 4; share: Voita et al. 2021, Analyzing the
+source and target contributions to predictions in neural machine translation.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jumok.inspection.influence import Written, blank_out, slopes
+from jumok.inspection.ranks import rank_correlations
+from jumok.inspection.rollout import Layers, decoder_flow, decoder_rollout
+from jumok.inspection.trace import Axis, Site
+
+Matrix = npt.NDArray[np.float64]
+Measure = Mapping[str, Matrix]
+"""By axis, "source" and "target": (written, tokens or words of the axis)."""
+
+SHARED = ("product", "slope", "blank")
+"""The measures of which a share of the source can be had; a rollout's is always the same."""
+
+DIGITS = 5
+
+
+@dataclass(frozen=True)
+class Mattered:
+    """What mattered for each token, or word, that was written.
+
+    Attributes:
+        read: the axis that the measures are compared on: "source", or "target" where nothing is
+            read but what was written.
+        measures: by name.
+        ranks: for each that was written the rank correlations of all measures, (measures,
+            measures); NaN where a measure finds all alike.
+        shares: by measure the source's share for each that was written; empty without a source.
+    """
+
+    read: str
+    measures: Mapping[str, Measure]
+    ranks: tuple[Matrix, ...]
+    shares: Mapping[str, Matrix]
+
+    @property
+    def mean_ranks(self) -> Matrix:
+        """The mean of `ranks`, over those that are numbers."""
+        together = np.stack(self.ranks)
+        count = (~np.isnan(together)).sum(axis=0)
+        mean: Matrix = np.nansum(together, axis=0) / np.where(count, count, np.nan)
+        return mean
+
+    def facts(self) -> dict[str, Any]:
+        """Plain JSON; what is no number is null."""
+        return {
+            "read": self.read,
+            "measures": {
+                name: {axis: _plain(matrix) for axis, matrix in measure.items()}
+                for name, measure in self.measures.items()
+            },
+            "ranks": [_plain(each) for each in self.ranks],
+            "mean_ranks": _plain(self.mean_ranks),
+            "shares": {name: _plain(share) for name, share in self.shares.items()},
+        }
+
+
+def who_mattered(
+    text: Written, sites: Sequence[Site], axes: Mapping[str, Axis]
+) -> dict[str, Mattered]:
+    """What mattered, by "pieces" (all tokens, START and END among them) and by "words".
+
+    A word matters as much as its pieces together, for a word as much as for its pieces on
+    average; of what is blanked all pieces of a word go at once.
+
+    Args:
+        text: what was written, and from what.
+        sites: of its trace, where every weight is.
+        axes: "target", and "source" where there is one.
+    """
+    axes = {axis: axes[axis] for axis in text.words}
+    looked = _looked(sites)
+    sloped = slopes(text)
+    looked["product"] = {axis: _numbers(each.product) for axis, each in sloped.items()}
+    looked["slope"] = {axis: _numbers(each.length) for axis, each in sloped.items()}
+    pieces = {axis: [[i] for i in range(length)] for axis, length in text.lengths.items()}
+    groups = {axis: token_groups(each) for axis, each in axes.items()}
+    alone, together = blank_out(text, pieces), blank_out(text, groups)
+    by_piece = looked | {"blank": {axis: _numbers(each) for axis, each in alone.items()}}
+    written = _written_words(axes["target"])
+    by_word = {name: _grouped(measure, groups) for name, measure in looked.items()}
+    by_word["blank"] = {axis: _numbers(each) for axis, each in together.items()}
+    of_words = {
+        name: {
+            axis: np.stack([matrix[steps].mean(axis=0) for steps in written])
+            for axis, matrix in measure.items()
+        }
+        for name, measure in by_word.items()
+    }
+    words = {axis: groups[axis][: len(each.texts)] for axis, each in axes.items()}
+    return {
+        "pieces": _compared(by_piece, list(range(text.lengths["target"])), pieces),
+        "words": _compared(of_words, [steps[0] for steps in written], words),
+    }
+
+
+def _looked(sites: Sequence[Site]) -> dict[str, Measure]:
+    """The measures that are read off the weights."""
+    layers = Layers.of(sites)
+    over = [site for site in sites if site.part == ("cross" if layers.cross else "decoder")]
+    if not over:
+        return {}
+    last = max(over, key=lambda site: site.layer)
+    axis = "source" if layers.cross else "target"
+    found: dict[str, Measure] = {
+        "weights": {axis: last.weights.mean(axis=0, dtype=np.float64)},
+    }
+    if last.norms is not None:
+        found["norms"] = {axis: last.norms.astype(np.float64)}
+    # An RNN has an attention but no layers of them to be followed through.
+    if layers.decoder:
+        for name, follow in (("rollout", decoder_rollout), ("flow", decoder_flow)):
+            read, known = follow(layers)
+            found[name] = {"target": known} if read is None else {"source": read, "target": known}
+    return found
+
+
+def token_groups(axis: Axis) -> list[list[int]]:
+    """The tokens of each word, then each that belongs to none (START, END) alone."""
+    words: list[list[int]] = [[] for _ in axis.texts]
+    alone = []
+    for token, word in enumerate(axis.words):
+        if word is None:
+            alone.append([token])
+        else:
+            words[word].append(token)
+    return [*words, *alone]
+
+
+def _written_words(target: Axis) -> list[list[int]]:
+    """For each word the steps that write its pieces: each is written a step before it is read."""
+    words: list[list[int]] = [[] for _ in target.texts]
+    for token, word in enumerate(target.words):
+        if word is not None:
+            words[word].append(token - 1)
+    return words
+
+
+def _grouped(measure: Measure, groups: Mapping[str, Sequence[Sequence[int]]]) -> Measure:
+    """A column for each group: the sum of its tokens'."""
+    return {
+        axis: np.stack([matrix[:, list(group)].sum(axis=1) for group in groups[axis]], axis=1)
+        for axis, matrix in measure.items()
+    }
+
+
+def _compared(
+    measures: Mapping[str, Measure],
+    steps: Sequence[int],
+    shown: Mapping[str, Sequence[Sequence[int]]],
+) -> Mattered:
+    """Shares by all columns, rank correlations by those that are shown.
+
+    Args:
+        steps: for each row the number of the step that writes it, or its first piece.
+        shown: by axis the tokens of each of the first columns; the others are left out. A row is
+            compared on what its step has read.
+    """
+    read = "source" if any("source" in measure for measure in measures.values()) else "target"
+    shares = {}
+    if read == "source":
+        for name in SHARED:
+            source, prefix = (np.abs(measures[name][axis]).sum(1) for axis in ("source", "target"))
+            shares[name] = source / np.maximum(source + prefix, 1e-30)
+    kept = {
+        name: {axis: matrix[:, : len(shown[axis])] for axis, matrix in measure.items()}
+        for name, measure in measures.items()
+    }
+    ends = np.array([-1 if read == "source" else max(tokens) for tokens in shown[read]])
+    ranks = tuple(
+        rank_correlations([np.abs(measure[read][row, ends <= step]) for measure in kept.values()])
+        for row, step in enumerate(steps)
+    )
+    return Mattered(read, kept, ranks, shares)
+
+
+def _numbers(tensor: Any) -> Matrix:
+    numbers: Matrix = tensor.double().cpu().numpy()
+    return numbers
+
+
+def _plain(matrix: Matrix) -> list[Any]:
+    """Nested lists with a few digits; what is no number is None."""
+    if matrix.ndim > 1:
+        return [_plain(row) for row in matrix]
+    return [None if np.isnan(each) else float(f"{each:.{DIGITS}g}") for each in matrix]
