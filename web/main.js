@@ -1,5 +1,6 @@
 /** Puts the page together: the text, the tabs, the controls of a view, and the view. */
 
+import { UNCHANGED, after, changed, changes } from "./changes.js";
 import { download, element } from "./dom.js";
 import { asker, header } from "./header.js";
 import { State } from "./state.js";
@@ -8,12 +9,13 @@ import { words } from "./words.js";
 import { boardView } from "./views/board.js";
 import { choicesView } from "./views/choices.js";
 import { gridView } from "./views/grid.js";
-import { chosenOff, headsView } from "./views/heads.js";
+import { headsView } from "./views/heads.js";
+import { matteredView } from "./views/mattered.js";
 import { rowView } from "./views/row.js";
 import { scrubberView } from "./views/scrubber.js";
 import { theatreView } from "./views/theatre.js";
 
-const VIEWS = { scrubber: scrubberView, board: boardView, row: rowView, grid: gridView, heads: headsView, theatre: theatreView, beam: choicesView };
+const VIEWS = { scrubber: scrubberView, board: boardView, row: rowView, grid: gridView, heads: headsView, mattered: matteredView, theatre: theatreView, beam: choicesView };
 
 /** The views that have something to show of this trace: a view may say what it `needs`. */
 function viewsOf(trace, live) {
@@ -43,22 +45,27 @@ export function start(raw, root) {
   const ask = raw.token && asker(raw.token, (found, text) => {
     const { notes, baseline } = trace;
     const whole = text === trace.text ? baseline || trace : undefined;
-    const switched = Boolean(state.get("off"));
+    const other = changed(state);
     trace = new Trace(found);
-    // Without heads the model is another one: what each was worth stays that of the whole model.
-    if (switched && whole) Object.assign(trace, { baseline: whole, notes });
+    // A changed model is another one: what heads and words were worth stays that of the whole one.
+    if (other && whole) Object.assign(trace, { baseline: whole, notes });
     top.fault("");
     render();
   }, (fault) => top.fault(fault));
   const again = ask && ((text = trace.text, prefix = []) => {
     const written = text === trace.text ? (trace.baseline || trace).notes.written : null;
     const view = state.get("view");
-    ask({ text, off: chosenOff(state), written, prefix, worth: view === "heads", tree: view === "theatre" });
+    const wanted = { worth: view === "heads", words: view === "mattered", tree: view === "theatre" };
+    ask({ text, written, prefix, ...changes(state), ...wanted });
   });
   const top = header(raw, state, (text) => {
-    if (state.get("off") || state.get("node")) state.set({ off: "", node: "" });
+    if (changed(state) || state.get("node")) state.set({ ...UNCHANGED, node: "" });
     again(text);
   });
+  const undo = () => {
+    state.set(UNCHANGED);
+    again();
+  };
   const rest = element("div");
   root.replaceChildren(top.node, rest);
 
@@ -79,6 +86,7 @@ export function start(raw, root) {
       element("section", { role: "tabpanel", id: "panel", "aria-labelledby": `tab-${name}` },
         element("p", { class: "help" }, view.help),
         element("form", { class: "controls" }, ...view.controls, ...savers(view, text)),
+        ...(view.top ?? []), ...(changed(state) && trace.forced ? [after(trace, text, undo)] : []),
         ...view.body),
     );
     if (focused) document.getElementById(focused)?.focus();

@@ -1,12 +1,14 @@
 """What mattered, put together: against each measure redone alone, and by hand where words are."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
 
 import jumok
 from jumok.data.tokenizer import END, START
-from jumok.inspection.capture import capture, contribution_norms
+from jumok.inspection.capture import contribution_norms, sequence_edges, watch
 from jumok.inspection.influence import blank_out, slopes, written_from
 from jumok.inspection.mattered import Mattered, token_groups, who_mattered
 from jumok.inspection.ranks import spearman
@@ -22,10 +24,14 @@ READ, TOLD = torch.tensor([[5, 6, 7, 8, END]]), torch.tensor([[START, 9, 10, 11]
 WRITTEN = torch.tensor([9, 10, 11, END])
 
 
+def read_all(model) -> torch.Tensor:
+    return model.decoder(model.encode(READ), TOLD)
+
+
 @pytest.fixture(scope="module")
 def parts(tiny_bundle):
     model = jumok.load(tiny_bundle, device="cpu").models[0]
-    sites, _ = capture(model, READ, TOLD, "qk")
+    sites = watch(model, partial(read_all, model), sequence_edges(model), "qk").sites
     text = written_from(model, READ, TOLD, WRITTEN)
     return text, sites, who_mattered(text, sites, {"source": SOURCE, "target": TARGET})
 
@@ -86,7 +92,7 @@ def test_ranks_are_of_what_is_shown(parts, unit):
 
 def test_a_measure_that_finds_all_alike_is_left_out_of_the_mean():
     tables = np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([[1.0, np.nan], [np.nan, np.nan]])
-    found = Mattered("source", {}, tables, {})
+    found = Mattered("source", "target", {}, tables, {})
     np.testing.assert_allclose(found.mean_ranks, [[1.0, 0.5], [0.5, 1.0]])
     assert found.facts()["ranks"][1] == [[1.0, None], [None, None]]
 
@@ -115,7 +121,7 @@ def test_an_rnn_has_no_layers_to_be_followed(tiny_bundle):
 
     torch.manual_seed(3)
     model = RecurrentModel(RecurrentConfig(dim=16, embedding=12), 31).eval()
-    sites, _ = capture(model, READ, TOLD, "qk")
+    sites = watch(model, partial(read_all, model), sequence_edges(model), "qk").sites
     text = written_from(model, READ, TOLD, WRITTEN)
     found = who_mattered(text, sites, {"source": SOURCE, "target": TARGET})["words"]
     assert list(found.measures) == ["weights", "norms", "product", "slope", "blank"]

@@ -22,6 +22,7 @@ def test_spearman_is_that_of_the_formula():
 def test_a_side_without_any_order_has_no_correlation():
     assert np.isnan(spearman(np.array([1.0, 1.0, 1.0]), np.array([1.0, 2.0, 3.0])))
     assert np.isnan(spearman(np.array([1.0]), np.array([1.0])))
+    assert np.isnan(spearman(np.array([]), np.array([])))
 
 
 def test_spearman_is_that_of_scipy():

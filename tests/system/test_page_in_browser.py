@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from jumok.inspection.intervene import Change
 from tests.inspection.traces import HOSTILE, softmax, trace
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
@@ -175,9 +176,9 @@ def test_a_head_that_is_clicked_off_is_off(live):
     page.get_by_role("tab", name="Head switches").click()
     site = "decoder.blocks.1.cross_attention"
     page.locator(f'[id="switch-{site}:2"]').click()
-    off = traced("the cat sat", off={site: [2]})
+    off = traced("the cat sat", change=Change(off={site: [2]}))
     playwright.expect(page.locator("dd.changed")).to_have_text(off.output)
-    forced = traced("the cat sat", whole.notes["written"], off={site: [2]})
+    forced = traced("the cat sat", whole.notes["written"], change=Change(off={site: [2]}))
     rows = page.locator("#panel table").first.locator("tbody tr")
     last = rows.last.locator("td").last.inner_text()
     worth = sum(s.log_probability for s in forced.steps) - sum(

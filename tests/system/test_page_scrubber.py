@@ -10,6 +10,7 @@ import pytest
 
 from jumok.cli.look import answers
 from jumok.decoding import DecodingOptions
+from jumok.inspection.intervene import Change
 from jumok.inspection.page import page as html
 from jumok.inspection.trace import Trace
 from jumok.serving.local import LocalServer
@@ -218,7 +219,7 @@ def test_views_stand_where_they_have_something_to_show(opened, pixels, caption):
 def test_a_live_picture_can_be_looked_at_without_a_head(browser, captioner, picture):
     """The page names no file: whatever it asks for, it is the picture of the command line."""
     traced = partial(captioner, options=SHORT)
-    first, off = traced(picture), traced(picture, off={"decoder.attention": [0]})
+    first, off = traced(picture), traced(picture, change=Change(off={"decoder.attention": [0]}))
     server = LocalServer(lambda token: html(first, token), answers(traced, picture))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     page = browser.new_context(locale="en-US").new_page()

@@ -14,6 +14,7 @@ from jumok.config.pictures import ImageClassifierConfig
 from jumok.data.tokenizer import END, START
 from jumok.errors import DataError, ModelError
 from jumok.inspection.explain import choose, explain
+from jumok.inspection.intervene import Change
 from jumok.inspection.trace import load_trace
 from jumok.models.catalog import Sizes, build
 from jumok.systems.catalog import SYSTEMS
@@ -241,14 +242,16 @@ def test_heads_can_be_off_in_every_family(captioners, picture, tmp_path):
     family = load_family(captioners["transformer"])
     whole = family.trace(picture, [7, 9])
     site = "decoder.blocks.1.cross_attention"
-    without = family.trace(picture, [7, 9], off={site: [2]}, extras=Extras(worth=False))
+    without = family.trace(
+        picture, [7, 9], change=Change(off={site: [2]}), extras=Extras(worth=False)
+    )
     changes = [
         off.log_probability - on.log_probability
         for off, on in zip(without.steps, whole.steps, strict=True)
     ]
     assert whole.notes["without"][site][2] == pytest.approx(changes, abs=1e-4)
     with pytest.raises(ModelError, match="no such head"):
-        family.trace(picture, off={site: [3]})
+        family.trace(picture, change=Change(off={site: [3]}))
 
 
 def test_what_was_forced_stands_before_the_tree(captioners, picture):

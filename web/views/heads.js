@@ -18,10 +18,8 @@ export function headsView(trace, state, words, ask) {
   }
   const off = new Set(state.get("off").split(" ").filter(Boolean));
   const baseline = trace.baseline || trace;
-  const body = [];
-  if (ask && off.size && trace.forced) body.push(after(trace, baseline, words));
-  body.push(element("div", { class: "switches" },
-    ...sites.map((site) => row(site, without[site.name], most, off, state, words, ask))));
+  const top = [element("div", { class: "switches" },
+    ...sites.map((site) => row(site, without[site.name], most, off, state, words, ask)))];
   const worst = sites.flatMap((site) => without[site.name].map((change, head) => {
     const at = change.reduce((low, value, i) => (value < change[low] ? i : low), 0);
     return { site, head, sum: total(change), at, hit: change[at] };
@@ -30,8 +28,8 @@ export function headsView(trace, state, words, ask) {
     `${words[site.part]} ${site.layer + 1}.${head + 1}`, sum.toFixed(3),
     readable(baseline.steps[at].token), hit.toFixed(3),
   ]);
-  body.push(table([words.headsTable, words.change, words.hitMost, words.change], rows, words.alone));
-  return { help: ask ? words.switchesHelp : words.switchesSaved, controls: [], body };
+  const body = [table([words.headsTable, words.change, words.hitMost, words.change], rows, words.alone)];
+  return { help: ask ? words.switchesHelp : words.switchesSaved, controls: [], top, body };
 }
 
 function sitesKnown(without) {
@@ -59,27 +57,4 @@ function row(site, changes, most, off, state, words, ask) {
   });
   return element("div", { role: "group", "aria-label": `${words[site.part]} ${site.layer + 1}` },
     element("span", {}, `${words[site.part]} ${site.layer + 1}`), ...buttons);
-}
-
-/** What the model writes without the heads, and how it takes what it had written with them. */
-function after(trace, baseline, words) {
-  const cells = baseline.steps.map((step, i) => {
-    const change = trace.forced[i] - step.log_probability;
-    return [readable(step.token), step.log_probability.toFixed(3), change.toFixed(3)];
-  });
-  cells.push([words.sum, "", total(cells.map((cell) => Number(cell[2]))).toFixed(3)]);
-  return element("div", {},
-    element("dl", {}, element("dt", {}, words.withAll), element("dd", {}, baseline.output),
-      element("dt", {}, words.withoutThem), element("dd", { class: "changed" }, trace.output)),
-    table([words.output, words.logp, words.change], cells, words.forced));
-}
-
-/** The heads that are off, as the server wants them. */
-export function chosenOff(state) {
-  const off = {};
-  for (const name of state.get("off").split(" ").filter(Boolean)) {
-    const at = name.lastIndexOf(":");
-    (off[name.slice(0, at)] ??= []).push(Number(name.slice(at + 1)));
-  }
-  return off;
 }

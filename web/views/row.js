@@ -38,7 +38,7 @@ export function redo(site, head, query) {
   }));
 }
 
-export function rowView(trace, state, words) {
+export function rowView(trace, state, words, ask) {
   const site = siteOf(trace, state);
   const controls = siteChoices(trace, state, words, { heads: false });
   if (!site.array("query")) {
@@ -71,11 +71,23 @@ export function rowView(trace, state, words) {
   return {
     help: words.rowHelp,
     controls,
+    top: ask ? [lookOnly(site, [head, query, key], state, words, ask)] : [],
     body: [
       ...vectors(site, head, query, key, cells, words),
       table(headings, rows, `${words.query}: ${readable(site.rowTokens[query])}`),
     ],
   };
+}
+
+/** The model with this row as somebody wants it: all of its weight on the chosen key. */
+function lookOnly(site, [head, query, key], state, words, ask) {
+  const label = words.lookOnly(readable(site.rowTokens[query]), readable(site.columnTokens[key]));
+  return element("p", {}, element("button", {
+    type: "button", id: "look-only", disabled: !site.allows(query, key), onclick: () => {
+      state.set({ set: [site.name, head, query, key].join(":") });
+      ask();
+    },
+  }, label));
 }
 
 function vectors(site, head, query, key, cells, words) {

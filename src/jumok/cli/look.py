@@ -13,6 +13,7 @@ from jumok.cli.streams import open_output
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
+    from jumok.inspection.intervene import Change
     from jumok.inspection.trace import Trace
     from jumok.serving.local import Answer
 
@@ -156,7 +157,7 @@ def serve(
 
 
 def answers(traced: "Callable[..., Trace]", picture: str | None = None) -> "Answer":
-    """What the page is told when it asks for a text, with all heads or without some.
+    """What the page is told when it asks for a text, of the model or of the model changed.
 
     Args:
         picture: what is looked at whatever the page asks for; None: the text that it asks for.
@@ -165,30 +166,45 @@ def answers(traced: "Callable[..., Trace]", picture: str | None = None) -> "Answ
     from jumok.systems.tracing_parts import NOTHING, Extras
 
     def answer(asked: Mapping[str, Any], heed: Callable[[], None]) -> dict[str, Any]:
-        text, off = picture or str(asked.get("text", "")), _heads(asked.get("off"))
-        wanted = Extras(bool(asked.get("worth")), bool(asked.get("tree")), heed)
+        text, change = picture or str(asked.get("text", "")), _change(asked)
+        worth, words, tree = (bool(asked.get(name)) for name in ("worth", "words", "tree"))
+        wanted = Extras(worth, words, tree, heed)
         prefix = _pieces(asked.get("prefix"))
-        found = payload(traced(text, off=off, prefix=prefix, extras=wanted))
+        found = payload(traced(text, change=change, prefix=prefix, extras=wanted))
         written = _pieces(asked.get("written"))
-        if off and written:
-            # The old output under the new model: what the heads were worth to each of its tokens.
-            forced = traced(text, written, off=off, extras=NOTHING)
+        if change and written:
+            # The old output under the new model: what it had been worth to each of its tokens.
+            forced = traced(text, written, change=change, extras=NOTHING)
             found["forced"] = [step.log_probability for step in forced.steps]
         return found
 
     return answer
 
 
+def _change(asked: Mapping[str, Any]) -> "Change":
+    """What the page wants done to the model; what is no such thing is left out."""
+    from jumok.inspection.intervene import Change, Row
+
+    row = asked.get("row")
+    rows = []
+    if isinstance(row, dict) and isinstance(row.get("site"), str):
+        query, head, weights = (row.get(name) for name in ("query", "head", "weights"))
+        if isinstance(query, int) and isinstance(head, int) and isinstance(weights, list):
+            given = tuple(float(each) for each in weights if isinstance(each, int | float))
+            rows.append(Row(row["site"], query, given, head))
+    return Change(_heads(asked.get("off")), tuple(_pieces(asked.get("blank"))), tuple(rows))
+
+
 def _pieces(asked: Any) -> list[int]:
-    """Pieces of the tokenizer that the page names; what is no such list is none."""
+    """Pieces, or their places, that the page names; what is no such list is none."""
     numbers = isinstance(asked, list) and all(isinstance(piece, int) for piece in asked)
     return asked if numbers else []
 
 
-def _heads(asked: Any) -> dict[str, list[int]] | None:
+def _heads(asked: Any) -> dict[str, list[int]]:
     """The heads that the page wants off; what is no such thing is none."""
     if not isinstance(asked, dict):
-        return None
+        return {}
     return {
         str(site): [head for head in heads if isinstance(head, int)]
         for site, heads in asked.items()

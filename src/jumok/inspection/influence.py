@@ -21,6 +21,7 @@ import torch
 
 from jumok.inspection.intervene import edited_words, words_of
 from jumok.layers.embedding import Edit, Embedding
+from jumok.models.decoder import TransformerDecoder
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Float, Int, States, Tensor
 
@@ -35,11 +36,15 @@ class Written:
     Attributes:
         words: by axis ("source", "target") what turns tokens into vectors there.
         lengths: by axis how many tokens there are.
-        score: the log-probabilities of what was written, in so many equal rows of a batch.
+        own: the axis of what was written. Its token t has been read when step t writes.
+        count: how many tokens were written.
+        score: their log-probabilities, in so many equal rows of a batch.
     """
 
     words: Mapping[str, Embedding]
     lengths: Mapping[str, int]
+    own: str
+    count: int
     score: Callable[[int], Float[Tensor, "rows written"]]
 
 
@@ -65,7 +70,32 @@ def written_from(
         return logits.float().log_softmax(dim=-1).gather(2, of_written)[..., 0]
 
     lengths = {"source": source.shape[1], "target": target.shape[1]}
-    return Written({"source": encoder, "target": decoder}, lengths, score)
+    words = {"source": encoder, "target": decoder}
+    return Written(words, lengths, "target", len(written), score)
+
+
+def written_alone(
+    decoder: TransformerDecoder,
+    hidden: Callable[[Int[Tensor, "rows text"]], Float[Tensor, "rows text dim"]],
+    tokens: Sequence[int],
+) -> Written:
+    """What a language model wrote, reading nothing but that.
+
+    Args:
+        hidden: the states after every prefix.
+        tokens: START and all tokens; the model has an opinion on each but the first.
+    """
+    with torch.inference_mode(False):
+        text = torch.tensor([tokens], device=decoder.embedding.table.device)
+
+    def score(rows: int) -> Float[Tensor, "rows written"]:
+        repeated = text.expand(rows, -1)
+        logits = decoder.logits(hidden(repeated))[:, :-1]
+        return logits.float().log_softmax(dim=-1).gather(2, repeated[:, 1:, None])[..., 0]
+
+    return Written(
+        {"text": decoder.embedding}, {"text": len(tokens)}, "text", len(tokens) - 1, score
+    )
 
 
 @dataclass(frozen=True)
@@ -82,9 +112,8 @@ def slopes(text: Written) -> dict[str, Slopes]:
     A row of the batch is differentiated for each token, so that one pass back gives them all.
     """
     found: dict[str, list[tuple[Tensor, Tensor]]] = {axis: [] for axis in text.words}
-    count = text.lengths["target"]
-    for first in range(0, count, ROWS):
-        rows = min(ROWS, count - first)
+    for first in range(0, text.count, ROWS):
+        rows = min(ROWS, text.count - first)
         read: dict[str, Tensor] = {}
         edits = {word: _Leaf(read, axis) for axis, word in text.words.items()}
         with torch.inference_mode(False), torch.enable_grad(), edited_words(edits):
@@ -141,7 +170,7 @@ def blank_out(text: Written, groups: Groups) -> dict[str, Float[Tensor, "written
     found, at = {}, 0
     for axis, of_axis in groups.items():
         change = together[:, at : at + len(of_axis)]
-        if axis == "target":
+        if axis == text.own:
             begins = torch.tensor([min(group) for group in of_axis], device=whole.device)
             change = change.masked_fill(begins > steps[:, None], 0.0)
         found[axis] = change

@@ -64,6 +64,9 @@ class Change:
         return bool(any(self.off.values()) or self.blank or self.rows)
 
 
+UNCHANGED = Change()
+
+
 def sites(model: nn.Module) -> dict[str, Observable]:
     """Every attention module by its path in the model."""
     return {name: each for name, each in model.named_modules() if isinstance(each, Observable)}

@@ -40,7 +40,7 @@ from jumok.inspection.trace import Axis, Site
 
 Matrix = npt.NDArray[np.float64]
 Measure = Mapping[str, Matrix]
-"""By axis, "source" and "target": (written, tokens or words of the axis)."""
+"""By axis: (written, tokens or words of the axis)."""
 
 SHARED = ("product", "slope", "blank")
 """The measures of which a share of the source can be had; a rollout's is always the same."""
@@ -53,8 +53,9 @@ class Mattered:
     """What mattered for each token, or word, that was written.
 
     Attributes:
-        read: the axis that the measures are compared on: "source", or "target" where nothing is
-            read but what was written.
+        read: the axis that the measures are compared on: "source"; where nothing is read but
+            what was written, that.
+        own: the axis of what was written.
         measures: by name.
         ranks: for each that was written the rank correlations of all measures, (measures,
             measures); NaN where a measure finds all alike.
@@ -62,6 +63,7 @@ class Mattered:
     """
 
     read: str
+    own: str
     measures: Mapping[str, Measure]
     ranks: tuple[Matrix, ...]
     shares: Mapping[str, Matrix]
@@ -78,6 +80,7 @@ class Mattered:
         """Plain JSON; what is no number is null."""
         return {
             "read": self.read,
+            "own": self.own,
             "measures": {
                 name: {axis: _plain(matrix) for axis, matrix in measure.items()}
                 for name, measure in self.measures.items()
@@ -99,10 +102,10 @@ def who_mattered(
     Args:
         text: what was written, and from what.
         sites: of its trace, where every weight is.
-        axes: "target", and "source" where there is one.
+        axes: of its trace.
     """
     axes = {axis: axes[axis] for axis in text.words}
-    looked = _looked(sites)
+    looked = _looked(sites, text)
     sloped = slopes(text)
     looked["product"] = {axis: _numbers(each.product) for axis, each in sloped.items()}
     looked["slope"] = {axis: _numbers(each.length) for axis, each in sloped.items()}
@@ -110,7 +113,7 @@ def who_mattered(
     groups = {axis: token_groups(each) for axis, each in axes.items()}
     alone, together = blank_out(text, pieces), blank_out(text, groups)
     by_piece = looked | {"blank": {axis: _numbers(each) for axis, each in alone.items()}}
-    written = _written_words(axes["target"])
+    written = _written_words(axes[text.own])
     by_word = {name: _grouped(measure, groups) for name, measure in looked.items()}
     by_word["blank"] = {axis: _numbers(each) for axis, each in together.items()}
     of_words = {
@@ -122,30 +125,28 @@ def who_mattered(
     }
     words = {axis: groups[axis][: len(each.texts)] for axis, each in axes.items()}
     return {
-        "pieces": _compared(by_piece, list(range(text.lengths["target"])), pieces),
-        "words": _compared(of_words, [steps[0] for steps in written], words),
+        "pieces": _compared(text.own, by_piece, list(range(text.count)), pieces),
+        "words": _compared(text.own, of_words, [steps[0] for steps in written], words),
     }
 
 
-def _looked(sites: Sequence[Site]) -> dict[str, Measure]:
-    """The measures that are read off the weights."""
+def _looked(sites: Sequence[Site], text: Written) -> dict[str, Measure]:
+    """The measures that are read off the weights, of the steps that wrote."""
     layers = Layers.of(sites)
     over = [site for site in sites if site.part == ("cross" if layers.cross else "decoder")]
-    if not over:
-        return {}
     last = max(over, key=lambda site: site.layer)
-    axis = "source" if layers.cross else "target"
-    found: dict[str, Measure] = {
-        "weights": {axis: last.weights.mean(axis=0, dtype=np.float64)},
-    }
+    found = {"weights": {last.keys: last.weights.mean(axis=0, dtype=np.float64)}}
     if last.norms is not None:
-        found["norms"] = {axis: last.norms.astype(np.float64)}
-    # An RNN has an attention but no layers of them to be followed through.
+        found["norms"] = {last.keys: last.norms.astype(np.float64)}
+    # An RNN has an attention, but no layers of them that could be followed.
     if layers.decoder:
         for name, follow in (("rollout", decoder_rollout), ("flow", decoder_flow)):
             read, known = follow(layers)
-            found[name] = {"target": known} if read is None else {"source": read, "target": known}
-    return found
+            found[name] = {text.own: known} | ({} if read is None else {last.keys: read})
+    return {
+        name: {axis: matrix[: text.count] for axis, matrix in measure.items()}
+        for name, measure in found.items()
+    }
 
 
 def token_groups(axis: Axis) -> list[list[int]]:
@@ -178,6 +179,7 @@ def _grouped(measure: Measure, groups: Mapping[str, Sequence[Sequence[int]]]) ->
 
 
 def _compared(
+    own: str,
     measures: Mapping[str, Measure],
     steps: Sequence[int],
     shown: Mapping[str, Sequence[Sequence[int]]],
@@ -189,22 +191,22 @@ def _compared(
         shown: by axis the tokens of each of the first columns; the others are left out. A row is
             compared on what its step has read.
     """
-    read = "source" if any("source" in measure for measure in measures.values()) else "target"
+    (read,) = measures["weights"]
     shares = {}
-    if read == "source":
+    if read != own:
         for name in SHARED:
-            source, prefix = (np.abs(measures[name][axis]).sum(1) for axis in ("source", "target"))
+            source, prefix = (np.abs(measures[name][axis]).sum(axis=1) for axis in (read, own))
             shares[name] = source / np.maximum(source + prefix, 1e-30)
     kept = {
         name: {axis: matrix[:, : len(shown[axis])] for axis, matrix in measure.items()}
         for name, measure in measures.items()
     }
-    ends = np.array([-1 if read == "source" else max(tokens) for tokens in shown[read]])
+    ends = np.array([max(tokens) if read == own else -1 for tokens in shown[read]])
     ranks = tuple(
         rank_correlations([np.abs(measure[read][row, ends <= step]) for measure in kept.values()])
         for row, step in enumerate(steps)
     )
-    return Mattered(read, kept, ranks, shares)
+    return Mattered(read, own, kept, ranks, shares)
 
 
 def _numbers(tensor: Any) -> Matrix:

@@ -21,6 +21,8 @@ def ranks(values: Numbers) -> npt.NDArray[np.float64]:
 
 def spearman(first: Numbers, second: Numbers) -> float:
     """Pearson's correlation of the ranks, -1 to 1; NaN where all values of a side are equal."""
+    if not len(first):
+        return float("nan")
     a, b = (each - each.mean() for each in map(ranks, (first, second)))
     sizes = float(np.sqrt((a @ a) * (b @ b)))
     return float(a @ b) / sizes if sizes else float("nan")

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, Protocol, runtime_checkable
 from jumok.bundle.reading import read_bundle
 from jumok.decoding import DecodingOptions
 from jumok.errors import DataError
-from jumok.inspection.intervene import Heads
+from jumok.inspection.intervene import Change
 from jumok.inspection.trace import Level, Trace
 from jumok.systems.catalog import load
 from jumok.systems.device import Precision
@@ -49,7 +49,7 @@ class Traced(Protocol):
         options: DecodingOptions = ...,
         *,
         level: Level = ...,
-        off: Heads | None = ...,
+        change: Change = ...,
         prefix: Sequence[int] = ...,
         extras: Extras = ...,
         name: str = ...,

@@ -7,12 +7,14 @@ from typing import Any
 
 import torch
 
-from jumok.data.tokenizer import END, START
+from jumok.data.tokenizer import END, START, Tokenizer
 from jumok.decoding import DecodingOptions
 from jumok.decoding.ensemble import join_memories
 from jumok.inspection.capture import heads_of, sequence_edges
-from jumok.inspection.intervene import Heads, switched_off
-from jumok.inspection.trace import Level, Trace
+from jumok.inspection.influence import Written, written_from
+from jumok.inspection.intervene import UNCHANGED, Change, changed
+from jumok.inspection.trace import Axis, Level, Trace
+from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Int, Tensor
 from jumok.systems.tracing_parts import (
     EVERYTHING,
@@ -27,6 +29,7 @@ from jumok.systems.tracing_parts import (
     searched,
     steps_of,
     text_axis,
+    words_worth,
 )
 from jumok.systems.translator import DEFAULTS, Translator
 
@@ -39,7 +42,7 @@ def trace_translation(
     options: DecodingOptions = DEFAULTS,
     *,
     level: Level = LEVEL,
-    off: Heads | None = None,
+    change: Change = UNCHANGED,
     prefix: Sequence[int] = (),
     extras: Extras = EVERYTHING,
     name: str = "model",
@@ -53,7 +56,7 @@ def trace_translation(
         level: "qk" keeps queries, keys and values besides the weights; "full" also the streams.
         prefix: pieces that the translation has to begin with.
         extras: what else to find out, and who may end the work before it is done.
-        off: heads that are switched off meanwhile, by the path of their site.
+        change: what is done to the model meanwhile: heads off, words blanked, weights set.
         name: what the trace calls the model.
 
     Raises:
@@ -63,34 +66,46 @@ def trace_translation(
     tokenizer, model = translator.tokenizer, translator.models[0]
     read = tokenizer.encode(text)
     check_length(text, read, translator.max_tokens)
-    device = next(model.parameters()).device
-    source = torch.tensor([[*read, END]], device=device)
+    source = torch.tensor([[*read, END]], device=next(model.parameters()).device)
     search: dict[str, Any] = {}
     if target is None:
-        with switched_off(model, off or {}, heads_of(model)):
+        with changed(model, change, heads_of(model)):
             write, search = _searched(translator, source, options, prefix, extras)
     else:
         write = given_pieces(target, tokenizer, translator.max_tokens)
     run = partial(after_every_prefix, model, source, write)
     written = [*write, END]
-    looked = look(model, run, sequence_edges(model), written, level=level, off=off, extras=extras)
+    edges = sequence_edges(model)
+    looked = look(model, run, edges, written, level=level, change=change, extras=extras)
     reading = translator.aligner.readings[0]
+    axes = _axes(tokenizer, read, write)
     notes = notes_of(write, looked, search)
+    notes |= words_worth(_told(model, source, write), looked, axes, change, extras)
     return Trace(
         model=name,
         task="translation",
         level=level,
         text=text,
         output=tokenizer.decode(write),
-        axes={
-            "source": text_axis(tokenizer, read, after=(END,)),
-            "target": text_axis(tokenizer, write, before=(START,)),
-        },
+        axes=axes,
         sites=looked.watched.sites,
         streams=looked.watched.streams,
         steps=steps_of(tokenizer.pieces, written, looked.watched.result),
         notes=notes | ({"reading": asdict(reading)} if reading else {}),
     )
+
+
+def _axes(tokenizer: Tokenizer, read: list[int], write: list[int]) -> dict[str, Axis]:
+    return {
+        "source": text_axis(tokenizer, read, after=(END,)),
+        "target": text_axis(tokenizer, write, before=(START,)),
+    }
+
+
+def _told(model: SequenceToSequence, source: Int[Tensor, "1 source"], write: list[int]) -> Written:
+    """The translation as something that can be written again."""
+    tokens = torch.tensor([[START, *write]], device=source.device)
+    return written_from(model, source, tokens, torch.tensor([*write, END], device=source.device))
 
 
 def _searched(

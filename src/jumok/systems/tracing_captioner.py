@@ -14,7 +14,7 @@ from jumok.data.tokenizer import END, START
 from jumok.decoding import DecodingOptions
 from jumok.inspection.alignment import cross_attention
 from jumok.inspection.capture import heads_of, sequence_edges
-from jumok.inspection.intervene import Heads, switched_off
+from jumok.inspection.intervene import UNCHANGED, Change, changed
 from jumok.inspection.trace import Level, Picture, Trace, grid_axis
 from jumok.models.memory import Memory
 from jumok.models.recurrent_decoder import GatedDecoder
@@ -44,7 +44,7 @@ def trace_caption(
     options: DecodingOptions = DEFAULTS,
     *,
     level: Level = LEVEL,
-    off: Heads | None = None,
+    change: Change = UNCHANGED,
     prefix: Sequence[int] = (),
     extras: Extras = EVERYTHING,
     name: str = "model",
@@ -53,7 +53,7 @@ def trace_caption(
 
     Args:
         picture: a file; of a model that reads features, the file that they are in.
-        target, options, level, off, prefix, extras, name: as in `trace_translation`.
+        target, options, level, change, prefix, extras, name: as in `trace_translation`.
 
     Raises:
         DataError: a picture that cannot be read, or a caption without a word, or too long a one.
@@ -65,15 +65,15 @@ def trace_caption(
     read = pixels[None].to(device)
     search: dict[str, Any] = {}
     if target is None:
-        with switched_off(model, off or {}, heads_of(model)):
+        with changed(model, change, heads_of(model)):
             write, search = _searched(captioner, read, options, prefix, extras)
     else:
         write = given_pieces(target, tokenizer, captioner.max_tokens, "one caption")
     run = partial(after_every_prefix, model, read, write)
     written = [*write, END]
     edges = sequence_edges(model, source="picture")
-    looked = look(model, run, edges, written, level=level, off=off, extras=extras)
-    with switched_off(model, off or {}, heads_of(model)):
+    looked = look(model, run, edges, written, level=level, change=change, extras=extras)
+    with changed(model, change, heads_of(model)):
         gates = _gates(model.decoder, run)
     reading = captioner.reading
     notes = notes_of(write, looked, search)

@@ -9,7 +9,8 @@ import torch
 from jumok.data.tokenizer import START
 from jumok.decoding import DecodingOptions
 from jumok.inspection.capture import Edge, heads_of
-from jumok.inspection.intervene import Heads, switched_off
+from jumok.inspection.influence import written_alone
+from jumok.inspection.intervene import UNCHANGED, Change, changed
 from jumok.inspection.trace import Level, Trace
 from jumok.systems.language_model import LanguageModel
 from jumok.systems.tracing_parts import (
@@ -25,6 +26,7 @@ from jumok.systems.tracing_parts import (
     searched,
     steps_of,
     text_axis,
+    words_worth,
 )
 
 MOST_WRITTEN = 24
@@ -46,7 +48,7 @@ def trace_language_model(
     options: DecodingOptions = DEFAULTS,
     *,
     level: Level = LEVEL,
-    off: Heads | None = None,
+    change: Change = UNCHANGED,
     prefix: Sequence[int] = (),
     extras: Extras = EVERYTHING,
     name: str = "model",
@@ -59,7 +61,7 @@ def trace_language_model(
     Args:
         target: how the text goes on, as a text or as tokens; None: as the model would have it.
             `options.maximum_length` counts what is written, and `MOST_WRITTEN` is the most.
-        options, level, off, prefix, extras, name: as in `trace_translation`.
+        options, level, change, prefix, extras, name: as in `trace_translation`.
 
     Raises:
         DataError: a prompt and a text after it that are longer than the model's context.
@@ -71,7 +73,7 @@ def trace_language_model(
     check_length(text or "(nothing)", prompt or [START], room, "a shorter text")
     search: dict[str, Any] = {}
     if target is None:
-        with switched_off(model, off or {}, heads_of(model)):
+        with changed(model, change, heads_of(model)):
             write, search = _searched(system, prompt, options, prefix, extras)
     else:
         write = given_pieces(target, tokenizer, room - len(prompt), "a shorter text")
@@ -81,15 +83,19 @@ def trace_language_model(
         read = torch.tensor([[START, *tokens]], device=model.decoder.embedding.table.device)
         return model.decoder.logits(model.hidden(read))[0, :-1].float().log_softmax(dim=-1)
 
-    looked = look(model, run, at_what_was_written, tokens, level=level, off=off, extras=extras)
-    notes = notes_of(write, looked, search)
+    looked = look(
+        model, run, at_what_was_written, tokens, level=level, change=change, extras=extras
+    )
+    axes = {"text": text_axis(tokenizer, tokens, before=(START,))}
+    told = written_alone(model.decoder, model.hidden, [START, *tokens])
+    notes = notes_of(write, looked, search) | words_worth(told, looked, axes, change, extras)
     return Trace(
         model=name,
         task="language-model",
         level=level,
         text=text,
         output=tokenizer.decode(tokens)[len(tokenizer.decode(prompt)) :],
-        axes={"text": text_axis(tokenizer, tokens, before=(START,))},
+        axes=axes,
         sites=looked.watched.sites,
         streams=looked.watched.streams,
         steps=steps_of(tokenizer.pieces, tokens, looked.watched.result),

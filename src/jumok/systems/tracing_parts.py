@@ -14,7 +14,9 @@ from jumok.decoding.beam import Candidates
 from jumok.decoding.limits import Prefixes
 from jumok.errors import DataError, ModelError
 from jumok.inspection.capture import Edges, Watched, heads_of, watch
-from jumok.inspection.intervene import Heads, switched_off, without_each_head
+from jumok.inspection.influence import Written
+from jumok.inspection.intervene import UNCHANGED, Change, changed, without_each_head
+from jumok.inspection.mattered import who_mattered
 from jumok.inspection.theatre import Theatre
 from jumok.inspection.trace import Axis, Level, Step
 from jumok.models.memory import Decoder, Memory, SequenceToSequence
@@ -34,16 +36,18 @@ class Extras:
 
     Attributes:
         worth: what every head is worth: a pass for each.
+        words: which words mattered (`jumok.inspection.mattered`), where words are read and written.
         tree: the search with all hypotheses, and what each of them looked at.
         heed: is called at every step of a search; what it raises ends the work.
     """
 
     worth: bool = True
+    words: bool = True
     tree: bool = True
     heed: Callable[[], None] = carry_on
 
 
-EVERYTHING, NOTHING = Extras(), Extras(worth=False, tree=False)
+EVERYTHING, NOTHING = Extras(), Extras(worth=False, words=False, tree=False)
 
 LogProbabilities = Float[Tensor, "positions choices"]
 
@@ -86,7 +90,7 @@ def look(
     written: Sequence[int] | None,
     *,
     level: Level = LEVEL,
-    off: Heads | None = None,
+    change: Change = UNCHANGED,
     extras: Extras = EVERYTHING,
 ) -> Looked:
     """Watches one pass, and finds out what every head is worth to what was chosen.
@@ -94,8 +98,8 @@ def look(
     Args:
         run: the pass; gives the log-probabilities of every choice at every position.
         written: what was chosen at each position; None: the likeliest.
-        off: heads that are switched off.
-        extras: whether to find out what heads are worth; never while some are off.
+        change: what is done to the model meanwhile.
+        extras: whether to find out what heads are worth; never of a model that is changed.
 
     Raises:
         ModelError: a model without attention, or without the heads that are named.
@@ -106,7 +110,7 @@ def look(
             "this model has no attention: it looks at nothing that could be shown.",
             do="train one that has: the lectures compare both (jumok lab)",
         )
-    with switched_off(model, off or {}, count):
+    with changed(model, change, count):
         watched = watch(model, run, edges, level)
     found = watched.result
     chosen = (
@@ -114,8 +118,18 @@ def look(
         if written is None
         else torch.tensor(written, dtype=torch.long, device=found.device)
     )
-    changes = without_each_head(model, run, chosen, count) if extras.worth and not off else {}
+    changes = without_each_head(model, run, chosen, count) if extras.worth and not change else {}
     return Looked(watched, {site: change.tolist() for site, change in changes.items()})
+
+
+def words_worth(
+    text: Written, looked: Looked, axes: Mapping[str, Axis], change: Change, extras: Extras
+) -> dict[str, Any]:
+    """As a note: which words mattered for what was written; nothing where nobody asked."""
+    if change or not extras.words:
+        return {}
+    found = who_mattered(text, looked.watched.sites, axes)
+    return {"mattered": {unit: mattered.facts() for unit, mattered in found.items()}}
 
 
 def after_every_prefix(

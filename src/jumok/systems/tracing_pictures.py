@@ -10,7 +10,7 @@ from jumok.attention.convolution import PixelAttention
 from jumok.data.picture_batches import as_tensor
 from jumok.decoding import DecodingOptions
 from jumok.inspection.capture import Edge
-from jumok.inspection.intervene import Heads
+from jumok.inspection.intervene import UNCHANGED, Change
 from jumok.inspection.trace import Level, Picture, Trace, grid_axis
 from jumok.models.image_classifier import ImageClassifier
 from jumok.systems.image_classifier import ImageClassification
@@ -34,7 +34,7 @@ def trace_picture_class(
     options: DecodingOptions = DEFAULTS,  # noqa: ARG001
     *,
     level: Level = LEVEL,
-    off: Heads | None = None,
+    change: Change = UNCHANGED,
     prefix: Sequence[int] = (),  # noqa: ARG001
     extras: Extras = EVERYTHING,
     name: str = "model",
@@ -46,7 +46,7 @@ def trace_picture_class(
     Args:
         target: the label whose probability is wanted, or its number; None: the likeliest.
         options, prefix: count for nothing, as nothing is written.
-        level, off, extras, name: as in `trace_translation`.
+        level, change, extras, name: as in `trace_translation`.
 
     Raises:
         DataError: a picture that cannot be read, or no such label.
@@ -65,7 +65,7 @@ def trace_picture_class(
         return Edge("image", _name(grids[site]), _name(grids[site]))
 
     said = label_of(target, system.labels)
-    looked = look(model, run, edge, said, level=level, off=off, extras=extras)
+    looked = look(model, run, edge, said, level=level, change=change, extras=extras)
     found = looked.watched.result
     said = said or [int(found.argmax())]
     return Trace(

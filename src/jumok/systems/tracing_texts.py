@@ -8,7 +8,7 @@ from jumok.data.tokenizer import END, START
 from jumok.decoding import DecodingOptions
 from jumok.errors import DataError
 from jumok.inspection.capture import Edge, heads_of
-from jumok.inspection.intervene import Heads, switched_off
+from jumok.inspection.intervene import UNCHANGED, Change, changed
 from jumok.inspection.trace import Level, Trace
 from jumok.systems.masked_model import MaskedModel
 from jumok.systems.text_classifier import TextClassification
@@ -43,7 +43,7 @@ def trace_gaps(
     options: DecodingOptions = DEFAULTS,  # noqa: ARG001
     *,
     level: Level = LEVEL,
-    off: Heads | None = None,
+    change: Change = UNCHANGED,
     prefix: Sequence[int] = (),  # noqa: ARG001
     extras: Extras = EVERYTHING,
     name: str = "model",
@@ -56,7 +56,7 @@ def trace_gaps(
         target: for each gap the piece whose probability is wanted, or one text of them; None: the
             likeliest that `MaskedModel.fill` would put there.
         options, prefix: count for nothing, as nothing is written from left to right.
-        level, off, extras, name: as in `trace_translation`.
+        level, change, extras, name: as in `trace_translation`.
 
     Raises:
         DataError: a text without a word, or longer than the model reads at once; not one piece
@@ -75,12 +75,12 @@ def trace_gaps(
         return model.head(states).float().log_softmax(dim=-1)
 
     if target is None:
-        with switched_off(model, off or {}, heads_of(model)):
+        with changed(model, change, heads_of(model)):
             likely = zip(run().exp().cpu(), opens, strict=True)
         filled = [int(system.fitting(row, opens_word, 1)[1]) for row, opens_word in likely]
     else:
         filled = _given(system, target, len(gaps))
-    looked = look(model, run, at_itself, filled, level=level, off=off, extras=extras)
+    looked = look(model, run, at_itself, filled, level=level, change=change, extras=extras)
     names = _WithMask(tokenizer, model.mask)
     places = iter(filled)
     whole = [next(places) if piece == model.mask else piece for piece in ids]
@@ -143,7 +143,7 @@ def trace_text_class(
     options: DecodingOptions = DEFAULTS,  # noqa: ARG001
     *,
     level: Level = LEVEL,
-    off: Heads | None = None,
+    change: Change = UNCHANGED,
     prefix: Sequence[int] = (),  # noqa: ARG001
     extras: Extras = EVERYTHING,
     name: str = "model",
@@ -155,7 +155,7 @@ def trace_text_class(
     Args:
         target: the label whose probability is wanted, or its number; None: the likeliest.
         options, prefix: count for nothing, as nothing is written.
-        level, off, extras, name: as in `trace_translation`.
+        level, change, extras, name: as in `trace_translation`.
 
     Raises:
         DataError: a text without a word, or no such label.
@@ -170,7 +170,7 @@ def trace_text_class(
         return model(read).float().log_softmax(dim=-1)
 
     said = label_of(target, system.labels)
-    looked = look(model, run, at_itself, said, level=level, off=off, extras=extras)
+    looked = look(model, run, at_itself, said, level=level, change=change, extras=extras)
     found = looked.watched.result
     said = said or [int(found.argmax())]
     return Trace(

@@ -1,0 +1,222 @@
+/** Who mattered? Every measure side by side, how far they agree, and source against prefix. */
+
+import { listed } from "../changes.js";
+import { choice, element, table } from "../dom.js";
+import { drawMap, layout } from "../heatmap.js";
+import { CanvasSurface, INK, SvgSurface, colour, textWidth } from "../surface.js";
+import { readable, total } from "../trace.js";
+
+const [BAR, LINE, APART, NUMBER] = [74, 24, 16, 26]; // px: longest bar, row, between columns, number
+const TALL = 96; // px: the height of 100 % in the chart of shares
+const SHARE_SHADES = { product: 0.42, slope: 0.68, blank: 0.95 };
+
+const TASKS_WITH_WORDS = ["translation", "language-model"];
+
+export function matteredView(trace, state, words, ask) {
+  const whole = trace.baseline || trace;
+  const known = trace.notes.mattered;
+  const body = [];
+  if (!known) {
+    if (!trace.baseline && !trace.wanted) {
+      trace.wanted = true; // once: an answer brings another trace
+      ask();
+    }
+    body.push(element("p", { class: "muted" }, words.computing));
+    return { help: words.matteredHelp, controls: [], body };
+  }
+  const found = gather(whole, known, state, words);
+  const controls = [
+    choice(words.unit, [["words", words.words], ["pieces", words.pieces]], found.unit,
+      (unit) => state.set({ unit, word: 0 })),
+    choice(words.as, [["picture", words.picture], ["table", words.table]], state.get("as"),
+      (as) => state.set({ as })),
+  ];
+  const top = [
+    chips(words.outputWord, found.rows, "written", (i) => i === found.row, (i) => state.set({ word: i })),
+    ...(ask && found.tokens ? [blanks(found, state, words, ask)] : []),
+  ];
+  if (state.get("as") === "table") body.push(...measuresTables(found, words));
+  else body.push(measuresPicture(found, words));
+  return { help: words.matteredHelp, controls, top, body, svg: () => matteredSvg(found, words) };
+}
+
+matteredView.needs = (trace, live) =>
+  Boolean(trace.notes.mattered) || (live && TASKS_WITH_WORDS.includes(trace.task));
+
+/** What is shown: of words or of pieces, for the chosen one. */
+function gather(whole, known, state, words) {
+  const unit = state.get("unit");
+  const facts = known[unit];
+  const axis = whole.axes[facts.read];
+  const rows = unit === "words" ? whole.axes[facts.own].texts
+    : whole.steps.map((step) => readable(step.token));
+  const row = Math.min(state.number("word"), rows.length - 1);
+  const columns = unit === "words" ? axis.texts : axis.tokens.map(readable);
+  const names = Object.keys(facts.measures);
+  const values = names.map((name) => facts.measures[name][facts.read][row]);
+  return {
+    unit, rows, row, columns, names, values, facts,
+    titles: names.map((name) => words.measures[name]),
+    shares: values.map((each) => {
+      const sum = total(each.map(Math.abs));
+      return each.map((value) => (sum ? value / sum : 0));
+    }),
+    // What a column is made of; only what was read can be blanked.
+    tokens: facts.read === facts.own ? null
+      : columns.map((_, i) => (unit === "pieces" ? [i]
+        : axis.words.flatMap((word, token) => (word === i ? [token] : [])))),
+    out: new Set(listed(state.get("blank"))),
+  };
+}
+
+/** A row of buttons, of which some are pressed. */
+function chips(label, texts, name, isOn, onClick) {
+  return element("div", { class: "chips", role: "group", "aria-label": label },
+    element("span", {}, label),
+    ...texts.map((text, i) => element("button", {
+      type: "button", id: `${name}-${i}`, "aria-pressed": String(isOn(i)), onclick: () => onClick(i),
+    }, text)));
+}
+
+/** The source words: one that is clicked is taken out, and put back by another click. */
+function blanks(found, state, words, ask) {
+  const isIn = (i) => !found.tokens[i].some((token) => found.out.has(token));
+  const group = chips(words.takeOut, found.columns, "blank", isIn, (i) => {
+    for (const token of found.tokens[i]) {
+      if (isIn(i) || !found.out.has(token)) found.out.add(token);
+      else found.out.delete(token);
+    }
+    state.set({ blank: [...found.out].sort((a, b) => a - b).join(" ") });
+    ask();
+  });
+  group.classList.add("words");
+  return group;
+}
+
+/** Where the parts of the picture stand. */
+function placesOf(found) {
+  const left = Math.ceil(16 + Math.max(...found.columns.map((word) => textWidth(word))));
+  const wide = Math.max(BAR + NUMBER, ...found.titles.map((title) => textWidth(title, 12)));
+  const bars = { left, top: 46, step: wide + APART };
+  const cell = 34;
+  const at = layout({ rows: found.titles.map(numbered), columns: found.titles.map((_, i) => `${i + 1}`) }, cell);
+  const under = bars.top + LINE * found.columns.length + 46;
+  const second = at.left + cell * found.titles.length + 70;
+  const maps = [at.left, second].map((start) => ({ ...at, cell, left: start, top: under + at.top }));
+  const below = maps[0].top + cell * found.titles.length + 64;
+  const shares = Object.keys(found.facts.shares).length ? { left: 46, top: below, step: 44 } : null;
+  const across = Math.max(left + bars.step * found.names.length, second + cell * found.titles.length + 20,
+    shares ? shares.left + shares.step * found.rows.length + 90 : 0);
+  return { bars, maps, shares, width: across, height: shares ? below + TALL + 100 : below - 40 };
+}
+
+function drawMeasures(surface, found, place, words) {
+  drawBars(surface, found, place.bars, words);
+  const { ranks, mean_ranks: mean } = found.facts;
+  [[words.ranksHere(found.rows[found.row]), ranks[found.row]], [words.ranksMean, mean]].forEach(([title, values], i) => {
+    const at = place.maps[i];
+    surface.text(title, i ? at.left : 8, at.top - 34, { size: 13 });
+    const map = {
+      rows: found.titles.map(numbered),
+      columns: found.titles.map((_, n) => `${n + 1}`),
+      values: Float32Array.from(values.flat(), (value) => value ?? 0),
+    };
+    if (i) map.rows = map.columns;
+    drawMap(surface, map, at);
+  });
+  if (place.shares) drawShares(surface, found, place.shares, words);
+}
+
+/** A bar is a share of all that its measure gave; below 0 it is hollow. */
+function drawBars(surface, found, { left, top, step }, words) {
+  const ink = INK[surface.theme];
+  surface.text(words.barsTitle(found.rows[found.row]), 8, 16, { size: 13 });
+  found.titles.forEach((title, m) => {
+    surface.text(title, left + step * m, top - 8, { size: 12 });
+    found.shares[m].forEach((share, i) => {
+      if (Math.abs(share) < 0.005) return; // less than can be read
+      const [x, y] = [left + step * m, top + LINE * i + 4];
+      const long = Math.max(1, Math.abs(share) * BAR);
+      surface.rect(x, y, long, 15, share < 0 ? "transparent" : colour(0.66, surface.theme));
+      if (share < 0) surface.frame(x + 0.5, y + 0.5, long, 14, ink, 1);
+      surface.text(percent(share), x + long + 4, y + 12, { size: 11 });
+    });
+  });
+  found.columns.forEach((word, i) => {
+    surface.text(word, left - 8, top + LINE * i + 16, { align: "right" });
+  });
+}
+
+/** For each word that was written, what share of what mattered was source and not prefix. */
+function drawShares(surface, found, { left, top, step }, words) {
+  const { shares } = found.facts;
+  const names = Object.keys(shares);
+  surface.text(words.sharesTitle, 8, top - 26, { size: 13 });
+  let legend = textWidth(words.sharesTitle) + 30;
+  for (const name of names) {
+    surface.rect(legend, top - 36, 11, 11, colour(SHARE_SHADES[name], surface.theme));
+    surface.text(words.measures[name], legend + 16, top - 26, { size: 12 });
+    legend += 34 + textWidth(words.measures[name], 12);
+  }
+  for (const level of [0, 50, 100]) {
+    const y = top + TALL * (1 - level / 100);
+    surface.rect(left - 4, y, step * found.rows.length + 4, 1, colour(0.2, surface.theme));
+    surface.text(`${level}`, left - 8, y + 4, { size: 11, align: "right" });
+  }
+  found.rows.forEach((word, i) => {
+    names.forEach((name, n) => {
+      const high = TALL * shares[name][i];
+      surface.rect(left + step * i + 4 + 11 * n, top + TALL - high, 10, high, colour(SHARE_SHADES[name], surface.theme));
+    });
+    surface.text(word, left + step * i + 10, top + TALL + 18, { turn: 40, size: 12 });
+    if (i === found.row) surface.frame(left + step * i, top - 4, step - 3, TALL + 8, INK[surface.theme], 2);
+  });
+}
+
+function numbered(title, i) {
+  return `${i + 1} ${title}`;
+}
+
+function percent(share) {
+  return `${share < 0 ? "−" : ""}${Math.round(100 * Math.abs(share))}`;
+}
+
+function measuresPicture(found, words) {
+  const best = found.titles.map((title, m) => {
+    const sizes = found.shares[m].map(Math.abs);
+    const at = sizes.indexOf(Math.max(...sizes));
+    return `${title}: ${found.columns[at]} ${percent(found.shares[m][at])} %`;
+  });
+  const label = `${words.barsTitle(found.rows[found.row])}: ${best.join("; ")}`;
+  const canvas = element("canvas", { role: "img", "aria-label": label });
+  const place = placesOf(found);
+  drawMeasures(new CanvasSurface(canvas, place.width, place.height), found, place, words);
+  return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": words.mattered }, canvas);
+}
+
+function matteredSvg(found, words) {
+  const place = placesOf(found);
+  const surface = new SvgSurface(place.width, place.height);
+  drawMeasures(surface, found, place, words);
+  return surface.toString();
+}
+
+/** The same in numbers: bars as they were measured, correlations, shares. */
+function measuresTables(found, words) {
+  const { ranks, mean_ranks: mean, shares } = found.facts;
+  const number = (value, digits = 3) => (value === null ? "–" : value.toFixed(digits));
+  const chosen = found.rows[found.row];
+  const correlations = (values, title) => table(["", ...found.titles],
+    values.map((row, i) => [found.titles[i], ...row.map((value) => number(value, 2))]), title);
+  const names = Object.keys(shares);
+  return [
+    table([words.word, ...found.titles],
+      found.columns.map((word, i) => [word, ...found.values.map((each) => number(each[i], 4))]),
+      words.barsTitle(chosen)),
+    correlations(ranks[found.row], words.ranksHere(chosen)),
+    correlations(mean, words.ranksMean),
+    ...(names.length ? [table([words.output, ...names.map((name) => words.measures[name])],
+      found.rows.map((word, i) => [word, ...names.map((name) => `${(100 * shares[name][i]).toFixed(1)} %`)]),
+      words.sharesTitle)] : []),
+  ];
+}
