@@ -2,8 +2,13 @@
 
 import { start } from "./main.js";
 
-const shown = start(
-  JSON.parse(document.getElementById("data").textContent), document.getElementById("page"));
-window.addEventListener("message", (event) => {
-  if (event.source === window.parent && event.data?.trace) shown.show(event.data.trace);
-});
+const root = document.getElementById("page");
+const shown = start(JSON.parse(document.getElementById("data").textContent), root);
+
+if (window.parent !== window) {
+  window.addEventListener("message", (event) => {
+    if (event.source === window.parent && event.data?.trace) shown.show(event.data.trace);
+  });
+  // The frame around it may grow with it.
+  new ResizeObserver(() => window.parent.postMessage({ height: root.offsetHeight }, "*")).observe(root);
+}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from jumok.data.tokenizer import Tokenizer
     from jumok.decoding import DecodingOptions
     from jumok.evaluation.text import score_text
-    from jumok.inspection.page import page
+    from jumok.inspection.notebook import page
     from jumok.inspection.trace import Trace, load_trace
     from jumok.systems.tracing import trace_translation
     from jumok.systems.translation import Translation
@@ -56,7 +56,7 @@ _HOMES = {
     "Translator": "jumok.systems.translator",
     "load_config": "jumok.config",
     "load_trace": "jumok.inspection.trace",
-    "page": "jumok.inspection.page",
+    "page": "jumok.inspection.notebook",
     "score_text": "jumok.evaluation.text",
     "trace_translation": "jumok.systems.tracing",
 }

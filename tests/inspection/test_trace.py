@@ -22,13 +22,6 @@ def test_saved_trace_comes_back_as_it_was(tmp_path):
             np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))
 
 
-def test_a_notebook_shows_the_page_in_a_frame_of_its_own():
-    shown = trace(source=HOSTILE)._repr_html_()
-    assert shown.startswith("<iframe")
-    assert shown.count("<") == 2  # the frame's own two: all else is inside srcdoc, escaped
-    assert 'sandbox="allow-scripts allow-downloads"' in shown
-
-
 def test_level_weights_holds_no_vectors(tmp_path):
     full = trace()
     bare = [dataclasses.replace(s, query=None, key=None, value=None) for s in full.sites]

@@ -9,7 +9,9 @@ import pytest
 from jumok.inspection.cards import HeadCard
 from jumok.inspection.cards_page import cards_page
 from tests.inspection.test_measures import QUIET
-from tests.system.test_page_in_browser import Reader, browser, playwright  # noqa: F401
+from tests.system.conftest import Reader
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
 
 HOSTILE = "</script><img src=x onerror='window.ran = true'>/model"
 
@@ -34,7 +36,7 @@ CARDS = [card("encoder", 0, 0, 0.2), card("encoder", 0, 1, 0.9, 0.51), card("cro
 
 
 @pytest.fixture
-def opened(browser, tmp_path):  # noqa: F811
+def opened(browser, tmp_path):
     readers = []
 
     def open_page(models: dict[str, list[HeadCard]], language: str = "en-US") -> Reader:

@@ -3,11 +3,11 @@
 import { choice, element, table } from "../dom.js";
 import { CanvasSurface, INK, SvgSurface, colour } from "../surface.js";
 
-const [WIDE, HIGH, CURVE, GAP, ACROSS] = [230, 188, 52, 14, 4];
-const SHOWN = ["uniform_share", "confidence", "importance"];
-const CURVES = [...SHOWN, "error_rate"];
-const FAINT = { light: "#e6e7ec", dark: "#353947" };
-const MUTED = { light: "#5a5f70", dark: "#a4aabc" };
+const [CARD_WIDE, CARD_HIGH, CURVE_HIGH, APART, IN_A_ROW] = [230, 188, 52, 14, 4];
+const ON_CARDS = ["uniform_share", "confidence", "importance"];
+const CURVES = [...ON_CARDS, "error_rate"];
+const CARD_FAINT = { light: "#e6e7ec", dark: "#353947" };
+const CARD_MUTED = { light: "#5a5f70", dark: "#a4aabc" };
 
 /** A head of all models: `over` holds its card in each of them, `card` that of the last. */
 export function headsOf(raw) {
@@ -55,14 +55,14 @@ function mostOften({ offsets }, words) {
 
 /** One card at (x, y): its name and role, the offsets, three measures, and a curve over models. */
 function drawCard(surface, { card, over }, x, y, curve, words) {
-  const [ink, muted, faint] = [INK, MUTED, FAINT].map((colours) => colours[surface.theme]);
+  const [ink, muted, faint] = [INK, CARD_MUTED, CARD_FAINT].map((colours) => colours[surface.theme]);
   const bar = colour(0.66, surface.theme);
   const clear = card.role !== Object.keys(words.roles).pop();
   surface.text(nameOf(card, words), x + 8, y + 20, { size: 14.5 });
   surface.text(roleOf(card, words), x + 8, y + 39, { size: 13, fill: clear ? ink : muted });
-  surface.text(mostOften(card, words), x + WIDE - 8, y + 39, { size: 12, align: "right", fill: muted });
-  const [left, base, step, tall] = [x + 10, y + 106, (WIDE - 20) / card.offsets.length, 56];
-  surface.rect(left, base - tall, WIDE - 20, tall, faint);
+  surface.text(mostOften(card, words), x + CARD_WIDE - 8, y + 39, { size: 12, align: "right", fill: muted });
+  const [left, base, step, tall] = [x + 10, y + 106, (CARD_WIDE - 20) / card.offsets.length, 56];
+  surface.rect(left, base - tall, CARD_WIDE - 20, tall, faint);
   card.offsets.forEach((share, i) => {
     if (share > 0) surface.rect(left + i * step + 1, base - share * tall, step - 2, share * tall, bar);
   });
@@ -70,22 +70,22 @@ function drawCard(surface, { card, over }, x, y, curve, words) {
   for (const [at, label] of [[1, `−${middle - 1}`], [middle, "0"], [2 * middle - 1, `+${middle - 1}`]]) {
     surface.text(label, left + (at + 0.5) * step, base + 13, { size: 11, align: "center", fill: muted });
   }
-  SHOWN.forEach((name, i) => {
+  ON_CARDS.forEach((name, i) => {
     const [top, wide] = [y + 132 + 17 * i, 66];
     surface.text(words.measures[name][0], x + 10, top + 9, { size: 12, fill: muted });
     surface.rect(x + 108, top + 1, wide, 8, faint);
     surface.rect(x + 108, top + 1, wide * Math.min(1, card[name]), 8, bar);
-    surface.text(card[name].toFixed(2), x + WIDE - 10, top + 9, { size: 12, align: "right", fill: ink });
+    surface.text(card[name].toFixed(2), x + CARD_WIDE - 10, top + 9, { size: 12, align: "right", fill: ink });
   });
-  if (over.length > 1) drawCurve(surface, over.map((each) => each[curve]), x, y + HIGH, bar, faint);
+  if (over.length > 1) drawCurve(surface, over.map((each) => each[curve]), x, y + CARD_HIGH, bar, faint);
 }
 
 /** A dot a model, on the scale from 0 to 1, joined by lines. */
 function drawCurve(surface, values, x, y, ink, faint) {
-  surface.rect(x + 10, y, WIDE - 20, CURVE - 8, faint);
-  const step = (WIDE - 40) / Math.max(1, values.length - 1);
+  surface.rect(x + 10, y, CARD_WIDE - 20, CURVE_HIGH - 8, faint);
+  const step = (CARD_WIDE - 40) / Math.max(1, values.length - 1);
   const points = values.flatMap((value, i) =>
-    (value === null ? [] : [[x + 20 + i * step, y + (CURVE - 8) * (1 - Math.min(1, value))]]));
+    (value === null ? [] : [[x + 20 + i * step, y + (CURVE_HIGH - 8) * (1 - Math.min(1, value))]]));
   for (let i = 1; i < points.length; i++) line(surface, points[i - 1], points[i], ink);
   for (const [px, py] of points) surface.rect(px - 3, py - 3, 6, 6, ink);
 }
@@ -121,7 +121,7 @@ export function cardsView(raw, state, words) {
   ];
   const several = raw.models.length > 1;
   if (several) {
-    const curves = judged ? CURVES : SHOWN;
+    const curves = judged ? CURVES : ON_CARDS;
     controls.push(choice(words.curve, curves.map(named), curve, pick("curve")));
   }
   const wanted = heads.filter(({ card }) => part === "all" || card.part === part);
@@ -144,18 +144,18 @@ export function cardsView(raw, state, words) {
 
 /** All cards that are shown on one surface, as many in a row as a page has room for. */
 function paintAll(shown, several, curve, words, make) {
-  const high = HIGH + (several ? CURVE : 0) + GAP;
-  const surface = make(ACROSS * (WIDE + GAP), Math.ceil(shown.length / ACROSS) * high);
+  const high = CARD_HIGH + (several ? CURVE_HIGH : 0) + APART;
+  const surface = make(IN_A_ROW * (CARD_WIDE + APART), Math.ceil(shown.length / IN_A_ROW) * high);
   shown.forEach((head, i) =>
-    drawCard(surface, head, (i % ACROSS) * (WIDE + GAP), Math.floor(i / ACROSS) * high, curve, words));
+    drawCard(surface, head, (i % IN_A_ROW) * (CARD_WIDE + APART), Math.floor(i / IN_A_ROW) * high, curve, words));
   return surface;
 }
 
 function cardButton(head, open, curve, state, words) {
   const { card, over, place } = head;
-  const facts = SHOWN.map((name) => `${words.measures[name][0]} ${card[name].toFixed(2)}`).join(", ");
+  const facts = ON_CARDS.map((name) => `${words.measures[name][0]} ${card[name].toFixed(2)}`).join(", ");
   const canvas = element("canvas", { "aria-hidden": "true" });
-  drawCard(new CanvasSurface(canvas, WIDE, HIGH + (over.length > 1 ? CURVE : 0)), head, 0, 0, curve, words);
+  drawCard(new CanvasSurface(canvas, CARD_WIDE, CARD_HIGH + (over.length > 1 ? CURVE_HIGH : 0)), head, 0, 0, curve, words);
   return element("button", {
     type: "button", id: `card-${place}`, "aria-expanded": String(open),
     "aria-label": `${nameOf(card, words)}: ${roleOf(card, words)}; ${facts}`,
@@ -201,7 +201,7 @@ function offsetName(place, middle, words) {
 function cardsTable(shown, raw, judged, words) {
   const models = shortNames(raw.models.map(({ name }) => name));
   const several = models.length > 1;
-  const names = [...SHOWN, ...(judged ? ["precision", "error_rate"] : []), "first", "last", "previous", "same",
+  const names = [...ON_CARDS, ...(judged ? ["precision", "error_rate"] : []), "first", "last", "previous", "same",
     "next", "punctuation", "rarest"];
   const rows = shown.flatMap(({ over }) => over.map((card, i) => [
     nameOf(card, words), ...(several ? [models[i]] : []), roleOf(card, words), card.entropy.toFixed(3),

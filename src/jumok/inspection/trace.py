@@ -10,7 +10,7 @@ import hashlib
 import io
 import json
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -222,14 +222,13 @@ class Trace:
             "notes": dict(self.notes),
         }
 
-    def _repr_html_(self) -> str:
+    def _repr_mimebundle_(
+        self, include: Container[str] | None = None, exclude: Container[str] | None = None
+    ) -> dict[str, Any]:
         """The page itself, where a notebook shows a trace."""
-        from html import escape
+        from jumok.inspection.notebook import Page
 
-        from jumok.inspection.page import page
-
-        frame = 'width="100%" height="760" style="border:0" sandbox="allow-scripts allow-downloads"'
-        return f'<iframe {frame} srcdoc="{escape(page(self))}"></iframe>'
+        return Page(self)._repr_mimebundle_(include, exclude)
 
 
 def load_trace(file: Path | str) -> Trace:

@@ -1,0 +1,100 @@
+"""The page of a trace in Jupyter, VS Code and Colab, and as a file.
+
+    page = jumok.page(trace)      # at the end of a cell it shows itself
+    page.trace = another          # wherever it is shown, it is drawn anew
+    page.save("page.html")
+
+With the extra "notebook" it is a widget (anywidget). Without, it is a frame with the page in it,
+which is as good to look at, and cannot be handed another trace.
+"""
+
+from collections.abc import Container
+from html import escape
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jumok.errors import ConfigError, DataError, Place
+from jumok.inspection.page import page as html_of
+from jumok.inspection.trace import Trace
+
+if TYPE_CHECKING:
+    from jumok.inspection.widget import TraceWidget
+
+FRAME = 'width="100%" height="760" style="border:0" sandbox="allow-scripts allow-downloads"'
+
+
+class Page:
+    """The interactive page of a trace: it shows itself in a notebook, and can be saved.
+
+    Attributes:
+        html: the page as one HTML file's text, which needs no network.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._widget: TraceWidget | None = None
+
+    @property
+    def trace(self) -> Trace:
+        """What is shown; setting it draws the page anew, with the view that was chosen."""
+        return self._trace
+
+    @trace.setter
+    def trace(self, trace: Trace) -> None:
+        self._trace = trace
+        if self._widget is not None:
+            self._widget.trace = trace
+
+    @property
+    def html(self) -> str:
+        return html_of(self._trace)
+
+    def __str__(self) -> str:
+        return self.html
+
+    def save(self, file: Path | str) -> None:
+        """Writes the page as a file.
+
+        Raises:
+            ConfigError: another kind of file. DataError: it cannot be written.
+        """
+        path = Path(file)
+        if path.suffix != ".html":
+            raise ConfigError("a page is saved as HTML.", expected="FILE.html", got=str(file))
+        try:
+            path.write_text(self.html, encoding="utf-8")
+        except OSError as error:
+            raise DataError(
+                "the page cannot be written.", got=str(error.strerror), place=Place(path)
+            ) from error
+
+    def widget(self) -> "TraceWidget":
+        """The page as an ipywidget, to be laid out with others; one and the same at every call.
+
+        Raises:
+            MissingExtraError: anywidget is not installed.
+        """
+        if self._widget is None:
+            from jumok.inspection.widget import TraceWidget
+
+            self._widget = TraceWidget(trace=self._trace)
+        return self._widget
+
+    def _repr_mimebundle_(
+        self,
+        include: Container[str] | None = None,  # noqa: ARG002 (IPython's own call)
+        exclude: Container[str] | None = None,  # noqa: ARG002
+    ) -> dict[str, Any]:
+        """The widget where there can be one, else a frame with the page in it."""
+        if find_spec("anywidget") is None:
+            return {"text/html": f'<iframe {FRAME} srcdoc="{escape(self.html)}"></iframe>'}
+        shown: Any = self.widget()._repr_mimebundle_()
+        # Of anywidget some releases give (data, metadata), others the data alone.
+        bundle: dict[str, Any] = shown[0] if isinstance(shown, tuple) else shown
+        return bundle
+
+
+def page(trace: Trace) -> Page:
+    """The interactive page of a trace: shown by a notebook, or saved with `.save("page.html")`."""
+    return Page(trace)

@@ -1,0 +1,44 @@
+"""The page as an anywidget: one component for Jupyter, VS Code and Colab.
+
+Source: Manz et al. 2024, anywidget: reusable widgets for interactive analysis.
+"""
+
+from typing import Any
+
+from jumok.errors import MissingExtraError
+from jumok.inspection.page import document, payload, source_folder
+from jumok.inspection.trace import Trace
+
+try:
+    import anywidget
+    import traitlets
+except ModuleNotFoundError as error:
+    raise MissingExtraError("The page as a widget", "notebook") from error
+
+HERE = "the trace stands here"
+
+
+def _shell() -> list[str]:
+    """The page without its trace: what comes before it, and after it."""
+    return document("page.js", {HERE: 0}).split(f'{{"{HERE}":0}}')
+
+
+def _packed(trace: Trace, _: Any) -> dict[str, Any]:
+    return payload(trace) | {"token": None}
+
+
+class TraceWidget(anywidget.AnyWidget):
+    """A trace that shows itself; another one that is assigned is drawn in its place.
+
+    Attributes:
+        trace: what is shown.
+        shell: the page around it.
+    """
+
+    _esm = (source_folder() / "widget.js").read_text(encoding="utf-8")
+    trace = traitlets.Instance(Trace).tag(sync=True, to_json=_packed)
+    shell = traitlets.List(traitlets.Unicode()).tag(sync=True)
+
+    @traitlets.default("shell")
+    def _page(self) -> list[str]:
+        return _shell()

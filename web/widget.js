@@ -1,0 +1,38 @@
+/**
+ * The page inside a notebook: an anywidget. It stands in a frame, so that neither its style nor its
+ * names meet those of the notebook, and its address is its own.
+ */
+
+const [LEAST, MOST] = [320, 1400]; // pixels of height
+
+function render({ model, el }) {
+  const frame = document.createElement("iframe");
+  frame.setAttribute("sandbox", "allow-scripts allow-downloads");
+  frame.setAttribute("title", "jumok");
+  Object.assign(frame.style, { width: "100%", height: "760px", border: "0", display: "block" });
+  const [before, after] = model.get("shell");
+  // "</script>" inside a token must not end the element.
+  frame.srcdoc = before + JSON.stringify(model.get("trace")).replace(/</g, "\\u003c") + after;
+  let ready = false;
+  let late = false;
+  const redraw = () => {
+    if (ready) frame.contentWindow.postMessage({ trace: model.get("trace") }, "*");
+    else late = true;
+  };
+  const hear = (event) => {
+    if (event.source !== frame.contentWindow || !event.data?.height) return;
+    frame.style.height = `${Math.min(MOST, Math.max(LEAST, event.data.height))}px`;
+    ready = true; // it speaks when it has been drawn
+    if (late) redraw();
+    late = false;
+  };
+  window.addEventListener("message", hear);
+  model.on("change:trace", redraw);
+  el.append(frame);
+  return () => {
+    window.removeEventListener("message", hear);
+    model.off("change:trace", redraw);
+  };
+}
+
+export default { render };
