@@ -106,7 +106,6 @@ export const WORDS = {
     computing: "Being computed …",
     outputWord: "Output word",
     takeOut: "Click a source word out",
-    word: "word",
     measures: {
       weights: "attention", norms: "what it gave", rollout: "rollout", flow: "flow",
       product: "gradient × input", slope: "gradient", blank: "blank-out",
@@ -219,7 +218,6 @@ export const WORDS = {
     computing: "계산하는 중입니다 …",
     outputWord: "출력 낱말",
     takeOut: "원문 낱말을 눌러 빼기",
-    word: "낱말",
     measures: {
       weights: "어텐션", norms: "준 것의 크기", rollout: "롤아웃", flow: "흐름",
       product: "기울기 × 입력", slope: "기울기", blank: "지워 보기",
