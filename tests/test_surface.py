@@ -10,7 +10,6 @@ def test_public_names_are_these_and_all_can_be_used() -> None:
         "Config",
         "DecodingOptions",
         "JumokError",
-        "Score",
         "Tokenizer",
         "Trace",
         "Translation",
@@ -20,6 +19,7 @@ def test_public_names_are_these_and_all_can_be_used() -> None:
         "load_trace",
         "page",
         "plot",
+        "record",
         "score_text",
         "trace_translation",
     ]

@@ -17,13 +17,13 @@ from jumok.errors import JumokError
 
 if TYPE_CHECKING:
     from jumok import plot
-    from jumok.bundle.card import Score
     from jumok.config import Config, load_config
     from jumok.data.tokenizer import Tokenizer
     from jumok.decoding import DecodingOptions
     from jumok.evaluation.text import score_text
     from jumok.inspection.notebook import page
     from jumok.inspection.trace import Trace, load_trace
+    from jumok.systems.record import record
     from jumok.systems.tracing import trace_translation
     from jumok.systems.translation import Translation
     from jumok.systems.translator import Translator
@@ -32,7 +32,6 @@ __all__ = [
     "Config",
     "DecodingOptions",
     "JumokError",
-    "Score",
     "Tokenizer",
     "Trace",
     "Translation",
@@ -42,6 +41,7 @@ __all__ = [
     "load_trace",
     "page",
     "plot",
+    "record",
     "score_text",
     "trace_translation",
 ]
@@ -49,7 +49,6 @@ __all__ = [
 _HOMES = {
     "Config": "jumok.config",
     "DecodingOptions": "jumok.decoding",
-    "Score": "jumok.bundle.card",
     "Tokenizer": "jumok.data.tokenizer",
     "Trace": "jumok.inspection.trace",
     "Translation": "jumok.systems.translation",
@@ -57,6 +56,7 @@ _HOMES = {
     "load_config": "jumok.config",
     "load_trace": "jumok.inspection.trace",
     "page": "jumok.inspection.notebook",
+    "record": "jumok.systems.record",
     "score_text": "jumok.evaluation.text",
     "trace_translation": "jumok.systems.tracing",
 }

@@ -8,7 +8,8 @@ import pytest
 
 from jumok import plot
 from jumok.errors import ModelError
-from jumok.inspection.trace import Picture, Step, grid_axis
+from jumok.inspection.picture import Picture
+from jumok.inspection.trace import Step, grid_axis
 from jumok.plot import paper
 from tests.inspection.traces import HOSTILE, trace
 

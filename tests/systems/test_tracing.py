@@ -130,7 +130,7 @@ def test_captions_look_at_the_grid_and_at_themselves(traced):
         assert trace.axes[cross.keys].grid == (4, 4)
         assert trace.axes[cross.queries].tokens[0] == "<s>"
         assert trace.picture.width == trace.picture.height == 8
-        assert trace.picture.box(trace.axes["picture"], 6) == (4.0, 2.0, 6.0, 4.0)
+        assert trace.picture.box(trace.axes["picture"].grid, 6) == (4.0, 2.0, 6.0, 4.0)
         assert trace.picture.png.startswith(b"\x89PNG")
     assert traced["caption from one vector"].axes["picture"].grid == (1, 1)
 

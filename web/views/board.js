@@ -11,7 +11,7 @@ export function siteOf(trace, state) {
 
 export function currentMap(trace, state) {
   const site = siteOf(trace, state);
-  const matrix = site.matrix(headChosen(site, state), state.get("value"));
+  const matrix = site.matrix(headChosen(site, state), valueChosen(site, state));
   return board(trace, site, matrix, state.get("unit"), state.get("reading"));
 }
 
@@ -38,6 +38,17 @@ export function headChoices(site, words) {
   return [["mean", words.mean], ["max", words.max], ...numbers];
 }
 
+/** What is drawn: weights, or norms where the recording kept them. */
+export function valueChosen(site, state) {
+  return state.get("value") === "norms" && site.array("norms") ? "norms" : "weights";
+}
+
+export function valueChoice(site, state, words) {
+  const known = site.array("norms") ? [["norms", words.norms]] : [];
+  return choice(words.value, [["weights", words.weights], ...known], valueChosen(site, state),
+    (value) => state.set({ value }));
+}
+
 /** "mean", "max", or a head that the site has. */
 export function headChosen(site, state) {
   const head = state.get("head");
@@ -54,7 +65,7 @@ export function boardView(trace, state, words) {
   const pick = (name) => (value) => state.set({ [name]: value });
   const controls = [
     ...siteChoices(trace, state, words),
-    choice(words.value, [["weights", words.weights], ["norms", words.norms]], state.get("value"), pick("value")),
+    valueChoice(site, state, words),
     choice(words.unit, [["words", words.words], ["pieces", words.pieces]], state.get("unit"), pick("unit")),
     choice(words.as, [["picture", words.picture], ["table", words.table]], state.get("as"), pick("as")),
   ];
@@ -74,7 +85,7 @@ export function boardView(trace, state, words) {
           head: String(headOf(site, state)),
         }),
       });
-  const note = state.get("value") === "norms" ? element("p", { class: "muted" }, words.normScale) : "";
+  const note = valueChosen(site, state) === "norms" ? element("p", { class: "muted" }, words.normScale) : "";
   return { help: words.boardHelp, controls, body: [shown, note, headsTable(trace, site, words)], svg: () => svgOf(map) };
 }
 

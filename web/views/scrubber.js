@@ -3,7 +3,7 @@
 import { choice, element, table } from "../dom.js";
 import { brightness, cellBeside, cellUnder, drawLook, svgOfLook } from "../picture.js";
 import { board, readable, total } from "../trace.js";
-import { headChoices, headChosen } from "./board.js";
+import { headChoices, headChosen, valueChoice, valueChosen } from "./board.js";
 
 const [LARGE, SMALL] = [460, 84];
 
@@ -26,7 +26,7 @@ function lookingSites(trace) {
 
 /** One map for each who looks: a word or a piece of the caption, or a cell of the picture. */
 function looksOf(trace, site, state) {
-  const matrix = site.matrix(headChosen(site, state), state.get("value"));
+  const matrix = site.matrix(headChosen(site, state), valueChosen(site, state));
   if (site.part === "image") {
     return Array.from({ length: site.rows }, (_, cell) => ({
       name: site.rowTokens[cell],
@@ -70,7 +70,7 @@ export function scrubberView(trace, state, words) {
     state.get("as") === "table" ? gridTable(looks[at], grid, words)
       : element("div", { class: "scrubber" }, shown.node,
         element("div", {}, ...(pixels ? [pixelFacts(site, words)] : [chart(looks, of, shown, state, words)]))),
-    scale(most, state, words),
+    scale(most, valueChosen(site, state), words),
     details(looks, grid, words),
   ];
   return { help: pixels ? words.pixelsHelp : words.scrubberHelp,
@@ -85,7 +85,7 @@ function controlsOf(sites, site, state, words) {
   const layers = sites.map(({ layer }) => [String(layer), String(layer + 1)]);
   const controls = [choice(words.layer, layers, String(site.layer), pick("layer")),
     choice(words.head, headChoices(site, words), headChosen(site, state), pick("head")),
-    choice(words.value, [["weights", words.weights], ["norms", words.norms]], state.get("value"), pick("value")),
+    valueChoice(site, state, words),
     choice(words.smooth, [["smooth", words.smoothly], ["cells", words.byCells]], state.get("smooth"), pick("smooth")),
     choice(words.as, [["picture", words.picture], ["table", words.table]], state.get("as"), pick("as"))];
   if (!site.writes) return controls;
@@ -175,14 +175,14 @@ function pixelFacts(site, words) {
 }
 
 /** What shade is what weight: the same for every word of the picture. */
-function scale(most, state, words) {
+function scale(most, value, words) {
   const ramp = element("span", { class: "ramp", role: "img", "aria-label": `0 – ${most.toFixed(3)}` });
   const stops = [0, 0.05, 0.2, 0.5, 1].map((at) => {
     const grey = Math.round(255 * brightness(at, 1));
     return `rgb(${grey},${grey},${grey}) ${100 * at}%`;
   });
   ramp.style.background = `linear-gradient(90deg, ${stops.join(", ")})`;
-  const note = state.get("value") === "norms" ? ` ${words.normScale}` : "";
+  const note = value === "norms" ? ` ${words.normScale}` : "";
   return element("p", { class: "muted scale" }, "0 ", ramp, ` ${most.toFixed(3)} — ${words.scrubberScale}.${note}`);
 }
 

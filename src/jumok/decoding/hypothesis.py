@@ -1,5 +1,6 @@
 """One way to write the target."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 
@@ -22,3 +23,7 @@ class Hypothesis:
     log_probability: float
     score: float
     finished: bool
+
+
+Listener = Callable[[Sequence[Sequence[Hypothesis]]], None]
+"""Is told what a search found for each row, best first."""

@@ -17,7 +17,7 @@ from torch import nn
 
 from jumok.attention.convolution import PixelAttention
 from jumok.attention.observe import Attention, Observable, observe
-from jumok.inspection.streams import watch_streams
+from jumok.inspection.streams import Streams, watch_streams
 from jumok.inspection.trace import Array, Level, Mask, Part, Site
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Float, Tensor
@@ -65,10 +65,12 @@ def watch(
         watching.enter_context(
             observe(model, lambda site, attention: seen.append((site, attention)))
         )
-        streams = watching.enter_context(watch_streams(model)) if level == "full" else None
+        streams = Streams()
+        if level == "full":
+            watching.enter_context(watch_streams(model, streams.add))
         result = run()
         sites = tuple(_sites(model, seen, edges, level))
-    return Watched(sites, {} if streams is None else streams.arrays(), result)
+    return Watched(sites, streams.arrays(), result)
 
 
 def sequence_edges(
@@ -114,7 +116,6 @@ def _sites(
             query = torch.cat([each.query[0] for each in attentions], dim=1)
             vectors = {"query": query, "key": last.key[0], "value": last.value[0]}
         norms = contribution_norms(weights, last.value[0], output_weight(model, name, last.value))
-        module = model.get_submodule(name)
         yield Site(
             name=name,
             kind=last.kind,
@@ -128,9 +129,7 @@ def _sites(
             allowed=_mask(attentions),
             energy=None if last.energy is None else _numpy(last.energy),
             scale=last.scale,
-            residual_gate=float(module.residual_gate)
-            if isinstance(module, PixelAttention)
-            else None,
+            residual_gate=residual_gate_of(model, name),
             **{vector: _numpy(tensor) for vector, tensor in vectors.items()},
         )
 
@@ -210,6 +209,12 @@ def output_weight(
     unit = torch.eye(width, dtype=value.dtype, device=value.device)
     weight: Tensor = projection(unit) - projection(torch.zeros_like(unit))
     return weight.T
+
+
+def residual_gate_of(model: nn.Module, site: str) -> float | None:
+    """What attention over pixels multiplies its finding by; None for other attentions."""
+    module = model.get_submodule(site)
+    return float(module.residual_gate.detach()) if isinstance(module, PixelAttention) else None
 
 
 def part_of(site: str) -> Part:

@@ -1,6 +1,6 @@
 """The residual stream of every stack of blocks, as it was between them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -36,40 +36,37 @@ class Streams:
         }
 
 
+Hear = Callable[[str, int, Float[Tensor, "batch new dim"]], None]
+"""Is told the stack's path in the model, the layer (0: the embedding), and what it left."""
+
+
 @contextmanager
-def watch_streams(model: nn.Module) -> Iterator[Streams]:
-    """Keeps what every layer of every stack leaves inside the block.
+def watch_streams(model: nn.Module, hear: Hear) -> Iterator[None]:
+    """Tells what every layer of every stack leaves inside the block.
 
     A stack's blocks are called as a whole in a parallel pass and part by part in a step, so it is
     their last part that is listened to; what comes in is what the first norm reads.
     """
-    streams = Streams()
     handles = []
     for path, module in model.named_modules():
         if not isinstance(module, Stack):
             continue
         parent = path.rpartition(".")[0]
         first = model.get_submodule(f"{parent}.first_norm" if parent else "first_norm")
-        parts = [block.after_feedforward for block in module]
-        handles.append(first.register_forward_pre_hook(_embedding(streams, parent)))
-        for layer, part in enumerate(parts, start=1):
-            handles.append(part.register_forward_hook(_layer(streams, parent, layer)))
+        handles.append(first.register_forward_pre_hook(_embedding(hear, parent)))
+        for layer, block in enumerate(module, start=1):
+            part = block.after_feedforward
+            handles.append(part.register_forward_hook(_layer(hear, parent, layer)))
     try:
-        yield streams
+        yield
     finally:
         for handle in handles:
             handle.remove()
 
 
-def _embedding(streams: Streams, stack: str) -> Any:
-    def hear(_: nn.Module, given: tuple[Any, ...]) -> None:
-        streams.add(stack, 0, given[0])
-
-    return hear
+def _embedding(hear: Hear, stack: str) -> Any:
+    return lambda _, given: hear(stack, 0, given[0])
 
 
-def _layer(streams: Streams, stack: str, layer: int) -> Any:
-    def hear(_: nn.Module, __: Any, left: tuple[Any, Any]) -> None:
-        streams.add(stack, layer, left[0])
-
-    return hear
+def _layer(hear: Hear, stack: str, layer: int) -> Any:
+    return lambda _, __, left: hear(stack, layer, left[0])

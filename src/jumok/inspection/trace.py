@@ -5,13 +5,12 @@ of a picture) and *sites* (one attention module each: which axis looks at which,
 at level "qk", the vectors they came from). Weights are those before dropout.
 """
 
-import base64
 import hashlib
 import io
 import json
 import zipfile
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,14 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from jumok.errors import BundleError, Place
+from jumok.inspection.picture import Picture
 
 Array = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]
 Level = Literal["weights", "qk", "full"]
 Part = Literal["encoder", "decoder", "cross", "image"]
-Box = tuple[float, float, float, float]
-"""left, top, right, bottom, in pixels of the picture."""
-
 FORMAT = 2
 HEAD, STREAM = "trace.json", "stream."
 ARRAYS = ("weights", "norms", "bias", "allowed", "energy", "query", "key", "value")
@@ -42,56 +39,30 @@ class Axis:
         words: for each token the index of its word; None for START and END.
         texts: the words.
         grid: rows and columns of a picture's cells, which are numbered row by row; None: a text.
+        parents: for each token the number of the one before it in its hypothesis, -1 at the
+            first: the tokens are those of a search, a tree. None: each follows the one before.
     """
 
     tokens: tuple[str, ...]
     words: tuple[int | None, ...]
     texts: tuple[str, ...]
     grid: tuple[int, int] | None = None
+    parents: tuple[int, ...] | None = None
+
+    def path(self, token: int) -> list[int]:
+        """The numbers of the tokens of the hypothesis that ends with this one."""
+        if self.parents is None:
+            return list(range(token + 1))
+        numbers = [token]
+        while self.parents[numbers[0]] >= 0:
+            numbers.insert(0, self.parents[numbers[0]])
+        return numbers
 
 
 def grid_axis(rows: int, columns: int) -> Axis:
     """The cells of a picture, row by row from the top left; each is a word of its own."""
     names = tuple(f"{row + 1},{column + 1}" for row in range(rows) for column in range(columns))
     return Axis(names, tuple(range(len(names))), names, (rows, columns))
-
-
-@dataclass(frozen=True)
-class Picture:
-    """The picture as the model saw it: at its size, in its colours.
-
-    Attributes:
-        width, height: in pixels.
-        url: the PNG file as "data:image/png;base64,...".
-    """
-
-    width: int
-    height: int
-    url: str
-
-    @classmethod
-    def of(cls, pixels: npt.NDArray[np.uint8]) -> "Picture":
-        """Of pixels (height width 3), or (height width 1) of grey."""
-        from PIL import Image
-
-        height, width, colours = pixels.shape
-        stream = io.BytesIO()
-        Image.fromarray(pixels[:, :, 0] if colours == 1 else pixels).save(stream, "PNG")
-        coded = base64.b64encode(stream.getvalue()).decode("ascii")
-        return cls(width, height, f"data:image/png;base64,{coded}")
-
-    @property
-    def png(self) -> bytes:
-        """The file."""
-        return base64.b64decode(self.url.partition(",")[2])
-
-    def box(self, axis: Axis, cell: int) -> Box:
-        """Where a cell lies: the pixels that are nobody else's, not all that it was made from."""
-        assert axis.grid is not None
-        rows, columns = axis.grid
-        row, column = divmod(cell, columns)
-        across, down = self.width / columns, self.height / rows
-        return column * across, row * down, (column + 1) * across, (row + 1) * down
 
 
 @dataclass(frozen=True)
@@ -152,9 +123,11 @@ class Step:
     gate: float | None = None
 
 
-@dataclass(frozen=True)
+@dataclass
 class Trace:
     """One sentence, or one picture, through one model.
+
+    Nobody changes a trace but `jumok.record`, which fills it when its block ends.
 
     Attributes:
         model: its name.
@@ -169,6 +142,10 @@ class Trace:
             i what block i left; in a pre-norm model no norm is in it, in a post-norm one the
             block's last is. The positions are those of the stack's own axis.
         notes: what one view or another needs besides, as plain JSON.
+        tree: of a search that was recorded, the same for every hypothesis that stood in the beam,
+            also those that lost: the target's axis is a tree (`Axis.parents`), and each of its
+            tokens has its row at every site, once.
+        also: what else was recorded in the same block: the other sentences, and later passes.
     """
 
     model: str
@@ -182,10 +159,33 @@ class Trace:
     task: str = "translation"
     picture: Picture | None = None
     streams: Mapping[str, Array] = field(default_factory=dict)
+    tree: "Trace | None" = None
+    also: tuple["Trace", ...] = ()
+
+    def hypothesis(self, token: int) -> "Trace":
+        """Of a tree, the hypothesis that ends with this token of the target, as a trace."""
+        name = "target" if "target" in self.axes else "text"
+        axis = self.axes[name]
+        path = axis.path(token)
+        chosen = Axis(
+            tokens=tuple(axis.tokens[number] for number in path),
+            words=tuple(axis.words[number] for number in path),
+            texts=axis.texts,
+        )
+        return replace(
+            self,
+            axes={**self.axes, name: chosen},
+            sites=tuple(_rows(site, name, path) for site in self.sites),
+            streams={
+                stack: stream[:, path] if stack == "decoder" else stream
+                for stack, stream in self.streams.items()
+            },
+            steps=tuple(self.steps[number - 1] for number in path[1:]),
+        )
 
     def save(self, file: Path | str) -> None:
         """Writes one file: a zip of .npy arrays and a JSON head, as numpy's npz is."""
-        parts = {f"{name}.npy": _packed(array) for name, array in self._arrays()}
+        parts = {f"{name}.npy": _packed(array) for name, array in self._arrays("")}
         head = self.head()
         head["digest"] = _digest(head, parts)
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -193,14 +193,18 @@ class Trace:
             for name, part in parts.items():
                 archive.writestr(name, part)
 
-    def _arrays(self) -> Iterator[tuple[str, Array | Mask]]:
+    def _arrays(self, prefix: str) -> Iterator[tuple[str, Array | Mask]]:
         for number, site in enumerate(self.sites):
             for name in ARRAYS:
                 array = getattr(site, name)
                 if array is not None:
-                    yield f"{number}.{name}", array
+                    yield f"{prefix}{number}.{name}", array
         for name, stream in self.streams.items():
-            yield f"{STREAM}{name}", stream
+            yield f"{prefix}{STREAM}{name}", stream
+        if self.tree is not None:
+            yield from self.tree._arrays(f"{prefix}tree/")
+        for number, other in enumerate(self.also):
+            yield from other._arrays(f"{prefix}also{number}/")
 
     def head(self) -> dict[str, Any]:
         """All but the arrays, as plain JSON."""
@@ -220,6 +224,8 @@ class Trace:
             "sites": sites,
             "steps": [asdict(step) for step in self.steps],
             "notes": dict(self.notes),
+            "tree": None if self.tree is None else self.tree.head(),
+            "also": [other.head() for other in self.also],
         }
 
     def _repr_mimebundle_(
@@ -289,9 +295,10 @@ def _digest(head: Mapping[str, Any], parts: Mapping[str, bytes]) -> str:
     return digest.hexdigest()
 
 
-def _trace(head: Mapping[str, Any], arrays: Mapping[str, Any]) -> Trace:
+def _trace(head: Mapping[str, Any], arrays: Mapping[str, Any], prefix: str = "") -> Trace:
+    streams = f"{prefix}{STREAM}"
     sites = [
-        Site(**(site | {name: arrays.get(f"{number}.{name}.npy") for name in ARRAYS}))
+        Site(**(site | {name: arrays.get(f"{prefix}{number}.{name}.npy") for name in ARRAYS}))
         for number, site in enumerate(head["sites"])
     ]
     return Trace(
@@ -308,10 +315,15 @@ def _trace(head: Mapping[str, Any], arrays: Mapping[str, Any]) -> Trace:
         task=head["task"],
         picture=None if head["picture"] is None else Picture(**head["picture"]),
         streams={
-            name.removeprefix(STREAM).removesuffix(".npy"): array
+            name.removeprefix(streams).removesuffix(".npy"): array
             for name, array in arrays.items()
-            if name.startswith(STREAM)
+            if name.startswith(streams)
         },
+        tree=None if head["tree"] is None else _trace(head["tree"], arrays, f"{prefix}tree/"),
+        also=tuple(
+            _trace(other, arrays, f"{prefix}also{number}/")
+            for number, other in enumerate(head["also"])
+        ),
     )
 
 
@@ -327,3 +339,28 @@ def _check(trace: Trace) -> None:
         wanted = (len(trace.axes[site.queries].tokens), len(trace.axes[site.keys].tokens))
         if site.weights is None or site.weights.ndim != 3 or site.weights.shape[1:] != wanted:
             raise ValueError(f"the weights of {site.name} do not fit its tokens, {wanted}")
+    for inner in (*([trace.tree] if trace.tree else []), *trace.also):
+        _check(inner)
+
+
+def _rows(site: Site, axis: str, path: list[int]) -> Site:
+    """The site with these rows of one axis alone, wherever that axis stands."""
+    asks, answers = site.queries == axis, site.keys == axis
+
+    def cut(array: Any, rows: bool, columns: bool) -> Any:
+        """Of an array whose last two edges are (query key), or (position dim)."""
+        if array is None:
+            return None
+        array = array[..., path, :] if rows else array
+        return array[..., path] if columns else array
+
+    return replace(
+        site,
+        weights=cut(site.weights, asks, answers),
+        norms=cut(site.norms, asks, answers),
+        bias=cut(site.bias, asks, answers),
+        allowed=cut(site.allowed, asks, answers),
+        query=cut(site.query, asks, False),
+        key=cut(site.key, answers, False),
+        value=cut(site.value, answers, False),
+    )

@@ -12,7 +12,7 @@ from jumok.bundle.reading import TOKENIZER
 from jumok.config.captioner import CaptionerConfig, CnnConfig
 from jumok.data.inputs import Reader, feature_reader, pixel_reader
 from jumok.data.tokenizer import END, START, Tokenizer, normalize
-from jumok.decoding import DecodingOptions, Hypothesis, decode
+from jumok.decoding import DecodingOptions, Hypothesis, Listener, decode
 from jumok.errors import DataError, ModelError, Place
 from jumok.inspection.alignment import Reading, cross_attention, merge_words
 from jumok.models.captioner import Captioner as Model
@@ -56,6 +56,7 @@ class Captioner:
             )
         self.model, self.tokenizer, self.reader = model, tokenizer, reader
         self.max_tokens, self.language, self.reading = max_tokens, language, reading
+        self.listeners: list[Listener] = []
 
     @classmethod
     def load(
@@ -174,6 +175,8 @@ class Captioner:
     ) -> Iterator[Caption]:
         memory = self._memory(batch)
         hypotheses = decode(self.model.decoder, memory, options)
+        for listener in self.listeners:
+            listener(hypotheses)
         written = [(row, each.tokens) for row, of_row in enumerate(hypotheses) for each in of_row]
         maps = self._looks(memory, written) if looks and self.reading else None
         for of_picture in hypotheses:

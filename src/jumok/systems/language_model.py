@@ -12,7 +12,7 @@ from jumok.bundle.reading import CONFIG, TOKENIZER
 from jumok.data.text_tokenizer import TextTokenizer, load_text_tokenizer
 from jumok.data.texts import Rule
 from jumok.data.tokenizer import END, PAD, START, UNKNOWN
-from jumok.decoding import DecodingOptions, decode
+from jumok.decoding import DecodingOptions, Listener, decode
 from jumok.decoding.largest import place_of_largest
 from jumok.decoding.sample import drawer
 from jumok.decoding.stream import stream
@@ -121,6 +121,7 @@ class LanguageModel:
         self.model, self.tokenizer, self.context = model, tokenizer, context
         self.documents = documents
         self.decoder = Window(model.decoder, context)
+        self.listeners: list[Listener] = []
 
     @classmethod
     def load(
@@ -171,7 +172,10 @@ class LanguageModel:
         memory = self.model.nothing()
         limits = replace(options.limits(), forbidden=(PAD, UNKNOWN, START))
         if not options.sample and options.beam > 1:
-            best = decode(self.decoder, memory, options, [prompt])[0][0]
+            hypotheses = decode(self.decoder, memory, options, [prompt])
+            for listener in self.listeners:
+                listener(hypotheses)
+            best = hypotheses[0][0]
             return iter(best.tokens[len(prompt) :])
         choose: Callable[[Tensor], Tensor] = place_of_largest
         if options.sample:

@@ -80,8 +80,13 @@ def trace_gaps(
         filled = [int(system.fitting(row, opens_word, 1)[1]) for row, opens_word in likely]
     else:
         filled = _given(system, target, len(gaps))
+<<<<<<< HEAD
     looked = look(model, run, at_itself, filled, level=level, change=change, extras=extras)
     names = _WithMask(tokenizer, model.mask)
+=======
+    looked = look(model, run, at_itself, filled, level=level, off=off, worth=worth)
+    names = WithMask(tokenizer, model.mask)
+>>>>>>> effb04f (jumok.record: what a model looks at while it is used, every hypothesis of a search in one tree)
     places = iter(filled)
     whole = [next(places) if piece == model.mask else piece for piece in ids]
     return Trace(
@@ -109,16 +114,18 @@ def _given(system: MaskedModel, target: str | Sequence[int], gaps: int) -> list[
     return given
 
 
-class _WithMask:
+class WithMask:
     """A tokenizer that can name MASK, too: the row after its last piece, and a word of its own."""
 
     def __init__(self, names: Names, mask: int) -> None:
         self._names, self._mask = names, mask
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
+        """Each id by its name."""
         return [MASK if id == self._mask else self._names.pieces([id])[0] for id in ids]
 
     def words(self, ids: Sequence[int]) -> list[int]:
+        """For each id the index of its word, from 0."""
         words: list[int] = []
         run: list[int] = []
         for id in [*ids, self._mask]:
@@ -132,6 +139,7 @@ class _WithMask:
         return words[:-1]
 
     def decode(self, ids: Sequence[int]) -> str:
+        """The text of the ids."""
         return MASK if list(ids) == [self._mask] else self._names.decode(ids)
 
 

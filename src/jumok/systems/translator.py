@@ -20,7 +20,7 @@ from jumok.bundle.weights import load_model
 from jumok.config.stack import StackConfig
 from jumok.data.batches import SourceBatch, source_batches
 from jumok.data.tokenizer import Tokenizer, normalize
-from jumok.decoding import DecodingOptions, Hypothesis, decode
+from jumok.decoding import DecodingOptions, Hypothesis, Listener, decode
 from jumok.decoding.beam import ReadAttention
 from jumok.decoding.coverage import read_attention
 from jumok.decoding.ensemble import Ensemble, join_memories
@@ -79,6 +79,7 @@ class Translator(SourceReader):
         self.max_tokens = max_tokens
         self.target_language = target_language
         self.longest_target = longest_target
+        self.listeners: list[Listener] = []
         measured = readings or [default_reading(len(model.looks)) for model in models]
         self.aligner = Aligner(models, measured, tokenizer)
         decoders = [model.decoder for model in models]
@@ -161,6 +162,8 @@ class Translator(SourceReader):
             memory = self.read(batch)
             with self._coverage(options) as attention:
                 hypotheses = decode(self.decoder, memory, seeded, prefix, attention)
+            for listener in self.listeners:
+                listener(hypotheses)
             here = [parts[row] for row in batch.rows]
             translated = self._translations(here, memory, hypotheses, alignments)
             for row, translations in zip(batch.rows, translated, strict=True):

@@ -1,0 +1,52 @@
+"""The picture that a model saw, and where in it the cells of its grid lie."""
+
+import base64
+import io
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Box = tuple[float, float, float, float]
+"""left, top, right, bottom, in pixels of the picture."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """The picture as the model saw it: at its size, in its colours.
+
+    Attributes:
+        width, height: in pixels.
+        url: the PNG file as "data:image/png;base64,...".
+    """
+
+    width: int
+    height: int
+    url: str
+
+    @classmethod
+    def of(cls, pixels: npt.NDArray[np.uint8]) -> "Picture":
+        """Of pixels (height width 3), or (height width 1) of grey."""
+        from PIL import Image
+
+        height, width, colours = pixels.shape
+        stream = io.BytesIO()
+        Image.fromarray(pixels[:, :, 0] if colours == 1 else pixels).save(stream, "PNG")
+        coded = base64.b64encode(stream.getvalue()).decode("ascii")
+        return cls(width, height, f"data:image/png;base64,{coded}")
+
+    @property
+    def png(self) -> bytes:
+        """The file."""
+        return base64.b64decode(self.url.partition(",")[2])
+
+    def box(self, grid: tuple[int, int], cell: int) -> Box:
+        """Where a cell lies: the pixels that are nobody else's, not all that it was made from.
+
+        Args:
+            grid: rows and columns of the cells, which are numbered row by row.
+        """
+        rows, columns = grid
+        row, column = divmod(cell, columns)
+        across, down = self.width / columns, self.height / rows
+        return column * across, row * down, (column + 1) * across, (row + 1) * down

@@ -1,0 +1,339 @@
+"""Listening to a model while somebody else uses it: every look, every token read, every search.
+
+Attention modules tell observers what they looked at. What was read, and which hypothesis goes on,
+the encoder's and the decoder's own methods tell: they are wrapped inside the block and themselves
+again after it. A search comes out as a tree of tokens: parents, and no copies of texts.
+
+Nothing is computed while the model works: what it made is kept as it is, and put together when
+the block has ended (`systems/record.py`).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import torch
+from torch import nn
+
+from jumok.attention.convolution import PixelAttention
+from jumok.attention.observe import Attention, observe
+from jumok.data.tokenizer import END, PAD
+from jumok.decoding import Hypothesis
+from jumok.inspection.streams import watch_streams
+from jumok.inspection.trace import Level
+from jumok.models.causal import CausalLanguageModel
+from jumok.models.image_classifier import ImageClassifier
+from jumok.models.memory import Reader, SequenceToSequence
+from jumok.models.recurrent_decoder import GatedDecoder
+from jumok.shapes import Int, Tensor
+
+
+@dataclass(frozen=True)
+class Look:
+    """One call of an attention module; vectors only from level "qk" on."""
+
+    weights: Tensor
+    kind: str
+    scale: float
+    energy: Tensor | None
+    bias: Tensor | None
+    allowed: Tensor | None
+    vectors: tuple[Tensor, Tensor, Tensor] | None
+
+
+@dataclass
+class Call:
+    """What happened while one thing was read: a source, a picture, or tokens of a target.
+
+    Attributes:
+        looks: for each site the calls one after another: an RNN looks step by step.
+        streams: for each stack and layer, the residual stream.
+        gates: how much of what was found was used, a tensor (rows 1) a step.
+        logits: (rows new choices), where the model's own readout was asked for them; of a
+            classifier (rows labels).
+        grids: rows and columns of the feature maps that attention over pixels read.
+    """
+
+    looks: dict[str, list[Look]] = field(default_factory=dict)
+    streams: dict[str, dict[int, Tensor]] = field(default_factory=dict)
+    gates: list[Tensor] = field(default_factory=list)
+    logits: Tensor | None = None
+    grids: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+
+@dataclass
+class Tree:
+    """Every token that was read for one sentence.
+
+    Attributes:
+        tokens: START first.
+        parents: the number of the token before; -1 at START.
+        places: where each was read: (call, row, column).
+    """
+
+    tokens: list[int] = field(default_factory=list)
+    parents: list[int] = field(default_factory=list)
+    places: list[tuple[int, int, int]] = field(default_factory=list)
+
+    def add(self, parent: int, token: int, place: tuple[int, int, int]) -> int:
+        """The number of the new token."""
+        self.tokens.append(token)
+        self.parents.append(parent)
+        self.places.append(place)
+        return len(self.tokens) - 1
+
+    def path(self, node: int) -> list[int]:
+        """The numbers of the tokens from START to this one."""
+        numbers = []
+        while node >= 0:
+            numbers.append(node)
+            node = self.parents[node]
+        return numbers[::-1]
+
+    @property
+    def leaves(self) -> list[int]:
+        """The tokens that nothing was written after."""
+        inner = set(self.parents)
+        return [node for node in range(len(self.tokens)) if node not in inner]
+
+    def find(self, tokens: Sequence[int]) -> int:
+        """The token that ends these, START aside, or as many of them as were read."""
+        node = 0
+        for token in tokens:
+            for child, parent in enumerate(self.parents):
+                if parent == node and self.tokens[child] == token:
+                    node = child
+                    break
+            else:
+                return node
+        return node
+
+
+@dataclass
+class Pass:
+    """A batch from its source to what was written about it.
+
+    Attributes:
+        source: tokens (batch length), or pictures; None where nothing was encoded.
+        allowed: which positions of the source are real; None: all.
+        reading: the encoder at work, or the whole of a model that writes nothing.
+        trees: a tree for each row of the source.
+        calls: the decoder at work.
+        found: what a search ended with, for each row, best first; empty where none was made.
+    """
+
+    source: Tensor | None = None
+    allowed: Tensor | None = None
+    reading: Call = field(default_factory=Call)
+    trees: list[Tree] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    found: Sequence[Sequence[Hypothesis]] = ()
+
+
+class Recorder:
+    """Hears what a model does, and sorts it by passes.
+
+    After one source only the first thing that is done with it is kept: a translator reads its own
+    alignments off in a second pass, which says nothing that the search did not.
+    """
+
+    def __init__(self, level: Level) -> None:
+        self.level = level
+        self.passes: list[Pass] = []
+        self._now: Call | None = None
+        self._rows: list[tuple[int, int] | None] = []  # (sentence, token) of each row
+        self._heard = True
+
+    def looked(self, site: str, attention: Attention) -> None:
+        """An attention module looked."""
+        if self._now is None:
+            return
+        vectors = attention.query, attention.key, attention.value
+        self._now.looks.setdefault(site, []).append(
+            Look(
+                attention.weights.detach(),
+                attention.kind,
+                attention.scale,
+                None if attention.energy is None else attention.energy.detach(),
+                None if attention.bias is None else attention.bias.detach(),
+                attention.allowed,
+                None
+                if self.level == "weights"
+                else (vectors[0].detach(), vectors[1].detach(), vectors[2].detach()),
+            )
+        )
+
+    def streamed(self, stack: str, layer: int, stream: Tensor) -> None:
+        """A block left its stream."""
+        if self._now is not None:
+            self._now.streams.setdefault(stack, {})[layer] = stream.detach()
+
+    def sized(self, site: str, features: Tensor) -> None:
+        """Attention over pixels reads a feature map (batch channels height width)."""
+        if self._now is not None:
+            self._now.grids[site] = features.shape[2], features.shape[3]
+
+    def gated(self, raw: Tensor) -> None:
+        """A decoder said how much of what it found it uses; a sigmoid makes a share of it."""
+        if self._now is not None:
+            self._now.gates.append(torch.sigmoid(raw.detach()))
+
+    def encoded(self, source: Tensor, allowed: Tensor | None = None) -> None:
+        """A source is being read, or a picture."""
+        self.passes.append(Pass(source, allowed))
+        self._now = self.passes[-1].reading
+
+    def started(self, rows: int) -> None:
+        """A decoder begins, at START in so many rows."""
+        last = self.passes[-1] if self.passes else None
+        self._heard = last is None or not last.calls or last.source is None
+        if not self._heard:
+            self._now = None
+            return
+        if last is None or last.calls:
+            last = Pass()
+            self.passes.append(last)
+        last.trees = [Tree() for _ in range(rows)]
+        self._rows = [(row, -1) for row in range(rows)]
+
+    def read(self, tokens: Int[Tensor, "rows new"]) -> None:
+        """A decoder reads tokens in each of its rows, from left to right."""
+        if not self._heard:
+            return
+        here = self.passes[-1]
+        here.calls.append(Call())
+        self._now = here.calls[-1]
+        for row, of_row in enumerate(tokens.tolist()):
+            for column, token in enumerate(of_row):
+                known = self._rows[row]
+                if known is None:
+                    break
+                sentence, parent = known
+                if token in (END, PAD):  # a row that has ended waits for the others
+                    self._rows[row] = None
+                    break
+                place = (len(here.calls) - 1, row, column)
+                self._rows[row] = sentence, here.trees[sentence].add(parent, token, place)
+
+    def wrote(self, logits: Tensor) -> None:
+        """What the decoder made of the tokens that it read last: (rows new choices)."""
+        if self._now is not None:
+            self._now.logits = logits.detach()
+
+    def reordered(self, rows: Int[Tensor, " rows"]) -> None:
+        """Row i of the decoder goes on from its row rows[i]."""
+        if self._heard:
+            self._rows = [self._rows[row] for row in rows.tolist()]
+
+    def ended(self, found: Sequence[Sequence[Hypothesis]]) -> None:
+        """A search has ended with these hypotheses."""
+        if self._heard and self.passes:
+            self.passes[-1].found = found
+
+
+@contextmanager
+def listening(model: nn.Module, level: Level) -> Iterator[Recorder]:
+    """Hears everything that this model does inside the block."""
+    recorder = Recorder(level)
+    with ExitStack() as stack:
+        stack.enter_context(observe(model, recorder.looked))
+        if level == "full":
+            stack.enter_context(watch_streams(model, recorder.streamed))
+        if isinstance(model, SequenceToSequence):
+            stack.enter_context(_wrapped(model, "encode", recorder.encoded))
+            stack.enter_context(_decoder_heard(model.decoder, recorder))
+        elif isinstance(model, CausalLanguageModel):
+            stack.enter_context(_wrapped(model, "hidden", partial(_read_whole, recorder)))
+            stack.enter_context(_decoder_heard(model.decoder, recorder))
+        else:
+            reads = model if isinstance(model, ImageClassifier) else model.get_submodule("encoder")
+            before = reads.register_forward_pre_hook(lambda _, given: recorder.encoded(*given))
+            stack.callback(before.remove)
+            for path, module in model.named_modules():
+                if isinstance(module, PixelAttention):
+                    hook = module.register_forward_pre_hook(_sized(recorder, path))
+                    stack.callback(hook.remove)
+            after = model.register_forward_hook(lambda _, __, logits: recorder.wrote(logits))
+            stack.callback(after.remove)
+        yield recorder
+
+
+def _sized(recorder: Recorder, path: str) -> Callable[..., None]:
+    return lambda _, given: recorder.sized(path, given[0])
+
+
+@contextmanager
+def _decoder_heard(decoder: nn.Module, recorder: Recorder) -> Iterator[None]:
+    with ExitStack() as stack:
+        heard: dict[str, Callable[..., None]] = {
+            "start": lambda memory: recorder.started(len(memory.states)),
+            "step": lambda tokens, _: recorder.read(tokens[:, None]),
+            "read_all": lambda tokens, _: recorder.read(tokens),
+            "hidden": lambda _, tokens: _read_whole(recorder, tokens),
+            "reorder": lambda _, rows: recorder.reordered(rows),
+        }
+        told: dict[str, Callable[[Any], None]] = {
+            "step": lambda made: recorder.wrote(made[0][:, None]),
+            "read_all": lambda made: recorder.wrote(made[0]),
+            "forward": recorder.wrote,
+        }
+        inside: list[str] = []
+        names = ["start", "step", "hidden", "reorder", "forward"]
+        if isinstance(decoder, Reader):  # an RNN reads step by step
+            names.append("read_all")
+        for name in names:
+            before, after = heard.get(name), told.get(name)
+            stack.enter_context(_wrapped(decoder, name, before, after, inside))
+        if isinstance(decoder, GatedDecoder):
+            handle = decoder.gate.register_forward_hook(lambda _, __, raw: recorder.gated(raw))
+            stack.callback(handle.remove)
+        yield
+
+
+def _read_whole(
+    recorder: Recorder, tokens: Int[Tensor, "rows length"], documents: Tensor | None = None
+) -> None:
+    """All positions at once, as in training; documents that share a row are read as they stand."""
+    del documents
+    recorder.started(len(tokens))
+    recorder.read(tokens)
+
+
+@contextmanager
+def _wrapped(
+    owner: nn.Module,
+    name: str,
+    before: Callable[..., None] | None = None,
+    after: Callable[[Any], None] | None = None,
+    inside: list[str] | None = None,
+) -> Iterator[None]:
+    """The method tells what it is given and what it gives; what it calls itself goes unheard.
+
+    Args:
+        inside: the methods that are at work, shared by those of one decoder.
+    """
+    method = getattr(owner, name)
+    working = [] if inside is None else inside
+
+    def heard(*given: Any) -> Any:
+        quiet = bool(working)
+        if before is not None:
+            if not quiet:
+                before(*given)
+            working.append(name)
+        try:
+            made = method(*given)
+        finally:
+            if before is not None:
+                working.pop()
+        if after is not None and not quiet:
+            after(made)
+        return made
+
+    setattr(owner, name, heard)
+    try:
+        yield
+    finally:
+        delattr(owner, name)

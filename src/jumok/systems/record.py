@@ -1,0 +1,177 @@
+"""`jumok.record`: what a model looks at while somebody uses it, whatever is done with it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
+from torch import nn
+
+from jumok.data.tokenizer import END, START
+from jumok.inspection.alignment import Reading, default_reading
+from jumok.inspection.capture import Edge, heads_of, sequence_edges
+from jumok.inspection.recording import Pass, Recorder, listening
+from jumok.inspection.trace import Axis, Level, Trace, grid_axis
+from jumok.models.captioner import Captioner as CaptionModel
+from jumok.models.causal import CausalLanguageModel
+from jumok.models.image_classifier import ImageClassifier
+from jumok.models.masked import MaskedLanguageModel
+from jumok.models.memory import SequenceToSequence
+from jumok.systems.captioner import Captioner
+from jumok.systems.image_classifier import ImageClassification
+from jumok.systems.language_model import LanguageModel
+from jumok.systems.masked_model import MaskedModel
+from jumok.systems.recorded import About, traces_of
+from jumok.systems.text_classifier import TextClassification
+from jumok.systems.tracing_language_model import at_what_was_written
+from jumok.systems.tracing_parts import Names, no_attention, text_axis
+from jumok.systems.tracing_texts import WithMask, at_itself
+from jumok.systems.translator import Translator
+
+System = (
+    Translator | Captioner | LanguageModel | MaskedModel | TextClassification | ImageClassification
+)
+
+
+@contextmanager
+def record(
+    system: System | nn.Module, level: Level = "weights", *, name: str = "model"
+) -> Iterator[Trace]:
+    """What the model looks at inside the block, whatever is done with it there.
+
+        with jumok.record(model, level="qk") as trace:
+            model.translate(["I am a student."], beam=5)
+        trace.save("t.npz")
+
+    The trace is empty until the block ends; then it is that of the first sentence, and of the best
+    that was written about it. `trace.tree` holds every hypothesis that stood in the beam, and
+    `trace.also` the other sentences, in the order in which the model read them, and later passes.
+    Outputs are those of a model that nobody watches, and after the block nobody does. Of an
+    ensemble the first model is recorded. A model may be recorded while it is trained; what is
+    recorded are its weights before dropout.
+
+    Args:
+        system: a loaded model, or the torch module alone: then tokens are shown by their numbers.
+        level: "weights"; "qk" keeps queries, keys, values and norms, too; "full" also the streams
+            (`Trace.streams`).
+        name: what the trace calls the model.
+
+    Raises:
+        ModelError: a model without attention.
+    """
+    about = _about(system, name)
+    if not heads_of(about.model):
+        raise no_attention()
+    trace = Trace(model=name, task=about.task, level=level, text="", output="", axes={}, sites=())
+    with ExitStack() as stack:
+        recorder = stack.enter_context(listening(about.model, level))
+        if isinstance(system, Translator | Captioner | LanguageModel):
+            stack.enter_context(_told(system.listeners, recorder))
+        yield trace
+    found = [each for heard in recorder.passes for each in traces_of(about, heard, level)]
+    if found:
+        first, *others = found
+        trace.__dict__.update(first.__dict__)
+        trace.also = tuple(others)
+
+
+@contextmanager
+def _told(listeners: list[Callable[..., None]], recorder: Recorder) -> Iterator[None]:
+    listeners.append(recorder.ended)
+    try:
+        yield
+    finally:
+        listeners.remove(recorder.ended)
+
+
+def _about(system: System | nn.Module, name: str) -> About:
+    """What is known of a system, or of a model that comes alone."""
+    if isinstance(system, Translator):
+        reading = system.aligner.readings[0]
+        return _sequences(system.models[0], name, system.tokenizer, reading)
+    if isinstance(system, Captioner):
+        return _sequences(system.model, name, system.tokenizer, system.reading)
+    if isinstance(system, LanguageModel):
+        return _language_model(system.model, name, system.tokenizer)
+    if isinstance(system, MaskedModel):
+        names = WithMask(system.tokenizer, system.model.mask)
+        return _texts(system.model, "masked-lm", name, names)
+    if isinstance(system, TextClassification):
+        return _texts(system.model, "text-classification", name, system.tokenizer, system.labels)
+    if isinstance(system, ImageClassification):
+        return _pictures(system.models[0], name, system.labels)
+    numbers = _Numbers()
+    if isinstance(system, SequenceToSequence):
+        return _sequences(system, name, numbers, default_reading(len(system.looks)))
+    if isinstance(system, CausalLanguageModel):
+        return _language_model(system, name, numbers)
+    if isinstance(system, ImageClassifier):
+        return _pictures(system, name, ())
+    task = "masked-lm" if isinstance(system, MaskedLanguageModel) else "text-classification"
+    return _texts(system, task, name, numbers)
+
+
+class _Numbers:
+    """Tokens of a model that has no tokenizer."""
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        named = {START: "<s>", END: "</s>"}
+        return [named.get(id, str(id)) for id in ids]
+
+    def words(self, ids: Sequence[int]) -> list[int]:
+        return list(range(len(ids)))
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return " ".join(self.pieces(ids))
+
+
+def _sequences(
+    model: SequenceToSequence, name: str, names: Names, reading: Reading | None
+) -> About:
+    if isinstance(model, CaptionModel):
+        axis = {"picture": grid_axis(*model.grid)}
+        edges = sequence_edges(model, source="picture")
+        return About(
+            model, "captioning", name, names, edges, lambda _, __: axis, "target", True,
+            reading=reading,
+        )  # fmt: skip
+    return About(
+        model, "translation", name, names, sequence_edges(model), _tokens(names, "source"),
+        "target", True, reading=reading,
+    )  # fmt: skip
+
+
+def _language_model(model: CausalLanguageModel, name: str, names: Names) -> About:
+    return About(
+        model, "language-model", name, names, at_what_was_written, lambda _, __: {}, "text"
+    )
+
+
+def _texts(
+    model: nn.Module, task: str, name: str, names: Names, labels: Sequence[str] = ()
+) -> About:
+    return About(model, task, name, names, at_itself, _tokens(names, "text"), labels=labels)
+
+
+def _tokens(names: Names, axis: str) -> Callable[[Pass, int], dict[str, Axis]]:
+    """Makes the axis of what was read: the real tokens, START and END apart from the words."""
+
+    def made(heard: Pass, row: int) -> dict[str, Axis]:
+        if heard.source is None:
+            return {}
+        ids = heard.source[row].tolist()
+        if heard.allowed is not None:
+            ids = ids[: int(heard.allowed[row].sum())]
+        before = ids[:1] if ids[0] == START else []
+        after = ids[-1:] if ids[-1] == END else []
+        return {axis: text_axis(names, ids[len(before) : len(ids) - len(after)], before, after)}
+
+    return made
+
+
+def _pictures(model: ImageClassifier, name: str, labels: Sequence[str]) -> About:
+    def edge(site: str) -> Edge:
+        return Edge("image", site, site)
+
+    def grids(heard: Pass, _: int) -> dict[str, Axis]:
+        return {site: grid_axis(*grid) for site, grid in heard.reading.grids.items()}
+
+    return About(model, "image-classification", name, _Numbers(), edge, grids, labels=labels)

@@ -1,0 +1,347 @@
+"""What a recorder heard, put together as traces: one a sentence, and a tree where it searched."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from jumok.data.tokenizer import END
+from jumok.decoding import Hypothesis
+from jumok.inspection.alignment import Reading
+from jumok.inspection.capture import (
+    Edge,
+    Edges,
+    contribution_norms,
+    layer_of,
+    output_weight,
+    residual_gate_of,
+)
+from jumok.inspection.picture import Picture
+from jumok.inspection.recording import Call, Look, Pass, Tree
+from jumok.inspection.trace import Array, Axis, Level, Site, Step, Trace
+from jumok.shapes import Tensor
+from jumok.systems.tracing_parts import Names, steps_of, text_axis
+
+Nodes = Sequence[int]
+"""Tokens of a tree by their numbers: a hypothesis, or all of them; a parent before its children."""
+
+
+@dataclass(frozen=True)
+class About:
+    """What a recorder cannot hear.
+
+    Attributes:
+        names: of tokens.
+        edges: who looks at what.
+        source: makes the axis of what is read, from a pass and its row; None: nothing is read.
+        target: the name of the axis that is written; "" where nothing is.
+        ends: whether END is a step.
+        labels: of a classifier.
+        reading: where alignments are read, for the map of each hypothesis.
+    """
+
+    model: nn.Module
+    task: str
+    name: str
+    names: Names
+    edges: Edges
+    source: Callable[[Pass, int], dict[str, Axis]]
+    target: str = ""
+    ends: bool = False
+    labels: Sequence[str] = ()
+    reading: Reading | None = None
+
+
+def traces_of(about: About, heard: Pass, level: Level) -> Iterator[Trace]:
+    """A trace for each sentence of a pass, and for each hypothesis that a search gave."""
+    if not about.target:
+        rows = 0 if heard.source is None else len(heard.source)
+        for row in range(rows):
+            yield _read(about, heard, row, level)
+    for row, tree in enumerate(heard.trees):
+        if not tree.tokens:
+            continue
+        found = heard.found[row] if row < len(heard.found) else ()
+        ends = [tree.find(each.tokens) for each in found] or tree.leaves
+        traces = [_written(about, heard, row, tree.path(end), level) for end in ends]
+        if about.ends:
+            for trace, hypothesis, end in zip(traces, found, ends, strict=False):
+                if hypothesis.finished:
+                    trace.steps += _steps(about, heard, tree, [(end, END)])
+        if len(tree.leaves) > 1:
+            whole = _written(about, heard, row, range(len(tree.tokens)), level)
+            traces[0].tree = whole
+            traces[0].notes = {**traces[0].notes, "search": _search(about, tree, whole, found)}
+        yield from traces
+
+
+def _read(about: About, heard: Pass, row: int, level: Level) -> Trace:
+    """Of a model that writes nothing: an encoder, or a classifier."""
+    axes = about.source(heard, row)
+    steps: tuple[Step, ...] = ()
+    if about.labels and heard.reading.logits is not None:
+        values = heard.reading.logits[row : row + 1].float().log_softmax(dim=1)
+        said = [int(values.argmax())]
+        steps = steps_of(lambda numbers: [about.labels[each] for each in numbers], said, values)
+    return Trace(
+        model=about.name,
+        task=about.task,
+        level=level,
+        text=" ".join(axes["text"].texts) if "text" in axes else "",
+        output=steps[0].token if steps else "",
+        axes=axes,
+        sites=tuple(_encoder_sites(about, heard, row, axes)),
+        steps=steps,
+        notes={"written": [], "search": {}, "without": {}},
+        streams=_encoder_streams(heard, row, axes),
+        picture=_picture(heard, row),
+    )
+
+
+def _written(about: About, heard: Pass, row: int, nodes: Nodes, level: Level) -> Trace:
+    """The tokens of one hypothesis, or of the whole tree."""
+    tree = heard.trees[row]
+    known = {node: place for place, node in enumerate(nodes)}
+    parents = tuple(known.get(tree.parents[node], -1) for node in nodes)
+    tokens = [tree.tokens[node] for node in nodes[1:]]
+    named = text_axis(about.names, tokens, before=tree.tokens[:1])
+    chain = parents == tuple(range(-1, len(nodes) - 1))
+    target = named if chain else Axis(named.tokens, named.words, named.texts, None, parents)
+    axes = {**about.source(heard, row), about.target: target}
+    streams = _encoder_streams(heard, row, axes)
+    first = heard.calls[tree.places[0][0]]
+    for site, (look, *_) in first.looks.items():
+        keys = about.edges(site).keys
+        if keys not in axes:  # read before the block: nobody heard what
+            names = tuple(map(str, range(1, look.weights.shape[3] + 1)))
+            axes[keys] = Axis(names, tuple(range(len(names))), names)
+    if "decoder" in first.streams:
+        streams["decoder"] = np.stack([_streams_at(heard, tree, each) for each in nodes], axis=1)
+    reading = {} if about.reading is None else {"reading": asdict(about.reading)}
+    return Trace(
+        model=about.name,
+        task=about.task,
+        level=level,
+        text=" ".join(axes["source"].texts) if "source" in axes else "",
+        output=about.names.decode(tokens),
+        axes=axes,
+        sites=(
+            *_encoder_sites(about, heard, row, axes),
+            *(_decoder_site(about, heard, tree, nodes, site, axes) for site in first.looks),
+        ),
+        steps=_steps(about, heard, tree, [(tree.parents[n], tree.tokens[n]) for n in nodes[1:]]),
+        notes={"written": tokens, "search": {}, "without": {}, **reading},
+        streams=streams,
+        picture=_picture(heard, row),
+    )
+
+
+def _picture(heard: Pass, row: int) -> Picture | None:
+    """The pixels that were read, where these were pixels."""
+    if heard.source is None or heard.source.dtype is not torch.uint8:
+        return None
+    pixels = heard.source[row].permute(1, 2, 0)  # (colours height width) -> (height width colours)
+    return Picture.of(pixels.contiguous().cpu().numpy())
+
+
+def _encoder_sites(about: About, heard: Pass, row: int, axes: dict[str, Axis]) -> Iterator[Site]:
+    for site, (look, *_) in heard.reading.looks.items():
+        edge = about.edges(site)
+        length = len(axes[edge.keys].tokens)
+        vectors = None
+        if look.vectors is not None:
+            vectors = tuple(each[row, :, :length] for each in look.vectors)
+        yield _site(
+            about, site, edge, look, look.weights[row, :, :length, :length], vectors,
+            None if look.bias is None else _row_of(look.bias, row)[:, :length, :length], None,
+        )  # fmt: skip
+
+
+def _encoder_streams(heard: Pass, row: int, axes: dict[str, Axis]) -> dict[str, Array]:
+    lengths = [len(axis.tokens) for name, axis in axes.items() if name in ("source", "text")]
+    return {
+        stack: torch.stack([layers[layer][row, : lengths[0]] for layer in sorted(layers)])
+        .float()
+        .cpu()
+        .numpy()
+        for stack, layers in heard.reading.streams.items()
+    }
+
+
+def _place(heard: Pass, tree: Tree, node: int) -> tuple[Call, int, int]:
+    call, row, column = tree.places[node]
+    return heard.calls[call], row, column
+
+
+def _streams_at(heard: Pass, tree: Tree, node: int) -> Array:
+    """(layers + 1, dim) of one token."""
+    call, row, column = _place(heard, tree, node)
+    layers = call.streams["decoder"]
+    found: Array = (
+        torch.stack([layers[layer][row, column] for layer in sorted(layers)]).float().cpu().numpy()
+    )
+    return found
+
+
+def _look_at(heard: Pass, tree: Tree, node: int, site: str) -> tuple[Look, int, int]:
+    """The look of one token, and its row and column in that: an RNN looks once a token."""
+    call, row, column = _place(heard, tree, node)
+    looks = call.looks[site]
+    return (looks[column], row, 0) if len(looks) > 1 else (looks[0], row, column)
+
+
+def _decoder_site(
+    about: About, heard: Pass, tree: Tree, nodes: Nodes, site: str, axes: dict[str, Axis]
+) -> Site:
+    """The rows of these tokens. What a token did not see has no weight, and is not allowed."""
+    edge = about.edges(site)
+    own = edge.part == "decoder"
+    known = {node: place for place, node in enumerate(nodes)}
+    keys = len(nodes) if own else len(axes[edge.keys].tokens)
+    look, row, _ = _look_at(heard, tree, nodes[-1], site)
+    heads = look.weights.shape[1]
+    weights = look.weights.new_zeros(heads, len(nodes), keys)
+    bias = None if look.bias is None else torch.zeros_like(weights)
+    allowed = torch.zeros(len(nodes), keys, dtype=torch.bool) if own else None
+    vectors: list[list[Tensor]] = [[], [], []]
+    for place, node in enumerate(nodes):
+        look, row, column = _look_at(heard, tree, node, site)
+        path = [known[each] for each in tree.path(node)] if own else list(range(keys))
+        weights[:, place, path] = look.weights[row, :, column, : len(path)]
+        if bias is not None and look.bias is not None:
+            bias[:, place, path] = _row_of(look.bias, row)[:, column, : len(path)]
+        if allowed is not None:
+            allowed[place, path] = True
+        if look.vectors is not None:
+            vectors[0].append(look.vectors[0][row, :, column])
+            if own:
+                vectors[1].append(look.vectors[1][row, :, len(path) - 1])
+                vectors[2].append(look.vectors[2][row, :, len(path) - 1])
+    made = None
+    if look.vectors is not None:
+        query, key, value = (torch.stack(each, dim=1) if each else None for each in vectors)
+        if not own:
+            key, value = look.vectors[1][row, :, :keys], look.vectors[2][row, :, :keys]
+        assert query is not None
+        assert key is not None
+        assert value is not None
+        made = query, key, value
+    hidden = None if allowed is None or bool(allowed.all()) else allowed
+    return _site(about, site, edge, look, weights, made, bias, hidden)
+
+
+def _row_of(bias: Tensor, row: int) -> Tensor:
+    """One sentence's bias, where all may share one."""
+    return bias[row if len(bias) > 1 else 0]
+
+
+def _site(
+    about: About,
+    name: str,
+    edge: Edge,
+    look: Look,
+    weights: Tensor,
+    vectors: Any,
+    bias: Tensor | None,
+    allowed: Tensor | None,
+) -> Site:
+    arrays: dict[str, Array] = {}
+    if vectors is not None:
+        query, key, value = vectors
+        output = output_weight(about.model, name, value[None])
+        norms = contribution_norms(weights, value, None if output is None else output.detach())
+        arrays = {
+            "query": _numpy(query), "key": _numpy(key), "value": _numpy(value),
+            "norms": _numpy(norms),
+        }  # fmt: skip
+    return Site(
+        name=name,
+        kind=look.kind,
+        part=edge.part,
+        layer=layer_of(name),
+        queries=edge.queries,
+        keys=edge.keys,
+        weights=_numpy(weights),
+        bias=None if bias is None else _numpy(bias.expand_as(weights)),
+        allowed=None if allowed is None else allowed.cpu().numpy(),
+        energy=None if look.energy is None else _numpy(look.energy),
+        scale=look.scale,
+        residual_gate=residual_gate_of(about.model, name),
+        **arrays,
+    )
+
+
+def _steps(
+    about: About, heard: Pass, tree: Tree, chosen: Sequence[tuple[int, int]]
+) -> tuple[Step, ...]:
+    """What the model thought where these tokens were chosen: (the token before, the token)."""
+    rows, gates = [], []
+    for before, _ in chosen:
+        call, row, column = _place(heard, tree, before)
+        if call.logits is None:
+            return ()  # somebody read the states, and never asked for all choices
+        rows.append(call.logits[row, column].float().log_softmax(dim=0))
+        if call.gates:
+            gates.append(float(call.gates[column if len(call.gates) > 1 else 0][row, 0]))
+    if not rows:
+        return ()
+    tokens = [token for _, token in chosen]
+    return steps_of(about.names.pieces, tokens, torch.stack(rows), gates or None)
+
+
+def _search(about: About, tree: Tree, whole: Trace, found: Sequence[Hypothesis]) -> dict[str, Any]:
+    """The tree as the page draws it: what stood in the beam, and what ended there.
+
+    Each leaf comes with the map of its tokens, where alignments are read.
+    """
+    logp = [0.0, *(step.log_probability for step in whole.steps)]
+    if len(logp) < len(tree.tokens):
+        return {}
+    totals = [0.0] * len(tree.tokens)
+    nodes: list[dict[str, Any]] = []
+    pieces = about.names.pieces(tree.tokens)
+    for node in range(1, len(tree.tokens)):
+        totals[node] = totals[tree.parents[node]] + logp[node]
+        nodes.append(_fact(tree.parents[node] - 1, tree.tokens[node], pieces[node], logp[node],
+                           totals[node], "kept"))  # fmt: skip
+    leaves = [(node - 1, tree.path(node)) for node in tree.leaves if node]
+    for each in found:
+        end = tree.find(each.tokens)
+        if each.finished:
+            value = each.token_log_probabilities[-1]
+            (piece,) = about.names.pieces([END])
+            leaves.append((len(nodes), tree.path(end)))
+            nodes.append(_fact(end - 1, END, piece, value, totals[end] + value, "finished"))
+    return {
+        "nodes": nodes,
+        "leaves": [{"node": node, "weights": _map_of(about, whole, path)} for node, path in leaves],
+    }
+
+
+def _fact(
+    parent: int, token: int, piece: str, value: float, total: float, fate: str
+) -> dict[str, Any]:
+    return {
+        "parent": parent, "token": token, "piece": piece, "log_probability": value,
+        "total": total, "fate": fate,
+    }  # fmt: skip
+
+
+def _map_of(about: About, whole: Trace, path: Sequence[int]) -> list[list[float]]:
+    """What the tokens of a hypothesis looked at: the mean of the heads, where it is read."""
+    reading = about.reading
+    sites = [site for site in whole.sites if site.part == "cross"]
+    if reading is None or not sites:
+        return []
+    weights = sites[min(reading.layer, len(sites) - 1)].weights.mean(0)
+    rows = path[1:] if reading.at_input else path[:-1]
+    found: list[list[float]] = weights[rows].tolist()
+    return found
+
+
+def _numpy(tensor: Tensor) -> Array:
+    array: Array = tensor.detach().float().cpu().numpy()
+    return array
