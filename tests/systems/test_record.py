@@ -21,6 +21,7 @@ from jumok.inspection.trace import load_trace
 from jumok.models.catalog import Sizes, build
 from jumok.systems.tracers import load_family
 from jumok.systems.tracing import trace_translation
+from jumok.systems.tracing_parts import NOTHING
 from jumok.systems.tracing_texts import trace_gaps
 from tests.conftest import TINY_TEXT
 from tests.parity.torch_weights import roughen
@@ -154,7 +155,7 @@ def test_streams_of_a_search_are_those_of_the_pass(tiny_bundle):
     with jumok.record(system, level="full") as trace:
         system.translate(["the cat sat"], SHORT)
     whole = trace_translation(
-        system, "the cat sat", trace.notes["written"], level="full", worth=False
+        system, "the cat sat", trace.notes["written"], level="full", extras=NOTHING
     )
     assert trace.streams.keys() == {"encoder", "decoder"}
     for stack, stream in whole.streams.items():
@@ -168,7 +169,7 @@ def test_captions_are_recorded_with_their_gates(tmp_path, picture, decoder):
     system = jumok.load(folder)
     with jumok.record(system, level="qk") as trace:
         (caption,) = system.caption([picture], beam=3, looks=True)
-    expected = load_family(folder).trace(picture, trace.notes["written"], worth=False)
+    expected = load_family(folder).trace(picture, trace.notes["written"], extras=NOTHING)
     assert trace.output == caption.text
     same(trace, expected)
     assert trace.picture == expected.picture
@@ -195,7 +196,7 @@ def test_readers_and_classifiers_are_recorded(tmp_path, picture):
     system = untrained()
     with jumok.record(system, level="qk") as trace:
         system.fill(["the [MASK] sat on ___"])
-    expected = trace_gaps(system, "the [MASK] sat on ___", worth=False)
+    expected = trace_gaps(system, "the [MASK] sat on ___", extras=NOTHING)
     same(trace, expected)
     assert trace.axes == expected.axes
     for folder, given in (

@@ -14,14 +14,9 @@ from jumok.data.tokenizer import END, START
 from jumok.decoding import DecodingOptions
 from jumok.inspection.alignment import cross_attention
 from jumok.inspection.capture import heads_of, sequence_edges
-<<<<<<< HEAD
 from jumok.inspection.intervene import UNCHANGED, Change, changed
-from jumok.inspection.trace import Level, Picture, Trace, grid_axis
-=======
-from jumok.inspection.intervene import Heads, switched_off
 from jumok.inspection.picture import Picture
 from jumok.inspection.trace import Level, Trace, grid_axis
->>>>>>> effb04f (jumok.record: what a model looks at while it is used, every hypothesis of a search in one tree)
 from jumok.models.memory import Memory
 from jumok.models.recurrent_decoder import GatedDecoder
 from jumok.shapes import Float, Tensor

@@ -106,16 +106,8 @@ def look(
     """
     count = heads_of(model)
     if not count:
-<<<<<<< HEAD
-        raise ModelError(
-            "this model has no attention: it looks at nothing that could be shown.",
-            do="train one that has: the lectures compare both (jumok lab)",
-        )
-    with changed(model, change, count):
-=======
         raise no_attention()
-    with switched_off(model, off or {}, count):
->>>>>>> effb04f (jumok.record: what a model looks at while it is used, every hypothesis of a search in one tree)
+    with changed(model, change, count):
         watched = watch(model, run, edges, level)
     found = watched.result
     chosen = (
@@ -127,7 +119,6 @@ def look(
     return Looked(watched, {site: change.tolist() for site, change in changes.items()})
 
 
-<<<<<<< HEAD
 def words_worth(
     text: Written, looked: Looked, axes: Mapping[str, Axis], change: Change, extras: Extras
 ) -> dict[str, Any]:
@@ -136,14 +127,14 @@ def words_worth(
         return {}
     found = who_mattered(text, looked.watched.sites, axes)
     return {"mattered": {unit: mattered.facts() for unit, mattered in found.items()}}
-=======
+
+
 def no_attention() -> ModelError:
     """What is said of a model that looks at nothing."""
     return ModelError(
         "this model has no attention: it looks at nothing that could be shown.",
         do="train one that has: the lectures compare both (jumok lab)",
     )
->>>>>>> effb04f (jumok.record: what a model looks at while it is used, every hypothesis of a search in one tree)
 
 
 def after_every_prefix(

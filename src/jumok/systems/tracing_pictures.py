@@ -10,14 +10,9 @@ from jumok.attention.convolution import PixelAttention
 from jumok.data.picture_batches import as_tensor
 from jumok.decoding import DecodingOptions
 from jumok.inspection.capture import Edge
-<<<<<<< HEAD
 from jumok.inspection.intervene import UNCHANGED, Change
-from jumok.inspection.trace import Level, Picture, Trace, grid_axis
-=======
-from jumok.inspection.intervene import Heads
 from jumok.inspection.picture import Picture
 from jumok.inspection.trace import Level, Trace, grid_axis
->>>>>>> effb04f (jumok.record: what a model looks at while it is used, every hypothesis of a search in one tree)
 from jumok.models.image_classifier import ImageClassifier
 from jumok.systems.image_classifier import ImageClassification
 from jumok.systems.tracing_parts import (

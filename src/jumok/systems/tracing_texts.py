@@ -80,13 +80,8 @@ def trace_gaps(
         filled = [int(system.fitting(row, opens_word, 1)[1]) for row, opens_word in likely]
     else:
         filled = _given(system, target, len(gaps))
-<<<<<<< HEAD
     looked = look(model, run, at_itself, filled, level=level, change=change, extras=extras)
-    names = _WithMask(tokenizer, model.mask)
-=======
-    looked = look(model, run, at_itself, filled, level=level, off=off, worth=worth)
     names = WithMask(tokenizer, model.mask)
->>>>>>> effb04f (jumok.record: what a model looks at while it is used, every hypothesis of a search in one tree)
     places = iter(filled)
     whole = [next(places) if piece == model.mask else piece for piece in ids]
     return Trace(
