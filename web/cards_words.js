@@ -3,7 +3,7 @@
 export const CARD_WORDS = {
   en: {
     title: "What each head does",
-    over: (sentences, data) => `on average over ${sentences} pairs of ${data}`,
+    over: (count, data) => `on average over ${count} sentences of ${data}`,
     help: "A card for each attention head. The small chart says how far from its own position the head's largest weight stands: in the middle is the position itself, on the left what comes before. Every chart and bar has the same scale, 0 to 1. Click a card for what its measures and its role mean.",
     helpSource: "For heads over the source, the position is that of the word being written.",
     helpCurve: "Under each card, the chosen measure over the models, in the order in which they were given:",
@@ -12,6 +12,7 @@ export const CARD_WORDS = {
     encoder: "source at itself",
     decoder: "target at itself",
     cross: "target at source",
+    itself: "text at itself",
     layer: "layer",
     head: "head",
     sort: "Order",
@@ -60,7 +61,7 @@ export const CARD_WORDS = {
   },
   ko: {
     title: "헤드마다 하는 일",
-    over: (sentences, data) => `${data}의 ${sentences}쌍에 대한 평균`,
+    over: (count, data) => `${data}의 문장 ${count}개에 대한 평균`,
     help: "어텐션 헤드마다 카드가 하나씩 있습니다. 작은 그림은 헤드의 가장 큰 가중치가 제 위치에서 얼마나 떨어져 있는지 보여 줍니다. 가운데가 제 위치이고 왼쪽이 앞쪽입니다. 모든 그림과 막대의 눈금은 0에서 1까지로 같습니다. 카드를 누르면 측정값과 역할의 뜻이 나옵니다.",
     helpSource: "원문을 보는 헤드에서 제 위치란 지금 쓰는 낱말의 위치입니다.",
     helpCurve: "카드 아래에는 고른 측정값이 모델 순서대로 그려져 있습니다:",
@@ -69,6 +70,7 @@ export const CARD_WORDS = {
     encoder: "원문이 스스로를",
     decoder: "번역문이 스스로를",
     cross: "번역문이 원문을",
+    itself: "글이 스스로를",
     layer: "층",
     head: "헤드",
     sort: "순서",

@@ -9,6 +9,7 @@ from typer.testing import CliRunner, Result
 
 from jumok.cli.main import app
 from jumok.errors import JumokError
+from tests.systems.untrained import write_classifier, write_text_classifier
 
 FAST = ["--threads", "1", "--device", "cpu"]
 
@@ -110,6 +111,31 @@ def test_gold_links_judge_the_heads_over_the_source(tiny_bundle: Path, tmp_path:
     lines = call(tiny_bundle, *arguments[:-1]).stdout.splitlines()
     assert lines[0].split()[-2:] == ["AER", "role"]
     assert all(len(line) <= 80 and "…" not in line for line in lines)
+
+
+def test_models_of_single_texts_have_cards_too(tmp_path: Path) -> None:
+    folder, file = write_text_classifier(tmp_path / "classifier"), tmp_path / "texts.txt"
+    file.write_text("the cat sat\n\na dog\n", encoding="utf-8")
+    lines = call(folder, "--data", file, "--save", tmp_path / "cards.html").stdout.splitlines()
+    assert len(lines) == 1 + 2 * 3
+    assert lines[1].split()[:2] == ["encoder", "1.1"]
+    data = (tmp_path / "cards.html").read_text("utf-8").split('id="data">')[1]
+    assert json.loads(data.split("</script>")[0])["data"] == "texts.txt"
+
+
+def test_what_models_of_single_texts_cannot_is_said(tiny_bundle: Path, tmp_path: Path) -> None:
+    folder = write_text_classifier(tmp_path / "classifier")
+    pictures = write_classifier(tmp_path / "pictures")
+
+    def fault(*arguments: str | Path) -> str:
+        error = call(*arguments).exception
+        assert isinstance(error, JumokError), error
+        return str(error)
+
+    assert "--data FILE, a text a line" in fault(folder, "--source", "a", "--target", "b")
+    assert "--prune is for models that translate" in fault(folder, "--data", "a", "--prune")
+    assert "all of one kind" in fault(folder, tiny_bundle, "--data", "a")
+    assert "got:      image-classification" in fault(pictures, "--data", "a")
 
 
 def test_what_has_no_heads_is_said(tiny_bundle: Path, pairs: Path) -> None:

@@ -61,7 +61,7 @@ def labels(reader: Reader) -> list[str]:
 def test_cards_show_what_was_measured(opened):
     reader = opened({"run/model": CARDS})
     assert reader.page.locator("header").inner_text().splitlines()[-1] == (
-        "on average over 1,200 pairs of dev.en + dev.de"
+        "on average over 1,200 sentences of dev.en + dev.de"
     )
     assert labels(reader) == [
         "source at itself 1.1: no clear role; entropy 0.50, confidence 0.50, importance 0.20",
@@ -155,6 +155,11 @@ def test_korean_readers_get_korean(opened):
     assert labels(reader)[1].startswith("원문이 스스로를 1.2: 앞;")
     reader.page.locator("#language").click()
     assert reader.page.locator("h1").inner_text().startswith("What each head does")
+
+
+def test_heads_of_single_texts_look_at_the_text(opened):
+    reader = opened({"run/model": CARDS[:1]})
+    assert labels(reader)[0].startswith("text at itself 1.1:")
 
 
 def test_names_are_text_whatever_they_say(opened):

@@ -104,9 +104,12 @@ function line(surface, [x, y], [toX, toY], ink) {
   }
 }
 
-export function cardsView(raw, state, words) {
+export function cardsView(raw, state, language) {
   const heads = headsOf(raw);
   const parts = [...new Set(heads.map(({ card }) => card.part))];
+  // A model of one part reads single texts: there is no source, and no target.
+  const words = parts.length > 1 ? language
+    : { ...language, encoder: language.itself, decoder: language.itself };
   const part = parts.includes(state.get("part")) ? state.get("part") : "all";
   const judged = heads.some(({ card }) => card.error_rate !== null);
   const curve = CURVES.includes(state.get("curve")) ? state.get("curve") : CURVES[0];

@@ -1,10 +1,10 @@
 """`jumok heads`: what every attention head does, and how many of them are needed."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 from rich.console import Console
@@ -13,7 +13,7 @@ from rich.table import Table
 from jumok.cli import options as option
 from jumok.cli.align import corpus_of
 from jumok.cli.screen import counted
-from jumok.cli.streams import open_output
+from jumok.cli.streams import open_output, read_lines
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ Scorer = Annotated[
 Save = Annotated[
     Path | None, typer.Option(help="The cards as a page (.html) that needs no network.")
 ]
+TEXTS = ("language-model", "masked-lm", "text-classification")
 SCORERS = {"bleu": "BLEU, greedy", "likelihood": "log-probability, nats a piece"}
 
 
@@ -70,6 +71,9 @@ def heads(
 ) -> None:
     """Say what every attention head does, over texts and their translations.
 
+    Models of single texts (language models, fillers of gaps, classifiers)
+    take --data FILE with a text a line.
+
     Entropy in nats and as a share of the most it could be; confidence, the
     mean of the largest weight; the offset it looks at most often; its
     importance for the loss, as a share of its layer's; its role, if any;
@@ -82,34 +86,81 @@ def heads(
       jumok heads MODEL --data dev.tsv --prune
     """
     from jumok.evaluation.heads import check_same_heads, head_cards_over
-    from jumok.evaluation.readings import read_aligned
+    from jumok.evaluation.text_heads import text_head_cards_over
+    from jumok.systems.catalog import SYSTEMS
 
-    corpus, links = corpus_of(source, target, data, columns, gold)
     folders = _folders(models, prune, save)
-
-    def pairs() -> "Iterable[AlignedPair]":
-        return islice(read_aligned(corpus, gold, links), sentences)
-
+    task = _task(folders)
+    read, title = _corpus(task, _Given(source, target, data, columns, gold, sentences))
+    if prune and task != "translation":
+        raise ConfigError("--prune is for models that translate.", got=models[0])
     measured: dict[str, list[HeadCard]] = {}
     curves: dict[str, list[PrunedPoint]] = {}
     for model, folder in folders.items():
-        translator = option.load_translator(model, device, "fp32", threads)
-        measured[model] = head_cards_over(translator, folder, lambda: counted(pairs()), batch)
+        system = option.load_system(model, SYSTEMS[task].verb, device, "fp32", threads)
+        over = head_cards_over if task == "translation" else text_head_cards_over
+        measured[model] = over(system, folder, lambda: counted(read()), batch)
         if prune:
-            curves = _curves(translator, measured[model], list(pairs()), score, batch)
+            curves = _curves(system, measured[model], list(read()), score, batch)
     check_same_heads(list(measured.values()))
     shares = {"score": SCORERS[score], "curves": _points(curves)} if curves else {}
     if save is not None:
-        _save(save, measured, corpus.title, sum(1 for _ in pairs()))
+        _save(save, measured, title, sum(1 for _ in read()))
     with open_output(output) as stream:
         if as_json:
             stream.write(json.dumps(_facts(measured) | shares, indent=2) + "\n")
-            return
-        screen = Console(file=stream, markup=False, highlight=False)
-        _show(screen, measured)
-        if curves:
-            screen.print(f"\n{SCORERS[score]}, with the least important heads off:")
-            screen.print(_curve_table(curves))
+        else:
+            _show(Console(file=stream, markup=False, highlight=False), measured, curves, score)
+
+
+class _Given(NamedTuple):
+    """Where the corpus is, as the options say it."""
+
+    source: Path | None
+    target: Path | None
+    data: Path | None
+    columns: str
+    gold: Path | None
+    sentences: int | None
+
+
+def _task(folders: "Mapping[str, Path]") -> str:
+    """What the models are for.
+
+    Raises:
+        ConfigError: not all for the same, or for pictures.
+    """
+    from jumok.bundle.reading import read_bundle
+
+    tasks = {read_bundle(folder).config.task for folder in folders.values()}
+    if len(tasks) > 1 or not tasks <= {"translation", *TEXTS}:
+        raise ConfigError(
+            "head cards are of models that read texts, all of one kind.",
+            expected=f"translation, {', '.join(TEXTS)}",
+            got=", ".join(sorted(tasks)),
+        )
+    return tasks.pop()
+
+
+def _corpus(task: str, given: _Given) -> "tuple[Callable[[], Iterable[Any]], str]":
+    """What reads the corpus from its beginning, and its name.
+
+    Raises:
+        ConfigError: a side is missing, or a model of single texts is given two.
+    """
+    from jumok.evaluation.readings import read_aligned
+
+    if task == "translation":
+        corpus, links = corpus_of(given.source, given.target, given.data, given.columns, given.gold)
+        return lambda: islice(
+            read_aligned(corpus, given.gold, links), given.sentences
+        ), corpus.title
+    file = given.data or given.source
+    if file is None or given.target or given.gold or (given.data and given.source):
+        raise ConfigError(
+            "this model reads single texts.", expected="--data FILE, a text a line", got=task
+        )
+    return lambda: islice(read_lines(file), given.sentences), file.name
 
 
 def _facts(measured: "Mapping[str, Sequence[HeadCard]]") -> dict[str, Any]:
@@ -185,10 +236,18 @@ def _curves(
     return pruning_curves(translator.models[0], cards, scorer)
 
 
-def _show(screen: Console, measured: "Mapping[str, Sequence[HeadCard]]") -> None:
+def _show(
+    screen: Console,
+    measured: "Mapping[str, Sequence[HeadCard]]",
+    curves: "Mapping[str, Sequence[PrunedPoint]]",
+    score: str,
+) -> None:
     if len(measured) > 1:
         screen.print(*(f"{number}  {name}" for number, name in enumerate(measured, 1)), sep="\n")
     screen.print(_table(measured))
+    if curves:
+        screen.print(f"\n{SCORERS[score]}, with the least important heads off:")
+        screen.print(_curve_table(curves))
 
 
 def _table(measured: "Mapping[str, Sequence[HeadCard]]") -> Table:

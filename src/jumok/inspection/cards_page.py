@@ -13,7 +13,7 @@ def cards_page(models: Mapping[str, Sequence[HeadCard]], data: str, sentences: i
     Args:
         models: by name, in the order of the curves; all with the same heads.
         data: what the corpus is called.
-        sentences: how many pairs of it were looked at.
+        sentences: how many of it were looked at: pairs, or texts where no head looks at a source.
     """
     return document("cards.js", cards_payload(models, data, sentences))
 

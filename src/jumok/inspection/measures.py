@@ -4,17 +4,20 @@ Everything is summed while sentences pass by, and no map is kept. Means are over
 that look and are real, whatever sentences they stand in.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from unicodedata import category
 
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 from jumok.attention.observe import Attention, observe
 from jumok.data.batches import Batch
-from jumok.data.tokenizer import END, PAD, SPACE, START, Tokenizer
+from jumok.data.text_tokenizer import TextTokenizer
+from jumok.data.tokenizer import END, PAD, SPACE, START
 from jumok.inspection.capture import heads_of, layer_of, part_of
 from jumok.inspection.cards import OFFSETS, HeadCard
 from jumok.inspection.intervene import sites
@@ -43,17 +46,19 @@ class Pieces:
 
     @classmethod
     def of(
-        cls, tokenizer: Tokenizer, pairs: Iterable[tuple[Sequence[int], Sequence[int]]]
+        cls, tokenizer: TextTokenizer, pairs: Iterable[tuple[Sequence[int], Sequence[int]]]
     ) -> "Pieces":
-        """What is known of a tokenizer's pieces over the ids of a corpus."""
+        """What is known of a tokenizer's pieces, and of MASK behind them, over a corpus of ids."""
+        size = tokenizer.size + 1
         texts = (piece.strip(SPACE) for piece in tokenizer.pieces(range(tokenizer.size)))
         signs = [bool(text) and all(category(sign)[0] == "P" for sign in text) for text in texts]
-        counts = torch.zeros(2, tokenizer.size, dtype=torch.long)
+        counts = torch.zeros(2, size, dtype=torch.long)
+        counts[:, -1] = torch.iinfo(counts.dtype).max // 2  # what is taken out is not rare
         for pair in pairs:
             for side, ids in enumerate(pair):
                 if ids:
-                    counts[side] += torch.tensor(ids).bincount(minlength=tokenizer.size)
-        return cls(torch.tensor(signs), counts[0], counts[1])
+                    counts[side] += torch.tensor(ids).bincount(minlength=size)
+        return cls(torch.tensor([*signs, False]), counts[0], counts[1])
 
     def counts(self, part: Part) -> Int[Tensor, " vocabulary"]:
         """How often the pieces stand on the side that the part looks at."""
@@ -185,34 +190,47 @@ class HeadMeter:
         pieces: what is known of the pieces; None: punctuation and rare words are not measured.
     """
 
-    def __init__(self, model: SequenceToSequence, pieces: Pieces | None = None) -> None:
+    def __init__(self, model: nn.Module, pieces: Pieces | None = None) -> None:
         self._model = model
         self._importance = Importance(model)
         self._meters = {name: SiteMeter(part_of(name), pieces) for name in sites(model)}
 
     def add(self, batch: Batch) -> None:
-        """One pass over the batch, and one back."""
+        """One pass over a batch of pairs, and one back."""
         # What stands at each position: the decoder reads START where its target has its first
         # piece, and a last piece where that has END.
+        assert isinstance(self._model, SequenceToSequence)
         batch = _on(batch, next(self._model.parameters()).device)
-        source, filling = batch.source, batch.target_output == PAD
-        target = batch.target_input.masked_fill(filling, PAD)
+        target = batch.target_input.masked_fill(batch.target_output == PAD, PAD)
+        looks = {"encoder": (batch.source,) * 2, "decoder": (target,) * 2}
+        self.watch(
+            looks | {"cross": (target, batch.source)},
+            partial(translation_losses, self._model, batch),
+        )
+
+    def watch(
+        self, looks: Mapping[str, tuple[Tensor, Tensor]], losses: Callable[[], Tensor]
+    ) -> None:
+        """One pass, and one back.
+
+        Args:
+            looks: for each part the pieces that look and those that are looked at, filled with PAD.
+            losses: runs the model; the loss of each row, in nats a piece.
+        """
         looked = dict.fromkeys(self._meters, 0)
 
         def look(site: str, attention: Attention) -> None:
-            part, first = part_of(site), looked[site]
-            queries = source if part == "encoder" else target
-            keys = target if part == "decoder" else source
+            meter, first = self._meters[site], looked[site]
+            queries, keys = looks[meter.part]
             # An RNN looks step by step.
             last = first + attention.weights.shape[2]
             looked[site] = last
             numbers = torch.arange(first, last, device=queries.device)
-            self._meters[site].look(
-                attention.weights.detach(), numbers, queries[:, first:last], keys
-            )
+            meter.look(attention.weights.detach(), numbers, queries[:, first:last], keys)
 
+        queries, _ = next(iter(looks.values()))
         with observe(self._model, look):
-            self._importance.add(batch)
+            self._importance.take(len(queries), losses)
 
     def cards(self) -> list[HeadCard]:
         """A card for each head of what was added, in the order of the model."""
@@ -266,24 +284,21 @@ class Importance:
     Source: Michel et al. 2019, Are sixteen heads really better than one?, section 4.1.
     """
 
-    def __init__(self, model: SequenceToSequence) -> None:
+    def __init__(self, model: nn.Module) -> None:
         self._model = model
         self._sums: dict[str, Tensor] = {}
         self._sentences = 0
         self._heads = heads_of(model)
 
     def add(self, batch: Batch) -> None:
-        """Takes in the slopes of a batch."""
-        rows = len(batch.source)
+        """Takes in the slopes of a batch of pairs."""
+        assert isinstance(self._model, SequenceToSequence)
+        self.take(len(batch.source), partial(translation_losses, self._model, batch))
+
+    def take(self, rows: int, losses: Callable[[], Float[Tensor, " batch"]]) -> None:
+        """Takes in the slopes of so many texts, each with a loss of its own."""
         with _gates(self._model, self._heads, rows) as gates, torch.enable_grad():
-            memory = self._model.encode(batch.source, batch.source_allowed)
-            logits = self._model.decoder(memory, batch.target_input)
-            wanted = batch.target_output
-            losses = F.cross_entropy(
-                logits.float().transpose(1, 2), wanted, ignore_index=PAD, reduction="none"
-            )
-            loss = (losses.sum(dim=1) / (wanted != PAD).sum(dim=1)).sum()
-            slopes = torch.autograd.grad(loss, list(gates.values()))
+            slopes = torch.autograd.grad(losses().sum(), list(gates.values()))
         for name, slope in zip(gates, slopes, strict=True):
             size = slope.abs().sum(dim=0, dtype=torch.float64).cpu()
             self._sums[name] = self._sums.get(name, 0) + size
@@ -294,9 +309,25 @@ class Importance:
         return {name: total / max(self._sentences, 1) for name, total in self._sums.items()}
 
 
+def translation_losses(model: SequenceToSequence, batch: Batch) -> Float[Tensor, " batch"]:
+    """The negative log-probability of each translation, in nats a piece."""
+    memory = model.encode(batch.source, batch.source_allowed)
+    return mean_losses(model.decoder(memory, batch.target_input), batch.target_output)
+
+
+def mean_losses(
+    logits: Float[Tensor, "batch target vocabulary"], wanted: Int[Tensor, "batch target"]
+) -> Float[Tensor, " batch"]:
+    """For each row the mean cross-entropy of what is wanted, in nats; PAD is not."""
+    losses = F.cross_entropy(
+        logits.float().transpose(1, 2), wanted, ignore_index=PAD, reduction="none"
+    )
+    return losses.sum(dim=1) / (wanted != PAD).sum(dim=1).clamp(min=1)
+
+
 @contextmanager
 def _gates(
-    model: SequenceToSequence, heads: dict[str, int], rows: int
+    model: nn.Module, heads: dict[str, int], rows: int
 ) -> Iterator[dict[str, Float[Tensor, "batch heads"]]]:
     """Every gate of the model open, one for each sentence, and differentiable."""
     parameter = next(model.parameters())

@@ -1,0 +1,129 @@
+"""What every head of a model of single texts does over a corpus.
+
+Importance needs a loss. Of a language model it is the negative log-probability of the text; of a
+masked one that of a seventh of its words, taken out; of a classifier that of the label which it
+gives the text.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import TypeAlias
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from jumok.bundle.reading import read_bundle
+from jumok.bundle.weights import load_model
+from jumok.data.batches import fill
+from jumok.data.masking import Masking, word_starts
+from jumok.data.text_batches import MaskedBatch, batches_of_guesses, plain_batches
+from jumok.data.tokenizer import END, PAD, START
+from jumok.errors import DataError
+from jumok.inspection.cards import HeadCard
+from jumok.inspection.measures import HeadMeter, Pieces, mean_losses
+from jumok.models.causal import CausalLanguageModel
+from jumok.models.classifier import TextClassifier
+from jumok.models.masked import MaskedLanguageModel
+from jumok.shapes import Float, Int, Tensor
+from jumok.systems.language_model import LanguageModel
+from jumok.systems.masked_model import MaskedModel
+from jumok.systems.text_classifier import TextClassification
+
+TextSystem: TypeAlias = LanguageModel | MaskedModel | TextClassification
+Ids = Sequence[Sequence[int]]
+Pass = tuple[str, Int[Tensor, "batch length"], Callable[[], Float[Tensor, " batch"]]]
+"""The part that looks, the pieces that look at one another, and what runs the model."""
+
+TAKEN_OUT = 1 / 7
+AHEAD = 32
+
+
+def text_head_cards_over(
+    system: TextSystem, folder: Path, texts: Callable[[], Iterable[str]], batch_size: int = 64
+) -> list[HeadCard]:
+    """A card for each head of the model.
+
+    Args:
+        system: the model in `folder`.
+        texts: gives the corpus from its beginning; it is read twice: rare pieces are known only
+            when all have been counted. Of a text that is too long the beginning is read.
+
+    Raises:
+        DataError: not one text with a word.
+    """
+    model = load_model(read_bundle(folder), str(next(system.model.parameters()).device))
+    pairs = ((ids, ids) for chunk in _chunks(system, texts(), batch_size) for ids in chunk)
+    meter = HeadMeter(model, Pieces.of(system.tokenizer, pairs))
+    for chunk in _chunks(system, texts(), batch_size):
+        for part, tokens, losses in _passes(system, model, chunk, batch_size):
+            meter.watch({part: (tokens, tokens)}, losses)
+    cards = meter.cards()
+    if not cards:
+        raise DataError("there is no text with a word to look at.")
+    return cards
+
+
+def _chunks(system: TextSystem, texts: Iterable[str], batch_size: int) -> Iterator[list[list[int]]]:
+    """The texts as pieces, those without a word left out."""
+    limit = system.context if isinstance(system, LanguageModel) else system.max_tokens
+    stream = iter(texts)
+    while chunk := list(islice(stream, AHEAD * batch_size)):
+        pieces = (system.tokenizer.encode(text)[: limit - 1] for text in chunk if text.strip())
+        yield [ids for ids in pieces if ids]
+
+
+def _passes(system: TextSystem, model: nn.Module, ids: Ids, batch_size: int) -> Iterator[Pass]:
+    device = next(model.parameters()).device
+    if isinstance(model, CausalLanguageModel):
+        order = sorted(ids, key=len)
+        for first in range(0, len(order), batch_size):
+            yield _continued(model, order[first : first + batch_size])
+    elif isinstance(model, MaskedLanguageModel):
+        assert isinstance(system, MaskedModel)
+        opens = word_starts(system.tokenizer)
+        masking = Masking(share=TAKEN_OUT, mask=1.0, random=0.0, whole_words=True, opens=opens)
+        for batch in batches_of_guesses(ids, batch_size, masking):
+            tokens = batch.tokens.to(device)
+            yield "encoder", tokens, partial(guessing_losses, model, batch)
+    else:
+        assert isinstance(model, TextClassifier)
+        for tokens, allowed, _ in plain_batches(ids, batch_size):
+            tokens = tokens.to(device)
+            real = None if allowed is None else allowed.to(device)
+            yield "encoder", tokens, partial(_deciding_losses, model, tokens, real)
+
+
+def _continued(model: CausalLanguageModel, ids: Ids) -> Pass:
+    """The language model reads START and pieces, and is to say pieces and END."""
+    device = model.decoder.embedding.table.device
+    read, _ = fill([[START, *each] for each in ids])
+    wanted, _ = fill([[*each, END] for each in ids])
+    tokens = torch.from_numpy(read).to(device)
+
+    def losses() -> Float[Tensor, " batch"]:
+        # What fills a row stands behind all that is read, where nothing sees it.
+        logits = model.decoder.logits(model.hidden(tokens))
+        return mean_losses(logits, torch.from_numpy(wanted).to(device))
+
+    return "decoder", tokens, losses
+
+
+def guessing_losses(model: MaskedLanguageModel, batch: MaskedBatch) -> Float[Tensor, " batch"]:
+    """For each text the mean negative log-probability of the pieces taken out of it, in nats."""
+    device = model.head.bias.device
+    chosen = batch.chosen.to(device)
+    allowed = None if batch.allowed is None else batch.allowed.to(device)
+    logits = model(batch.tokens.to(device), allowed)
+    wanted = torch.full_like(chosen, PAD, dtype=torch.long)
+    wanted[chosen] = batch.answers.to(device)
+    return mean_losses(logits, wanted)
+
+
+def _deciding_losses(
+    model: TextClassifier, tokens: Tensor, allowed: Tensor | None
+) -> Float[Tensor, " batch"]:
+    logits = model(tokens, allowed).float()
+    return F.cross_entropy(logits, logits.detach().argmax(dim=1), reduction="none")
