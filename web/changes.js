@@ -18,7 +18,7 @@ export function changes(state) {
   }
   const [site, head, query, key] = state.get("set").split(":");
   const weights = Array.from({ length: Number(key) + 1 }, (_, k) => (k === Number(key) ? 1 : 0));
-  const row = site ? { site, head: Number(head), query: Number(query), weights } : null;
+  const row = site ? { site, head: head === "all" ? null : Number(head), query: Number(query), weights } : null;
   return { off, blank: listed(state.get("blank")), row };
 }
 
@@ -26,17 +26,22 @@ export function listed(text) {
   return text.split(" ").filter(Boolean).map(Number);
 }
 
+/** Whether a trace is of the model as the reader has changed it by now. */
+export function isOf(trace, state) {
+  return changed(state) && trace.forced && trace.change === JSON.stringify(changes(state));
+}
+
 /** What the model writes now, and how it takes what it had written before the change. */
 export function after(trace, words, undo) {
   const { baseline } = trace;
-  const cells = baseline.steps.map((step, i) => {
-    const change = trace.forced[i] - step.log_probability;
-    return [readable(step.token), step.log_probability.toFixed(3), change.toFixed(3)];
-  });
-  cells.push([words.sum, "", total(cells.map((cell) => Number(cell[2]))).toFixed(3)]);
+  const differences = baseline.steps.map((step, i) => trace.forced[i] - step.log_probability);
+  const number = (value) => value.toFixed(3);
   return element("div", { class: "after" },
     element("dl", {}, element("dt", {}, words.unchanged), element("dd", {}, baseline.output),
       element("dt", {}, words.changedSo), element("dd", { class: "changed" }, trace.output)),
     element("p", {}, element("button", { type: "button", id: "undo", onclick: undo }, words.undo)),
-    table([words.output, words.logp, words.change], cells, words.forced));
+    table(["", ...baseline.steps.map((step) => readable(step.token)), words.sum], [
+      [words.logp, ...baseline.steps.map((step) => number(step.log_probability)), ""],
+      [words.change, ...differences.map(number), number(total(differences))],
+    ], words.forced));
 }

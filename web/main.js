@@ -1,6 +1,6 @@
 /** Puts the page together: the text, the tabs, the controls of a view, and the view. */
 
-import { UNCHANGED, after, changed, changes } from "./changes.js";
+import { UNCHANGED, after, changed, changes, isOf } from "./changes.js";
 import { download, element } from "./dom.js";
 import { asker, header } from "./header.js";
 import { State } from "./state.js";
@@ -48,7 +48,7 @@ export function start(raw, root) {
     const other = changed(state);
     trace = new Trace(found);
     // A changed model is another one: what heads and words were worth stays that of the whole one.
-    if (other && whole) Object.assign(trace, { baseline: whole, notes });
+    if (other && whole) Object.assign(trace, { baseline: whole, notes, change: JSON.stringify(changes(state)) });
     top.fault("");
     render();
   }, (fault) => top.fault(fault));
@@ -86,7 +86,7 @@ export function start(raw, root) {
       element("section", { role: "tabpanel", id: "panel", "aria-labelledby": `tab-${name}` },
         element("p", { class: "help" }, view.help),
         element("form", { class: "controls" }, ...view.controls, ...savers(view, text)),
-        ...(view.top ?? []), ...(changed(state) && trace.forced ? [after(trace, text, undo)] : []),
+        ...(view.top ?? []), ...(isOf(trace, state) ? [after(trace, text, undo)] : []),
         ...view.body),
     );
     if (focused) document.getElementById(focused)?.focus();

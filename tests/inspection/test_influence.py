@@ -7,10 +7,12 @@ import torch
 
 import jumok
 from jumok.config import TransformerConfig
+from jumok.config.causal import CausalConfig
 from jumok.config.recurrent import RecurrentConfig
 from jumok.data.tokenizer import END, START
-from jumok.inspection.influence import blank_out, slopes, written_from
+from jumok.inspection.influence import blank_out, slopes, written_alone, written_from
 from jumok.inspection.intervene import blanked, edited_words, words_of
+from jumok.models.causal import CausalLanguageModel
 from jumok.models.encoder_decoder import Transformer
 from jumok.models.memory import SequenceToSequence
 from jumok.models.recurrent import RecurrentModel
@@ -142,3 +144,32 @@ def test_an_rnn_that_translates_has_slopes_too():
         found = slopes(written_from(model, SOURCE, TARGET, WRITTEN))
     for axis, slope in found.items():
         torch.testing.assert_close(slope.product, expected[axis].product, atol=1e-5, rtol=1e-3)
+
+
+def test_a_language_model_reads_what_it_wrote():
+    """Slopes by small steps, blank-out by `blanked`; START is a word, the last token none."""
+    torch.manual_seed(5)
+    config = CausalConfig(dim=16, heads=2, layers=2, feedforward=11)
+    model = CausalLanguageModel(config, 31).double().eval().requires_grad_(False)
+    tokens = [START, 7, 9, 11]
+    text = written_alone(model.decoder, model.hidden, tokens)
+    (words,) = text.words.values()
+
+    def run() -> torch.Tensor:
+        logits = model.decoder.logits(model.hidden(torch.tensor([tokens])))[0, :-1]
+        return logits.log_softmax(-1).gather(1, torch.tensor(tokens[1:])[:, None])[:, 0]
+
+    (whole,) = text.score(1)
+    torch.testing.assert_close(whole, run().float())
+    vector = words.table[7] * words.scale
+    ahead, behind = (nudged(words, 1, step * vector, run) for step in (STEP, -STEP))
+    found = slopes(text)["text"].product
+    assert found.shape == (3, 4)
+    expected = ((ahead - behind) / (2 * STEP)).float()
+    torch.testing.assert_close(found[:, 1], expected, atol=1e-4, rtol=1e-3)
+    blanks = blank_out(text, {"text": [[0], [1], [2, 3]]})["text"]
+    with blanked(model, [1]):
+        change = (whole - run()).float()
+    torch.testing.assert_close(blanks[:, 1], change, atol=1e-5, rtol=1e-4)
+    assert blanks[:2, 2].tolist() == [0.0, 0.0]
+    assert found[:, 3].tolist() == [0.0, 0.0, 0.0]

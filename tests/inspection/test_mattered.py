@@ -129,3 +129,32 @@ def test_an_rnn_has_no_layers_to_be_followed(tiny_bundle):
     norms = contribution_norms(torch.from_numpy(site.weights), torch.from_numpy(site.value), None)
     expected = norms[1:3, 1:3].sum() / 2
     assert found.measures["norms"]["source"][1, 1] == pytest.approx(float(expected), rel=1e-4)
+
+
+def test_a_language_model_is_compared_on_what_it_has_read():
+    """Its first word was written with nothing but START before it: there is nothing to rank."""
+    from jumok.config.causal import CausalConfig
+    from jumok.inspection.capture import Edge
+    from jumok.inspection.influence import written_alone
+    from jumok.models.causal import CausalLanguageModel
+
+    torch.manual_seed(5)
+    config = CausalConfig(dim=16, heads=2, layers=2, feedforward=11)
+    model = CausalLanguageModel(config, 31).eval().requires_grad_(False)
+    tokens = [START, 7, 9, 11, 12]
+    read = torch.tensor([tokens])
+    seen = watch(model, lambda: model.hidden(read), lambda _: Edge("decoder", "text", "text"))
+    axis = Axis(("<s>", "▁die", "▁Kat", "ze", "▁ist"), (None, 0, 1, 1, 2), ("die", "Katze", "ist"))
+    text = written_alone(model.decoder, model.hidden, tokens)
+    found = who_mattered(text, seen.sites, {"text": axis})
+    words, pieces = found["words"], found["pieces"]
+    assert (words.read, words.own, words.shares) == ("text", "text", {})
+    assert list(words.measures) == NAMES
+    assert words.measures["blank"]["text"].shape == (3, 3)
+    assert pieces.measures["rollout"]["text"].shape == (4, 5)
+    assert np.isnan(words.ranks[0]).all()
+    first, second = pieces.measures["weights"]["text"][3], pieces.measures["slope"]["text"][3]
+    assert pieces.ranks[3][0, 5] == pytest.approx(spearman(first[:4], second[:4]))
+    before = words.measures["blank"]["text"]
+    assert before[0].tolist() == [0.0, 0.0, 0.0]
+    assert before[2, 1] == pytest.approx(float(blank_out(text, {"text": [[2, 3]]})["text"][3, 0]))

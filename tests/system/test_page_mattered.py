@@ -166,10 +166,15 @@ def test_a_row_that_is_set_changes_the_output(live):
     playwright.expect(page.locator("dd.changed")).to_have_text(other.output)
     forced = traced("the cat sat", whole.notes["written"], change=Change(rows=(row,)))
     assert changes(page) == pytest.approx(worth(forced, whole), abs=0.005)
-    # The page recomputes the row from its vectors: what was recorded is the row that was set.
+    # The page recomputes the row from its vectors; what was recorded is the row that was set.
     cells = page.locator("#panel table").last.locator("tbody tr").nth(2).locator("td")
     computed, difference = float(cells.nth(2).inner_text()), float(cells.nth(4).inner_text())
     assert computed - difference == pytest.approx(1.0, abs=0.01)
+    page.locator("#look-only-all").click()
+    row = replace(row, head=None)
+    forced = traced("the cat sat", whole.notes["written"], change=Change(rows=(row,)))
+    shown = page.locator("#panel table").first.locator("tbody td").last
+    playwright.expect(shown).to_have_text(f"{worth(forced, whole):.3f}")
     page.locator("#undo").click()
     playwright.expect(page.locator("dd.changed")).to_have_count(0)
 

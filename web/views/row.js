@@ -71,7 +71,7 @@ export function rowView(trace, state, words, ask) {
   return {
     help: words.rowHelp,
     controls,
-    top: ask ? [lookOnly(site, [head, query, key], state, words, ask)] : [],
+    top: ask ? [lookOnly(site, head, query, key, state, words, ask)] : [],
     body: [
       ...vectors(site, head, query, key, cells, words),
       table(headings, rows, `${words.query}: ${readable(site.rowTokens[query])}`),
@@ -80,14 +80,17 @@ export function rowView(trace, state, words, ask) {
 }
 
 /** The model with this row as somebody wants it: all of its weight on the chosen key. */
-function lookOnly(site, [head, query, key], state, words, ask) {
+function lookOnly(site, head, query, key, state, words, ask) {
   const label = words.lookOnly(readable(site.rowTokens[query]), readable(site.columnTokens[key]));
-  return element("p", {}, element("button", {
-    type: "button", id: "look-only", disabled: !site.allows(query, key), onclick: () => {
-      state.set({ set: [site.name, head, query, key].join(":") });
+  const button = (id, heads, text) => element("button", {
+    type: "button", id, disabled: !site.allows(query, key), "aria-label": `${label}: ${text}`, onclick: () => {
+      state.set({ set: [site.name, heads, query, key].join(":") });
       ask();
     },
-  }, label));
+  }, text);
+  return element("p", { class: "chips" }, element("span", {}, label),
+    button("look-only", head, words.inThisHead),
+    ...(site.heads > 1 ? [button("look-only-all", "all", words.inAllHeads)] : []));
 }
 
 function vectors(site, head, query, key, cells, words) {

@@ -189,7 +189,7 @@ def _change(asked: Mapping[str, Any]) -> "Change":
     rows = []
     if isinstance(row, dict) and isinstance(row.get("site"), str):
         query, head, weights = (row.get(name) for name in ("query", "head", "weights"))
-        if isinstance(query, int) and isinstance(head, int) and isinstance(weights, list):
+        if isinstance(query, int) and isinstance(head, int | None) and isinstance(weights, list):
             given = tuple(float(each) for each in weights if isinstance(each, int | float))
             rows.append(Row(row["site"], query, given, head))
     return Change(_heads(asked.get("off")), tuple(_pieces(asked.get("blank"))), tuple(rows))
