@@ -1,0 +1,87 @@
+"""How far measures of what mattered agree with taking words out, over sentences of a corpus.
+
+    python -m benchmarks.mattered MODEL FILE            # the first 100 lines of FILE
+
+Each sentence is translated (beam 5). For each word of a translation the source words are ranked by
+every measure, and by what the word's log-probability loses without them (blank-out). The table has
+the mean Spearman rank correlation of the two, how often both find the same word the most important,
+and the share of the source by fifths of the sentence.
+"""
+
+import argparse
+from itertools import islice
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+import torch
+
+from jumok.systems.tracers import load_family
+from jumok.systems.tracing_parts import Extras
+
+WORDS = Extras(worth=False, words=True, tree=False)
+FIFTHS = 5
+
+
+def found_of(model: Path, texts: list[str]) -> list[dict[str, Any]]:
+    """What mattered in each translation, by words."""
+    family = load_family(model, device="cpu")
+    traces = [family.trace(text, level="weights", extras=WORDS) for text in texts]
+    return [trace.notes["mattered"]["words"] for trace in traces]
+
+
+def agreement(found: list[dict[str, Any]]) -> list[tuple[str, float, float]]:
+    """Each measure's mean rank correlation with blank-out, and how often the first is the same."""
+    names = list(found[0]["measures"])
+    tables = np.array([row for each in found for row in each["ranks"]], dtype=float)
+    correlations = np.nanmean(tables, axis=0)[:, names.index("blank")]
+    first = {
+        name: [
+            int(np.abs(row).argmax())
+            for each in found
+            for row in each["measures"][name][each["read"]]
+        ]
+        for name in names
+    }
+    same = [np.mean(np.equal(first[name], first["blank"])) for name in names]
+    return list(zip(names, map(float, correlations), map(float, same), strict=True))
+
+
+def shares(found: list[dict[str, Any]]) -> dict[str, list[float]]:
+    """The source's mean share in each fifth of the sentences, by measure."""
+    means = {}
+    for name in found[0]["shares"]:
+        fifths: list[list[float]] = [[] for _ in range(FIFTHS)]
+        for each in found:
+            for place, share in enumerate(each["shares"][name]):
+                fifths[place * FIFTHS // len(each["shares"][name])].append(share)
+        means[name] = [float(np.mean(fifth)) for fifth in fifths]
+    return means
+
+
+def main() -> None:
+    """Prints the two tables."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.mattered", description=__doc__)
+    parser.add_argument("model", type=Path)
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--sentences", type=int, default=100)
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    with arguments.file.open(encoding="utf-8") as lines:
+        texts = [line.strip() for line in islice(lines, arguments.sentences)]
+    start = process_time()
+    found = found_of(arguments.model, texts)
+    words = sum(len(each["ranks"]) for each in found)
+    print(f"{len(texts)} sentences, {words} words, {process_time() - start:.0f} CPU-seconds\n")
+    print("| measure | Spearman with blank-out | same word first |\n| --- | --- | --- |")
+    for name, correlation, same in agreement(found):
+        print(f"| {name} | {correlation:.2f} | {100 * same:.0f} % |")
+    print("\n| share of the source | 1st fifth | 2nd | 3rd | 4th | 5th |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for name, fifths in shares(found).items():
+        print(f"| {name} | " + " | ".join(f"{100 * share:.0f} %" for share in fifths) + " |")
+
+
+if __name__ == "__main__":
+    main()
