@@ -13,6 +13,7 @@ const DEFAULTS = {
   query: "0",
   key: "0",
   word: "0",
+  over: "source",
   off: "",
   blank: "",
   set: "",

@@ -106,6 +106,9 @@ export const WORDS = {
     inAllHeads: "in all heads of the layer",
     matteredHelp: "Choose a word of the output. Each column asks in another way which words mattered for it; bars are shares of 100, hollow ones spoke against it. Attention says where the model looked, gradients what a small change would do, blank-out how much less probable the word gets when a source word is taken away. They often disagree, and the rank correlation says how far: 1 is the same order, 0 is no more than chance.",
     computing: "Being computed …",
+    over: "Bars over",
+    sourceWords: "the source",
+    prefixWords: "what was written before",
     outputWord: "Output word",
     takeOut: "Click a source word out",
     measures: {
@@ -220,6 +223,9 @@ export const WORDS = {
     inAllHeads: "이 층의 모든 헤드에서",
     matteredHelp: "출력 낱말을 하나 고르세요. 열마다 다른 방법으로 어떤 낱말이 중요했는지 묻습니다. 막대는 백분율이고, 속이 빈 막대는 그 낱말에 반대로 작용했다는 뜻입니다. 어텐션은 모델이 어디를 보았는지, 기울기는 조금 바꾸면 어떻게 되는지, 지워 보기는 원문 낱말을 빼면 확률이 얼마나 줄어드는지를 말합니다. 서로 어긋날 때가 많은데, 순위 상관이 그 정도를 말해 줍니다. 1이면 순서가 같고 0이면 우연과 같습니다.",
     computing: "계산하는 중입니다 …",
+    over: "막대로 볼 것",
+    sourceWords: "원문",
+    prefixWords: "앞서 쓴 것",
     outputWord: "출력 낱말",
     takeOut: "원문 낱말을 눌러 빼기",
     measures: {

@@ -9,8 +9,10 @@ import pytest
 import jumok
 from jumok.inspection.intervene import Change, Row
 from jumok.inspection.trace import Trace
+from jumok.systems.tracers import load_family
 from jumok.systems.tracing import trace_translation
 from tests.inspection.traces import HOSTILE
+from tests.systems.lm import write_lm
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
 
@@ -56,6 +58,35 @@ def test_tables_show_what_was_measured(opened, recorded, unit, row):
     np.testing.assert_allclose(numbers(mean), facts["mean_ranks"], atol=0.006)
     expected = 100 * np.array([facts["shares"][name] for name in ("product", "slope", "blank")]).T
     np.testing.assert_allclose(numbers(shares), expected, atol=0.06)
+
+
+def test_what_was_written_before_is_measured_too(opened, recorded):
+    """Only what reaches it; and only the words that had been read by then."""
+    reader = opened(recorded)
+    reader.tab(VIEW)
+    reader.page.locator("#written-1").click()
+    reader.choose("Bars over", "what was written before")
+    bars = tables(reader)[0]
+    assert [each[0] for each in bars] == list(recorded.axes["target"].texts)
+    facts = recorded.notes["mattered"]["words"]["measures"]
+    names = ["rollout", "flow", "product", "slope", "blank"]
+    measured = np.array([facts[name]["target"][1] for name in names]).T
+    np.testing.assert_allclose(numbers(bars), measured, atol=6e-5)
+
+
+def test_a_language_model_shows_what_it_had_read(opened, tmp_path):
+    trace = load_family(write_lm(tmp_path / "lm")).trace("to", "be")
+    reader = opened(trace)
+    reader.tab(VIEW)
+    reader.choose("Rows and columns", "pieces")
+    reader.page.locator("#written-2").click()
+    bars, *rest = tables(reader)
+    assert len(rest) == 2, "nothing is shared with a source"
+    facts = trace.notes["mattered"]["pieces"]
+    assert len(bars) == 3, "START and two tokens"
+    measured = np.array([facts["measures"][name]["text"][2][:3] for name in MEASURES]).T
+    np.testing.assert_allclose(numbers(bars), measured, atol=6e-5)
+    assert reader.page.get_by_label("Bars over", exact=True).count() == 0
 
 
 def test_the_picture_says_the_shares_of_each_measure(opened, recorded):

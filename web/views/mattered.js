@@ -28,12 +28,14 @@ export function matteredView(trace, state, words, ask) {
   const controls = [
     choice(words.unit, [["words", words.words], ["pieces", words.pieces]], found.unit,
       (unit) => state.set({ unit, word: 0 })),
+    ...(found.both ? [choice(words.over, [["source", words.sourceWords], ["prefix", words.prefixWords]],
+      state.get("over"), (over) => state.set({ over }))] : []),
     choice(words.as, [["picture", words.picture], ["table", words.table]], state.get("as"),
       (as) => state.set({ as })),
   ];
   const top = [
     chips(words.outputWord, found.rows, "written", (i) => i === found.row, (i) => state.set({ word: i })),
-    ...(ask && found.tokens ? [blanks(found, state, words, ask)] : []),
+    ...(ask && found.both ? [blanks(found, state, words, ask)] : []),
   ];
   if (state.get("as") === "table") body.push(...measuresTables(found, words));
   else body.push(measuresPicture(found, words));
@@ -47,26 +49,34 @@ matteredView.needs = (trace, live) =>
 function gather(whole, known, state, words) {
   const unit = state.get("unit");
   const facts = known[unit];
-  const axis = whole.axes[facts.read];
+  const both = facts.read !== facts.own;
+  const over = both && state.get("over") === "prefix" ? facts.own : facts.read;
+  const axis = whole.axes[over];
   const rows = unit === "words" ? whole.axes[facts.own].texts
     : whole.steps.map((step) => readable(step.token));
   const row = Math.min(state.number("word"), rows.length - 1);
-  const columns = unit === "words" ? axis.texts : axis.tokens.map(readable);
-  const names = Object.keys(facts.measures);
-  const values = names.map((name) => facts.measures[name][facts.read][row]);
+  // Of what was written only that counts which had been read by then.
+  const end = over === facts.own ? row + 1 : undefined;
+  const columns = (unit === "words" ? axis.texts : axis.tokens.map(readable)).slice(0, end);
+  const names = Object.keys(facts.measures).filter((name) => facts.measures[name][over]);
+  const values = names.map((name) => facts.measures[name][over][row].slice(0, end));
   return {
-    unit, rows, row, columns, names, values, facts,
+    unit, rows, row, columns, names, values, facts, both,
     titles: names.map((name) => words.measures[name]),
     shares: values.map((each) => {
       const sum = total(each.map(Math.abs));
       return each.map((value) => (sum ? value / sum : 0));
     }),
-    // What a column is made of; only what was read can be blanked.
-    tokens: facts.read === facts.own ? null
-      : columns.map((_, i) => (unit === "pieces" ? [i]
-        : axis.words.flatMap((word, token) => (word === i ? [token] : [])))),
+    all: Object.keys(facts.measures).map((name) => words.measures[name]),
+    sources: both ? sourceWords(whole.axes[facts.read], unit) : null, // these can be blanked
     out: new Set(listed(state.get("blank"))),
   };
+}
+
+/** Each source word, or piece, with the tokens that it is made of. */
+function sourceWords(axis, unit) {
+  if (unit === "pieces") return axis.tokens.map((token, i) => [readable(token), [i]]);
+  return axis.texts.map((text, i) => [text, axis.words.flatMap((word, token) => (word === i ? [token] : []))]);
 }
 
 /** A row of buttons, of which some are pressed. */
@@ -80,12 +90,10 @@ function chips(label, texts, name, isOn, onClick) {
 
 /** The source words: one that is clicked is taken out, and put back by another click. */
 function blanks(found, state, words, ask) {
-  const isIn = (i) => !found.tokens[i].some((token) => found.out.has(token));
-  const group = chips(words.takeOut, found.columns, "blank", isIn, (i) => {
-    for (const token of found.tokens[i]) {
-      if (isIn(i) || !found.out.has(token)) found.out.add(token);
-      else found.out.delete(token);
-    }
+  const isIn = (i) => !found.sources[i][1].some((token) => found.out.has(token));
+  const group = chips(words.takeOut, found.sources.map(([text]) => text), "blank", isIn, (i) => {
+    const goes = isIn(i);
+    for (const token of found.sources[i][1]) found.out[goes ? "add" : "delete"](token);
     state.set({ blank: [...found.out].sort((a, b) => a - b).join(" ") });
     ask();
   });
@@ -99,13 +107,13 @@ function placesOf(found) {
   const wide = Math.max(BAR + NUMBER, ...found.titles.map((title) => textWidth(title, 12)));
   const bars = { left, top: 46, step: wide + APART };
   const cell = 34;
-  const at = layout({ rows: found.titles.map(numbered), columns: found.titles.map((_, i) => `${i + 1}`) }, cell);
+  const at = layout({ rows: found.all.map(numbered), columns: found.all.map((_, i) => `${i + 1}`) }, cell);
   const under = bars.top + LINE * found.columns.length + 46;
-  const second = at.left + cell * found.titles.length + 70;
+  const second = at.left + cell * found.all.length + 70;
   const maps = [at.left, second].map((start) => ({ ...at, cell, left: start, top: under + at.top }));
-  const below = maps[0].top + cell * found.titles.length + 64;
+  const below = maps[0].top + cell * found.all.length + 64;
   const shares = Object.keys(found.facts.shares).length ? { left: 46, top: below, step: 44 } : null;
-  const across = Math.max(left + bars.step * found.names.length, second + cell * found.titles.length + 20,
+  const across = Math.max(left + bars.step * found.names.length, second + cell * found.all.length + 20,
     shares ? shares.left + shares.step * found.rows.length + 90 : 0);
   return { bars, maps, shares, width: across, height: shares ? below + TALL + 100 : below - 40 };
 }
@@ -117,8 +125,8 @@ function drawMeasures(surface, found, place, words) {
     const at = place.maps[i];
     surface.text(title, i ? at.left : 8, at.top - 34, { size: 13 });
     const map = {
-      rows: found.titles.map(numbered),
-      columns: found.titles.map((_, n) => `${n + 1}`),
+      rows: found.all.map(numbered),
+      columns: found.all.map((_, n) => `${n + 1}`),
       values: Float32Array.from(values.flat(), (value) => value ?? 0),
     };
     if (i) map.rows = map.columns;
@@ -206,8 +214,8 @@ function measuresTables(found, words) {
   const { ranks, mean_ranks: mean, shares } = found.facts;
   const number = (value, digits = 3) => (value === null ? "–" : value.toFixed(digits));
   const chosen = found.rows[found.row];
-  const correlations = (values, title) => table(["", ...found.titles],
-    values.map((row, i) => [found.titles[i], ...row.map((value) => number(value, 2))]), title);
+  const correlations = (values, title) => table(["", ...found.all],
+    values.map((row, i) => [found.all[i], ...row.map((value) => number(value, 2))]), title);
   const names = Object.keys(shares);
   return [
     table([words.word, ...found.titles],

@@ -1,7 +1,7 @@
 """What the tracing of every family is made of: named axes, steps, searches, and looks."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
 import torch
@@ -38,7 +38,8 @@ class Extras:
         worth: what every head is worth: a pass for each.
         words: which words mattered (`jumok.inspection.mattered`), where words are read and written.
         tree: the search with all hypotheses, and what each of them looked at.
-        heed: is called at every step of a search; what it raises ends the work.
+        heed: is called at every step of a search, and before words are taken out; what it raises
+            ends the work.
     """
 
     worth: bool = True
@@ -125,7 +126,12 @@ def words_worth(
     """As a note: which words mattered for what was written; nothing where nobody asked."""
     if change or not extras.words:
         return {}
-    found = who_mattered(text, looked.watched.sites, axes)
+
+    def score(rows: int) -> Float[Tensor, "rows written"]:
+        extras.heed()
+        return text.score(rows)
+
+    found = who_mattered(replace(text, score=score), looked.watched.sites, axes)
     return {"mattered": {unit: mattered.facts() for unit, mattered in found.items()}}
 
 
