@@ -4,7 +4,7 @@ export const CARD_WORDS = {
   en: {
     title: "What each head does",
     over: (count, data) => `on average over ${count} sentences of ${data}`,
-    help: "A card for each attention head. The small chart says how far from its own position the head's largest weight stands: in the middle is the position itself, on the left what comes before. Every chart and bar has the same scale, 0 to 1. Click a card for what its measures and its role mean.",
+    help: (most) => `A card for each attention head. The small chart says how far from its own position the head's largest weight stands: in the middle is the position itself, on the left what comes before. All charts have one scale, and a bar of full height is ${most} %; bars beside numbers go from 0 to 1. Click a card for what its measures and its role mean.`,
     helpSource: "For heads over the source, the position is that of the word being written.",
     helpCurve: "Under each card, the chosen measure over the models, in the order in which they were given:",
     all: "all",
@@ -62,7 +62,7 @@ export const CARD_WORDS = {
   ko: {
     title: "헤드마다 하는 일",
     over: (count, data) => `${data}의 문장 ${count}개에 대한 평균`,
-    help: "어텐션 헤드마다 카드가 하나씩 있습니다. 작은 그림은 헤드의 가장 큰 가중치가 제 위치에서 얼마나 떨어져 있는지 보여 줍니다. 가운데가 제 위치이고 왼쪽이 앞쪽입니다. 모든 그림과 막대의 눈금은 0에서 1까지로 같습니다. 카드를 누르면 측정값과 역할의 뜻이 나옵니다.",
+    help: (most) => `어텐션 헤드마다 카드가 하나씩 있습니다. 작은 그림은 헤드의 가장 큰 가중치가 제 위치에서 얼마나 떨어져 있는지 보여 줍니다. 가운데가 제 위치이고 왼쪽이 앞쪽입니다. 모든 그림의 눈금은 같고 가장 높은 막대가 ${most} %입니다. 숫자 옆의 막대는 0에서 1까지입니다. 카드를 누르면 측정값과 역할의 뜻이 나옵니다.`,
     helpSource: "원문을 보는 헤드에서 제 위치란 지금 쓰는 낱말의 위치입니다.",
     helpCurve: "카드 아래에는 고른 측정값이 모델 순서대로 그려져 있습니다:",
     all: "모두",

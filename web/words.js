@@ -54,7 +54,7 @@ export const WORDS = {
       "Each row is a word of the translation; the darker a cell, the more that word looked at the word above it. The scale is the same in every picture: 0 to 1.",
     rowHelp:
       "One row of the map, recomputed here from the recorded vectors: products of the query with every key, divided by √d, softmax, and the weighted sum of the values.",
-    gridHelp: "Every layer and head on one scale. Click a map to look at it in full.",
+    gridHelp: "Every layer and head on one scale. In each map rows look and columns are looked at, both from the top left. Click a map to look at it in full.",
     beamHelp: "What the model would have written at each step, and how probable it was.",
     step: "Step",
     written: "written",
@@ -171,7 +171,7 @@ export const WORDS = {
       "행은 번역문의 낱말입니다. 칸이 진할수록 그 낱말이 위쪽 원문 낱말을 더 많이 보았다는 뜻입니다. 모든 그림의 눈금은 0에서 1까지로 같습니다.",
     rowHelp:
       "지도의 한 행을 기록된 벡터로 여기서 다시 계산합니다. 쿼리와 모든 키의 내적, √d로 나누기, softmax, 그리고 값 벡터의 가중합입니다.",
-    gridHelp: "모든 층과 헤드를 같은 눈금으로 그렸습니다. 누르면 크게 볼 수 있습니다.",
+    gridHelp: "모든 층과 헤드를 같은 눈금으로 그렸습니다. 지도마다 행이 보는 쪽이고 열이 보이는 쪽이며 왼쪽 위에서 시작합니다. 누르면 크게 볼 수 있습니다.",
     beamHelp: "각 단계에서 모델이 무엇을 쓰려 했고 그 확률이 얼마였는지 보여 줍니다.",
     step: "단계",
     written: "쓴 것",

@@ -66,9 +66,13 @@ def test_cards_are_saved_as_a_page(tiny_bundle: Path, pairs: Path) -> None:
     data = page.read_text("utf-8").split('id="data">')[1].split("</script>")[0]
     found = json.loads(data)
     assert (found["data"], found["sentences"]) == ("dev.tsv", 4)
-    assert [(each["name"], len(each["heads"])) for each in found["models"]] == [
-        (str(tiny_bundle), 21)
-    ]
+    assert [(each["name"], len(each["heads"])) for each in found["models"]] == [("tiny", 21)]
+    late = page.with_name("late")
+    copytree(tiny_bundle, late)
+    call(tiny_bundle, late, "--data", pairs, "--save", page)
+    data = page.read_text("utf-8").split('id="data">')[1].split("</script>")[0]
+    names = [each["name"] for each in json.loads(data)["models"]]
+    assert names == [str(tiny_bundle), str(late)], "what tells them apart, where names do not"
 
 
 def test_models_of_the_same_heads_stand_side_by_side(

@@ -129,7 +129,7 @@ def test_models_stand_side_by_side(opened):
     text = Path(found.value.path()).read_text(encoding="utf-8")
     # On the scale from 0 to 1: the dots of a curve of 0.75 and 0.5, 44 high.
     assert text.count('width="6" height="6"') == 6
-    assert 'M20 199L210 210"' in text
+    assert 'M20 199L200 210"' in text
     reader.choose("Over the models", "alignment error")
     with reader.page.expect_download() as found:
         reader.page.locator("#save-svg").click()
@@ -142,7 +142,8 @@ def test_bars_have_the_heights_of_their_shares(opened):
     with reader.page.expect_download() as found:
         reader.page.locator("#save-svg").click()
     text = Path(found.value.path()).read_text(encoding="utf-8")
-    heights = [float(height) / 56 for height in re.findall(r'height="([\d.]+)"', text)]
+    assert "a bar of full height is 63 %" in reader.page.locator("#panel .help").inner_text()
+    heights = [float(height) / 56 * 0.625 for height in re.findall(r'height="([\d.]+)"', text)]
     assert [share for share in (0.625, 0.25, 0.125) if share not in heights] == []
     with reader.page.expect_download() as found:
         reader.page.locator("#save-png").click()

@@ -3,17 +3,23 @@
 import { choice, element, table } from "../dom.js";
 import { CanvasSurface, INK, SvgSurface, colour } from "../surface.js";
 
-const [CARD_WIDE, CARD_HIGH, CURVE_HIGH, APART, IN_A_ROW] = [230, 188, 52, 14, 4];
+const [CARD_WIDE, CARD_HIGH, CURVE_HIGH, APART, IN_A_ROW] = [220, 188, 52, 14, 4];
 const ON_CARDS = ["uniform_share", "confidence", "importance"];
 const CURVES = [...ON_CARDS, "error_rate"];
 const CARD_FAINT = { light: "#e6e7ec", dark: "#353947" };
 const CARD_MUTED = { light: "#5a5f70", dark: "#a4aabc" };
 
+/** The height of every chart of offsets: the largest share of any head of any model. */
+export function mostOf(raw) {
+  return Math.max(...raw.models.flatMap(({ heads }) => heads.flatMap(({ offsets }) => offsets)));
+}
+
 /** A head of all models: `over` holds its card in each of them, `card` that of the last. */
 export function headsOf(raw) {
   const last = raw.models[raw.models.length - 1].heads;
+  const most = mostOf(raw);
   return last.map((card, place) => ({
-    card, place, over: raw.models.map((model) => model.heads[place]),
+    card, place, most, over: raw.models.map((model) => model.heads[place]),
   }));
 }
 
@@ -54,7 +60,7 @@ function mostOften({ offsets }, words) {
 }
 
 /** One card at (x, y): its name and role, the offsets, three measures, and a curve over models. */
-function drawCard(surface, { card, over }, x, y, curve, words) {
+function drawCard(surface, { card, over, most }, x, y, curve, words) {
   const [ink, muted, faint] = [INK, CARD_MUTED, CARD_FAINT].map((colours) => colours[surface.theme]);
   const bar = colour(0.66, surface.theme);
   const clear = card.role !== Object.keys(words.roles).pop();
@@ -64,7 +70,8 @@ function drawCard(surface, { card, over }, x, y, curve, words) {
   const [left, base, step, tall] = [x + 10, y + 106, (CARD_WIDE - 20) / card.offsets.length, 56];
   surface.rect(left, base - tall, CARD_WIDE - 20, tall, faint);
   card.offsets.forEach((share, i) => {
-    if (share > 0) surface.rect(left + i * step + 1, base - share * tall, step - 2, share * tall, bar);
+    const up = tall * (share / most);
+    if (share > 0) surface.rect(left + i * step + 1, base - up, step - 2, up, bar);
   });
   const middle = (card.offsets.length - 1) / 2;
   for (const [at, label] of [[1, `−${middle - 1}`], [middle, "0"], [2 * middle - 1, `+${middle - 1}`]]) {
@@ -129,7 +136,7 @@ export function cardsView(raw, state, language) {
   }
   const wanted = heads.filter(({ card }) => part === "all" || card.part === part);
   const shown = ordered(wanted, state.get("sort"), Object.keys(words.roles));
-  const help = [words.help, ...(parts.includes("cross") ? [words.helpSource] : []),
+  const help = [words.help(Math.round(100 * mostOf(raw))), ...(parts.includes("cross") ? [words.helpSource] : []),
     ...(several ? [`${words.helpCurve} ${shortNames(raw.models.map(({ name }) => name)).join(" → ")}.`] : [])].join(" ");
   if (state.get("as") === "table") {
     return { help, controls, body: [cardsTable(shown, raw, judged, words)] };

@@ -105,7 +105,7 @@ def heads(
     check_same_heads(list(measured.values()))
     shares = {"score": SCORERS[score], "curves": _points(curves)} if curves else {}
     if save is not None:
-        _save(save, measured, title, sum(1 for _ in read()))
+        _save(save, _named(measured, folders), title, sum(1 for _ in read()))
     with open_output(output) as stream:
         if as_json:
             stream.write(json.dumps(_facts(measured) | shares, indent=2) + "\n")
@@ -195,6 +195,18 @@ def _folders(models: Sequence[str], prune: bool, save: Path | None) -> dict[str,
             "the cards are saved as a page.", expected="--save FILE.html", got=str(save)
         )
     return folders
+
+
+def _named(
+    measured: "Mapping[str, Sequence[HeadCard]]", folders: "Mapping[str, Path]"
+) -> "Mapping[str, Sequence[HeadCard]]":
+    """The models by the names on their cards, or as they were given where names are alike."""
+    from jumok.bundle.reading import read_bundle
+
+    names = {model: read_bundle(folder).card.name for model, folder in folders.items()}
+    if len(set(names.values())) < len(names):
+        return measured
+    return {names[model]: cards for model, cards in measured.items()}
 
 
 def _save(

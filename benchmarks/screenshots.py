@@ -1,0 +1,185 @@
+"""The pictures of docs/look.md: every view of the page, of real models, in a headless Chromium.
+
+    python -m benchmarks.screenshots --translator runs/multi30k-en-de/model \
+        --korean runs/smallworld-en-ko/model --captioner runs/scenes/model --photo scene.png \
+        --pixels runs/mnist-attention/model --digit digit.png --data $JUMOK_DATA/multi30k \
+        --run early/model --run later/model --run late/model --run-data dev.en dev.ko
+
+A model that is not given is left out, and its pictures stay as they were.
+"""
+
+import argparse
+import contextlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Browser, Page, sync_playwright
+
+FOLDER = Path(__file__).parents[1] / "docs" / "look"
+JUMOK = (sys.executable, "-c", "from jumok.cli.main import run; run()")
+WIDTH, MOST_BYTES = 1080, 60_000
+ENGLISH = "A young girl in a red dress is playing with a dog on the beach."
+KOREAN = "The teacher gave the student a new book."
+
+
+@dataclass(frozen=True)
+class Shot:
+    """One picture.
+
+    Attributes:
+        name: of the file.
+        fragment: the moment, as the address has it.
+        height: the most of the page that is shown, in pixels.
+        act: what a person does before.
+        colours: of the picture; fewer are smaller, where no scale of weights is shown.
+    """
+
+    name: str
+    fragment: str
+    height: int = 860
+    act: Callable[[Page], None] | None = None
+    colours: int = 256
+
+
+def switch_off(page: Page) -> None:
+    """Clicks off the head without which the translation loses most."""
+    page.locator(".switches button small").first.wait_for()
+    losses = [small.inner_text() or "0" for small in page.locator(".switches small").all()]
+    worst = min(range(len(losses)), key=lambda place: float(losses[place]))
+    page.locator(".switches button").nth(worst).click()
+    page.locator("dd.changed").wait_for()
+
+
+def wait_for_measures(page: Page) -> None:
+    """The measures are computed when they are first asked for."""
+    page.locator("#panel canvas").first.wait_for()
+
+
+def play(page: Page) -> None:
+    """Lets what moves come to rest."""
+    page.wait_for_timeout(300)
+
+
+TRANSLATOR = (
+    Shot("alignment", "view=board"),
+    Shot("row", "view=row&query=6&key=6&head=1"),
+    Shot("grid", "view=grid&part=cross"),
+    Shot("switches", "view=heads", 900, switch_off),
+    Shot("mattered", "view=mattered&word=4", 900, wait_for_measures),
+    Shot("theatre", "view=theatre&lost=show", 700),
+    Shot("choices", "view=beam", 700),
+)
+KOREANS = (Shot("alignment-ko", "view=board&lang=ko"),)
+CAPTIONER = (Shot("pictures", "view=scrubber&at=5&smooth=cells", 880, play, 48),)
+CARDS = "sort=importance&part=cross&curve=confidence"
+PIXELS = (Shot("pixels", "view=scrubber&at=24&smooth=cells", 900, play),)
+
+
+@contextlib.contextmanager
+def served(model: Path, given: str) -> Iterator[str]:
+    """The address of the page that `jumok look` serves."""
+    command = [*JUMOK, "look", str(model), given, "--no-browser", "--device", "cpu"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    try:
+        lines = iter(process.stderr.readline, "")
+        yield next(line.strip() for line in lines if re.match(r"http://127\.0\.0\.1:\d+/", line))
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def shoot(browser: Browser, address: str, shots: tuple[Shot, ...]) -> None:
+    """Takes the pictures of one page."""
+    for shot in shots:
+        context = browser.new_context(
+            locale="en-US", viewport={"width": WIDTH, "height": shot.height}
+        )
+        page = context.new_page()
+        page.goto(f"{address}#{shot.fragment}")
+        page.locator("#panel").wait_for()
+        if shot.act is not None:
+            shot.act(page)
+        high = min(shot.height, round(page.locator("#page").bounding_box()["height"]))
+        file = FOLDER / f"{shot.name}.png"
+        page.mouse.move(0, 0)
+        page.screenshot(path=file, clip={"x": 0, "y": 0, "width": WIDTH, "height": high})
+        context.close()
+        shrink(file, shot.colours)
+        print(f"{file}: {file.stat().st_size / 1000:.0f} kB", flush=True)
+
+
+def shrink(file: Path, colours: int) -> None:
+    """A palette of the picture's own colours: a third of the size, and no shade is another.
+
+    Raises:
+        SystemExit: it is still too large to stand in the documentation.
+    """
+    with Image.open(file) as picture:
+        few = picture.convert("RGB").quantize(colours, dither=Image.Dither.NONE)
+    few.save(file, optimize=True)
+    if file.stat().st_size > MOST_BYTES:
+        raise SystemExit(f"{file} has {file.stat().st_size:,} bytes; at most {MOST_BYTES:,}")
+
+
+def shoot_cards(
+    browser: Browser, models: list[Path], data: list[Path], shot: Shot, folder: Path
+) -> None:
+    """The page of head cards, of one model or of several side by side."""
+    page = folder / "cards.html"
+    source, target = data
+    corpus = ["--source", str(source), "--target", str(target), "--sentences", "500"]
+    names = [str(model) for model in models]
+    subprocess.run(
+        [*JUMOK, "heads", *names, *corpus, "--save", str(page), "--output", str(folder / "table")],
+        check=True,
+    )
+    shoot(browser, page.as_uri(), (shot,))
+
+
+def main() -> None:
+    """Takes all pictures of the models that are given."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    for name in ("translator", "korean", "captioner", "photo", "pixels", "digit", "data"):
+        parser.add_argument(f"--{name}", type=Path)
+    parser.add_argument("--run", type=Path, action="append", default=[])
+    parser.add_argument("--run-data", type=Path, nargs=2)
+    parser.add_argument("--only", help="names of pictures, with commas between them")
+    asked = parser.parse_args()
+    FOLDER.mkdir(exist_ok=True)
+    groups = (
+        (asked.translator, ENGLISH, TRANSLATOR),
+        (asked.korean, KOREAN, KOREANS),
+        (asked.captioner, str(asked.photo), CAPTIONER),
+        (asked.pixels, str(asked.digit), PIXELS),
+    )
+    wanted = asked.only.split(",") if asked.only else None
+    with sync_playwright() as driver, tempfile.TemporaryDirectory() as folder:
+        flags = ["--headless", "--no-sandbox", "--disable-gpu"]
+        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=flags)
+        for model, given, shots in groups:
+            chosen = tuple(shot for shot in shots if wanted is None or shot.name in wanted)
+            if model is not None and chosen:
+                with served(model, given) as address:
+                    shoot(browser, address, chosen)
+        cards = []
+        if asked.translator and asked.data:
+            data = [asked.data / "val.en", asked.data / "val.de"]
+            cards.append((Shot("cards", CARDS, 900), [asked.translator], data))
+        if asked.run:
+            cards.append((Shot("cards-run", CARDS, 900), asked.run, asked.run_data))
+        for shot, models, data in cards:
+            if wanted is None or shot.name in wanted:
+                shoot_cards(browser, models, data, shot, Path(folder))
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
