@@ -6,7 +6,7 @@ import torch
 
 from jumok.bundle.card import BundleConfig, Card
 from jumok.bundle.writing import write_bundle
-from jumok.config import TextClassifierConfig
+from jumok.config import MaskedConfig, TextClassifierConfig
 from jumok.config.pictures import ImageClassifierConfig
 from jumok.data.tokenizer import Tokenizer
 from jumok.models.catalog import Sizes, build
@@ -39,4 +39,14 @@ def write_text_classifier(folder: Path, labels: tuple[str, ...] = ("bad", "good"
         max_tokens=38,
         labels=labels,
     )
+    return write_bundle(folder, model.state_dict(), told, tokenizer, Card("untrained"))
+
+
+def write_masked(folder: Path) -> Path:
+    """A filler of gaps, with a vocabulary of its own."""
+    tokenizer = Tokenizer.train(TINY_TEXT, "bpe", 350)
+    config = MaskedConfig(dim=12, heads=3, layers=2, feedforward=20, max_length=40)
+    torch.manual_seed(1)
+    model = build(config, Sizes(vocabulary=tokenizer.size))
+    told = BundleConfig("masked-lm", config.model_dump(mode="json"), tokenizer.size, max_tokens=38)
     return write_bundle(folder, model.state_dict(), told, tokenizer, Card("untrained"))

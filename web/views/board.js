@@ -5,7 +5,8 @@ import { choice, element, table } from "../dom.js";
 import { heatmap, mapTable, svgOf } from "../heatmap.js";
 
 export function siteOf(trace, state) {
-  const sites = trace.of(state.get("part"));
+  const known = trace.of(state.get("part")); // a link may name a part that is not there
+  const sites = known.length ? known : trace.of(trace.parts()[0]);
   return sites.find((site) => String(site.layer) === state.get("layer")) || sites[sites.length - 1];
 }
 

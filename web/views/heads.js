@@ -5,7 +5,7 @@ import { readable, total } from "../trace.js";
 
 const NOTICED = 0.01; // nats: smaller changes show no sign
 
-headsView.needs = (trace, live) => live || Object.keys(trace.notes.without ?? {}).length > 0;
+headsView.needs = (trace, live) => trace.steps.length > 0 && (live || Object.keys(trace.notes.without ?? {}).length > 0);
 
 export function headsView(trace, state, words, ask) {
   const without = trace.notes.without || {};

@@ -1,0 +1,128 @@
+"""`jumok look` and `jumok explain` for every kind of model, and what they say where they cannot."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from jumok.bundle.card import BundleConfig, Card
+from jumok.bundle.writing import write_bundle
+from jumok.config.pictures import ImageClassifierConfig
+from jumok.config.recurrent import RecurrentConfig
+from jumok.data.tokenizer import Tokenizer
+from jumok.inspection.trace import load_trace
+from jumok.models.catalog import Sizes, build
+from tests.cli.test_commands import call, fault
+from tests.cli.test_start import run
+from tests.conftest import TINY_TEXT
+from tests.systems.lm import write_lm
+from tests.systems.pictures import write_captioner, write_pictures
+from tests.systems.untrained import write_classifier, write_masked, write_text_classifier
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory, tiny_bundle) -> dict[str, tuple[Path, str]]:
+    """For each kind a bundle, and what it is given."""
+    folder = tmp_path_factory.mktemp("models")
+    picture = str(write_pictures(folder / "pictures", 1)[0])
+    return {
+        "translation": (tiny_bundle, "the cat sat"),
+        "captioning": (write_captioner(folder / "captioner"), picture),
+        "language-model": (write_lm(folder / "lm"), "ab"),
+        "masked-lm": (write_masked(folder / "masked"), "the [MASK] sat"),
+        "text-classification": (write_text_classifier(folder / "texts"), "the cat sat"),
+        "image-classification": (write_classifier(folder / "cnn"), picture),
+    }
+
+
+TASKS = (
+    *("translation", "captioning", "language-model"),
+    *("masked-lm", "text-classification", "image-classification"),
+)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_kind_is_saved_as_a_page_and_as_numbers(models, tmp_path, task):
+    model, given = models[task]
+    for file in (tmp_path / "page.html", tmp_path / "trace.npz"):
+        done = call("look", model, given, "--save", file, "--device", "cpu", "--level", "full")
+        assert done.exit_code == 0, done.output
+    assert "<!doctype html>" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    trace = load_trace(tmp_path / "trace.npz")
+    assert (trace.task, trace.level) == (task, "full")
+    assert trace.sites
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_row_of_every_kind_is_explained(models, task):
+    model, given = models[task]
+    done = call("explain", model, given, "--row", "2", "--device", "cpu")
+    assert done.exit_code == 0, done.output
+    assert "sum of the weights 1.0000" in done.output
+    assert float(done.output.split("recorded:")[1]) < 1e-5
+
+
+def test_a_label_can_be_asked_about(models):
+    model, given = models["image-classification"]
+    message = str(fault("look", model, given, "--target", "pink", "--save", "x.npz"))
+    assert "no such label" in message
+    assert "blue, green, red" in message
+
+
+def test_heads_and_layers_that_do_not_exist_are_named(models):
+    model, given = models["captioning"]
+    message = str(fault("explain", model, given, "--row", "2", "--head", "99"))
+    assert "the model has no such head" in message
+    assert "1 to 3" in message
+    message = str(fault("explain", model, given, "--row", "2", "--layer", "99"))
+    assert "the model has no such layer" in message
+
+
+@pytest.mark.parametrize("task", ["translation", "masked-lm"])
+def test_two_thousand_words_are_too_many_to_look_at(models, tmp_path, task):
+    model, _ = models[task]
+    message = str(fault("look", model, "cat " * 2000, "--save", tmp_path / "x.npz"))
+    assert "cannot be looked at in one piece" in message
+    assert "2000 pieces" in message or "pieces: 'cat cat" in message
+
+
+@pytest.mark.parametrize("task", ["translation", "masked-lm", "text-classification"])
+def test_one_word_is_enough_and_none_is_not(models, tmp_path, task):
+    model, _ = models[task]
+    assert call("look", model, "cat", "--save", tmp_path / "x.html").exit_code == 0
+    assert "at least one word" in str(fault("look", model, "  ", "--save", tmp_path / "x.npz"))
+
+
+def test_a_model_without_attention_says_so_and_exits_with_2(tmp_path):
+    """Of the network that reads pictures without attention, and of the RNN that does."""
+    sizes = ImageClassifierConfig(height=8, width=10, channels=(8, 12))
+    weights = build(sizes, Sizes(labels=2)).state_dict()
+    told = BundleConfig("image-classification", sizes.model_dump(mode="json"), labels=("a", "b"))
+    plain = write_bundle(tmp_path / "cnn", weights, told, None, Card("plain"))
+    (picture,) = write_pictures(tmp_path / "pictures", 1)
+    done = run("look", plain, picture, "--save", tmp_path / "x.html")
+    assert done.returncode == 2
+    assert "this model has no attention: it looks at nothing that could be shown." in done.stderr
+
+    tokenizer = Tokenizer.train(TINY_TEXT, "bpe", 350)
+    config = RecurrentConfig(dim=16, embedding=12, attention="none")
+    torch.manual_seed(1)
+    model = build(config, Sizes(vocabulary=tokenizer.size))
+    told = BundleConfig("translation", config.model_dump(), tokenizer.size, max_tokens=61)
+    rnn = write_bundle(tmp_path / "rnn", model.state_dict(), told, tokenizer, Card("rnn"))
+    assert "this model has no attention" in str(
+        fault("look", rnn, "the cat sat", "--save", tmp_path / "x.html")
+    )
+
+
+def test_texts_for_pictures_and_pictures_for_texts_are_refused(models, tmp_path):
+    translator, _ = models["translation"]
+    captioner, picture = models["captioning"]
+    message = str(fault("look", translator, picture, "--save", tmp_path / "x.html"))
+    assert "this model reads text, and this is a picture" in message
+    for verb, *more in (["look"], ["explain", "--row", "1"]):
+        message = str(fault(verb, captioner, "a red ball", *more))
+        assert "this model reads pictures, and there is no such file" in message
+    broken = tmp_path / "broken.png"
+    broken.write_bytes(b"\x89PNG no picture")
+    assert "broken.png" in str(fault("look", captioner, broken, "--save", tmp_path / "x.html"))
