@@ -12,6 +12,7 @@ from jumok.bundle.writing import write_bundle
 from jumok.cli.look import answers
 from jumok.config.recurrent import RecurrentConfig
 from jumok.data.tokenizer import Tokenizer
+from jumok.decoding import DecodingOptions
 from jumok.inspection.page import page as html
 from jumok.inspection.trace import Trace
 from jumok.models.catalog import Sizes, build
@@ -27,6 +28,7 @@ from tests.systems.untrained import write_classifier, write_masked, write_text_c
 
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
 
+SHORT = DecodingOptions(beam=2, maximum_length=4)
 GATED = {"kind": "rnn", "dim": 16, "embedding": 12, "attention": "additive", "gate": True}
 MARKUP = ("<img src=x onerror=ran()>", "</script><script>ran()</script>", "\u202e ㅎㅏ 👩\u200d👩")
 EVERYWHERE = {"board", "row", "grid", "heads"}
@@ -70,7 +72,7 @@ def traced(folders: dict[str, tuple[Path, str]], kind: str, given: str | None = 
     folder, usual = folders[kind]
     family = load_family(folder, device="cpu")
     extras = Extras(words=False, worth=given is None)  # which are passes of their own
-    return family.trace(usual if given is None else given, extras=extras)
+    return family.trace(usual if given is None else given, options=SHORT, extras=extras)
 
 
 def tabs(reader: Reader) -> list[str]:
@@ -93,7 +95,7 @@ def test_every_view_opens_by_keyboard_and_is_accessible(opened, folders, kind):
     for name in names:
         assert reader.page.locator(f"#tab-{name}").get_attribute("aria-selected") == "true"
         assert reader.page.locator("#panel .help").inner_text()
-        found = reader.page.evaluate("axe.run()")
+        found = reader.page.evaluate("axe.run({ resultTypes: ['violations'] })")
         serious = [
             each for each in found["violations"] if each["impact"] in ("serious", "critical")
         ]
@@ -159,9 +161,11 @@ def served(browser, folders):
     def serve(kind: str) -> object:
         folder, given = folders[kind]
         family = load_family(folder, device="cpu")
-        first = family.trace(given)
+        first = family.trace(given, options=SHORT)
         picture = given if family.reads == "picture" else None
-        server = LocalServer(partial(html, first), answers(partial(family.trace), picture))
+        server = LocalServer(
+            partial(html, first), answers(partial(family.trace, options=SHORT), picture)
+        )
         threading.Thread(target=server.serve_forever, daemon=True).start()
         page = browser.new_context(locale="en-US").new_page()
         page.set_default_timeout(10_000)

@@ -61,9 +61,12 @@ def document(entry: str, data: Mapping[str, Any], *, asks: bool = False) -> str:
 
 
 def payload(trace: Trace) -> dict[str, Any]:
-    """What the page reads: the head of the trace, and its arrays in base64."""
+    """What the page reads: the head of the trace, and its arrays in base64.
+
+    The page shows one sentence, and of the hypotheses of a search what the notes say.
+    """
     exact = sum(site.weights.size for site in trace.sites) <= FEW
-    head = trace.head()
+    head = replace(trace, tree=None, also=()).head()
     for raw, site in zip(head["sites"], trace.sites, strict=True):
         raw["arrays"] = dict(_packed(site, exact))
     return head
