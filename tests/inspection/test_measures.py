@@ -206,6 +206,8 @@ def test_filling_counts_for_nothing():
         ({"confidence_with_end": 0.1}, "broad"),
         ({"confidence": 0.81}, NONE),
         ({"part": "cross", "confidence": 0.81}, "aligned"),
+        ({"part": "cross", "precision": 0.51}, "aligned"),
+        ({"part": "cross", "precision": 0.5}, NONE),
         ({"part": "cross", "confidence": 0.8}, NONE),
         ({"part": "cross", "previous": 0.9, "confidence": 0.9}, "aligned"),
         ({"part": "cross", "last": 0.9, "confidence": 0.9}, "last"),

@@ -17,7 +17,7 @@ HOSTILE = "</script><img src=x onerror='window.ran = true'>/model"
 
 
 def card(part: str, layer: int, head: int, importance: float, previous: float = 0.1) -> HeadCard:
-    judged = {"precision": 0.75, "error_rate": 0.4} if part == "cross" else {}
+    judged = {"precision": 0.45, "error_rate": 0.4} if part == "cross" else {}
     site = f"{part}.blocks.{layer}"
     return replace(
         QUIET,

@@ -287,7 +287,7 @@ def _table(measured: "Mapping[str, Sequence[HeadCard]]") -> Table:
                 f"{card.entropy:.3f}",
                 f"{100 * card.uniform_share:.0f} %",
                 f"{card.confidence:.3f}",
-                f"{offset[place]} {100 * often:3.0f} %",
+                f"{offset[place]} {100 * often:2.0f} %",
                 f"{card.importance:.3f}",
                 *([rate] if gold else []),
                 card.role,

@@ -14,7 +14,8 @@ The rules, in the order in which they are asked, each with the paper it is from:
     diagonal          over the source: the largest weight stands at the position's own number in
                       90 % of the positions
     aligned           over the source: the largest weight is 0.8 on average (Voita et al. 2019 find
-                      it of heads with a clear role); the papers have no word for it
+                      it of heads with a clear role), or, where people's links are known, more
+                      than half of the head's are among them; the papers have no word for it
     punctuation       more than half goes to pieces of punctuation (Clark et al. 2019, section 3.2)
     rare words        the largest weight stands on the rarest piece of the sentence in more than
                       half of the positions that see five or more pieces (Voita et al. 2019,
@@ -47,6 +48,9 @@ BROAD = 0.1
 
 CONFIDENT = 0.8
 """A head whose largest weight is, on average, more than this is confident."""
+
+MOSTLY_RIGHT = 0.5
+"""A head whose links are right more often than this is an aligner."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +111,7 @@ class HeadCard:
     @property
     def role(self) -> Role:
         """Its role by the rules at the top of this module, the first that holds."""
-        own = self.part != "cross"
+        own, right = self.part != "cross", self.precision or 0.0
         rules: tuple[tuple[Role, bool], ...] = (
             ("previous", own and (self.most_previous >= POSITIONAL or self.previous > MOST_MASS)),
             ("next", own and (self.most_next >= POSITIONAL or self.next > MOST_MASS)),
@@ -116,7 +120,7 @@ class HeadCard:
             ("first", self.first > MOST_MASS),
             ("last", self.last > MOST_MASS),
             ("diagonal", not own and self.most_same >= POSITIONAL),
-            ("aligned", not own and self.confidence > CONFIDENT),
+            ("aligned", not own and (self.confidence > CONFIDENT or right > MOSTLY_RIGHT)),
             ("punctuation", self.punctuation > MOST_MASS),
             ("rare words", self.rarest > MOST_MASS),
             ("broad", self.confidence_with_end <= BROAD),
