@@ -48,7 +48,11 @@ export function start(raw, root) {
     const other = changed(state);
     trace = new Trace(found);
     // A changed model is another one: what heads and words were worth stays that of the whole one.
-    if (other && whole) Object.assign(trace, { baseline: whole, notes, change: JSON.stringify(changes(state)) });
+    if (other && whole) {
+      const worth = { without: notes.without, mattered: notes.mattered };
+      Object.assign(trace, { baseline: whole, change: JSON.stringify(changes(state)) });
+      Object.assign(trace.notes, worth);
+    }
     top.fault("");
     render();
   }, (fault) => top.fault(fault));

@@ -171,6 +171,10 @@ def test_a_word_that_is_clicked_out_is_blanked(live):
     assert changes(page) == pytest.approx(worth(forced, whole), abs=0.005)
     assert page.locator("#blank-1").get_attribute("aria-pressed") == "false"
     assert page.locator("#panel canvas").count() == 1, "what mattered is that of the whole model"
+    page.get_by_role("tab", name="Beam theatre").click()
+    nodes = [node for node in blanked.notes["search"]["nodes"] if node["fate"] != "lost"]
+    playwright.expect(page.locator(".tree button")).to_have_count(len(nodes))
+    page.get_by_role("tab", name=VIEW).click()
     page.locator("#undo").click()
     playwright.expect(page.locator("dd.changed")).to_have_count(0)
 
