@@ -33,6 +33,7 @@ def look(model: Path, *arguments: str | Path) -> Result:
         ("row", ["--row", "cat", "--part", "encoder"], "source at itself, layer 1, head 1"),
         ("switches", [], "change of the log-probability"),
         ("choices", [], "1. "),
+        ("mattered", ["--row", "2"], "What mattered for"),
     ],
 )
 def test_every_figure_is_drawn(
@@ -55,6 +56,7 @@ def test_every_figure_is_drawn(
         (["--figure", "head", "--to", "a.svg", "--head", "9"], "the model has no such head."),
         (["--figure", "pictures", "--to", "a.svg"], "this trace has no picture."),
         (["--figure", "row", "--to", "a.svg", "--row", "dog"], "there is no such row."),
+        (["--figure", "mattered", "--to", "a.svg", "--row", "dog"], "has no such word."),
     ],
 )
 def test_what_cannot_be_drawn_is_said(tiny_bundle: Path, options: list[str], fault: str) -> None:

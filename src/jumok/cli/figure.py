@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 FIGURE = "A figure instead of a page"
 SUFFIXES = (".svg", ".pdf", ".png")
 
-Name = Literal["alignment", "row", "grid", "head", "switches", "choices", "pictures"]
+Name = Literal["alignment", "row", "grid", "head", "switches", "choices", "pictures", "mattered"]
 
 Kind = Annotated[
     Name | None,
@@ -39,7 +39,9 @@ Head = Annotated[
 ]
 RowOf = Annotated[
     str | None,
-    typer.Option("--row", help="Of row: a word, or its number from 1.", rich_help_panel=FIGURE),
+    typer.Option(
+        "--row", help="Of row and mattered: a word, or its number from 1.", rich_help_panel=FIGURE
+    ),
 ]
 
 
@@ -110,6 +112,8 @@ def _drawn(trace: "Trace", wanted: Wanted) -> "Figure":
         row = 0 if wanted.row is None else choose(trace, wanted.row, part, layer)[1]
         part = part if wanted.row is None else choose(trace, wanted.row, part, layer)[0].part
         return plot.row(trace, row, part=part, layer=layer, head=head or 0)
+    if wanted.kind == "mattered":
+        return plot.mattered(trace, wanted.row or 0)
     if wanted.kind == "grid":
         return plot.grid(trace, part=part)
     if wanted.kind == "pictures":

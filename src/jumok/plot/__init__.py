@@ -10,6 +10,17 @@ from 0, as in a Trace. Needs the extra "plot".
 
 from jumok.plot.bars import choices, row, switches
 from jumok.plot.maps import alignment, grid, head, pictures
+from jumok.plot.mattered import mattered
 from jumok.plot.paper import save
 
-__all__ = ["alignment", "choices", "grid", "head", "pictures", "row", "save", "switches"]
+__all__ = [
+    "alignment",
+    "choices",
+    "grid",
+    "head",
+    "mattered",
+    "pictures",
+    "row",
+    "save",
+    "switches",
+]

@@ -1,0 +1,140 @@
+"""Who mattered? Every measure side by side, how far they agree, and source against prefix."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jumok.errors import ModelError
+from jumok.inspection.explain import readable
+from jumok.inspection.trace import Trace
+from jumok.plot.board import Unit
+from jumok.plot.paper import INK, MUTED, draw_map, finish, new_figure, stops
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+NAMES = {
+    "weights": "attention",
+    "norms": "what it gave",
+    "rollout": "rollout",
+    "flow": "flow",
+    "product": "gradient × input",
+    "slope": "gradient",
+    "blank": "blank-out",
+}
+TALL = 0.24
+"""Inches of a bar."""
+
+
+def mattered(trace: Trace, word: int | str = 0, *, unit: Unit = "words") -> "Figure":
+    """What mattered for one word of the output, as shares of each measure; below 0: hollow.
+
+    Under the bars the rank correlations for this word and their mean over all, and for each word
+    the share of the source against what was written before.
+
+    Args:
+        word: of the output, from 0, or as it is written.
+        unit: by words or by pieces.
+
+    Raises:
+        ModelError: no such word, or a trace that does not say what mattered.
+    """
+    facts = (trace.notes.get("mattered") or {}).get(unit)
+    if facts is None:
+        raise ModelError(
+            "this trace does not say which words mattered.",
+            do="record a translation or a language model again, with nothing changed",
+        )
+    own, read = trace.axes[facts["own"]], trace.axes[facts["read"]]
+    written = list(own.texts) if unit == "words" else [readable(step.token) for step in trace.steps]
+    row = _number(word, written)
+    end = row + 1 if facts["own"] == facts["read"] else None
+    columns = list(read.texts if unit == "words" else map(readable, read.tokens))[:end]
+    shared = bool(facts["shares"])
+    heights = [TALL * len(columns) + 0.9, 3.1, 2.0][: 3 if shared else 2]
+    figure = new_figure(1.35 * len(facts["measures"]) + 1.2, sum(heights))
+    grid = figure.add_gridspec(len(heights), 1, height_ratios=heights)
+    parts = [figure.add_subfigure(grid[place]) for place in range(len(heights))]
+    _bars(parts[0], facts, row, columns)
+    parts[0].suptitle(f"What mattered for {written[row]}: shares of each measure, %", fontsize=11)
+    _ranks(parts[1], facts, row, written[row])
+    if shared:
+        _shares(parts[2].subplots(), facts["shares"], written, row)
+    return finish(figure)
+
+
+def _number(word: int | str, written: list[str]) -> int:
+    """The number of the word that is meant."""
+    if isinstance(word, str) and word in written:
+        return written.index(word)
+    number = word if isinstance(word, int) else int(word) - 1 if word.isdecimal() else -1
+    if not 0 <= number < len(written):
+        raise ModelError(
+            "the output has no such word.",
+            expected=f"one of {' '.join(written)}, or 1 to {len(written)}",
+            got=str(number + 1 if isinstance(word, int) else word),
+        )
+    return number
+
+
+def _bars(figure: "SubFigure", facts: dict[str, Any], row: int, columns: list[str]) -> None:
+    panels = figure.subplots(1, len(facts["measures"]), sharey=True)
+    for axes, (name, measure) in zip(panels, facts["measures"].items(), strict=True):
+        values = np.array(measure[facts["read"]][row][: len(columns)])
+        shares = 100 * values / max(np.abs(values).sum(), 1e-30)
+        drawn = axes.barh(range(len(columns)), np.abs(shares), color=_shade(3), height=0.66)
+        for place, (bar, share) in enumerate(zip(drawn, shares, strict=True)):
+            if share < 0:
+                bar.set(facecolor="none", edgecolor=INK, linewidth=0.8)
+            if abs(share) >= 0.5:
+                text = f" {share:.0f}".replace("-", "−")
+                axes.text(abs(share), place, text, va="center", fontsize=8)
+        axes.set_xlim(0, 130)
+        axes.set_ylim(len(columns) - 0.5, -0.5)
+        axes.set_title(NAMES[name], fontsize=9, loc="left")
+        axes.set_xticks([])
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+    panels[0].set_yticks(range(len(columns)), columns, fontsize=9)
+
+
+def _ranks(figure: "SubFigure", facts: dict[str, Any], row: int, word: str) -> None:
+    """Correlations below 0 have the shade of 0, and their number."""
+    names = [NAMES[name] for name in facts["measures"]]
+    panels = figure.subplots(1, 2)
+    tables = {f"Rank correlation for {word}": facts["ranks"][row], "Mean": facts["mean_ranks"]}
+    for axes, (title, table) in zip(panels, tables.items(), strict=True):
+        values = np.array(table, dtype=float)
+        image = draw_map(axes, np.nan_to_num(values))
+        for (i, j), value in np.ndenumerate(values):
+            if not np.isnan(value):
+                ink = "white" if value > 0.45 else INK
+                axes.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=7, color=ink)
+        axes.set_xticks(range(len(names)), [str(i + 1) for i in range(len(names))], fontsize=8)
+        axes.set_yticks(
+            range(len(names)), [f"{i + 1} {n}" for i, n in enumerate(names)], fontsize=8
+        )
+        axes.set_title(title, fontsize=10, loc="left")
+    bar = figure.colorbar(image, ax=panels, shrink=0.7, aspect=24, label="Spearman")
+    bar.outline.set_visible(False)
+
+
+def _shares(axes: "Axes", shares: dict[str, list[float]], written: list[str], row: int) -> None:
+    width = 0.8 / len(shares)
+    for number, (name, share) in enumerate(shares.items()):
+        places = np.arange(len(written)) + (number - (len(shares) - 1) / 2) * width
+        heights = 100 * np.array(share)
+        axes.bar(places, heights, width * 0.92, color=_shade(number + 2), label=NAMES[name])
+    axes.axvspan(row - 0.5, row + 0.5, color=MUTED, alpha=0.12, linewidth=0, zorder=0)
+    axes.set_ylim(0, 100)
+    axes.set_xticks(range(len(written)), written, fontsize=9, rotation=30, ha="right")
+    axes.set_title(
+        "Share of the source, against what was written before, %", fontsize=10, loc="left"
+    )
+    axes.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _shade(place: int) -> tuple[float, ...]:
+    return tuple(channel / 255 for channel in stops()[place])
