@@ -1,9 +1,10 @@
 """The pictures of docs/look.md: every view of the page, of real models, in a headless Chromium.
 
     python -m benchmarks.screenshots --translator runs/multi30k-en-de/model \
-        --korean runs/smallworld-en-ko/model --captioner runs/scenes/model --photo scene.png \
-        --pixels runs/mnist-attention/model --digit digit.png --data $JUMOK_DATA/multi30k \
-        --run early/model --run later/model --run late/model --run-data dev.en dev.ko
+        --rival runs/multi30k-rnn/model --korean runs/smallworld-en-ko/model \
+        --corpus test.en test.ko test.align --captioner runs/scenes/model --photo scene.png \
+        --pixels runs/mnist-attention/model --digit digit.png \
+        --run early/model --run later/model --run late/model
 
 A model that is not given is left out, and its pictures stay as they were.
 """
@@ -17,6 +18,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from PIL import Image
@@ -26,6 +28,7 @@ FOLDER = Path(__file__).parents[1] / "docs" / "look"
 JUMOK = (sys.executable, "-c", "from jumok.cli.main import run; run()")
 WIDTH, MOST_BYTES = 1080, 60_000
 ENGLISH = "A young girl in a red dress is playing with a dog on the beach."
+OTHER = "An old man in a red hat is sitting on the beach."
 KOREAN = "The teacher gave the student a new book."
 
 
@@ -76,16 +79,18 @@ TRANSLATOR = (
     Shot("theatre", "view=theatre&lost=show", 700),
     Shot("choices", "view=beam", 700),
 )
+LAYERS = (Shot("layers", "view=layers", 900, play),)
+RIVALS = (Shot("versus", "view=compare", 900, play),)
 KOREANS = (Shot("alignment-ko", "view=board&lang=ko"),)
 CAPTIONER = (Shot("pictures", "view=scrubber&at=5&smooth=cells", 880, play, 48),)
-CARDS = "sort=importance&part=cross&curve=confidence"
+CARDS = "part=cross&curve=confidence"
 PIXELS = (Shot("pixels", "view=scrubber&at=24&smooth=cells", 900, play),)
 
 
 @contextlib.contextmanager
-def served(model: Path, given: str) -> Iterator[str]:
+def served(model: Path, given: str, *options: str) -> Iterator[str]:
     """The address of the page that `jumok look` serves."""
-    command = [*JUMOK, "look", str(model), given, "--no-browser", "--device", "cpu"]
+    command = [*JUMOK, "look", str(model), given, *options, "--no-browser", "--device", "cpu"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     try:
@@ -129,56 +134,61 @@ def shrink(file: Path, colours: int) -> None:
         raise SystemExit(f"{file} has {file.stat().st_size:,} bytes; at most {MOST_BYTES:,}")
 
 
-def shoot_cards(
-    browser: Browser, models: list[Path], data: list[Path], shot: Shot, folder: Path
-) -> None:
-    """The page of head cards, of one model or of several side by side."""
-    page = folder / "cards.html"
-    source, target = data
-    corpus = ["--source", str(source), "--target", str(target), "--sentences", "500"]
-    names = [str(model) for model in models]
-    subprocess.run(
-        [*JUMOK, "heads", *names, *corpus, "--save", str(page), "--output", str(folder / "table")],
-        check=True,
-    )
-    shoot(browser, page.as_uri(), (shot,))
+def shoot_cards(browser: Browser, shot: Shot, models: list[Path], corpus: list[Path]) -> None:
+    """The page of head cards, of one model or of several side by side; with gold links."""
+    with tempfile.TemporaryDirectory() as folder:
+        page, table = Path(folder) / "cards.html", Path(folder) / "table"
+        options = zip(("--source", "--target", "--gold"), map(str, corpus), strict=True)
+        command = [*JUMOK, "heads", *map(str, models), *chain(*options), "--sentences", "500"]
+        subprocess.run([*command, "--save", str(page), "--output", str(table)], check=True)
+        shoot(browser, page.as_uri(), (shot,))
+
+
+def draw_figure(model: Path) -> None:
+    """The alignment as `jumok look --figure` draws it."""
+    file = FOLDER / "figure.png"
+    figure = ["--figure", "alignment", "--to", str(file), "--device", "cpu"]
+    subprocess.run([*JUMOK, "look", str(model), KOREAN, *figure], check=True)
+    shrink(file, 256)
 
 
 def main() -> None:
     """Takes all pictures of the models that are given."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for name in ("translator", "korean", "captioner", "photo", "pixels", "digit", "data"):
+    for name in ("translator", "rival", "korean", "captioner", "photo", "pixels", "digit"):
         parser.add_argument(f"--{name}", type=Path)
+    parser.add_argument("--corpus", type=Path, nargs=3)
     parser.add_argument("--run", type=Path, action="append", default=[])
-    parser.add_argument("--run-data", type=Path, nargs=2)
     parser.add_argument("--only", help="names of pictures, with commas between them")
     asked = parser.parse_args()
     FOLDER.mkdir(exist_ok=True)
     groups = (
-        (asked.translator, ENGLISH, TRANSLATOR),
-        (asked.korean, KOREAN, KOREANS),
-        (asked.captioner, str(asked.photo), CAPTIONER),
-        (asked.pixels, str(asked.digit), PIXELS),
+        (asked.translator, ENGLISH, TRANSLATOR, ()),
+        (asked.translator, ENGLISH, LAYERS, ("--against", OTHER)),
+        (asked.translator if asked.rival else None, ENGLISH, RIVALS, ("--with", str(asked.rival))),
+        (asked.korean, KOREAN, KOREANS, ()),
+        (asked.captioner, str(asked.photo), CAPTIONER, ()),
+        (asked.pixels, str(asked.digit), PIXELS, ()),
+    )
+    cards = (
+        (Shot("cards", CARDS, 900), [asked.korean] if asked.korean else []),
+        (Shot("cards-run", CARDS, 900), asked.run),
     )
     wanted = asked.only.split(",") if asked.only else None
-    with sync_playwright() as driver, tempfile.TemporaryDirectory() as folder:
+    with sync_playwright() as driver:
         flags = ["--headless", "--no-sandbox", "--disable-gpu"]
         browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=flags)
-        for model, given, shots in groups:
+        for model, given, shots, options in groups:
             chosen = tuple(shot for shot in shots if wanted is None or shot.name in wanted)
             if model is not None and chosen:
-                with served(model, given) as address:
+                with served(model, given, *options) as address:
                     shoot(browser, address, chosen)
-        cards = []
-        if asked.translator and asked.data:
-            data = [asked.data / "val.en", asked.data / "val.de"]
-            cards.append((Shot("cards", CARDS, 900), [asked.translator], data))
-        if asked.run:
-            cards.append((Shot("cards-run", CARDS, 900), asked.run, asked.run_data))
-        for shot, models, data in cards:
-            if wanted is None or shot.name in wanted:
-                shoot_cards(browser, models, data, shot, Path(folder))
+        for shot, models in cards:
+            if models and asked.corpus and (wanted is None or shot.name in wanted):
+                shoot_cards(browser, shot, models, asked.corpus)
         browser.close()
+    if asked.korean and (wanted is None or "figure" in wanted):
+        draw_figure(asked.korean)
 
 
 if __name__ == "__main__":

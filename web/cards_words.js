@@ -25,7 +25,6 @@ export const CARD_WORDS = {
     picture: "cards",
     table: "table",
     save: "Save",
-    beyond: "further",
     offsets: "Where the largest weight stands: 0 is the own position",
     measures: {
       uniform_share: ["entropy", "How widely the head looks: the entropy of its weights as a share of the most it could be. 0: at one place; 1: everywhere alike."],
@@ -83,7 +82,6 @@ export const CARD_WORDS = {
     picture: "카드",
     table: "표",
     save: "저장",
-    beyond: "더 멂",
     offsets: "가장 큰 가중치의 위치: 0이 제 위치",
     measures: {
       uniform_share: ["엔트로피", "얼마나 넓게 보는지: 가중치의 엔트로피를 가능한 최댓값으로 나눈 값. 0은 한 곳만, 1은 모든 곳을 똑같이."],

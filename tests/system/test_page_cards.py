@@ -66,7 +66,8 @@ def test_cards_show_what_was_measured(opened):
     assert labels(reader) == [
         "source at itself 1.1: no clear role; entropy 0.50, confidence 0.50, importance 0.20",
         "source at itself 1.2: previous; entropy 0.50, confidence 0.50, importance 0.90",
-        "target at source 1.1: no clear role; entropy 0.50, confidence 0.50, importance 0.50",
+        "target at source 1.1: no clear role; entropy 0.50, confidence 0.50, importance 0.50, "
+        "alignment error 0.40",
     ]
     reader.choose("Show as", "table")
     header, first, *_ = reader.table()
@@ -100,7 +101,7 @@ def test_a_click_says_what_a_card_means(opened):
     rows = reader.page.locator(".definition details tr").all()
     shares = [row.locator("th, td").all_inner_texts() for row in rows[1:]]
     assert [row for row in shares if row[1] != "0.000"] == [
-        ["−1", "0.625"], ["0", "0.250"], ["further +", "0.125"],
+        ["−1", "0.625"], ["0", "0.250"], ["> +8", "0.125"],
     ]  # fmt: skip
     reader.page.locator(".cards > button").nth(1).click()
     playwright.expect(reader.page.locator(".definition")).to_have_count(0)
@@ -129,7 +130,7 @@ def test_models_stand_side_by_side(opened):
     text = Path(found.value.path()).read_text(encoding="utf-8")
     # On the scale from 0 to 1: the dots of a curve of 0.75 and 0.5, 44 high.
     assert text.count('width="6" height="6"') == 6
-    assert 'M20 199L200 210"' in text
+    assert 'M20 216L200 227"' in text
     reader.choose("Over the models", "alignment error")
     with reader.page.expect_download() as found:
         reader.page.locator("#save-svg").click()

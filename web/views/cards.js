@@ -3,7 +3,7 @@
 import { choice, element, table } from "../dom.js";
 import { CanvasSurface, INK, SvgSurface, colour } from "../surface.js";
 
-const [CARD_WIDE, CARD_HIGH, CURVE_HIGH, APART, IN_A_ROW] = [220, 188, 52, 14, 4];
+const [CARD_WIDE, CARD_HIGH, CURVE_HIGH, APART, IN_A_ROW] = [220, 205, 52, 14, 4];
 const ON_CARDS = ["uniform_share", "confidence", "importance"];
 const CURVES = [...ON_CARDS, "error_rate"];
 const CARD_FAINT = { light: "#e6e7ec", dark: "#353947" };
@@ -54,9 +54,14 @@ function roleOf(card, words) {
 }
 
 /** The offset at which its largest weight stands most often. */
-function mostOften({ offsets }, words) {
+function mostOften({ offsets }) {
   const place = offsets.indexOf(Math.max(...offsets));
-  return `${offsetName(place, (offsets.length - 1) / 2, words)}: ${Math.round(100 * offsets[place])} %`;
+  return `${offsetName(place, (offsets.length - 1) / 2)}: ${Math.round(100 * offsets[place])} %`;
+}
+
+/** The measures that a card has bars for: heads that are judged by people's links have one more. */
+function onCard(card) {
+  return CURVES.filter((name) => card[name] !== null);
 }
 
 /** One card at (x, y): its name and role, the offsets, three measures, and a curve over models. */
@@ -66,7 +71,7 @@ function drawCard(surface, { card, over, most }, x, y, curve, words) {
   const clear = card.role !== Object.keys(words.roles).pop();
   surface.text(nameOf(card, words), x + 8, y + 20, { size: 14.5 });
   surface.text(roleOf(card, words), x + 8, y + 39, { size: 13, fill: clear ? ink : muted });
-  surface.text(mostOften(card, words), x + CARD_WIDE - 8, y + 39, { size: 12, align: "right", fill: muted });
+  surface.text(mostOften(card), x + CARD_WIDE - 8, y + 39, { size: 12, align: "right", fill: muted });
   const [left, base, step, tall] = [x + 10, y + 106, (CARD_WIDE - 20) / card.offsets.length, 56];
   surface.rect(left, base - tall, CARD_WIDE - 20, tall, faint);
   card.offsets.forEach((share, i) => {
@@ -77,11 +82,11 @@ function drawCard(surface, { card, over, most }, x, y, curve, words) {
   for (const [at, label] of [[1, `−${middle - 1}`], [middle, "0"], [2 * middle - 1, `+${middle - 1}`]]) {
     surface.text(label, left + (at + 0.5) * step, base + 13, { size: 11, align: "center", fill: muted });
   }
-  ON_CARDS.forEach((name, i) => {
-    const [top, wide] = [y + 132 + 17 * i, 66];
+  onCard(card).forEach((name, i) => {
+    const [top, wide] = [y + 132 + 17 * i, 62];
     surface.text(words.measures[name][0], x + 10, top + 9, { size: 12, fill: muted });
-    surface.rect(x + 108, top + 1, wide, 8, faint);
-    surface.rect(x + 108, top + 1, wide * Math.min(1, card[name]), 8, bar);
+    surface.rect(x + 112, top + 1, wide, 8, faint);
+    surface.rect(x + 112, top + 1, wide * Math.min(1, card[name]), 8, bar);
     surface.text(card[name].toFixed(2), x + CARD_WIDE - 10, top + 9, { size: 12, align: "right", fill: ink });
   });
   if (over.length > 1) drawCurve(surface, over.map((each) => each[curve]), x, y + CARD_HIGH, bar, faint);
@@ -163,7 +168,7 @@ function paintAll(shown, several, curve, words, make) {
 
 function cardButton(head, open, curve, state, words) {
   const { card, over, place } = head;
-  const facts = ON_CARDS.map((name) => `${words.measures[name][0]} ${card[name].toFixed(2)}`).join(", ");
+  const facts = onCard(card).map((name) => `${words.measures[name][0]} ${card[name].toFixed(2)}`).join(", ");
   const canvas = element("canvas", { "aria-hidden": "true" });
   drawCard(new CanvasSurface(canvas, CARD_WIDE, CARD_HIGH + (over.length > 1 ? CURVE_HIGH : 0)), head, 0, 0, curve, words);
   return element("button", {
@@ -192,7 +197,7 @@ function definition({ card, over }, raw, words) {
   ]);
   rows.push([words.entropy, ...over.map((each) => each.entropy.toFixed(3)), ""]);
   const middle = (card.offsets.length - 1) / 2;
-  const offsets = card.offsets.map((share, i) => [offsetName(i, middle, words), share.toFixed(3)]);
+  const offsets = card.offsets.map((share, i) => [offsetName(i, middle), share.toFixed(3)]);
   const names = raw.models.length > 1 ? shortNames(raw.models.map(({ name }) => name)) : [""];
   return element("div", { class: "definition", role: "region", "aria-label": nameOf(card, words) },
     element("h2", {}, `${nameOf(card, words)}: ${roleOf(card, words)}`),
@@ -202,9 +207,9 @@ function definition({ card, over }, raw, words) {
       table([words.offset, ""], offsets, words.offsets)));
 }
 
-function offsetName(place, middle, words) {
-  if (place === 0) return `${words.beyond} −`;
-  if (place === 2 * middle) return `${words.beyond} +`;
+function offsetName(place, middle) {
+  if (place === 0) return `< −${middle - 1}`;
+  if (place === 2 * middle) return `> +${middle - 1}`;
   return `${place > middle ? "+" : ""}${place - middle}`.replace("-", "−");
 }
 

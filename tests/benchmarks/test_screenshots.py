@@ -1,0 +1,44 @@
+"""The pictures of docs/look.md: each is there, small, and made by the script."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
+pytest.importorskip("PIL.Image", reason="needs the package pillow")
+
+from benchmarks import screenshots
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = ("look.md", "look.ko.md")
+
+
+def named(page: str) -> set[str]:
+    return set(re.findall(r"\]\(look/([\w-]+)\.png\)", (DOCS / page).read_text("utf-8")))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_picture_is_there_and_small(page):
+    sizes = {name: (DOCS / "look" / f"{name}.png").stat().st_size for name in named(page)}
+    assert {name: size for name, size in sizes.items() if size > screenshots.MOST_BYTES} == {}
+
+
+def test_both_pages_show_what_the_script_takes():
+    groups = (
+        *(screenshots.TRANSLATOR, screenshots.LAYERS, screenshots.RIVALS, screenshots.KOREANS),
+        *(screenshots.CAPTIONER, screenshots.PIXELS),
+    )
+    taken = {shot.name for group in groups for shot in group} | {"cards", "cards-run", "figure"}
+    assert named("look.md") == taken
+    assert named("look.ko.md") == taken - {"alignment"}, "it has the same in Korean"
+
+
+def test_too_large_a_picture_is_refused(tmp_path, monkeypatch):
+    from PIL import Image
+
+    file = tmp_path / "picture.png"
+    Image.effect_noise((40, 40), 90).save(file)
+    monkeypatch.setattr(screenshots, "MOST_BYTES", 100)
+    with pytest.raises(SystemExit, match="at most 100"):
+        screenshots.shrink(file, 256)
