@@ -11,7 +11,7 @@ the block has ended (`systems/record.py`).
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import torch
@@ -22,7 +22,7 @@ from jumok.attention.observe import Attention, observe
 from jumok.data.tokenizer import END, PAD
 from jumok.decoding import Hypothesis
 from jumok.inspection.streams import watch_streams
-from jumok.inspection.trace import Level
+from jumok.inspection.trace import BEST, Array, Level
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.image_classifier import ImageClassifier
 from jumok.models.memory import Reader, SequenceToSequence
@@ -41,6 +41,12 @@ class Look:
     bias: Tensor | None
     allowed: Tensor | None
     vectors: tuple[Tensor, Tensor, Tensor] | None
+
+    @cached_property
+    def numbers(self) -> Array:
+        """The weights, (rows heads query key)."""
+        array: Array = self.weights.float().cpu().numpy()
+        return array
 
 
 @dataclass
@@ -61,6 +67,20 @@ class Call:
     gates: list[Tensor] = field(default_factory=list)
     logits: Tensor | None = None
     grids: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    @cached_property
+    def log_probabilities(self) -> Array:
+        """(rows new choices), of what was read out."""
+        assert self.logits is not None
+        array: Array = self.logits.float().log_softmax(dim=-1).cpu().numpy()
+        return array
+
+    @cached_property
+    def best(self) -> tuple[list[Any], list[Any]]:
+        """The largest of them, and whose they are, row by row and token by token."""
+        choices = self.log_probabilities.shape[-1]
+        found = torch.from_numpy(self.log_probabilities).topk(min(BEST, choices), dim=-1)
+        return found.values.tolist(), found.indices.tolist()
 
 
 @dataclass

@@ -26,6 +26,9 @@ Level = Literal["weights", "qk", "full"]
 Part = Literal["encoder", "decoder", "cross", "image"]
 FORMAT = 2
 HEAD, STREAM = "trace.json", "stream."
+BEST = 5
+"""How many of the most probable tokens a step keeps."""
+
 ARRAYS = ("weights", "norms", "bias", "allowed", "energy", "query", "key", "value")
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
+import torch
 from torch import nn
 
 from jumok.data.tokenizer import END, START
@@ -66,7 +67,8 @@ def record(
         if isinstance(system, Translator | Captioner | LanguageModel):
             stack.enter_context(_told(system.listeners, recorder))
         yield trace
-    found = [each for heard in recorder.passes for each in traces_of(about, heard, level)]
+    with torch.no_grad():
+        found = [each for heard in recorder.passes for each in traces_of(about, heard, level)]
     if found:
         first, *others = found
         trace.__dict__.update(first.__dict__)

@@ -1,7 +1,7 @@
 """What a recorder heard, put together as traces: one a sentence, and a tree where it searched."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from jumok.inspection.capture import (
 )
 from jumok.inspection.picture import Picture
 from jumok.inspection.recording import Call, Look, Pass, Tree
-from jumok.inspection.trace import Array, Axis, Level, Site, Step, Trace
+from jumok.inspection.trace import Array, Axis, Level, Mask, Site, Step, Trace
 from jumok.shapes import Tensor
 from jumok.systems.tracing_parts import Names, steps_of, text_axis
 
@@ -41,6 +41,7 @@ class About:
         ends: whether END is a step.
         labels: of a classifier.
         reading: where alignments are read, for the map of each hypothesis.
+        projections: the sites' output projections, each computed once.
     """
 
     model: nn.Module
@@ -53,6 +54,7 @@ class About:
     ends: bool = False
     labels: Sequence[str] = ()
     reading: Reading | None = None
+    projections: dict[str, Tensor | None] = field(default_factory=dict)
 
 
 def traces_of(about: About, heard: Pass, level: Level) -> Iterator[Trace]:
@@ -153,11 +155,13 @@ def _encoder_sites(about: About, heard: Pass, row: int, axes: dict[str, Axis]) -
         length = len(axes[edge.keys].tokens)
         vectors = None
         if look.vectors is not None:
-            vectors = tuple(each[row, :, :length] for each in look.vectors)
-        yield _site(
-            about, site, edge, look, look.weights[row, :, :length, :length], vectors,
-            None if look.bias is None else _row_of(look.bias, row)[:, :length, :length], None,
-        )  # fmt: skip
+            vectors = [each[row, :, :length] for each in look.vectors]
+        bias = None
+        if look.bias is not None:
+            shape = (look.weights.shape[1], length, length)
+            bias = _numpy(_row_of(look.bias, row)[:, :length, :length].expand(shape))
+        weights = np.ascontiguousarray(look.numbers[row, :, :length, :length])
+        yield _site(about, site, edge, look, weights, vectors, bias, None)
 
 
 def _encoder_streams(heard: Pass, row: int, axes: dict[str, Axis]) -> dict[str, Array]:
@@ -199,38 +203,57 @@ def _decoder_site(
     """The rows of these tokens. What a token did not see has no weight, and is not allowed."""
     edge = about.edges(site)
     own = edge.part == "decoder"
-    known = {node: place for place, node in enumerate(nodes)}
     keys = len(nodes) if own else len(axes[edge.keys].tokens)
-    look, row, _ = _look_at(heard, tree, nodes[-1], site)
-    heads = look.weights.shape[1]
-    weights = look.weights.new_zeros(heads, len(nodes), keys)
-    bias = None if look.bias is None else torch.zeros_like(weights)
-    allowed = torch.zeros(len(nodes), keys, dtype=torch.bool) if own else None
-    vectors: list[list[Tensor]] = [[], [], []]
-    for place, node in enumerate(nodes):
-        look, row, column = _look_at(heard, tree, node, site)
-        path = [known[each] for each in tree.path(node)] if own else list(range(keys))
-        weights[:, place, path] = look.weights[row, :, column, : len(path)]
+    seen = _seen(tree, nodes) if own else [slice(keys)] * len(nodes)
+    looks = [_look_at(heard, tree, node, site) for node in nodes]
+    last, last_row, _ = looks[-1]
+    weights = np.zeros((last.weights.shape[1], len(nodes), keys), dtype=np.float32)
+    bias = None if last.bias is None else np.zeros_like(weights)
+    for place, ((look, row, column), where) in enumerate(zip(looks, seen, strict=True)):
+        length = where.stop if isinstance(where, slice) else len(where)
+        weights[:, place, where] = look.numbers[row, :, column, :length]
         if bias is not None and look.bias is not None:
-            bias[:, place, path] = _row_of(look.bias, row)[:, column, : len(path)]
-        if allowed is not None:
-            allowed[place, path] = True
-        if look.vectors is not None:
-            vectors[0].append(look.vectors[0][row, :, column])
-            if own:
-                vectors[1].append(look.vectors[1][row, :, len(path) - 1])
-                vectors[2].append(look.vectors[2][row, :, len(path) - 1])
-    made = None
-    if look.vectors is not None:
-        query, key, value = (torch.stack(each, dim=1) if each else None for each in vectors)
-        if not own:
-            key, value = look.vectors[1][row, :, :keys], look.vectors[2][row, :, :keys]
-        assert query is not None
-        assert key is not None
-        assert value is not None
-        made = query, key, value
-    hidden = None if allowed is None or bool(allowed.all()) else allowed
-    return _site(about, site, edge, look, weights, made, bias, hidden)
+            bias[:, place, where] = _numpy(_row_of(look.bias, row)[:, column, :length])
+    vectors = None
+    if last.vectors is not None:
+        query = _vectors(looks, 0, [column for _, _, column in looks])
+        if own:
+            depths = [each.stop if isinstance(each, slice) else len(each) for each in seen]
+            key, value = (_vectors(looks, which, [n - 1 for n in depths]) for which in (1, 2))
+        else:
+            key, value = (each[last_row, :, :keys] for each in last.vectors[1:])
+        vectors = query, key, value
+    allowed = _allowed(seen) if own else None
+    return _site(about, site, edge, last, weights, vectors, bias, allowed)
+
+
+Seen = slice | list[int]
+"""Which keys a token might look at: the tokens before it, and itself."""
+
+
+def _seen(tree: Tree, nodes: Nodes) -> list[Seen]:
+    """For each token its hypothesis, as places among `nodes`."""
+    known = {node: place for place, node in enumerate(nodes)}
+    paths: dict[int, list[int]] = {}
+    for node, place in known.items():
+        paths[node] = [*paths.get(tree.parents[node], []), place]
+    return [slice(len(path)) if path[-1] == len(path) - 1 else path for path in paths.values()]
+
+
+def _allowed(seen: Sequence[Seen]) -> Mask | None:
+    allowed = np.zeros((len(seen), len(seen)), dtype=np.bool_)
+    for place, where in enumerate(seen):
+        allowed[place, where] = True
+    return None if allowed.all() else allowed
+
+
+def _vectors(looks: Sequence[tuple[Look, int, int]], which: int, places: Sequence[int]) -> Tensor:
+    """(heads tokens dim): of each look the query, key or value at its place."""
+    found = []
+    for (look, row, _), place in zip(looks, places, strict=True):
+        assert look.vectors is not None
+        found.append(look.vectors[which][row, :, place])
+    return torch.stack(found, dim=1)
 
 
 def _row_of(bias: Tensor, row: int) -> Tensor:
@@ -243,16 +266,19 @@ def _site(
     name: str,
     edge: Edge,
     look: Look,
-    weights: Tensor,
-    vectors: Any,
-    bias: Tensor | None,
-    allowed: Tensor | None,
+    weights: Array,
+    vectors: Sequence[Tensor] | None,
+    bias: Array | None,
+    allowed: Mask | None,
 ) -> Site:
     arrays: dict[str, Array] = {}
     if vectors is not None:
         query, key, value = vectors
-        output = output_weight(about.model, name, value[None])
-        norms = contribution_norms(weights, value, None if output is None else output.detach())
+        if name not in about.projections:
+            about.projections[name] = output_weight(about.model, name, value[None])
+        norms = contribution_norms(
+            torch.from_numpy(weights).to(value), value, about.projections[name]
+        )
         arrays = {
             "query": _numpy(query), "key": _numpy(key), "value": _numpy(value),
             "norms": _numpy(norms),
@@ -264,9 +290,9 @@ def _site(
         layer=layer_of(name),
         queries=edge.queries,
         keys=edge.keys,
-        weights=_numpy(weights),
-        bias=None if bias is None else _numpy(bias.expand_as(weights)),
-        allowed=None if allowed is None else allowed.cpu().numpy(),
+        weights=weights,
+        bias=bias,
+        allowed=allowed,
         energy=None if look.energy is None else _numpy(look.energy),
         scale=look.scale,
         residual_gate=residual_gate_of(about.model, name),
@@ -278,18 +304,19 @@ def _steps(
     about: About, heard: Pass, tree: Tree, chosen: Sequence[tuple[int, int]]
 ) -> tuple[Step, ...]:
     """What the model thought where these tokens were chosen: (the token before, the token)."""
-    rows, gates = [], []
-    for before, _ in chosen:
+    steps: list[Step] = []
+    for before, token in chosen:
         call, row, column = _place(heard, tree, before)
         if call.logits is None:
             return ()  # somebody read the states, and never asked for all choices
-        rows.append(call.logits[row, column].float().log_softmax(dim=0))
+        values, ids = call.best
+        named = about.names.pieces([token, *ids[row][column]])
+        gate = None
         if call.gates:
-            gates.append(float(call.gates[column if len(call.gates) > 1 else 0][row, 0]))
-    if not rows:
-        return ()
-    tokens = [token for _, token in chosen]
-    return steps_of(about.names.pieces, tokens, torch.stack(rows), gates or None)
+            gate = float(call.gates[column if len(call.gates) > 1 else 0][row, 0])
+        best = tuple(zip(named[1:], values[row][column], strict=True))
+        steps.append(Step(named[0], float(call.log_probabilities[row, column, token]), best, gate))
+    return tuple(steps)
 
 
 def _search(about: About, tree: Tree, whole: Trace, found: Sequence[Hypothesis]) -> dict[str, Any]:

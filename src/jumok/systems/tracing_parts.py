@@ -18,11 +18,10 @@ from jumok.inspection.influence import Written
 from jumok.inspection.intervene import UNCHANGED, Change, changed, without_each_head
 from jumok.inspection.mattered import who_mattered
 from jumok.inspection.theatre import Theatre
-from jumok.inspection.trace import Axis, Level, Step
+from jumok.inspection.trace import BEST, Axis, Level, Step
 from jumok.models.memory import Decoder, Memory, SequenceToSequence
 from jumok.shapes import Float, Tensor
 
-BEST = 5
 LEVEL: Level = "qk"
 
 
