@@ -24,6 +24,7 @@ from jumok.inspection.intervene import (
 from jumok.kernels.noise import Noise
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.encoder_decoder import Transformer
+from jumok.models.memory import SequenceToSequence
 from jumok.models.recurrent import RecurrentModel
 
 SOURCE, TARGET = torch.tensor([[5, 6, 7, END]]), torch.tensor([[START, 8, 9]])
@@ -203,8 +204,17 @@ def test_a_token_that_does_not_exist_cannot_be_blanked(model, positions):
     assert all(each.edit is None for each in words_of(model).values())
 
 
-def test_a_model_that_reads_no_words_says_so():
-    with pytest.raises(ModelError, match="reads no words"), blanked(torch.nn.Linear(1, 1), [0]):
+class Describer(SequenceToSequence):
+    """What writes about pictures: the only words it knows are those that it writes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.decoder = recurrent("luong", False).decoder
+
+
+@pytest.mark.parametrize("model", [torch.nn.Linear(1, 1), Describer()])
+def test_a_model_that_reads_no_words_says_so(model):
+    with pytest.raises(ModelError, match="reads no words"), blanked(model, [0]):
         pass
 
 

@@ -22,6 +22,7 @@ from torch import nn
 from jumok.attention.observe import Observable, Weights
 from jumok.errors import ModelError
 from jumok.layers.embedding import Edit, Embedding
+from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Float, Int, States, Tensor
 
 Heads = Mapping[str, Sequence[int]]
@@ -145,11 +146,11 @@ def blanked(model: nn.Module, positions: Sequence[int]) -> Iterator[None]:
     Raises:
         ModelError: a model that reads no words, or a position that the text does not have.
     """
-    embeddings = words_of(model)
-    if not embeddings:
-        raise ModelError("this model reads no words, so none can be blanked.")
-    name, embedding = next(iter(embeddings.items()))
+    name, embedding = next(iter(words_of(model).items()), ("", None))
     at_once = name.startswith("encoder")  # a decoder is given its text piece by piece
+    # What writes about a picture has an embedding too, of the words that it writes.
+    if embedding is None or (isinstance(model, SequenceToSequence) and not at_once):
+        raise ModelError("this model reads no words, so none can be blanked.")
 
     def blank(states: States, first: int) -> States:
         end = first + states.shape[1]
