@@ -51,6 +51,16 @@ def test_alignment_draws_the_numbers_of_the_trace():
     assert numbers == [f"{round(100 * float(w))}" for w in weights.flat if w >= 0.1]
 
 
+def test_long_texts_are_drawn_whole_with_as_many_words_as_fit():
+    words = tuple(f"w{i}" for i in range(401))
+    recorded = trace(source=words, target=("a",), layers=1, heads=1)
+    figure = plot.head(recorded, part="encoder")
+    (image,) = maps(figure)
+    assert image.get_array().shape == (402, 402)
+    assert ticks(image.axes.xaxis)[:3] == ["w0", "w5", "w10"]
+    assert max(figure.get_size_inches()) < 20
+
+
 def test_gold_links_are_framed():
     figure = plot.alignment(trace(), gold=[(2, 1)])
     (frame,) = maps(figure)[0].axes.patches

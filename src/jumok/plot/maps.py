@@ -35,7 +35,13 @@ LETTER = 0.085
 """Inches, about, of a Latin letter of 10 points; a Hangul syllable takes two."""
 
 NUMBERED = 40
-"""Up to so many columns a cell has room for its number."""
+"""Up to so many rows and columns a cell has room for its number."""
+
+NAMED = 100
+"""Of more rows or columns than this every second, third, ... has its word."""
+
+LEAST = 0.04
+"""Inches of the smallest cell."""
 
 BARS: dict[Value, str] = {"weights": "attention weight", "norms": "share of what was given"}
 
@@ -173,8 +179,10 @@ def _over(axes: "Axes", picture: Array, values: Array, most: float) -> "AxesImag
 def _one(shown: Map, title: str, bar: str, gold: Sequence[Link] = ()) -> "Figure":
     """A map as large as its words, with its numbers where there is room."""
     rows, columns = len(shown.rows), len(shown.columns)
-    cell = CELL if columns <= NUMBERED else max(0.12, CELL * NUMBERED / columns)
-    size = 10 if columns <= NUMBERED else max(3.0, 10 * cell / CELL)
+    longest = max(rows, columns)
+    cell = CELL if longest <= NUMBERED else max(LEAST, CELL * NUMBERED / longest)
+    every = ceil(longest / NAMED)
+    size = 10 if longest <= NUMBERED else 10 * min(1.0, every * cell / CELL * 1.6)
     letter = LETTER * size / 10
     left, above = (letter * max(map(cell_len, words)) for words in (shown.rows, shown.columns))
     figure = new_figure(cell * columns + left + above + 1.5, cell * rows + above + 0.7)
@@ -183,11 +191,11 @@ def _one(shown: Map, title: str, bar: str, gold: Sequence[Link] = ()) -> "Figure
     axes = figure.subplots()
     image = draw_map(axes, shown.values)
     axes.xaxis.tick_top()
-    axes.set_xticks(
-        range(columns), shown.columns, rotation=40, ha="left", rotation_mode="anchor", fontsize=size
-    )
-    axes.set_yticks(range(rows), shown.rows, fontsize=size)
-    if columns <= NUMBERED:
+    axes.set_xticks(range(0, columns, every), shown.columns[::every], fontsize=size)
+    for label in axes.get_xticklabels():
+        label.set(rotation=40, horizontalalignment="left", rotation_mode="anchor")
+    axes.set_yticks(range(0, rows, every), shown.rows[::every], fontsize=size)
+    if longest <= NUMBERED:
         for (row, column), value in np.ndenumerate(shown.values):
             if value >= 0.1:
                 ink = "#ffffff" if value > 0.45 else INK
