@@ -144,7 +144,7 @@ export function total(values) {
 
 /** A token as people read it: the space sign shows as a small mark, never as markup. */
 export function readable(token) {
-  return token.replace(/▁/g, "·").replace(/^·(?=.)/, "") || token;
+  return token.replace("<newline>", "⏎").replace(/▁/g, "·").replace(/^·(?=.)/, "") || token;
 }
 
 /**

@@ -180,6 +180,7 @@ def test_a_language_model_goes_on_as_it_writes(tmp_path):
     greedy = replace(family.options, beam=1)
     written = "".join(system.generate("a b", greedy, max_tokens=4))
     assert trace.notes["prompt"] == 3
+    assert trace.notes["reading"] == {"at_input": True}, "the page shows a word's own row"
     assert len(trace.axes["text"].tokens) <= system.context
     assert written.startswith(trace.output.rstrip("\ufffd"))
     (scored,) = system.score(["a bc"])

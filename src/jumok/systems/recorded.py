@@ -122,7 +122,9 @@ def _written(about: About, heard: Pass, row: int, nodes: Nodes, level: Level) ->
             axes[keys] = Axis(names, tuple(range(len(names))), names)
     if "decoder" in first.streams:
         streams["decoder"] = np.stack([_streams_at(heard, tree, each) for each in nodes], axis=1)
-    reading = {} if about.reading is None else {"reading": asdict(about.reading)}
+    reading = {} if about.target == "target" else {"reading": {"at_input": True}}
+    if about.reading is not None:
+        reading = {"reading": asdict(about.reading)}
     return Trace(
         model=about.name,
         task=about.task,

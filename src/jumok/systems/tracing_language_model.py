@@ -99,7 +99,8 @@ def trace_language_model(
         sites=looked.watched.sites,
         streams=looked.watched.streams,
         steps=steps_of(tokenizer.pieces, tokens, looked.watched.result),
-        notes=notes | {"prompt": len(prompt)},
+        # A word stands for itself here, not for the one before it, which wrote it.
+        notes=notes | {"prompt": len(prompt), "reading": {"at_input": True}},
     )
 
 
