@@ -1,23 +1,32 @@
 """How fast a large trace becomes a picture: 12 layers of 12 heads, in a headless Chromium.
 
     python -m benchmarks.page
+    python -m benchmarks.page --live MODEL "Twenty words ..."     # from key press to picture
 
 Others, by the same measure (two cores, no GPU): BertViz's model view at 128 tokens needs a file of
 107 MB and 54.5 s; CircuitsVis needs 13.3 s for one layer.
 """
 
 import shutil
+import sys
 import tempfile
+import threading
 from dataclasses import astuple, dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
-from time import perf_counter
+from time import perf_counter, process_time
 
 import numpy as np
+import torch
 from playwright.sync_api import Browser, sync_playwright
 
+from jumok.cli.beside import Sides
+from jumok.cli.look import answers
 from jumok.inspection.page import page
 from jumok.inspection.trace import Axis, Site, Trace
+from jumok.serving.local import LocalServer
+from jumok.systems.tracers import load_family
 
 LAYERS = HEADS = 12
 REPEATS = 5
@@ -84,15 +93,65 @@ def measure(browser: Browser, file: Path) -> Times:
     return Times(first, first_cpu, change, change_cpu)
 
 
+TYPED = """words => {
+  const input = document.getElementById("text");
+  const written = document.querySelector("dl dd:last-of-type");
+  const frames = done => requestAnimationFrame(() => requestAnimationFrame(done));
+  return new Promise(done => {
+    const start = performance.now();
+    const watch = new MutationObserver(() => {
+      watch.disconnect();
+      frames(() => done((performance.now() - start) / 1000));
+    });
+    watch.observe(written, { childList: true, characterData: true, subtree: true });
+    input.value = words;
+    input.dispatchEvent(new Event("input"));
+  });
+}"""
+
+
+def live(browser: Browser, model: str, text: str) -> None:
+    """Types other last words into the live page, and prints what each took until it was seen."""
+    torch.set_num_threads(1)
+    family = load_family(model)
+    traced = partial(family.trace, options=family.options)
+    first = traced(text)
+    server = LocalServer(lambda token: page(first, token), answers(Sides(traced)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    tab = browser.new_page()
+    tab.goto(server.link)
+    tab.wait_for_selector("#panel canvas")
+    words = [f"{text} {each}" for each in ("rain", "snow", "sand", "grass", "water") * REPEATS]
+    begun = process_time()
+    waited = sorted(tab.evaluate(TYPED, typed) for typed in words)
+    model_cpu = (process_time() - begun) / len(words)
+    tab.close()
+    server.shutdown()
+    print(
+        f"{len(text.split()) + 1} words: {median(waited):.3f} s from key press to picture "
+        f"(the shortest {waited[0]:.3f}), {model_cpu:.3f} s of the processor in jumok"
+    )
+
+
 def main() -> None:
-    """Prints a row for each length."""
+    """Prints a row for each length, or the line of the live page."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    with sync_playwright() as driver:
+        flags = ["--no-sandbox", "--disable-gpu"]
+        browser = driver.chromium.launch(executable_path=chromium, args=flags)
+        if sys.argv[1:2] == ["--live"]:
+            live(browser, sys.argv[2], " ".join(sys.argv[3:]))
+        else:
+            saved(browser)
+        browser.close()
+
+
+def saved(browser: Browser) -> None:
+    """Prints a row for each length of a saved page."""
     print(
         "| tokens | file, MB | first picture, s (CPU) | layer change, s (CPU) |\n|---|---|---|---|"
     )
-    with sync_playwright() as driver, tempfile.TemporaryDirectory() as folder:
-        flags = ["--no-sandbox", "--disable-gpu"]
-        browser = driver.chromium.launch(executable_path=chromium, args=flags)
+    with tempfile.TemporaryDirectory() as folder:
         for tokens in (128, 512):
             file = Path(folder) / f"{tokens}.html"
             file.write_text(page(trace(tokens)), encoding="utf-8")
@@ -106,7 +165,6 @@ def main() -> None:
                 f"| {change:.2f} ({change_cpu:.2f}) |",
                 flush=True,
             )
-        browser.close()
 
 
 if __name__ == "__main__":

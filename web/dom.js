@@ -20,6 +20,15 @@ export function choice(label, options, chosen, onChoose) {
   return element("label", {}, element("span", {}, label), select);
 }
 
+/** A labelled line of text; what was typed is told on Enter, or when the field is left. */
+export function field(label, value, onText) {
+  const input = element("input", {
+    value, "aria-label": label, autocomplete: "off", spellcheck: "false",
+    onchange: () => onText(input.value.trim()),
+  });
+  return element("label", { class: "wide" }, element("span", {}, label), input);
+}
+
 export function table(headings, rows, caption) {
   const head = element("tr", {}, ...headings.map((each) => element("th", { scope: "col" }, each)));
   const body = rows.map((row) =>

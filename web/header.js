@@ -9,7 +9,7 @@ import { element } from "./dom.js";
 export function header(raw, state, onText) {
   const live = Boolean(raw.token) && !raw.picture; // a picture is named when the page is opened
   const input = live
-    ? element("input", { id: "text", value: raw.text, autocomplete: "off", spellcheck: "false" })
+    ? element("input", { id: "text", value: state.get("text"), autocomplete: "off", spellcheck: "false" })
     : element("span", {});
   const parts = {
     title: element("span", {}),

@@ -6,16 +6,22 @@ import { asker, header } from "./header.js";
 import { State } from "./state.js";
 import { Trace } from "./trace.js";
 import { words } from "./words.js";
+import { CanvasSurface, PAPER, SvgSurface } from "./surface.js";
 import { boardView } from "./views/board.js";
 import { choicesView } from "./views/choices.js";
+import { compareView } from "./views/compare.js";
 import { gridView } from "./views/grid.js";
 import { headsView } from "./views/heads.js";
+import { layersView } from "./views/layers.js";
 import { matteredView } from "./views/mattered.js";
 import { rowView } from "./views/row.js";
 import { scrubberView } from "./views/scrubber.js";
 import { theatreView } from "./views/theatre.js";
 
-const VIEWS = { scrubber: scrubberView, board: boardView, row: rowView, grid: gridView, heads: headsView, mattered: matteredView, theatre: theatreView, beam: choicesView };
+const VIEWS = {
+  scrubber: scrubberView, board: boardView, row: rowView, grid: gridView, heads: headsView, mattered: matteredView,
+  theatre: theatreView, beam: choicesView, layers: layersView, compare: compareView,
+};
 
 /** The views that have something to show of this trace: a view may say what it `needs`. */
 function viewsOf(trace, live) {
@@ -24,6 +30,10 @@ function viewsOf(trace, live) {
 
 export function start(raw, root) {
   let trace = new Trace(raw);
+  // Whether the model has layers to read is known of the first trace; later ones say so when asked.
+  const layered = Object.keys(raw.notes.layers?.stacks ?? {}).length > 0;
+  const known = { layered, beside: Boolean(raw.other) };
+  Object.assign(trace, known);
   const reading = trace.notes.reading || {};
   const live = Boolean(raw.token);
   const defaults = {
@@ -31,6 +41,8 @@ export function start(raw, root) {
     part: trace.parts()[0],
     layer: String(reading.layer ?? ""),
     reading: reading.at_input ? "reads" : "writes",
+    text: raw.text,
+    against: raw.other && raw.other.text !== raw.text ? raw.other.text : "",
     lang: navigator.language.startsWith("ko") ? "ko" : "en",
   };
   const state = new State(location.hash, defaults, () => {
@@ -47,6 +59,7 @@ export function start(raw, root) {
     const whole = text === trace.text ? baseline || trace : undefined;
     const other = changed(state);
     trace = new Trace(found);
+    Object.assign(trace, known);
     // A changed model is another one: what heads and words were worth stays that of the whole one.
     if (other && whole) {
       const worth = { without: notes.without, mattered: notes.mattered };
@@ -59,11 +72,16 @@ export function start(raw, root) {
   const again = ask && ((text = trace.text, prefix = []) => {
     const written = text === trace.text ? (trace.baseline || trace).notes.written : null;
     const view = state.get("view");
-    const wanted = { worth: view === "heads", words: view === "mattered", tree: view === "theatre" };
+    const wanted = {
+      worth: view === "heads", words: view === "mattered", tree: view === "theatre", layers: view === "layers",
+      both: view === "compare", against: view === "layers" || view === "compare" ? state.get("against") : "",
+    };
     ask({ text, written, prefix, ...changes(state), ...wanted });
   });
   const top = header(raw, state, (text) => {
     if (changed(state) || state.get("node")) state.set({ ...UNCHANGED, node: "" });
+    state.keep({ text });
+    remember(state.fragment);
     again(text);
   });
   const undo = () => {
@@ -83,19 +101,20 @@ export function start(raw, root) {
     top.update(trace, text);
     const view = VIEWS[name](trace, state, text, again);
     view.controls.forEach((control, i) => {
-      control.querySelector("select").id = `control-${name}-${i}`;
+      control.querySelector("select, input").id = `control-${name}-${i}`;
     });
     rest.replaceChildren(
       tabs(names, name, state, text),
       element("section", { role: "tabpanel", id: "panel", "aria-labelledby": `tab-${name}` },
         element("p", { class: "help" }, view.help),
-        element("form", { class: "controls" }, ...view.controls, ...savers(view, text)),
+        element("form", { class: "controls", onsubmit: (event) => event.preventDefault() }, ...view.controls, ...savers(view, text)),
         ...(view.top ?? []), ...(isOf(trace, state) ? [after(trace, text, undo)] : []),
         ...view.body),
     );
     if (focused) document.getElementById(focused)?.focus();
   }
   render();
+  if (again && state.get("text") !== raw.text) again(state.get("text"));
   return {
     show(found) {
       trace = new Trace(found);
@@ -131,13 +150,31 @@ function tabs(names, shown, state, text) {
 }
 
 export function savers(view, text) {
-  if (!view.svg) return [];
+  if (!view.svg && !view.figure) return [];
   const save = (kind, make) =>
     element("button", { type: "button", id: `save-${kind}`, onclick: make }, `${text.save} ${kind.toUpperCase()}`);
   return [
-    save("svg", () => download("attention.svg", new Blob([view.svg()], { type: "image/svg+xml" }))),
+    save("svg", () => download("attention.svg",
+      new Blob([view.figure ? svgOf(view.figure) : view.svg()], { type: "image/svg+xml" }))),
     save("png", () => {
-      document.querySelector("#panel canvas")?.toBlob((blob) => download("attention.png", blob));
+      const canvas = view.figure ? canvasOf(view.figure) : document.querySelector("#panel canvas");
+      canvas?.toBlob((blob) => download("attention.png", blob));
     }),
   ];
+}
+
+function svgOf({ width, height, draw }) {
+  const surface = new SvgSurface(width, height);
+  draw(surface);
+  return surface.toString();
+}
+
+/** The figure on paper of its own, in the colours that are seen now. */
+function canvasOf({ width, height, draw }) {
+  const canvas = document.createElement("canvas");
+  const surface = new CanvasSurface(canvas, width, height);
+  draw(surface);
+  surface.context.globalCompositeOperation = "destination-over";
+  surface.rect(0, 0, width, height, PAPER[surface.theme]);
+  return canvas;
 }

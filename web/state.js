@@ -23,6 +23,14 @@ const DEFAULTS = {
   smooth: "smooth",
   card: "",
   curve: "uniform_share",
+  text: "",
+  against: "",
+  show: "lens",
+  stack: "",
+  of: "best",
+  cell: "",
+  word: "",
+  other: "",
   lang: "",
 };
 
@@ -52,6 +60,11 @@ export class State {
 
   number(name) {
     return Number.parseInt(this.values[name], 10) || 0;
+  }
+
+  /** As `set`, but tells nobody: what is seen stays as it is. */
+  keep(changes) {
+    for (const [name, value] of Object.entries(changes)) this.values[name] = String(value);
   }
 
   set(changes) {

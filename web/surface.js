@@ -25,6 +25,24 @@ export function palette(name) {
   return palettes[name];
 }
 
+/** From -1 by blue, over paper at 0, to 1 by orange: colours that no kind of colour vision mixes up. */
+const DIVERGING = {
+  light: [[0, 58, 125], [86, 158, 214], [253, 253, 251], [236, 150, 62], [140, 62, 0]],
+  dark: [[130, 196, 246], [38, 98, 158], [28, 30, 38], [166, 88, 12], [255, 190, 120]],
+};
+
+/** 255 colours for -1 to 1, 0 in the middle of them; as `palette`. */
+export function divergingPalette(name) {
+  palettes[`${name} diverging`] ??= Uint32Array.from({ length: 255 }, (_, i) => {
+    const stops = DIVERGING[name];
+    const at = (i / 254) * (stops.length - 1);
+    const low = Math.min(Math.floor(at), stops.length - 2);
+    const [red, green, blue] = stops[low].map((from, c) => Math.round(from + (stops[low + 1][c] - from) * (at - low)));
+    return (255 << 24) | (blue << 16) | (green << 8) | red;
+  });
+  return palettes[`${name} diverging`];
+}
+
 /** A pixel a cell: one pass over bytes, and no drawing call for each. */
 export function paint(canvas, columns, rows, shades, colours) {
   canvas.width = columns;
@@ -61,6 +79,14 @@ export class CanvasSurface {
     this.context.clearRect(0, 0, width, height);
   }
 
+  /** What `draw` draws, moved to the right and down. */
+  moved(x, y, draw) {
+    this.context.save();
+    this.context.translate(x, y);
+    draw();
+    this.context.restore();
+  }
+
   /** What has been drawn so far, as a picture. */
   copy() {
     const { canvas } = this.context;
@@ -84,22 +110,32 @@ export class CanvasSurface {
   }
 
   /** Cells of one size, row by row; from `GAP` on with a line of paper between them. */
-  raster(x, y, cell, columns, shades, colours = palette(this.theme)) {
+  raster(x, y, [wide, high], columns, shades, colours = palette(this.theme)) {
     const rows = shades.length / columns;
     if (!rows || !columns) return;
-    const [width, height] = [cell * columns, cell * rows];
+    const [width, height] = [wide * columns, high * rows];
     this.context.imageSmoothingEnabled = false;
     this.context.drawImage(paint(document.createElement("canvas"), columns, rows, shades, colours),
       x, y, width, height);
-    if (cell < GAP) return;
-    for (let c = 1; c <= columns; c++) this.context.clearRect(x + cell * c - 1, y, 1, height);
-    for (let r = 1; r <= rows; r++) this.context.clearRect(x, y + cell * r - 1, width, 1);
+    if (Math.min(wide, high) < GAP) return;
+    for (let c = 1; c <= columns; c++) this.context.clearRect(x + wide * c - 1, y, 1, height);
+    for (let r = 1; r <= rows; r++) this.context.clearRect(x, y + high * r - 1, width, 1);
   }
 
   frame(x, y, width, height, stroke, thick = 2) {
     this.context.strokeStyle = stroke;
     this.context.lineWidth = thick;
     this.context.strokeRect(x, y, width, height);
+  }
+
+  line(points, stroke, thick = 2, dash = []) {
+    this.context.strokeStyle = stroke;
+    this.context.lineWidth = thick;
+    this.context.setLineDash(dash);
+    this.context.beginPath();
+    for (const [x, y] of points) this.context.lineTo(x, y);
+    this.context.stroke();
+    this.context.setLineDash([]);
   }
 
   text(text, x, y, { size = 13, align = "left", turn = 0, fill = INK[this.theme] } = {}) {
@@ -132,18 +168,18 @@ export class SvgSurface {
   }
 
   /** Few cells are shapes that can be edited; many are one picture, or no program opens the file. */
-  raster(x, y, cell, columns, shades, colours = palette(this.theme)) {
+  raster(x, y, [wide, high], columns, shades, colours = palette(this.theme)) {
     const rows = shades.length / columns;
     if (shades.length > SHAPES) {
       const picture = paint(document.createElement("canvas"), columns, rows, shades, colours).toDataURL();
-      this.parts.push(`<image x="${x}" y="${y}" width="${cell * columns}" height="${cell * rows}" preserveAspectRatio="none" style="image-rendering:pixelated" href="${picture}"/>`);
+      this.parts.push(`<image x="${x}" y="${y}" width="${wide * columns}" height="${high * rows}" preserveAspectRatio="none" style="image-rendering:pixelated" href="${picture}"/>`);
       return;
     }
-    const size = cell - (cell < GAP ? 0 : 1);
+    const gap = Math.min(wide, high) < GAP ? 0 : 1;
     shades.forEach((shade, i) => {
       const [c, r] = [i % columns, Math.floor(i / columns)];
       const [red, green, blue] = [0, 8, 16].map((shift) => (colours[shade] >> shift) & 255);
-      this.rect(x + cell * c, y + cell * r, size, size, `rgb(${red},${green},${blue})`);
+      this.rect(x + wide * c, y + high * r, wide - gap, high - gap, `rgb(${red},${green},${blue})`);
     });
   }
 
@@ -151,6 +187,17 @@ export class SvgSurface {
     this.parts.push(
       `<rect x="${x}" y="${y}" width="${width}" height="${height}" fill="none" stroke="${stroke}" stroke-width="${thick}"/>`,
     );
+  }
+
+  moved(x, y, draw) {
+    this.parts.push(`<g transform="translate(${x} ${y})">`);
+    draw();
+    this.parts.push("</g>");
+  }
+
+  line(points, stroke, thick = 2, dash = []) {
+    const places = points.map(([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`).join(" ");
+    this.parts.push(`<polyline points="${places}" fill="none" stroke="${stroke}" stroke-width="${thick}" stroke-dasharray="${dash.join(" ")}"/>`);
   }
 
   text(text, x, y, { size = 13, align = "left", turn = 0, fill = INK.light } = {}) {

@@ -127,6 +127,7 @@ export class Trace {
   constructor(raw) {
     Object.assign(this, raw);
     this.sites = raw.sites.map((site) => new Site(site, raw.axes));
+    if (raw.other) this.other = new Trace(raw.other);
   }
 
   parts() {

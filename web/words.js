@@ -1,5 +1,6 @@
 /** Every text of the page, in English and Korean. */
 
+import { LAYERS } from "./words_layers.js";
 import { TASKS } from "./words_tasks.js";
 
 export const WORDS = {
@@ -242,5 +243,5 @@ export const WORDS = {
 /** The texts; some of them are other ones for another task. */
 export function words(language, task) {
   const known = language in WORDS ? language : "en";
-  return { ...WORDS[known], ...TASKS[known][task] };
+  return { ...WORDS[known], ...LAYERS[known], ...TASKS[known][task] };
 }

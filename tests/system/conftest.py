@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import jumok
+from jumok.cli.beside import Sides
 from jumok.cli.look import answers
 from jumok.decoding import DecodingOptions
 from jumok.inspection.page import page as html
@@ -53,6 +54,14 @@ class Reader:
         if kind in ("error", "warning"):
             self.faults.append(text)
 
+    def serious(self) -> list[tuple[str, str]]:
+        """What axe-core finds that keeps somebody out; it runs from outside: no script gets in."""
+        axe = pytest.importorskip("axe_playwright_python", reason="needs axe-playwright-python")
+        self.page.evaluate((Path(axe.__file__).parent / "axe.min.js").read_text("utf-8"))
+        found = self.page.evaluate("axe.run()")["violations"]
+        worst = [each for each in found if each["impact"] in ("serious", "critical")]
+        return [(each["id"], each["nodes"][0]["html"]) for each in worst]
+
     def tab(self, name: str) -> None:
         self.page.get_by_role("tab", name=name).click()
 
@@ -68,9 +77,9 @@ class Reader:
 def opened(browser, tmp_path):
     readers = []
 
-    def open_page(recorded: Trace, language: str = "en-US") -> Reader:
+    def open_page(recorded: Trace, language: str = "en-US", other: Trace | None = None) -> Reader:
         file = tmp_path / f"page{len(readers)}.html"
-        file.write_text(html(recorded), encoding="utf-8")
+        file.write_text(html(recorded, other=other), encoding="utf-8")
         readers.append(Reader(browser, file, language))
         return readers[-1]
 
@@ -99,7 +108,7 @@ def live(browser, tiny_bundle):
     # One for the server's thread and one for the test's: a model is watched by one at a time.
     served, traced = tracer(), tracer()
     first = traced("the cat sat")
-    server = LocalServer(lambda token: html(first, token), answers(served))
+    server = LocalServer(lambda token: html(first, token), answers(Sides(served)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     page = browser.new_context(locale="en-US").new_page()
     page.set_default_timeout(10_000)

@@ -2,7 +2,7 @@
 
 import { board } from "../trace.js";
 import { choice, element, table } from "../dom.js";
-import { heatmap, mapTable, svgOf } from "../heatmap.js";
+import { heatmap, mapFigure, mapTable } from "../heatmap.js";
 
 export function siteOf(trace, state) {
   const known = trace.of(state.get("part")); // a link may name a part that is not there
@@ -87,7 +87,7 @@ export function boardView(trace, state, words) {
         }),
       });
   const note = valueChosen(site, state) === "norms" ? element("p", { class: "muted" }, words.normScale) : "";
-  return { help: words.boardHelp, controls, body: [shown, note, headsTable(trace, site, words)], svg: () => svgOf(map) };
+  return { help: words.boardHelp, controls, body: [shown, note, headsTable(trace, site, words)], figure: mapFigure(map) };
 }
 
 /** Measuring every head is a pass over every weight: it waits until the table is opened. */

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from jumok.cli import beside
 from jumok.cli import figure as drawn
 from jumok.cli import options as option
 from jumok.cli.streams import open_output
@@ -59,6 +60,8 @@ def look(
     given: Given,
     save: Save = None,
     target: Instead = None,
+    against: beside.Against = None,
+    with_: beside.With = None,
     level: Kept = "qk",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 0,
     browser: Annotated[bool, typer.Option(help="Open a browser window.")] = True,
@@ -84,35 +87,51 @@ def look(
       jumok look CAPTIONER photo.jpg --save page.html
 
       jumok look MODEL "The cat saw a dog." --figure alignment --to cat.pdf
+
+      jumok look MODEL "I sat by the bank." --against "The bank lent me money."
     """
     from dataclasses import replace
     from functools import partial
 
     from jumok.systems.tracers import check_given
+    from jumok.systems.tracing_parts import EVERYTHING
 
+    _check_save(save, two=bool(against or with_))
+    wanted = drawn.wanted_figure(figure, to, part, layer, head, row)
+    family, name = option.load_family(model, device, precision, threads)
+    check_given(family, given)
+    options = family.options if beam is None else replace(family.options, beam=beam)
+    traced = partial(family.trace, options=options, level=level, name=name)
+    second = beside.load_beside(with_, against or given, options, level, device, precision)
+    sides = beside.Sides(traced, second, level)
+    trace, other = sides.look(given, against or "", target, extras=EVERYTHING)
+    if wanted is not None:
+        drawn.save_figure(trace, wanted)
+        typer.echo(f"{trace.output}\n{wanted.to}", err=True)
+    if save is None and wanted is None:
+        picture = given if family.reads == "picture" else None
+        serve((trace, other), sides, port, browser, picture)
+    elif save is not None:
+        save_trace(trace, save, other)
+        typer.echo(f"{trace.output}\n{save}", err=True)
+
+
+def _check_save(save: Path | None, two: bool) -> None:
     if save is not None and save.suffix not in (".html", ".npz"):
         raise ConfigError(
             "a page or a trace can be saved.",
             expected="--save FILE.html, or --save FILE.npz for the numbers alone",
             got=str(save),
         )
-    wanted = drawn.wanted_figure(figure, to, part, layer, head, row)
-    family, name = option.load_family(model, device, precision, threads)
-    check_given(family, given)
-    options = family.options if beam is None else replace(family.options, beam=beam)
-    traced = partial(family.trace, options=options, level=level, name=name)
-    trace = traced(given, target)
-    if wanted is not None:
-        drawn.save_figure(trace, wanted)
-        typer.echo(f"{trace.output}\n{wanted.to}", err=True)
-    if save is None and wanted is None:
-        serve(trace, traced, port, browser, given if family.reads == "picture" else None)
-    elif save is not None:
-        save_trace(trace, save)
-        typer.echo(f"{trace.output}\n{save}", err=True)
+    if save is not None and two and save.suffix == ".npz":
+        raise ConfigError(
+            "a file of numbers holds one trace.",
+            got="--save FILE.npz with --against or --with",
+            do="save a page, or each trace for itself",
+        )
 
 
-def save_trace(trace: "Trace", file: Path) -> None:
+def save_trace(trace: "Trace", file: Path, other: "Trace | None" = None) -> None:
     """Writes the page, or the numbers alone, by the file's suffix."""
     from jumok.inspection.page import page
 
@@ -120,12 +139,12 @@ def save_trace(trace: "Trace", file: Path) -> None:
         trace.save(file)
         return
     with open_output(file) as stream:
-        stream.write(page(trace))
+        stream.write(page(trace, other=other))
 
 
 def serve(
-    trace: "Trace",
-    traced: "Callable[..., Trace]",
+    traces: "tuple[Trace, Trace | None]",
+    sides: beside.Sides,
     port: int,
     browser: bool,
     picture: str | None = None,
@@ -133,13 +152,16 @@ def serve(
     """A page on 127.0.0.1 until Ctrl-C; what is typed or switched in it is traced anew.
 
     Args:
+        traces: what the page shows first: A, and B where there is one.
         picture: the file that is looked at; the page cannot name another one. None: a text.
     """
     from jumok.inspection.page import page
     from jumok.serving.local import LocalServer
 
     try:
-        server = LocalServer(lambda token: page(trace, token), answers(traced, picture), port)
+        server = LocalServer(
+            lambda token: page(traces[0], token, traces[1]), answers(sides, picture), port
+        )
     except OSError as error:
         raise ConfigError(
             "the page's port cannot be had.",
@@ -156,7 +178,7 @@ def serve(
             typer.echo("", err=True)
 
 
-def answers(traced: "Callable[..., Trace]", picture: str | None = None) -> "Answer":
+def answers(sides: beside.Sides, picture: str | None = None) -> "Answer":
     """What the page is told when it asks for a text, of the model or of the model changed.
 
     Args:
@@ -168,13 +190,18 @@ def answers(traced: "Callable[..., Trace]", picture: str | None = None) -> "Answ
     def answer(asked: Mapping[str, Any], heed: Callable[[], None]) -> dict[str, Any]:
         text, change = picture or str(asked.get("text", "")), _change(asked)
         worth, words, tree = (bool(asked.get(name)) for name in ("worth", "words", "tree"))
-        wanted = Extras(worth, words, tree, heed)
+        wanted = Extras(worth, words, tree, bool(asked.get("layers")), heed)
         prefix = _pieces(asked.get("prefix"))
-        found = payload(traced(text, change=change, prefix=prefix, extras=wanted))
+        both = bool(asked.get("both"))
+        against = str(asked.get("against") or "") if both or wanted.layers else ""
+        trace, other = sides.look(
+            text, against, change=change, prefix=prefix, extras=wanted, alone=not both
+        )
+        found = payload(trace) | ({"other": payload(other)} if other is not None else {})
         written = _pieces(asked.get("written"))
         if change and written:
             # The old output under the new model: what it had been worth to each of its tokens.
-            forced = traced(text, written, change=change, extras=NOTHING)
+            forced = sides.traced(text, written, change=change, extras=NOTHING)
             found["forced"] = [step.log_probability for step in forced.steps]
         return found
 

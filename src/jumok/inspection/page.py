@@ -25,14 +25,18 @@ FEW = 1_000_000
 IMPORT = re.compile(r"^import [^;]*? from \"(?P<path>[^\"]+)\";\n", re.MULTILINE | re.DOTALL)
 
 
-def page(trace: Trace, token: str | None = None) -> str:
+def page(trace: Trace, token: str | None = None, other: Trace | None = None) -> str:
     """The whole page, with the trace inside.
 
     Args:
+        other: one more trace, to be seen beside it; None: there is but one.
         token: of the server that the page comes from: it may then ask it for other texts. None:
             the page is a file, and asks nobody.
     """
-    return document("page.js", payload(trace) | {"token": token}, asks=token is not None)
+    data = payload(trace) | {"token": token}
+    if other is not None:
+        data["other"] = payload(other)
+    return document("page.js", data, asks=token is not None)
 
 
 def document(entry: str, data: Mapping[str, Any], *, asks: bool = False) -> str:

@@ -19,6 +19,7 @@ class RotaryPositions(nn.Module):
 
     def __init__(self, head_dim: int) -> None:
         super().__init__()
+        self.dim = head_dim
         exponent = torch.arange(0, head_dim, 2, dtype=torch.float64) / head_dim
         # no buffer: the module's .to(bfloat16) must not round what positions are multiplied by
         self._frequency = torch.exp(exponent * -math.log(1e4)).float()

@@ -76,7 +76,9 @@ def trace_translation(
     run = partial(after_every_prefix, model, source, write)
     written = [*write, END]
     edges = sequence_edges(model)
-    looked = look(model, run, edges, written, level=level, change=change, extras=extras)
+    looked = look(
+        model, run, edges, written, tokenizer.pieces, level=level, change=change, extras=extras
+    )
     reading = translator.aligner.readings[0]
     axes = _axes(tokenizer, read, write)
     notes = notes_of(write, looked, search)

@@ -73,7 +73,9 @@ def trace_caption(
     run = partial(after_every_prefix, model, read, write)
     written = [*write, END]
     edges = sequence_edges(model, source="picture")
-    looked = look(model, run, edges, written, level=level, change=change, extras=extras)
+    looked = look(
+        model, run, edges, written, tokenizer.pieces, level=level, change=change, extras=extras
+    )
     with changed(model, change, heads_of(model)):
         gates = _gates(model.decoder, run)
     reading = captioner.reading

@@ -67,9 +67,8 @@ def trace_language_model(
         DataError: a prompt and a text after it that are longer than the model's context.
         ModelError: no such head.
     """
-    tokenizer, model = system.tokenizer, system.model
-    prompt = tokenizer.encode(text)
-    room = system.context - 1  # for START
+    tokenizer, model, names = system.tokenizer, system.model, system.tokenizer.pieces
+    prompt, room = tokenizer.encode(text), system.context - 1  # for START
     check_length(text or "(nothing)", prompt or [START], room, "a shorter text")
     search: dict[str, Any] = {}
     if target is None:
@@ -84,7 +83,7 @@ def trace_language_model(
         return model.decoder.logits(model.hidden(read))[0, :-1].float().log_softmax(dim=-1)
 
     looked = look(
-        model, run, at_what_was_written, tokens, level=level, change=change, extras=extras
+        model, run, at_what_was_written, tokens, names, level=level, change=change, extras=extras
     )
     axes = {"text": text_axis(tokenizer, tokens, before=(START,))}
     told = written_alone(model.decoder, model.hidden, [START, *tokens])
@@ -98,7 +97,7 @@ def trace_language_model(
         axes=axes,
         sites=looked.watched.sites,
         streams=looked.watched.streams,
-        steps=steps_of(tokenizer.pieces, tokens, looked.watched.result),
+        steps=steps_of(names, tokens, looked.watched.result),
         # A word stands for itself here, not for the one before it, which wrote it.
         notes=notes | {"prompt": len(prompt), "reading": {"at_input": True}},
     )

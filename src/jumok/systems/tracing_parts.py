@@ -16,7 +16,9 @@ from jumok.errors import DataError, ModelError
 from jumok.inspection.capture import Edges, Watched, heads_of, watch
 from jumok.inspection.influence import Written
 from jumok.inspection.intervene import UNCHANGED, Change, changed, without_each_head
+from jumok.inspection.lens import layer_facts, watch_words
 from jumok.inspection.mattered import who_mattered
+from jumok.inspection.places import place_facts
 from jumok.inspection.theatre import Theatre
 from jumok.inspection.trace import BEST, Axis, Level, Step
 from jumok.models.memory import Decoder, Memory, SequenceToSequence
@@ -37,6 +39,8 @@ class Extras:
         worth: what every head is worth: a pass for each.
         words: which words mattered (`jumok.inspection.mattered`), where words are read and written.
         tree: the search with all hypotheses, and what each of them looked at.
+        layers: what would be predicted after each layer, how far words have moved, and how the
+            model knows their places.
         heed: is called at every step of a search, and before words are taken out; what it raises
             ends the work.
     """
@@ -44,10 +48,11 @@ class Extras:
     worth: bool = True
     words: bool = True
     tree: bool = True
+    layers: bool = True
     heed: Callable[[], None] = carry_on
 
 
-EVERYTHING, NOTHING = Extras(), Extras(worth=False, words=False, tree=False)
+EVERYTHING, NOTHING = Extras(), Extras(worth=False, words=False, tree=False, layers=False)
 
 LogProbabilities = Float[Tensor, "positions choices"]
 
@@ -77,10 +82,13 @@ class Looked:
         watched: its sites and streams; its result: the log-probabilities of every choice.
         without: for each site and head the change of each chosen token's log-probability when
             that head alone is off; empty where nobody wanted to know.
+        layers: see `jumok.inspection.lens.layer_facts` and `jumok.inspection.places.place_facts`;
+            empty where nobody wanted to know.
     """
 
     watched: Watched[LogProbabilities]
     without: dict[str, list[list[float]]]
+    layers: dict[str, Any]
 
 
 def look(
@@ -88,6 +96,7 @@ def look(
     run: Callable[[], LogProbabilities],
     edges: Edges,
     written: Sequence[int] | None,
+    pieces: Callable[[Sequence[int]], Sequence[str]] | None = None,
     *,
     level: Level = LEVEL,
     change: Change = UNCHANGED,
@@ -98,8 +107,10 @@ def look(
     Args:
         run: the pass; gives the log-probabilities of every choice at every position.
         written: what was chosen at each position; None: the likeliest.
+        pieces: names choices; None: what would be said after each layer is not read.
         change: what is done to the model meanwhile.
-        extras: whether to find out what heads are worth; never of a model that is changed.
+        extras: whether to find out what heads are worth, never of a model that is changed; and
+            what the layers do.
 
     Raises:
         ModelError: a model without attention, or without the heads that are named.
@@ -107,8 +118,8 @@ def look(
     count = heads_of(model)
     if not count:
         raise no_attention()
-    with changed(model, change, count):
-        watched = watch(model, run, edges, level)
+    with changed(model, change, count), watch_words(model) as words:
+        watched = watch(model, run, edges, "full" if extras.layers else level)
     found = watched.result
     chosen = (
         found.argmax(1)
@@ -116,7 +127,23 @@ def look(
         else torch.tensor(written, dtype=torch.long, device=found.device)
     )
     changes = without_each_head(model, run, chosen, count) if extras.worth and not change else {}
-    return Looked(watched, {site: change.tolist() for site, change in changes.items()})
+    layers = {}
+    if extras.layers:
+        layers = {
+            "stacks": layer_facts(model, watched.streams, words, chosen.tolist(), pieces),
+            "places": place_facts(model),
+        }
+        watched = _kept(watched, level)
+    without = {site: each.tolist() for site, each in changes.items()}
+    return Looked(watched, without, layers)
+
+
+def _kept(watched: Watched[LogProbabilities], level: Level) -> Watched[LogProbabilities]:
+    """No more of it than the level says."""
+    sites = watched.sites
+    if level == "weights":
+        sites = tuple(replace(site, query=None, key=None, value=None) for site in sites)
+    return replace(watched, sites=sites, streams=watched.streams if level == "full" else {})
 
 
 def words_worth(
@@ -285,4 +312,9 @@ def notes_of(
     written: Sequence[int], looked: Looked, search: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     """What the page needs besides: what was chosen, the tree, and what heads are worth."""
-    return {"written": list(written), "search": dict(search or {}), "without": looked.without}
+    return {
+        "written": list(written),
+        "search": dict(search or {}),
+        "without": looked.without,
+        "layers": looked.layers,
+    }

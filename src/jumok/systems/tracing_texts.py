@@ -63,11 +63,10 @@ def trace_gaps(
             for each gap.
         ModelError: no such head.
     """
-    model, tokenizer = system.model, system.tokenizer
+    model, names = system.model, WithMask(system.tokenizer, system.model.mask)
     ids, opens = system.encode(text)
     check_length(text, ids, system.max_tokens)
-    device = model.encoder.embedding.table.device
-    read = torch.tensor([[START, *ids, END]], device=device)
+    read = torch.tensor([[START, *ids, END]], device=model.encoder.embedding.table.device)
     gaps = [place for place, piece in enumerate(ids, start=1) if piece == model.mask]
 
     def run() -> LogProbabilities:
@@ -80,8 +79,9 @@ def trace_gaps(
         filled = [int(system.fitting(row, opens_word, 1)[1]) for row, opens_word in likely]
     else:
         filled = _given(system, target, len(gaps))
-    looked = look(model, run, at_itself, filled, level=level, change=change, extras=extras)
-    names = WithMask(tokenizer, model.mask)
+    looked = look(
+        model, run, at_itself, filled, names.pieces, level=level, change=change, extras=extras
+    )
     places = iter(filled)
     whole = [next(places) if piece == model.mask else piece for piece in ids]
     return Trace(
@@ -89,7 +89,7 @@ def trace_gaps(
         task="masked-lm",
         level=level,
         text=text,
-        output=tokenizer.decode(whole),
+        output=system.tokenizer.decode(whole),
         axes={"text": text_axis(names, ids, before=(START,), after=(END,))},
         sites=looked.watched.sites,
         streams=looked.watched.streams,

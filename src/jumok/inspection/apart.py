@@ -1,0 +1,67 @@
+"""One word in two sentences: how alike its vectors are, layer by layer.
+
+Whatever a word's neighbours, its vector is the same before the first layer (but for its place);
+what a layer makes of it depends on them. Vectors of one layer may all point much the same way, so
+the cosine of two different words of the two sentences stands beside it: only what is above that
+says anything of the word.
+
+Source: Ethayarajh 2019, How contextual are contextualized word representations?, sections 3 and 4.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from jumok.inspection.trace import Array, Axis, Trace
+
+
+def words_apart(trace: Trace, other: Trace) -> dict[str, Any]:
+    """For each stack that both traces have the streams of, as plain JSON.
+
+    "axis": the stack's own; "texts": the other's words; "cosines": (layers + 1, words, words of
+    the other); "different": (layers + 1), the mean cosine of words that are not the same. A word's
+    vector is the mean of its pieces'.
+    """
+    facts: dict[str, Any] = {}
+    for stack, stream in trace.streams.items():
+        axis = axis_of(trace, stack)
+        if axis is None or stack not in other.streams or axis not in other.axes:
+            continue
+        mine, theirs = trace.axes[axis], other.axes[axis]
+        cosines = cosines_of(word_vectors(stream, mine), word_vectors(other.streams[stack], theirs))
+        unequal = np.array([[a != b for b in theirs.texts] for a in mine.texts])
+        facts[stack] = {
+            "axis": axis,
+            "texts": list(theirs.texts),
+            "cosines": cosines.round(5).tolist(),
+            "different": cosines[:, unequal].mean(axis=1).round(5).tolist()
+            if unequal.any()
+            else None,
+        }
+    return facts
+
+
+def axis_of(trace: Trace, stack: str) -> str | None:
+    """The axis whose tokens a stack reads: the one along which it looks at itself."""
+    for site in trace.sites:
+        if site.name.startswith(f"{stack}.") and site.queries == site.keys:
+            return site.queries
+    return None
+
+
+def word_vectors(stream: Array, axis: Axis) -> Array:
+    """(layers, words, dim) from (layers, positions, dim): the mean of each word's pieces."""
+    belongs = np.array([[word == at for word in axis.words] for at in range(len(axis.texts))])
+    shares = belongs / belongs.sum(axis=1, keepdims=True)
+    vectors: Array = (shares @ stream[:, : belongs.shape[1]]).astype(np.float32)
+    return vectors
+
+
+def cosines_of(one: Array, other: Array) -> Array:
+    """(layers, words, words of the other)."""
+    units = [
+        each / np.maximum(np.linalg.norm(each, axis=2, keepdims=True), 1e-12)
+        for each in (one, other)
+    ]
+    cosines: Array = units[0] @ units[1].transpose(0, 2, 1)
+    return cosines

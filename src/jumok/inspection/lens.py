@@ -1,0 +1,183 @@
+"""What a model would say if it had to answer after every layer, and how far a word has moved.
+
+The stream of a stack of blocks is a sum to which each block adds. Read after layer l as the model
+reads it after the last one, through the last norm and the output matrix, it gives the prediction so
+far (the "logit lens"); after the last layer it is the model's own prediction. A post-norm model has
+no norm of its own at the end: each layer's norm has been at work already, and the output matrix
+reads what it left. No layer but the last was trained to be read like this.
+
+Source: nostalgebraist 2020, interpreting GPT: the logit lens; Elhage et al. 2021, A mathematical
+framework for Transformer circuits, "the residual stream".
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from jumok.inspection.trace import Array
+from jumok.layers.block import Stack
+from jumok.layers.embedding import Embedding
+from jumok.layers.residual import PostNorm
+from jumok.models.decoder import TransformerDecoder
+from jumok.models.masked import MaskedLanguageModel
+from jumok.shapes import Float, Int, Tensor
+
+BEST = 5
+
+Logits = Callable[[Float[Tensor, "positions dim"]], Float[Tensor, "positions vocabulary"]]
+
+
+@dataclass(frozen=True)
+class Guesses:
+    """What would be said after each layer of a stack; row 0 is the embedding.
+
+    Attributes:
+        tokens, probabilities: (layers + 1, positions, best), the most probable first.
+        written: (layers + 1, positions), the probability of what was chosen there; None: nothing
+            was chosen at every position.
+    """
+
+    tokens: Int[Tensor, "layers positions best"]
+    probabilities: Float[Tensor, "layers positions best"]
+    written: Float[Tensor, "layers positions"] | None
+
+
+def reader_of(model: nn.Module, stack: str) -> Logits | None:
+    """What makes predictions of a stack's normed states; None where nothing does."""
+    parent = model.get_submodule(stack)
+    if isinstance(parent, TransformerDecoder):
+        return parent.logits
+    if isinstance(model, MaskedLanguageModel):
+        return model.head
+    return None
+
+
+def last_norm(model: nn.Module, stack: str) -> nn.Module:
+    """What stands between the stream and its reader: the last norm; in post-norm models nothing."""
+    blocks = model.get_submodule(f"{stack}.blocks")
+    assert isinstance(blocks, Stack)
+    after = list(blocks)[-1].after_feedforward
+    assert not isinstance(after, nn.Identity)
+    return nn.Identity() if isinstance(after, PostNorm) else after.norm
+
+
+@torch.inference_mode()
+def guesses(
+    logits: Logits,
+    norm: nn.Module,
+    stream: Float[Tensor, "layers positions dim"],
+    written: Sequence[int] | None,
+) -> Guesses:
+    """The predictions of every layer.
+
+    Args:
+        written: what was chosen at each position; the stream may have more of them, which are left
+            out. None: nothing was chosen, and all positions are read.
+    """
+    stream = stream if written is None else stream[:, : len(written)]
+    tokens, probabilities, chosen = [], [], []
+    for layer in stream:  # one at a time: the vocabulary is large
+        found = logits(norm(layer)).float().softmax(dim=-1)
+        values, places = found.topk(min(BEST, found.shape[1]), dim=1)
+        tokens.append(places)
+        probabilities.append(values)
+        if written is not None:
+            chosen.append(found.gather(1, torch.tensor(written, device=found.device)[:, None]))
+    return Guesses(
+        torch.stack(tokens),
+        torch.stack(probabilities),
+        torch.stack(chosen)[..., 0] if written is not None else None,
+    )
+
+
+def moved(
+    stream: Float[Tensor, "layers positions dim"], words: Float[Tensor, "positions dim"]
+) -> Float[Tensor, "layers positions"]:
+    """The cosine of each position's vector, layer by layer, and its word's own vector."""
+    return F.cosine_similarity(stream.float(), words.float()[None], dim=-1)
+
+
+@contextmanager
+def watch_words(model: nn.Module) -> Iterator[dict[str, Tensor]]:
+    """Keeps the vectors of the words that each stack reads, before anything is added to them.
+
+    Gives by the stack's path (positions dim), of the batch's first row.
+    """
+    words: dict[str, Tensor] = {}
+
+    def hear(stack: str) -> Any:
+        def keep(module: nn.Module, given: tuple[Any, ...]) -> None:
+            assert isinstance(module, Embedding)
+            words[stack] = F.embedding(given[0][0], module.table).detach()
+
+        return keep
+
+    handles = [
+        module.register_forward_pre_hook(hear(path.rpartition(".")[0]))
+        for path, module in model.named_modules()
+        if isinstance(module, Embedding)
+    ]
+    try:
+        yield words
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def layer_facts(
+    model: nn.Module,
+    streams: Mapping[str, Array],
+    words: Mapping[str, Tensor],
+    written: Sequence[int],
+    pieces: Callable[[Sequence[int]], Sequence[str]] | None,
+) -> dict[str, Any]:
+    """What the page shows of the layers, as plain JSON: for each stack by its path.
+
+    "moved": (layers + 1, positions) cosines with the words' own vectors; where predictions are read
+    off the stack also "best": for each layer and position the most probable tokens with their
+    probabilities, "written": the probability of what was written there (None for a model that
+    fills gaps), and "norm": "pre" or "post". A stack that reads no words is left out.
+
+    Args:
+        pieces: names tokens; None: predictions are not read.
+    """
+    facts: dict[str, Any] = {}
+    for stack, array in streams.items():
+        if stack not in words:
+            continue
+        stream = torch.from_numpy(array).to(words[stack])
+        of_stack: dict[str, Any] = {"moved": _rounded(moved(stream, words[stack]))}
+        logits = reader_of(model, stack)
+        if logits is not None and pieces is not None:
+            norm = last_norm(model, stack)
+            every = isinstance(model.get_submodule(stack), TransformerDecoder)
+            found = guesses(logits, norm, stream, written if every else None)
+            of_stack |= {
+                "norm": "post" if isinstance(norm, nn.Identity) else "pre",
+                "best": _named(found, pieces),
+                "written": None if found.written is None else _rounded(found.written),
+            }
+        facts[stack] = of_stack
+    return facts
+
+
+def _named(
+    found: Guesses, pieces: Callable[[Sequence[int]], Sequence[str]]
+) -> list[list[list[list[Any]]]]:
+    return [
+        [
+            [list(pair) for pair in zip(pieces(tokens), values, strict=True)]
+            for tokens, values in zip(*layer, strict=True)
+        ]
+        for layer in zip(found.tokens.tolist(), _rounded(found.probabilities), strict=True)
+    ]
+
+
+def _rounded(tensor: Tensor) -> Any:
+    """As JSON, to five decimals: more than is ever shown."""
+    return tensor.double().cpu().numpy().round(5).tolist()

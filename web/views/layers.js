@@ -1,0 +1,137 @@
+/** Layers and positions: what each layer would say, how far words move, how places are known. */
+
+import { curvesFigure } from "../curves.js";
+import { choice, element, field, table } from "../dom.js";
+import { heatmap, mapFigure } from "../heatmap.js";
+import { readable } from "../trace.js";
+import { placesView } from "./positions.js";
+import { curves, pictureOrTable, stackChosen } from "./stacks.js";
+
+const SHOWS = { lens: lensView, apart: apartView, places: placesView };
+
+layersView.needs = (trace) => trace.layered;
+
+export function layersView(trace, state, words, ask) {
+  const { stacks } = trace.notes.layers ?? {};
+  if (!stacks) {
+    if (ask && !trace.layersAsked) ask();
+    trace.layersAsked = true; // once: an answer brings another trace
+    return { help: words.layersHelp, controls: [], body: [] };
+  }
+  const shown = state.get("show") in SHOWS ? state.get("show") : "lens";
+  const view = SHOWS[shown](trace, state, words, ask);
+  const shows = Object.keys(SHOWS).map((name) => [name, words[`show_${name}`]]);
+  return { ...view, controls: [choice(words.showWhat, shows, shown, (show) => state.set({ show })), ...view.controls] };
+}
+
+function layerNames(count, words) {
+  return Array.from({ length: count }, (_, layer) =>
+    (layer === 0 ? words.embedding : `${words.layer} ${layer}`));
+}
+
+/** The axis of a stack: that along which it looks at itself. */
+function axisOf(trace, stack) {
+  const site = trace.sites.find((each) => each.name.startsWith(`${stack}.`) && each.queries === each.keys);
+  return trace.axes[site.queries];
+}
+
+function lensView(trace, state, words) {
+  const { stacks } = trace.notes.layers;
+  const names = Object.keys(stacks).filter((name) => stacks[name].best);
+  const help = words.lensHelp;
+  if (!names.length) return { help, controls: [], body: [element("p", {}, words.noLens)] };
+  const { stack, controls } = stackChosen(names, state, words);
+  const { best, written, norm } = stacks[stack];
+  const read = axisOf(trace, stack).tokens.map(readable);
+  const wanted = written ? trace.steps.map((step) => readable(step.token)) : read;
+  const ofWritten = written && state.get("of") === "written";
+  if (written) {
+    controls.push(choice(words.probabilityOf, [["best", words.ofBest], ["written", words.ofWritten]],
+      ofWritten ? "written" : "best", (of) => state.set({ of })));
+  }
+  const values = best.flatMap((layer, l) => layer.map((at, p) => (ofWritten ? written[l][p] : at[0][1])));
+  const map = {
+    rows: layerNames(best.length, words),
+    columns: wanted,
+    values: Float32Array.from(values),
+    texts: best.flatMap((layer) => layer.map((at) => readable(at[0][0]))),
+  };
+  const [l, p] = cellChosen(state, best.length, wanted.length);
+  const say = (row, column, value) =>
+    `${words.after} ${read[column]}, ${map.rows[row]}: ${readable(best[row][column][0][0])} ${value.toFixed(3)}`;
+  const picture = heatmap(map, { label: words.show_lens, cursor: [l, p], say,
+    onPick: (row, column) => state.set({ cell: `${row},${column}` }) });
+  const top = table([words.token, words.probability],
+    best[l][p].map(([token, probability]) => [readable(token), probability.toFixed(4)]),
+    `${map.rows[l]}, ${words.after} ${read[p]}`);
+  controls.push(pictureOrTable(state, words));
+  const whole = table(["", ...map.columns], map.rows.map((name, row) => [
+    name, ...map.columns.map((_, column) =>
+      `${map.texts[row * map.columns.length + column]} ${values[row * map.columns.length + column].toFixed(3)}`),
+  ]), words.show_lens);
+  return {
+    help,
+    controls,
+    body: [state.get("as") === "table" ? whole : picture, element("p", { class: "muted" }, words[`lens_${norm}`]), top],
+    figure: mapFigure(map),
+  };
+}
+
+function cellChosen(state, rows, columns) {
+  const [row, column] = state.get("cell").split(",").map(Number);
+  const whole = (value, end, otherwise) => (Number.isInteger(value) && value < end ? value : otherwise);
+  return state.get("cell") ? [whole(row, rows, rows - 1), whole(column, columns, 0)] : [rows - 1, 0];
+}
+
+function apartView(trace, state, words, ask) {
+  const { stacks } = trace.notes.layers;
+  const { stack, controls } = stackChosen(Object.keys(stacks), state, words);
+  const axis = axisOf(trace, stack);
+  const against = trace.notes.against?.[stack];
+  const other = against && { texts: against.texts };
+  const word = Math.min(state.get("word") === "" ? longestShared(axis.texts, other?.texts ?? []) : state.number("word"),
+    axis.texts.length - 1);
+  controls.push(choice(words.word, axis.texts.map((text, i) => [String(i), `${i + 1} ${text}`]), String(word),
+    (chosen) => state.set({ word: chosen })));
+  const own = stacks[stack].moved.map((layer) => meanOf(layer.filter((_, at) => axis.words[at] === word)));
+  const series = [{ name: `${axis.texts[word]} (1) · ${words.ownVector}`, values: own }];
+  if (against) {
+    const alike = other.texts.indexOf(axis.texts[word]);
+    const second = Math.min(state.get("other") === "" ? Math.max(alike, 0) : state.number("other"), other.texts.length - 1);
+    controls.push(choice(words.otherWord, other.texts.map((text, i) => [String(i), `${i + 1} ${text}`]),
+      String(second), (chosen) => state.set({ other: chosen })));
+    series.unshift({ name: `${axis.texts[word]} (1) · ${other.texts[second]} (2)`, values: against.cosines.map((layer) => layer[word][second]) });
+    if (against.different) series.push({ name: words.differentWords, values: against.different });
+  }
+  if (ask) {
+    controls.push(field(words.second, state.get("against"), (text) => {
+      state.set({ against: text, other: "" });
+      ask();
+    }));
+  }
+  const ticks = layerNames(own.length, words);
+  const figure = curvesFigure({ series, ticks: ticks.map((_, i) => String(i)), low: -1, high: 1, across: words.layer });
+  controls.push(pictureOrTable(state, words));
+  const numbers = table([words.layer, ...series.map(({ name }) => name)],
+    ticks.map((name, i) => [name, ...series.map(({ values }) => values[i].toFixed(3))]), words.show_apart);
+  const sentences = element("dl", {}, element("dt", {}, "1"), element("dd", {}, axis.texts.join(" ")),
+    ...(other ? [element("dt", {}, "2"), element("dd", {}, other.texts.join(" "))] : []));
+  return {
+    help: words.apartHelp,
+    controls,
+    body: [sentences, state.get("as") === "table" ? numbers : curves(figure, words.show_apart, series),
+      ...(against ? [] : [element("p", { class: "muted" }, ask ? words.giveSecond : words.noSecond)])],
+    figure,
+  };
+}
+
+/** The longest word that stands in both sentences: short ones are seldom what one looks for. */
+function longestShared(texts, others) {
+  const shared = texts.filter((text) => others.includes(text));
+  const longest = shared.reduce((best, text) => (text.length > best.length ? text : best), "");
+  return Math.max(0, texts.indexOf(longest));
+}
+
+function meanOf(values) {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}

@@ -1,0 +1,53 @@
+/** How a model knows where words stand: a picture of its positions, and curves over distance. */
+
+import { curvesFigure, stacked } from "../curves.js";
+import { element, table } from "../dom.js";
+import { heatmap, mapFigure } from "../heatmap.js";
+import { curves, pictureOrTable, stackChosen } from "./stacks.js";
+
+const LARGEST_CELL = 9; // px
+
+export function placesView(trace, state, words) {
+  const { places } = trace.notes.layers;
+  const { stack, controls } = stackChosen(Object.keys(places), state, words);
+  const place = places[places[stack].same ?? stack];
+  const help = `${words.placesHelp} ${words[`kind_${place.kind}`]}`;
+  if (!place.picture) return { help, controls, body: [element("p", {}, words.noPlaces)] };
+  const [map, most] = pictureOf(place, words);
+  const series = Object.entries(place.curves).map(([name, values]) => ({ name: named(name, words), values }));
+  const low = place.kind === "alibi" ? 0 : -1;
+  const lines = curvesFigure({
+    series, ticks: series[0].values.map((_, i) => String(i)), low, high: 1, across: words.distance,
+  });
+  const say = (r, c, value) => `${words[place.rows]} ${r}, ${named(place.columns, words)} ${c + 1}: ${(value * most).toFixed(3)}`;
+  controls.push(pictureOrTable(state, words));
+  const numbers = table([words.distance, ...series.map(({ name }) => name)],
+    series[0].values.map((_, at) => [String(at), ...series.map(({ values }) => values[at].toFixed(4))]), words.curveOf);
+  const title = `${words[place.rows]} × ${named(place.columns, words)}; ${words.scale} ±${most.toFixed(3)}`;
+  const shown = state.get("as") === "table" ? [numbers] : [
+    element("h2", {}, words[`curve_${place.kind}`] ?? words.curve_table),
+    curves(lines, words.curveOf, series),
+    element("h2", {}, title),
+    heatmap(map, { label: title, most: LARGEST_CELL, say }),
+  ];
+  return { help, controls, body: shown, figure: stacked([lines, mapFigure(map, LARGEST_CELL)]) };
+}
+
+/** The map on its scale from -1 to 1, and what 1 stands for: the largest value, where that is not 1. */
+function pictureOf(place, words) {
+  const values = place.picture.flat();
+  const most = values.reduce((top, value) => Math.max(top, Math.abs(value)), 0) || 1;
+  const scale = ["learned", "index"].includes(place.kind) ? most : 1;
+  return [{
+    rows: place.picture.map((_, r) => String(r)),
+    columns: place.picture[0].map((_, c) => String(c + 1)),
+    values: Float32Array.from(values, (value) => value / scale),
+    diverging: true,
+  }, scale];
+}
+
+function named(name, words) {
+  const [first, number] = name.split(" ");
+  if (first === "head" && number) return `${words.head} ${number}`;
+  return words[{ "pair of dimensions": "pair" }[name] ?? name] ?? name;
+}
