@@ -35,6 +35,10 @@ MOST_WRITTEN = 24
 DEFAULTS = DecodingOptions(beam=1, maximum_length=MOST_WRITTEN)
 
 
+OWN_ROW = {"at_input": True}
+"""Where a word's map is read: it stands for itself, not for the one before it, which wrote it."""
+
+
 def at_what_was_written(_: str) -> Edge:
     """Every token at itself and those before it."""
     return Edge("decoder", "text", "text")
@@ -98,8 +102,7 @@ def trace_language_model(
         sites=looked.watched.sites,
         streams=looked.watched.streams,
         steps=steps_of(names, tokens, looked.watched.result),
-        # A word stands for itself here, not for the one before it, which wrote it.
-        notes=notes | {"prompt": len(prompt), "reading": {"at_input": True}},
+        notes=notes | {"prompt": len(prompt), "reading": OWN_ROW},
     )
 
 
