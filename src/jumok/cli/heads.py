@@ -48,6 +48,9 @@ Scorer = Annotated[
 Save = Annotated[
     Path | None, typer.Option(help="The cards as a page (.html) that needs no network.")
 ]
+WIDEST = 100
+"""Columns of the widest table: several models, and gold links."""
+
 TEXTS = ("language-model", "masked-lm", "text-classification")
 SCORERS = {"bleu": "BLEU, greedy", "likelihood": "log-probability, nats a piece"}
 
@@ -110,7 +113,9 @@ def heads(
         if as_json:
             stream.write(json.dumps(_facts(measured) | shares, indent=2) + "\n")
         else:
-            _show(Console(file=stream, markup=False, highlight=False), measured, curves, score)
+            screen = Console(file=stream, markup=False, highlight=False)
+            screen.width = max(screen.width, WIDEST)  # a longer line is better than half a word
+            _show(screen, measured, curves, score)
 
 
 class _Given(NamedTuple):
