@@ -113,9 +113,7 @@ def heads(
         if as_json:
             stream.write(json.dumps(_facts(measured) | shares, indent=2) + "\n")
         else:
-            screen = Console(file=stream, markup=False, highlight=False)
-            screen.width = max(screen.width, WIDEST)  # a longer line is better than half a word
-            _show(screen, measured, curves, score)
+            _show(Console(file=stream, markup=False, highlight=False), measured, curves, score)
 
 
 class _Given(NamedTuple):
@@ -259,6 +257,7 @@ def _show(
     curves: "Mapping[str, Sequence[PrunedPoint]]",
     score: str,
 ) -> None:
+    screen.width = max(screen.width, WIDEST)  # a longer line is better than half a word
     if len(measured) > 1:
         screen.print(*(f"{number}  {name}" for number, name in enumerate(measured, 1)), sep="\n")
     screen.print(_table(measured))
