@@ -19,7 +19,7 @@ export const LAYERS = {
     probabilityOf: "Colour",
     ofBest: "probability of the token shown",
     ofWritten: "probability of what was written",
-    lensHelp: "What the model would say if it stopped after each layer, from the top (nothing but the embedding) to the bottom (its real answer). Columns are what was written; cells show the likeliest token, darker the more probable, from 0 to 1. Click a cell for its five likeliest.",
+    lensHelp: "What the model would say if it stopped after each layer, from the top (nothing but the embedding) to the bottom (its real answer). Columns are what was written; cells show the likeliest token, the stronger the colour the more probable, from 0 to 1. Click a cell for its five likeliest.",
     lens_pre: "Each layer's stream is read through the last norm and the output matrix (the “logit lens”). Only the last layer was trained to be read so; right after the embedding the likeliest token is often the one just read.",
     lens_post: "A post-norm model has no norm at its end: the output matrix reads what each layer's own norm left. Only the last layer was trained to be read so; the others may say little here that means anything.",
     noLens: "This model predicts no tokens from its layers.",
