@@ -2,6 +2,7 @@
 
 import pytest
 
+from jumok.cli.beside import Sides
 from jumok.cli.look import answers
 from jumok.errors import ModelError
 from jumok.inspection.intervene import Change, Row
@@ -17,7 +18,7 @@ def asked(question: dict[str, object]) -> list[tuple[Change, Extras]]:
         wanted.append((change, extras))
         return trace()
 
-    found = answers(traced)({"text": "a cat ran", **question}, carry_on)
+    found = answers(Sides(traced))({"text": "a cat ran", **question}, carry_on)
     assert ("forced" in found) == (len(wanted) == 2)
     return wanted
 
@@ -66,4 +67,4 @@ def test_a_word_that_is_not_there_is_said_by_the_model(tiny_bundle):
 
     family = load_family(tiny_bundle, device="cpu")
     with pytest.raises(ModelError, match="the text has no such token"):
-        answers(family.trace)({"text": "the cat sat", "blank": [99]}, carry_on)
+        answers(Sides(family.trace))({"text": "the cat sat", "blank": [99]}, carry_on)

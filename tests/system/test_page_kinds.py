@@ -9,6 +9,7 @@ import torch
 
 from jumok.bundle.card import BundleConfig, Card
 from jumok.bundle.writing import write_bundle
+from jumok.cli.beside import Sides
 from jumok.cli.look import answers
 from jumok.config.recurrent import RecurrentConfig
 from jumok.data.tokenizer import Tokenizer
@@ -164,7 +165,7 @@ def served(browser, folders):
         first = family.trace(given, options=SHORT)
         picture = given if family.reads == "picture" else None
         server = LocalServer(
-            partial(html, first), answers(partial(family.trace, options=SHORT), picture)
+            partial(html, first), answers(Sides(partial(family.trace, options=SHORT)), picture)
         )
         threading.Thread(target=server.serve_forever, daemon=True).start()
         page = browser.new_context(locale="en-US").new_page()

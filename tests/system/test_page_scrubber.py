@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from jumok.cli.beside import Sides
 from jumok.cli.look import answers
 from jumok.decoding import DecodingOptions
 from jumok.inspection.intervene import Change
@@ -220,7 +221,7 @@ def test_a_live_picture_can_be_looked_at_without_a_head(browser, captioner, pict
     """The page names no file: whatever it asks for, it is the picture of the command line."""
     traced = partial(captioner, options=SHORT)
     first, off = traced(picture), traced(picture, change=Change(off={"decoder.attention": [0]}))
-    server = LocalServer(lambda token: html(first, token), answers(traced, picture))
+    server = LocalServer(lambda token: html(first, token), answers(Sides(traced), picture))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     page = browser.new_context(locale="en-US").new_page()
     page.set_default_timeout(10_000)
