@@ -155,3 +155,21 @@ def test_the_link_of_a_live_page_brings_the_text_back(live):
     page.reload()
     assert page.locator("#text").input_value() == "the dog barked"
     playwright.expect(page.locator("header dd").last).to_have_text(traced("the dog barked").output)
+
+
+def test_every_view_comes_back_by_its_link(opened):
+    """What is read on the panel is the same after the address was opened anew."""
+    recorded = layered()
+    reader = opened(recorded, other=recorded)
+    tabs = reader.page.locator("[role=tab]").all_inner_texts()
+    assert len(tabs) >= 8
+    for name in tabs:
+        reader.tab(name)
+        for select in reader.page.locator("#panel select").all()[:2]:
+            select.select_option(index=select.locator("option").count() - 1)
+        shown = reader.page.locator("#panel").inner_text()
+        reader.page.reload()
+        reader.requests.pop()
+        selected = reader.page.locator("[role=tab][aria-selected=true]")
+        assert selected.inner_text() == name
+        assert reader.page.locator("#panel").inner_text() == shown, name
