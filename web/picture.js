@@ -2,7 +2,8 @@
 
 import { INK } from "./surface.js";
 
-const VEIL = 0.8; // of black, where nothing is looked at
+export const VEIL = 0.85; // of GREY, where nothing is looked at
+export const GREY = 90; // not black: what is black in a picture could not be told from what lies under it
 const PAPER_SHADE = "#b9bdc9"; // in place of a picture that nobody kept
 
 const images = new Map();
@@ -46,6 +47,7 @@ function veil(weights, [rows, columns], most) {
   const context = canvas.getContext("2d");
   const image = context.createImageData(columns, rows);
   weights.forEach((weight, i) => {
+    image.data.fill(GREY, 4 * i, 4 * i + 3);
     image.data[4 * i + 3] = Math.round(255 * VEIL * (1 - brightness(weight, most)));
   });
   context.putImageData(image, 0, 0);

@@ -9,6 +9,7 @@ from jumok.attention.observe import observe
 from jumok.config import TransformerConfig
 from jumok.kernels import native
 from jumok.kernels.linear import prepare_for_inference
+from jumok.layers.residual import PreNorm
 from jumok.models.encoder_decoder import Transformer
 from tests.kernels.twins import TOLERANCE
 
@@ -77,6 +78,20 @@ def test_a_block_that_the_kernel_does_not_know_keeps_its_parts(changes):
     model = prepared(torch.float32, **changes)
     assert all(block._in_one_call is None for block in model.decoder.blocks)
     assert logits_of_steps(model, 2).isfinite().all()
+
+
+def test_a_subclass_of_a_part_is_not_taken_for_that_part():
+    class WithoutNorm(PreNorm):
+        def forward(self, stream, update):
+            return stream + update, stream + update
+
+    torch.manual_seed(3)
+    model = Transformer(TransformerConfig(**SIZES), 29)
+    for block in model.decoder.blocks:
+        block.after_cross = WithoutNorm(48, block.after_cross.dropout)
+    steps = logits_of_steps(prepare_for_inference(model, torch.float32), 2, swaps=False)
+    assert all(block._in_one_call is None for block in model.decoder.blocks)
+    assert steps.isfinite().all()
 
 
 def test_a_block_that_is_watched_or_changed_takes_the_parts():

@@ -1,7 +1,7 @@
 /** The picture, and what each word of its caption looked at in it; or what each pixel looked at. */
 
 import { choice, element, table } from "../dom.js";
-import { brightness, cellBeside, cellUnder, drawLook, svgOfLook } from "../picture.js";
+import { GREY, VEIL, brightness, cellBeside, cellUnder, drawLook, svgOfLook } from "../picture.js";
 import { board, readable, total } from "../trace.js";
 import { headChoices, headChosen, valueChoice, valueChosen } from "./board.js";
 
@@ -178,7 +178,7 @@ function pixelFacts(site, words) {
 function scale(most, value, words) {
   const ramp = element("span", { class: "ramp", role: "img", "aria-label": `0 – ${most.toFixed(3)}` });
   const stops = [0, 0.05, 0.2, 0.5, 1].map((at) => {
-    const grey = Math.round(255 * brightness(at, 1));
+    const grey = Math.round(255 - VEIL * (1 - brightness(at, 1)) * (255 - GREY)); // over white
     return `rgb(${grey},${grey},${grey}) ${100 * at}%`;
   });
   ramp.style.background = `linear-gradient(90deg, ${stops.join(", ")})`;

@@ -61,7 +61,10 @@ def block_step(
     feedforward: FeedForward,
     after_feedforward: PreNorm,
 ) -> BlockStep | None:
-    """The block made of these parts; None where the kernel does not know one of them."""
+    """The block made of these parts; None where the kernel does not know one of them.
+
+    A subclass may do something else, so that it is not known.
+    """
     attentions = [self_attention]
     crossing: list[nn.Module | None] = [None, None]
     if cross_attention is not None:
@@ -69,11 +72,18 @@ def block_step(
         crossing = [cross_attention.query, cross_attention.output]
     read = [self_attention.query, self_attention.key, self_attention.value, self_attention.output]
     layers = [*read, *crossing, feedforward.inner, feedforward.outer]
+    between = [
+        after_self,
+        *([after_cross] if cross_attention is not None else []),
+        after_feedforward,
+    ]
     packed = [layer if isinstance(layer, PackedLinear) else None for layer in layers]
     if (
         native.library() is None
         or [layer is None for layer in packed] != [layer is None for layer in layers]
         or any(each.rotate is not None or each.bias is not None for each in attentions)
+        or {type(each) for each in attentions} != {MultiHeadAttention}
+        or {type(each) for each in between} not in ({PreNorm}, {PostNorm})
         or feedforward.activation is not relu_dropout
     ):
         return None
