@@ -140,7 +140,7 @@ def _check(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> None:
 
 Statistics: TypeAlias = Float[np.ndarray, "pictures columns"]
 Totals: TypeAlias = Float[np.ndarray, "samples columns"]
-Measure: TypeAlias = Callable[[Totals], Float[np.ndarray, "samples"]]
+Measure: TypeAlias = Callable[[Totals], Float[np.ndarray, " samples"]]
 
 
 def _weights(pictures: int, resamples: int) -> Float[np.ndarray, "samples pictures"]:
@@ -162,7 +162,7 @@ def _score(
     return Score(name, float(value), float(low), float(high), signature)
 
 
-def _mean(totals: Totals) -> Float[np.ndarray, "samples"]:
+def _mean(totals: Totals) -> Float[np.ndarray, " samples"]:
     return totals[:, 0]
 
 
@@ -182,7 +182,7 @@ def _bleu_statistics(counted: Counted) -> Statistics:
 def _bleu(order: int) -> Measure:
     """BLEU with n-grams of 1 to `order`: brevity penalty times the precisions' geometric mean."""
 
-    def measure(totals: Totals) -> Float[np.ndarray, "samples"]:
+    def measure(totals: Totals) -> Float[np.ndarray, " samples"]:
         right, all_of_them = totals[:, :order], totals[:, LONGEST : LONGEST + order]
         written, wanted = totals[:, -2], totals[:, -1]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -195,7 +195,7 @@ def _bleu(order: int) -> Measure:
     return measure
 
 
-def _rouge_l(counted: Counted) -> Float[np.ndarray, "pictures"]:
+def _rouge_l(counted: Counted) -> Float[np.ndarray, " pictures"]:
     """ROUGE-L of each picture: best precision and best recall of the longest common subsequence
     over the references, (1 + β²) P R / (R + β² P). Source: Lin 2004; as in COCO's evaluation."""
     scores = []

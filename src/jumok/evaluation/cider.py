@@ -30,7 +30,7 @@ Vector = list[dict[NGram, float]]
 
 def cider_d(
     outputs: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]]
-) -> Float[np.ndarray, "pictures"]:
+) -> Float[np.ndarray, " pictures"]:
     """CIDEr-D of every picture's caption, given as words, with the factor 10.
 
     The corpus's figure is the mean. Weights come from `references`; of one picture alone they are
