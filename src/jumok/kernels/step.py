@@ -17,8 +17,8 @@ from jumok.kernels.linear import PackedLinear
 from jumok.shapes import Bool, Float, Tensor
 
 PANEL = 32
-ROWS = 64
-"""Rows beyond which large products are as fast; of several threads each has to get as many."""
+ROWS = 256
+"""Rows beyond which large products are as fast; divided by the threads that those would have."""
 
 
 class Sizes(NamedTuple):
