@@ -30,7 +30,7 @@ function widest(words) {
  * in the cells where they are large enough: their numbers, or `map.texts`.
  * `map.diverging`: the scale is from -1 to 1 and not from 0.
  */
-export function drawMap(surface, map, place, cursor, gold) {
+export function drawMap(surface, map, place, cursor) {
   const { left, top, cell, wide } = place;
   const size = Math.max(8, Math.min(13, cell * 0.62 + 3));
   const stride = (room) => (room < 8 ? Math.ceil((size + 3) / room) : 1); // of labels that fit
@@ -43,10 +43,6 @@ export function drawMap(surface, map, place, cursor, gold) {
     if (r % stride(cell) === 0) surface.text(word, left - 8, top + cell * (r + 0.5) + 5, { align: "right", size });
   });
   if (cell >= 26) contents(surface, map, place);
-  for (const at of gold ?? []) {
-    const [r, c] = at.split(",").map(Number);
-    surface.frame(left + wide * c + 1, top + cell * r + 1, wide - 3, cell - 3, "#c2410c");
-  }
   if (cursor) frameCell(surface, place, cursor);
 }
 
@@ -99,7 +95,7 @@ export function mapFigure(map, most) {
  * onPick(row, column) hears of a click and of Enter, onMove of every step. An event "place" at the
  * canvas, with [row, column] in its detail, moves the cursor and tells nobody.
  */
-export function heatmap(map, { label, gold, cursor = [0, 0], most, say, onMove = () => {}, onPick = () => {} }) {
+export function heatmap(map, { label, cursor = [0, 0], most, say, onMove = () => {}, onPick = () => {} }) {
   const canvas = element("canvas", { tabindex: "0", role: "img", "aria-label": label });
   const said = element("p", { class: "said", "aria-live": "polite" });
   const place = layout(map, most);
@@ -110,7 +106,7 @@ export function heatmap(map, { label, gold, cursor = [0, 0], most, say, onMove =
     said.textContent = say ? say(...at, value) : `${map.rows[at[0]]} → ${map.columns[at[1]]}: ${value.toFixed(3)}`;
   };
   const surface = new CanvasSurface(canvas, place.width, place.height);
-  drawMap(surface, map, place, null, gold);
+  drawMap(surface, map, place);
   const still = surface.copy(); // the map without a cursor: moving it draws nothing anew
   const draw = () => {
     surface.restore(still);

@@ -81,6 +81,8 @@ def test_reader_that_leaves_early_is_no_error(tiny_bundle: Path) -> None:
 def test_interrupt_is_exit_code_130() -> None:
     code = (
         "import jumok.cli.main as main, os, signal\n"
+        # a shell's background jobs ignore the signal, and so would this
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "@main.app.command()\n"
         "def wait(): os.kill(os.getpid(), signal.SIGINT)\n"
         "import sys; sys.argv = ['jumok', 'wait']; main.run()"
