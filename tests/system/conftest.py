@@ -70,6 +70,7 @@ class Reader:
 
     def table(self) -> list[list[str]]:
         rows = self.page.locator("#panel table").first.locator("tr")
+        rows.first.wait_for(state="attached")  # a table that opens is filled a moment later
         return [row.locator("th, td").all_inner_texts() for row in rows.all()]
 
 
