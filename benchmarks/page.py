@@ -21,11 +21,11 @@ import numpy as np
 import torch
 from playwright.sync_api import Browser, sync_playwright
 
-from jumok.cli.beside import Sides
-from jumok.cli.look import answers
 from jumok.inspection.page import page
 from jumok.inspection.trace import Axis, Site, Trace
+from jumok.serving.answers import answers
 from jumok.serving.local import LocalServer
+from jumok.systems.sides import Sides
 from jumok.systems.tracers import load_family
 
 LAYERS = HEADS = 12

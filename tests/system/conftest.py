@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 import jumok
-from jumok.cli.beside import Sides
-from jumok.cli.look import answers
 from jumok.decoding import DecodingOptions
 from jumok.inspection.page import page as html
 from jumok.inspection.trace import Trace
+from jumok.serving.answers import answers
 from jumok.serving.local import LocalServer
+from jumok.systems.sides import Sides
 from jumok.systems.tracing import trace_translation
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")

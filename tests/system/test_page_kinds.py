@@ -9,15 +9,15 @@ import torch
 
 from jumok.bundle.card import BundleConfig, Card
 from jumok.bundle.writing import write_bundle
-from jumok.cli.beside import Sides
-from jumok.cli.look import answers
 from jumok.config.recurrent import RecurrentConfig
 from jumok.data.tokenizer import Tokenizer
 from jumok.decoding import DecodingOptions
 from jumok.inspection.page import page as html
 from jumok.inspection.trace import Trace
 from jumok.models.catalog import Sizes, build
+from jumok.serving.answers import answers
 from jumok.serving.local import LocalServer
+from jumok.systems.sides import Sides
 from jumok.systems.tracers import load_family
 from jumok.systems.tracing_parts import Extras
 from tests.conftest import TINY_TEXT

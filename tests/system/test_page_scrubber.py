@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jumok.cli.beside import Sides
-from jumok.cli.look import answers
 from jumok.decoding import DecodingOptions
 from jumok.inspection.intervene import Change
 from jumok.inspection.page import page as html
 from jumok.inspection.trace import Trace
+from jumok.serving.answers import answers
 from jumok.serving.local import LocalServer
+from jumok.systems.sides import Sides
 from jumok.systems.tracers import load_family
 from tests.inspection.traces import HOSTILE, trace
 from tests.systems.pictures import write_captioner, write_pictures

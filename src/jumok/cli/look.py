@@ -1,9 +1,8 @@
 """`jumok look`: what a model looked at, as a page."""
 
 import webbrowser
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -14,9 +13,8 @@ from jumok.cli.streams import open_output
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
-    from jumok.inspection.intervene import Change
     from jumok.inspection.trace import Trace
-    from jumok.serving.local import Answer
+    from jumok.systems.sides import Sides
 
 Save = Annotated[
     Path | None, typer.Option(help="A page (.html) that needs no network, or a trace (.npz).")
@@ -93,6 +91,7 @@ def look(
     from dataclasses import replace
     from functools import partial
 
+    from jumok.systems.sides import Sides
     from jumok.systems.tracers import check_given
     from jumok.systems.tracing_parts import EVERYTHING
 
@@ -103,7 +102,7 @@ def look(
     options = family.options if beam is None else replace(family.options, beam=beam)
     traced = partial(family.trace, options=options, level=level, name=name)
     second = beside.load_beside(with_, against or given, options, level, device, precision)
-    sides = beside.Sides(traced, second, level)
+    sides = Sides(traced, second, level)
     trace, other = sides.look(given, against or "", target, extras=EVERYTHING)
     if wanted is not None:
         drawn.save_figure(trace, wanted)
@@ -144,7 +143,7 @@ def save_trace(trace: "Trace", file: Path, other: "Trace | None" = None) -> None
 
 def serve(
     traces: "tuple[Trace, Trace | None]",
-    sides: beside.Sides,
+    sides: "Sides",
     port: int,
     browser: bool,
     picture: str | None = None,
@@ -156,6 +155,7 @@ def serve(
         picture: the file that is looked at; the page cannot name another one. None: a text.
     """
     from jumok.inspection.page import page
+    from jumok.serving.answers import answers
     from jumok.serving.local import LocalServer
 
     try:
@@ -176,64 +176,3 @@ def serve(
             server.serve_forever()
         except KeyboardInterrupt:
             typer.echo("", err=True)
-
-
-def answers(sides: beside.Sides, picture: str | None = None) -> "Answer":
-    """What the page is told when it asks for a text, of the model or of the model changed.
-
-    Args:
-        picture: what is looked at whatever the page asks for; None: the text that it asks for.
-    """
-    from jumok.inspection.page import payload
-    from jumok.systems.tracing_parts import NOTHING, Extras
-
-    def answer(asked: Mapping[str, Any], heed: Callable[[], None]) -> dict[str, Any]:
-        text, change = picture or str(asked.get("text", "")), _change(asked)
-        worth, words, tree = (bool(asked.get(name)) for name in ("worth", "words", "tree"))
-        wanted = Extras(worth, words, tree, bool(asked.get("layers")), heed)
-        prefix = _pieces(asked.get("prefix"))
-        both = bool(asked.get("both"))
-        against = str(asked.get("against") or "") if both or wanted.layers else ""
-        trace, other = sides.look(
-            text, against, change=change, prefix=prefix, extras=wanted, alone=not both
-        )
-        found = payload(trace) | ({"other": payload(other)} if other is not None else {})
-        written = _pieces(asked.get("written"))
-        if change and written:
-            # The old output under the new model: what it had been worth to each of its tokens.
-            forced = sides.traced(text, written, change=change, extras=NOTHING)
-            found["forced"] = [step.log_probability for step in forced.steps]
-        return found
-
-    return answer
-
-
-def _change(asked: Mapping[str, Any]) -> "Change":
-    """What the page wants done to the model; what is no such thing is left out."""
-    from jumok.inspection.intervene import Change, Row
-
-    row = asked.get("row")
-    rows = []
-    if isinstance(row, dict) and isinstance(row.get("site"), str):
-        query, head, weights = (row.get(name) for name in ("query", "head", "weights"))
-        if isinstance(query, int) and isinstance(head, int | None) and isinstance(weights, list):
-            given = tuple(float(each) for each in weights if isinstance(each, int | float))
-            rows.append(Row(row["site"], query, given, head))
-    return Change(_heads(asked.get("off")), tuple(_pieces(asked.get("blank"))), tuple(rows))
-
-
-def _pieces(asked: Any) -> list[int]:
-    """Pieces, or their places, that the page names; what is no such list is none."""
-    numbers = isinstance(asked, list) and all(isinstance(piece, int) for piece in asked)
-    return asked if numbers else []
-
-
-def _heads(asked: Any) -> dict[str, list[int]]:
-    """The heads that the page wants off; what is no such thing is none."""
-    if not isinstance(asked, dict):
-        return {}
-    return {
-        str(site): [head for head in heads if isinstance(head, int)]
-        for site, heads in asked.items()
-        if isinstance(heads, list)
-    }

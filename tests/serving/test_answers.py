@@ -2,10 +2,10 @@
 
 import pytest
 
-from jumok.cli.beside import Sides
-from jumok.cli.look import answers
 from jumok.errors import ModelError
 from jumok.inspection.intervene import Change, Row
+from jumok.serving.answers import answers
+from jumok.systems.sides import Sides
 from jumok.systems.tracing_parts import NOTHING, Extras, carry_on
 from tests.inspection.traces import trace
 

@@ -1,0 +1,67 @@
+"""What the live page is told: it asks in JSON, and gets a trace in JSON."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from jumok.inspection.intervene import Change, Row
+from jumok.inspection.page import payload
+from jumok.serving.local import Answer
+from jumok.systems.sides import Sides
+from jumok.systems.tracing_parts import NOTHING, Extras
+
+
+def answers(sides: Sides, picture: str | None = None) -> Answer:
+    """What the page is told when it asks for a text, of the model or of the model changed.
+
+    Args:
+        picture: what is looked at whatever the page asks for; None: the text that it asks for.
+    """
+
+    def answer(asked: Mapping[str, Any], heed: Callable[[], None]) -> dict[str, Any]:
+        text, change = picture or str(asked.get("text", "")), _change(asked)
+        worth, words, tree = (bool(asked.get(name)) for name in ("worth", "words", "tree"))
+        wanted = Extras(worth, words, tree, bool(asked.get("layers")), heed)
+        prefix = _pieces(asked.get("prefix"))
+        both = bool(asked.get("both"))
+        against = str(asked.get("against") or "") if both or wanted.layers else ""
+        trace, other = sides.look(
+            text, against, change=change, prefix=prefix, extras=wanted, alone=not both
+        )
+        found = payload(trace) | ({"other": payload(other)} if other is not None else {})
+        written = _pieces(asked.get("written"))
+        if change and written:
+            # The old output under the new model: what it had been worth to each of its tokens.
+            forced = sides.traced(text, written, change=change, extras=NOTHING)
+            found["forced"] = [step.log_probability for step in forced.steps]
+        return found
+
+    return answer
+
+
+def _change(asked: Mapping[str, Any]) -> Change:
+    """What the page wants done to the model; what is no such thing is left out."""
+    row = asked.get("row")
+    rows = []
+    if isinstance(row, dict) and isinstance(row.get("site"), str):
+        query, head, weights = (row.get(name) for name in ("query", "head", "weights"))
+        if isinstance(query, int) and isinstance(head, int | None) and isinstance(weights, list):
+            given = tuple(float(each) for each in weights if isinstance(each, int | float))
+            rows.append(Row(row["site"], query, given, head))
+    return Change(_heads(asked.get("off")), tuple(_pieces(asked.get("blank"))), tuple(rows))
+
+
+def _pieces(asked: Any) -> list[int]:
+    """Pieces, or their places, that the page names; what is no such list is none."""
+    numbers = isinstance(asked, list) and all(isinstance(piece, int) for piece in asked)
+    return asked if numbers else []
+
+
+def _heads(asked: Any) -> dict[str, list[int]]:
+    """The heads that the page wants off; what is no such thing is none."""
+    if not isinstance(asked, dict):
+        return {}
+    return {
+        str(site): [head for head in heads if isinstance(head, int)]
+        for site, heads in asked.items()
+        if isinstance(heads, list)
+    }
