@@ -81,7 +81,7 @@ def cross_attention(
     seen: list[Tensor] = []
 
     def keep(_: str, attention: Attention) -> None:
-        output = output_weight(model, site, attention.value) if reading.norms else None
+        output = output_weight(model, site) if reading.norms else None
         seen.append(_looked(attention, reading, output))
 
     with observe(model, keep, lambda name: name == site):

@@ -15,10 +15,10 @@ from typing import Generic, NamedTuple, TypeVar
 import torch
 from torch import nn
 
-from jumok.attention.convolution import PixelAttention
 from jumok.attention.observe import Attention, Observable, observe
 from jumok.inspection.streams import Streams, watch_streams
 from jumok.inspection.trace import Array, Level, Mask, Part, Site
+from jumok.kernels.linear import Linear, PackedLinear
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Float, Tensor
 
@@ -115,7 +115,7 @@ def _sites(
         if level != "weights":
             query = torch.cat([each.query[0] for each in attentions], dim=1)
             vectors = {"query": query, "key": last.key[0], "value": last.value[0]}
-        norms = contribution_norms(weights, last.value[0], output_weight(model, name, last.value))
+        norms = contribution_norms(weights, last.value[0], output_weight(model, name))
         yield Site(
             name=name,
             kind=last.kind,
@@ -192,29 +192,13 @@ def given_norms(
     return squares.clamp(min=0).sqrt(), apart
 
 
-def output_weight(
-    model: nn.Module, site: str, value: Float[Tensor, "batch heads key value_dim"]
-) -> Float[Tensor, "dim heads_value_dim"] | None:
-    """The output projection of an attention module, where it has one.
-
-    Layers laid out for inference do not show their weights: what they make of the unit vectors
-    tells them.
-    """
+def output_weight(model: nn.Module, site: str) -> Float[Tensor, "dim heads_value_dim"] | None:
+    """The output projection of an attention module, where it has one."""
     projection = dict(model.get_submodule(site).named_children()).get("output")
     if projection is None:
         return None
-    if isinstance(projection, nn.Conv2d):
-        return projection.weight.flatten(1)  # 1x1: a matrix for every pixel
-    width = value.shape[1] * value.shape[3]
-    unit = torch.eye(width, dtype=value.dtype, device=value.device)
-    weight: Tensor = projection(unit) - projection(torch.zeros_like(unit))
-    return weight.T
-
-
-def residual_gate_of(model: nn.Module, site: str) -> float | None:
-    """What attention over pixels multiplies its finding by; None for other attentions."""
-    module = model.get_submodule(site)
-    return float(module.residual_gate.detach()) if isinstance(module, PixelAttention) else None
+    assert isinstance(projection, nn.Conv2d | Linear | PackedLinear)
+    return projection.weight.flatten(1)  # of a 1x1 convolution: a matrix for every pixel
 
 
 def part_of(site: str) -> Part:

@@ -39,7 +39,7 @@ def every_reading(
         # An RNN looks step by step, and what it looks at stays.
         weights = torch.cat([each.weights for each in seen[site]], dim=2).float()
         value = seen.pop(site)[-1].value
-        together, apart = given_norms(weights, value, output_weight(model, site, value))
+        together, apart = given_norms(weights, value, output_weight(model, site))
         maps = torch.cat([weights.mean(1, keepdim=True), weights, together[:, None], apart], dim=1)
         for at_input in (False, True):
             rows = maps[:, :, 1:] if at_input else maps[:, :, :-1]

@@ -99,7 +99,8 @@ void F(block_step)(const F(Weights) *weights, const F(Places) *places, const Ste
     int64_t widest = key_width > size->hidden ? key_width : size->hidden;
     float *score = aligned_alloc(64, sizeof(float) * (padded(longest) + padded(2 * rows)));
     float *facts = score + padded(longest);
-    TYPE *query = aligned_alloc(64, sizeof(TYPE) * rows * (widest + value_width + dim)); /* or the inner layer */
+    /* room for the inner layer, too; whole vectors of floats, as aligned_alloc wants multiples of 64 */
+    TYPE *query = aligned_alloc(64, sizeof(float) * rows * (widest + value_width + dim));
     TYPE *found = query + rows * widest, *update = found + rows * value_width;
 
     TYPE *new_key = places->past_key + length * rows * key_width;

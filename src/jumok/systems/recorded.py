@@ -277,7 +277,7 @@ def _site(
     if vectors is not None:
         query, key, value = vectors
         if name not in about.projections:
-            about.projections[name] = output_weight(about.model, name, value[None])
+            about.projections[name] = output_weight(about.model, name)
         norms = contribution_norms(
             torch.from_numpy(weights).to(value), value, about.projections[name]
         )
