@@ -5,7 +5,12 @@ import math
 import pytest
 import torch
 
-from jumok.kernels.cross_entropy import smoothed_cross_entropy, smoothed_cross_entropy_plainly
+from jumok.kernels.cross_entropy import (
+    consistent_cross_entropy,
+    consistent_cross_entropy_plainly,
+    smoothed_cross_entropy,
+    smoothed_cross_entropy_plainly,
+)
 from tests.kernels.twins import assert_twins
 
 
@@ -90,3 +95,57 @@ def test_loss_survives_logits_beyond_exp():
     loss = smoothed_cross_entropy(hidden * 1000, output, targets, 0.1)
     expected = smoothed_cross_entropy_plainly(hidden * 1000, output, targets, 0.1)
     torch.testing.assert_close(loss, expected, rtol=1e-5, atol=0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("vocabulary", [5, 16, 101])
+@pytest.mark.parametrize("tokens", [1, 256, 519])  # chunks are of 256 pairs
+def test_loss_of_two_readings_agrees_with_twin(tokens, vocabulary, smoothing, dtype):
+    _, output, targets = samples(tokens, vocabulary)
+    # Moderate logits: what bfloat16 rounds off a large one is as much as two readings differ in.
+    readings = 0.3 * torch.randn(tokens, 2, 16)
+
+    def fast(readings, output):
+        return consistent_cross_entropy(readings, output, targets, smoothing, 2.5).to(dtype)
+
+    def slow(readings, output):
+        return consistent_cross_entropy_plainly(readings, output, targets, smoothing, 2.5)
+
+    assert_twins(fast, slow, [readings, output], dtype)
+
+
+def test_loss_of_two_readings_agrees_with_twin_where_the_kernel_does_not_serve():
+    _, output, targets = samples(13, 29)
+    readings = torch.randn(13, 2, 16)
+
+    def fast(readings, output):
+        doubles = readings.double(), output.double()
+        return consistent_cross_entropy(*doubles, targets, 0.1, 2.5)
+
+    def slow(readings, output):
+        return consistent_cross_entropy_plainly(readings, output, targets, 0.1, 2.5)
+
+    assert_twins(fast, slow, [readings, output], torch.float32)
+
+
+def test_two_readings_that_agree_cost_twice_what_one_costs():
+    hidden, output, targets = samples(13, 29)
+    readings = hidden[:, None].expand(-1, 2, -1)
+    both = consistent_cross_entropy(readings, output, targets, 0.1, 2.5)
+    one = smoothed_cross_entropy(hidden, output, targets, 0.1)
+    assert float(both) == pytest.approx(2 * float(one), rel=1e-6)
+
+
+def test_what_two_readings_disagree_in_by_hand():
+    """Logits (2, 0) and (0, 0): the divergences' sum is (0.881 - 0.5) (2 - 0) = tanh 1."""
+    output = torch.zeros(2, 16)
+    output[0, 0] = 2.0
+    readings = torch.zeros(1, 2, 16)
+    readings[0, 0, 0] = 1.0
+    without, with_it = (
+        float(consistent_cross_entropy(readings, output, torch.tensor([0]), 0.0, weight))
+        for weight in (0.0, 3.0)
+    )
+    assert without == pytest.approx(math.log(1 + math.exp(-2)) + math.log(2), abs=1e-6)
+    assert with_it - without == pytest.approx(3 * math.tanh(1), abs=1e-5)

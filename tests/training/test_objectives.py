@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from jumok.data.batches import collate
-from jumok.training.objectives import translation
+from jumok.training.objectives import ConsistentTranslation, translation
 from tests.training.tiny import model, pairs
 
 
@@ -52,3 +52,34 @@ def test_even_logits_cost_the_logarithm_of_the_vocabulary():
     torch.nn.init.zeros_(even.decoder.output.weight)
     loss = translation(even, collate([[4, 5]], [[6, 7, 8]]), 0.0).detach()
     assert float(loss) == pytest.approx(4 * math.log(31), rel=1e-6)
+
+
+def test_consistent_translation_is_r_drop_halved():
+    """By torch's own losses on the same two readings: (CE + CE + alpha/2 (KL + KL)) / 2."""
+    trained = model(dropout=0.3).train()
+    batch = collate(*pairs(7))
+    trained.noise.rekey(1)
+    found = ConsistentTranslation(5.0)(trained, batch, 0.1).detach()
+    trained.noise.rekey(1)
+    with torch.no_grad():
+        memory = trained.encode(batch.source.repeat(2, 1), batch.source_allowed.repeat(2, 1))
+        logits = trained.decoder(memory, batch.target_input.repeat(2, 1))
+    real = batch.target_output != 0
+    a, b = (reading[real] for reading in logits.chunk(2))
+    assert not torch.allclose(a, b)  # the masks differ
+    expected = 0.0
+    for one, other in ((a, b), (b, a)):
+        expected += F.cross_entropy(
+            one, batch.target_output[real], label_smoothing=0.1, reduction="sum"
+        )
+        log_one, log_other = one.log_softmax(-1), other.log_softmax(-1)
+        expected += 5.0 / 2 * F.kl_div(log_other, log_one, log_target=True, reduction="sum")
+    assert float(found) == pytest.approx(float(expected) / 2, rel=1e-5)
+
+
+def test_consistent_translation_without_dropout_is_translation():
+    trained = model().eval()
+    batch = collate(*pairs(7))
+    once = translation(trained, batch, 0.1).detach()
+    twice = ConsistentTranslation(5.0)(trained, batch, 0.1).detach()
+    assert float(twice) == pytest.approx(float(once), rel=1e-6)

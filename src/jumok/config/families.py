@@ -25,6 +25,7 @@ from jumok.config.training import (
     MaskedValidationConfig,
     TextValidationConfig,
     TrainingConfig,
+    TranslationTrainingConfig,
     ValidationConfig,
 )
 from jumok.config.transformer import TransformerConfig
@@ -61,6 +62,7 @@ class TranslationConfig(Config):
     model: Annotated[TransformerConfig | RecurrentConfig, Field(discriminator="kind")] = (
         TransformerConfig()
     )
+    training: TranslationTrainingConfig = TranslationTrainingConfig()
     validation: TextValidationConfig = TextValidationConfig()
 
     @field_validator("model", mode="before")

@@ -47,6 +47,12 @@ class TrainingConfig(Section):
     tensorboard: bool = False
 
 
+class TranslationTrainingConfig(TrainingConfig):
+    """Training on pairs, which can be read twice with other dropout masks."""
+
+    consistency: Annotated[float, Field(ge=0.0)] = 0.0
+
+
 class ExactTrainingConfig(TrainingConfig):
     """Training whose loss is reported as a likelihood: nothing is smoothed unless it is asked."""
 

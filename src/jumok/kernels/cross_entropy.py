@@ -5,7 +5,11 @@
 summed over positions, with label smoothing e. The gradient is formed chunk by chunk in the
 forward pass: a chunk's logits stay in the cache, and 4,096 x 8,000 of them never exist at once.
 
-Source: Szegedy et al. 2016, section 7 (label smoothing).
+Two readings of one target, with other dropout masks, can be held together:
+
+    loss(a) + loss(b) + weight (KL(p_a || p_b) + KL(p_b || p_a))
+
+Source: Szegedy et al. 2016, section 7 (label smoothing); Wu, Li et al. 2021, "R-Drop".
 """
 
 from typing import Any
@@ -28,7 +32,7 @@ def smoothed_cross_entropy(
     bias: Float[Tensor, " vocabulary"] | None = None,
 ) -> Float[Tensor, ""]:
     """The summed loss in nats of predicting `targets` by softmax(hidden output^T + bias)."""
-    return _ChunkedCrossEntropy.apply(hidden, output, targets, smoothing, bias)
+    return _ChunkedCrossEntropy.apply(hidden, output, targets, smoothing, bias, None)
 
 
 def smoothed_cross_entropy_plainly(
@@ -43,6 +47,39 @@ def smoothed_cross_entropy_plainly(
     return F.cross_entropy(logits.float(), targets, label_smoothing=smoothing, reduction="sum")
 
 
+def consistent_cross_entropy(
+    hidden: Float[Tensor, "tokens 2 dim"],
+    output: Float[Tensor, "vocabulary dim"],
+    targets: Int[Tensor, " tokens"],
+    smoothing: float,
+    weight: float,
+) -> Float[Tensor, ""]:
+    """The summed loss in nats of two readings of each target, and of what they disagree in.
+
+    Args:
+        weight: of both divergences, each in nats.
+    """
+    pairs = hidden.flatten(0, 1)
+    return _ChunkedCrossEntropy.apply(pairs, output, targets, smoothing, None, weight)
+
+
+def consistent_cross_entropy_plainly(
+    hidden: Float[Tensor, "tokens 2 dim"],
+    output: Float[Tensor, "vocabulary dim"],
+    targets: Int[Tensor, " tokens"],
+    smoothing: float,
+    weight: float,
+) -> Float[Tensor, ""]:
+    """The readable twin of `consistent_cross_entropy`."""
+    log_p = F.linear(hidden, output).float().log_softmax(dim=-1)
+    a, b = log_p.unbind(dim=1)
+    loss = sum(
+        smoothed_cross_entropy_plainly(side, output, targets, smoothing)
+        for side in hidden.unbind(dim=1)
+    )
+    return loss + weight * ((a.exp() - b.exp()) * (a - b)).sum()
+
+
 class _ChunkedCrossEntropy(torch.autograd.Function):
     @staticmethod
     def forward(
@@ -52,6 +89,7 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         targets: Tensor,
         smoothing: float,
         bias: Tensor | None,
+        weight: float | None,
     ) -> Tensor:
         total = torch.zeros((), dtype=torch.float32, device=hidden.device)
         rows = hidden.shape[0]
@@ -60,10 +98,12 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         grad_hidden = torch.empty_like(hidden)
         grad_output = torch.zeros_like(output)
         grad_bias = None if bias is None else torch.zeros_like(bias)
+        readings = 1 if weight is None else 2  # rows of `hidden` for each target
         for start in range(0, hidden.shape[0], _CHUNK):
             chunk = slice(start, start + _CHUNK)
+            answers = targets[start // readings : chunk.stop // readings]
             logits = F.linear(hidden[chunk], output, bias)
-            loss, grad_logits = _loss_and_gradient(logits, targets[chunk], smoothing)
+            loss, grad_logits = _loss_and_gradient(logits, answers, smoothing, weight)
             total += loss
             torch.mm(grad_logits, output, out=grad_hidden[chunk])
             grad_output.addmm_(grad_logits.t(), hidden[chunk])
@@ -77,26 +117,40 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         grad_hidden, grad_output, grad_bias = ctx.saved_tensors
         scale = grad.to(grad_hidden.dtype)
         grad_bias = None if grad_bias is None else grad_bias * scale
-        return grad_hidden * scale, grad_output * scale, None, None, grad_bias
+        return grad_hidden * scale, grad_output * scale, None, None, grad_bias, None
 
 
-def _loss_and_gradient(logits: Tensor, targets: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
-    """The summed loss, and softmax(logits) minus the smoothed target distribution.
+def _loss_and_gradient(
+    logits: Tensor, targets: Tensor, smoothing: float, weight: float | None
+) -> tuple[Tensor, Tensor]:
+    """The summed loss, and its gradient.
 
     Rows of logits beyond the targets are padding, and get no gradient.
     """
     vocabulary = logits.shape[1]
+    rows = targets.shape[0] * (1 if weight is None else 2)
     if native.serves(logits):
-        scratch = torch.empty(vocabulary + native.LANES)
-        loss = native.call(
-            "cross_entropy", logits.dtype, logits, targets.contiguous(), scratch,
-            targets.shape[0], vocabulary, smoothing,
-        )  # fmt: skip
-        logits[targets.shape[0] :] = 0
+        scratch = torch.empty(2, vocabulary + native.LANES)
+        sizes = logits, targets.contiguous(), scratch, targets.shape[0], vocabulary, smoothing
+        if weight is None:
+            loss = native.call("cross_entropy", logits.dtype, *sizes)
+        else:
+            loss = native.call("consistent_cross_entropy", logits.dtype, *sizes, weight)
+        logits[rows:] = 0
         return torch.tensor(loss), logits
-    log_p = logits.float().log_softmax(dim=1)
-    picked = log_p.gather(1, targets[:, None])
+    log_p = logits[:rows].float().log_softmax(dim=1)
+    p = log_p.exp()
+    right = targets if weight is None else targets.repeat_interleave(2)
+    picked = log_p.gather(1, right[:, None])
     summed = -((1.0 - smoothing) * picked.sum() + smoothing / vocabulary * log_p.sum())
-    gradient = log_p.exp_().sub_(smoothing / vocabulary)
-    gradient.scatter_add_(1, targets[:, None], torch.full_like(picked, smoothing - 1.0))
-    return summed, gradient.to(logits.dtype)
+    gradient = p - smoothing / vocabulary
+    gradient.scatter_add_(1, right[:, None], torch.full_like(picked, smoothing - 1.0))
+    if weight is not None:
+        apart = log_p - log_p.unflatten(0, (-1, 2)).flip(1).flatten(0, 1)  # from the other reading
+        divergence = (p * apart).sum(dim=1, keepdim=True)
+        other = p.unflatten(0, (-1, 2)).flip(1).flatten(0, 1)
+        summed += weight * divergence.sum()
+        gradient += weight * (p * (apart - divergence + 1.0) - other)
+    grad_logits = torch.zeros_like(logits)
+    grad_logits[:rows] = gradient
+    return summed, grad_logits

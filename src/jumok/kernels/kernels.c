@@ -307,48 +307,7 @@ void F(dropout)(const TYPE *x, TYPE *y, int64_t size, int64_t threshold, int64_t
         F(store)(y + i, F(load)(x + i) * kept(drop, (uint32_t)i));
 }
 
-/* Replaces logits (rows x vocabulary) by the gradient of the summed label-smoothed loss, which is
- * returned. scratch holds `padded vocabulary` floats. */
-double F(cross_entropy)(TYPE *logits, const int64_t *targets, float *scratch, int64_t rows,
-                        int64_t vocabulary, double smoothing) {
-    double loss = 0;
-    int64_t whole = vocabulary / LANES * LANES;
-    float even = (float)(smoothing / vocabulary);
-    for (int64_t i = 0; i < rows; i++) {
-        TYPE *row = logits + i * vocabulary;
-        floats most = spread(-INFINITY), sum = {}, powers = {};
-        TYPE rest[LANES] = {0}; /* the last, incomplete vector */
-        memcpy(rest, row + whole, sizeof(TYPE) * (vocabulary - whole));
-        ints real = (ints)(COUNT < (uint32_t)(vocabulary - whole));
-        for (int64_t j = 0; j < whole; j += LANES) {
-            floats x = F(load)(row + j);
-            most = larger(most, x);
-            sum += x;
-        }
-        floats last = F(load)(rest);
-        most = larger(most, choose(real, last, spread(-INFINITY)));
-        sum += choose(real, last, spread(0.0f));
-        float peak = max_of(most);
-        for (int64_t j = 0; j < whole; j += LANES) {
-            floats power = exponential(F(load)(row + j) - peak);
-            store_f32(scratch + j, power);
-            powers += power;
-        }
-        floats power = choose(real, exponential(last - peak), spread(0.0f));
-        store_f32(scratch + whole, power);
-        powers += power;
-        float total = sum_of(powers), share = 1.0f / total;
-        double log_total = peak + log(total);
-        double picked = F(one)(row + targets[i]) - log_total;
-        loss -= (1.0 - smoothing) * picked + smoothing / vocabulary * (sum_of(sum) - vocabulary * log_total);
-        scratch[targets[i]] += (float)(smoothing - 1.0) * total;
-        for (int64_t j = 0; j < whole; j += LANES) F(store)(row + j, load_f32(scratch + j) * share - even);
-        F(store)(rest, load_f32(scratch + whole) * share - even);
-        memcpy(row + whole, rest, sizeof(TYPE) * (vocabulary - whole));
-    }
-    return loss;
-}
-
+#include "loss.h"
 #include "recurrent.h"
 #include "step.h"
 

@@ -194,3 +194,7 @@ static inline int64_t padded(int64_t n) { return (n + LANES - 1) / LANES * LANES
 /* Attention's tensors are (batch, heads, positions, dim) with any strides but the last, which is 1. */
 typedef struct { int64_t batch, heads, queries, keys, dim, value_dim; } Sizes;
 typedef struct { int64_t batch, head, position; } Strides;
+
+/* A softmax that has not been divided yet: the sum of its powers, the logarithm of its divisor, and
+ * the sum of its logits. */
+typedef struct { float total; double log_total; float sum; } Softmax;

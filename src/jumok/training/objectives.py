@@ -1,6 +1,7 @@
 """Where a batch meets a model, and nowhere else: one objective a kind of system."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
@@ -10,7 +11,7 @@ from jumok.data.batches import Batch
 from jumok.data.picture_batches import PictureBatch
 from jumok.data.tokenizer import PAD
 from jumok.data.windows import TextBatch
-from jumok.kernels.cross_entropy import smoothed_cross_entropy
+from jumok.kernels.cross_entropy import consistent_cross_entropy, smoothed_cross_entropy
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.image_classifier import ImageClassifier
 from jumok.models.memory import SequenceToSequence
@@ -27,6 +28,29 @@ def translation(model: nn.Module, batch: Batch, smoothing: float) -> Float[Tenso
     return smoothed_cross_entropy(
         hidden[real], model.decoder.output.weight, batch.target_output[real], smoothing
     )
+
+
+@dataclass(frozen=True)
+class ConsistentTranslation:
+    """Every pair is read twice, with other dropout masks, and both readings should agree.
+
+    Its loss is half of the paper's, so that it compares with `translation`: the mean of the two
+    cross-entropies, and weight / 4 of the two divergences' sum.
+
+    Source: Wu, Li et al. 2021, "R-Drop", where `weight` is called alpha.
+    """
+
+    weight: float
+
+    def __call__(self, model: nn.Module, batch: Batch, smoothing: float) -> Float[Tensor, ""]:
+        assert isinstance(model, SequenceToSequence)
+        allowed = None if batch.source_allowed is None else batch.source_allowed.repeat(2, 1)
+        memory = model.encode(batch.source.repeat(2, 1), allowed)
+        hidden = model.decoder.hidden(memory, batch.target_input.repeat(2, 1))
+        real = batch.target_output != PAD
+        readings = hidden.unflatten(0, (2, -1))[:, real].transpose(0, 1)
+        targets, table = batch.target_output[real], model.decoder.output.weight
+        return 0.5 * consistent_cross_entropy(readings, table, targets, smoothing, self.weight / 2)
 
 
 def picture_classification(

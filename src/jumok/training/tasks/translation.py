@@ -22,7 +22,7 @@ from jumok.models.catalog import Sizes, build
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Tensor
 from jumok.systems.translator import Translator
-from jumok.training.objectives import mean_loss, translation
+from jumok.training.objectives import ConsistentTranslation, mean_loss, translation
 from jumok.training.pairs import Prepared, padding_share, prepare, update_stream
 from jumok.training.task import Facts, Objective, Say, Scores, Updates, model_line
 from jumok.training.vectors import given_rows
@@ -35,7 +35,10 @@ class Translation:
 
     def __init__(self, config: TranslationConfig, prepared: Prepared) -> None:
         self._config, self._prepared = config, prepared
-        self.objective: Objective = translation
+        consistency = config.training.consistency
+        self.objective: Objective = (
+            ConsistentTranslation(consistency) if consistency else translation
+        )
         self.unit = "tokens"
         self._given = given_rows(config.vectors, prepared.tokenizer)
         self._stream = update_stream(config, prepared.train, prepared.tokenizer)
@@ -65,7 +68,7 @@ class Translation:
     def validate(self, model: nn.Module, dtype: torch.dtype) -> Scores:
         budget = self._config.training.tokens_per_micro_batch
         batches = validation_batches(self._prepared.validation, budget)
-        loss = mean_loss(self.objective, model, batches)
+        loss = mean_loss(translation, model, batches)
         return Scores(loss, self._text_scores(model, dtype))
 
     def _text_scores(self, model: nn.Module, dtype: torch.dtype) -> tuple[Score, ...]:
