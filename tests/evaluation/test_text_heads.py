@@ -59,7 +59,7 @@ def check(cards, expected, importance) -> None:
 def test_a_language_models_heads_are_those_of_its_texts(tmp_path):
     folder = write_lm(tmp_path / "lm")
     system = LanguageModel.load(folder, device="cpu")
-    cards = text_head_cards_over(system, folder, lambda: TEXTS, batch_size=2)
+    cards = text_head_cards_over(system, lambda: TEXTS, batch_size=2)
     # A context of 8: START and the first seven bytes.
     ids = [system.tokenizer.encode(text)[:7] for text in TEXTS if text.strip()]
     expected = entropies(system, [[START, *each] for each in ids], system.model.hidden)
@@ -81,7 +81,7 @@ def test_a_language_models_heads_are_those_of_its_texts(tmp_path):
 def test_a_text_classifiers_heads_are_those_of_its_texts(tmp_path):
     folder = write_text_classifier(tmp_path / "classifier")
     system = TextClassification.load(folder, device="cpu")
-    cards = text_head_cards_over(system, folder, lambda: TEXTS)
+    cards = text_head_cards_over(system, lambda: TEXTS)
     ids = [[START, *system.tokenizer.encode(text), END] for text in TEXTS if text.strip()]
     expected = entropies(system, ids, system.model)
 
@@ -114,4 +114,4 @@ def test_texts_without_a_word_have_no_cards(tmp_path):
     folder = write_lm(tmp_path / "lm")
     system = LanguageModel.load(folder, device="cpu")
     with pytest.raises(DataError, match="no text with a word"):
-        text_head_cards_over(system, folder, lambda: [" ", ""])
+        text_head_cards_over(system, lambda: [" ", ""])

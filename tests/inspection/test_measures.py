@@ -1,6 +1,8 @@
 """Head cards by hand, against captured weights, and importance against finite differences."""
 
+from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from math import log
 
 import pytest
@@ -15,13 +17,14 @@ from jumok.inspection.capture import part_of
 from jumok.inspection.cards import OFFSETS, HeadCard
 from jumok.inspection.intervene import sites, switched_off
 from jumok.inspection.measures import (
+    HeadMeter,
     Importance,
     Pieces,
     SiteMeter,
-    gate_importance,
-    head_cards,
+    translation_losses,
 )
 from jumok.models.encoder_decoder import Transformer
+from jumok.models.memory import SequenceToSequence
 from jumok.models.recurrent import RecurrentModel
 
 NONE = "no clear role"
@@ -227,6 +230,17 @@ def model() -> Transformer:
 PAIRS = [[5, 6, 7, 8], [9, 10]], [[11, 12], [13, 14, 15]]
 
 
+def head_cards(model: SequenceToSequence, batches: Iterable[Batch]) -> list[HeadCard]:
+    meter = HeadMeter(model)
+    for batch in batches:
+        meter.add(batch)
+    return meter.cards()
+
+
+def take(importance: Importance, model: SequenceToSequence, batch: Batch) -> None:
+    importance.take(len(batch.source), partial(translation_losses, model, batch))
+
+
 def test_cards_are_those_of_the_weights_that_were_looked_with(model):
     cards = head_cards(model, [collate(*PAIRS)])
     assert [(card.site, card.head) for card in cards] == [
@@ -275,7 +289,7 @@ def test_importance_is_the_slope_that_small_steps_of_the_gate_show(model):
     exact.load_state_dict(model.state_dict())
     exact = exact.double().eval()
     importance = Importance(exact)
-    importance.add(collate(*PAIRS))
+    take(importance, exact, collate(*PAIRS))
     found = importance.raw()
     for name, module in sites(exact).items():
         for head in range(3):
@@ -301,7 +315,10 @@ def test_importance_is_what_switching_off_costs_where_heads_say_little(model):
         for module in sites(quiet).values():
             module.output.weight *= 1e-4
     batches = [collate([source], [target]) for source, target in zip(*PAIRS, strict=True)]
-    found, count = gate_importance(quiet, batches), dict.fromkeys(sites(quiet), 3)
+    importance, count = Importance(quiet), dict.fromkeys(sites(quiet), 3)
+    for batch in batches:
+        take(importance, quiet, batch)
+    found = importance.raw()
     for site in count:
         for head in range(3):
             costs = []
@@ -325,7 +342,7 @@ def test_gates_are_gone_after_a_fault(model):
     batch = collate(*PAIRS)
     wrong = replace(batch, target_output=batch.target_output + 1_000)
     with pytest.raises((IndexError, RuntimeError)):
-        Importance(model).add(wrong)
+        take(Importance(model), model, wrong)
     assert all(module.gate is None for module in sites(model).values())
 
 

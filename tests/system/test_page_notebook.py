@@ -7,6 +7,8 @@ import pytest
 import jumok
 from tests.inspection.traces import HOSTILE, trace
 
+playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
+
 pytest.importorskip("anywidget", reason="needs the extra notebook")
 
 PLAY = """async ({ esm, state }) => {
@@ -67,7 +69,7 @@ def test_another_trace_is_drawn_with_the_view_that_was_chosen(cell):
     page.evaluate("(trace) => window.model.hand(trace)", state_of(trace(source=("하나", "둘"))))
     frame.locator("dd").first.get_by_text("하나 둘").wait_for()
     assert frame.locator("#tab-row").get_attribute("aria-selected") == "true"
-    assert frame.locator("#panel table").first.locator("tr").count() == 5
+    playwright.expect(frame.locator("#panel table").first.locator("tr")).to_have_count(5)
 
 
 def test_a_trace_that_comes_before_the_page_is_drawn_is_not_lost(cell):

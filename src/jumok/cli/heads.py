@@ -99,10 +99,10 @@ def heads(
         raise ConfigError("--prune is for models that translate.", got=models[0])
     measured: dict[str, list[HeadCard]] = {}
     curves: dict[str, list[PrunedPoint]] = {}
-    for model, folder in folders.items():
+    for model in folders:
         system = option.load_system(model, SYSTEMS[task].verb, device, "fp32", threads)
         over = head_cards_over if task == "translation" else text_head_cards_over
-        measured[model] = over(system, folder, lambda: counted(read()), batch)
+        measured[model] = over(system, lambda: counted(read()), batch)
         if prune:
             curves = _curves(system, measured[model], list(read()), score, batch)
     check_same_heads(list(measured.values()))

@@ -20,4 +20,5 @@ from jumok.config.section import Section as Section
 from jumok.config.training import AverageConfig as AverageConfig
 from jumok.config.training import ScheduleConfig as ScheduleConfig
 from jumok.config.training import TrainingConfig as TrainingConfig
+from jumok.config.training import TranslationTrainingConfig as TranslationTrainingConfig
 from jumok.config.transformer import TransformerConfig as TransformerConfig

@@ -3,10 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice
-from pathlib import Path
 
-from jumok.bundle.reading import read_bundle
-from jumok.bundle.weights import load_model
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation.alignment import AlignmentScores
 from jumok.evaluation.readings import AlignedPair, ReadingTable
@@ -14,7 +11,6 @@ from jumok.inspection.alignment import Reading
 from jumok.inspection.cards import HeadCard
 from jumok.inspection.intervene import sites
 from jumok.inspection.measures import HeadMeter, Pieces
-from jumok.models.memory import SequenceToSequence
 from jumok.systems.pairs import encode_pairs
 from jumok.systems.translator import Translator
 
@@ -24,14 +20,13 @@ AHEAD = 32
 
 def head_cards_over(
     translator: Translator,
-    folder: Path,
     pairs: Callable[[], Iterable[AlignedPair]],
     batch_size: int = 64,
 ) -> list[HeadCard]:
     """A card for each head of the model; heads over the source are judged where links are known.
 
     Args:
-        translator: of one model, the one in `folder`.
+        translator: of one model.
         pairs: gives the corpus from its beginning; it is read twice: rare pieces are known only
             when all have been counted.
 
@@ -39,12 +34,9 @@ def head_cards_over(
         ConfigError: the model has no attention.
         DataError: not one pair with words on both sides; gold links and not one of them sure.
     """
-    # What translates is laid out for inference, and has no slopes.
-    device = next(translator.models[0].parameters()).device
-    model = load_model(read_bundle(folder), str(device))
-    assert isinstance(model, SequenceToSequence)
+    (model,) = translator.models
     if not sites(model):
-        raise ConfigError("this model has no attention.", got=str(folder))
+        raise ConfigError("this model has no attention.", do="give one with attention")
     meter = HeadMeter(model, _known(translator, pairs(), batch_size))
     table: ReadingTable | None = None
     for chunk in _chunks(pairs(), batch_size):

@@ -8,15 +8,12 @@ gives the text.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
-from pathlib import Path
 from typing import TypeAlias
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from jumok.bundle.reading import read_bundle
-from jumok.bundle.weights import load_model
 from jumok.data.batches import fill
 from jumok.data.masking import Masking, word_starts
 from jumok.data.text_batches import MaskedBatch, batches_of_guesses, plain_batches
@@ -42,19 +39,18 @@ AHEAD = 32
 
 
 def text_head_cards_over(
-    system: TextSystem, folder: Path, texts: Callable[[], Iterable[str]], batch_size: int = 64
+    system: TextSystem, texts: Callable[[], Iterable[str]], batch_size: int = 64
 ) -> list[HeadCard]:
     """A card for each head of the model.
 
     Args:
-        system: the model in `folder`.
         texts: gives the corpus from its beginning; it is read twice: rare pieces are known only
             when all have been counted. Of a text that is too long the beginning is read.
 
     Raises:
         DataError: not one text with a word.
     """
-    model = load_model(read_bundle(folder), str(next(system.model.parameters()).device))
+    model = system.model
     pairs = ((ids, ids) for chunk in _chunks(system, texts(), batch_size) for ids in chunk)
     meter = HeadMeter(model, Pieces.of(system.tokenizer, pairs))
     for chunk in _chunks(system, texts(), batch_size):

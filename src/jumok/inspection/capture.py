@@ -15,6 +15,7 @@ from typing import Generic, NamedTuple, TypeVar
 import torch
 from torch import nn
 
+from jumok.attention.convolution import PixelAttention
 from jumok.attention.observe import Attention, Observable, observe
 from jumok.inspection.streams import Streams, watch_streams
 from jumok.inspection.trace import Array, Level, Mask, Part, Site
@@ -123,14 +124,14 @@ def _sites(
             layer=layer_of(name),
             queries=edge.queries,
             keys=edge.keys,
-            weights=_numpy(weights),
-            norms=_numpy(norms),
-            bias=None if last.bias is None else _numpy(last.bias[0].expand_as(weights)),
+            weights=numpy_of(weights),
+            norms=numpy_of(norms),
+            bias=None if last.bias is None else numpy_of(last.bias[0].expand_as(weights)),
             allowed=_mask(attentions),
-            energy=None if last.energy is None else _numpy(last.energy),
+            energy=None if last.energy is None else numpy_of(last.energy),
             scale=last.scale,
             residual_gate=residual_gate_of(model, name),
-            **{vector: _numpy(tensor) for vector, tensor in vectors.items()},
+            **{vector: numpy_of(tensor) for vector, tensor in vectors.items()},
         )
 
 
@@ -201,6 +202,12 @@ def output_weight(model: nn.Module, site: str) -> Float[Tensor, "dim heads_value
     return projection.weight.flatten(1)  # of a 1x1 convolution: a matrix for every pixel
 
 
+def residual_gate_of(model: nn.Module, site: str) -> float | None:
+    """What attention over pixels multiplies its finding by; None for other attentions."""
+    module = model.get_submodule(site)
+    return float(module.residual_gate.detach()) if isinstance(module, PixelAttention) else None
+
+
 def part_of(site: str) -> Part:
     """Who looks at what, by the module's path."""
     if site.startswith("encoder"):
@@ -214,6 +221,7 @@ def layer_of(site: str) -> int:
     return int(number[1]) if number else 0
 
 
-def _numpy(tensor: Tensor) -> Array:
-    array: Array = tensor.float().cpu().numpy()
+def numpy_of(tensor: Tensor) -> Array:
+    """The tensor as float32 numbers that are kept: out of the graph and off the device."""
+    array: Array = tensor.detach().float().cpu().numpy()
     return array

@@ -186,7 +186,7 @@ class HeadMeter:
     """Watches every head of a model while batches go through it.
 
     Args:
-        model: in evaluation mode, and not laid out for inference: it is differentiated.
+        model: in evaluation mode.
         pieces: what is known of the pieces; None: punctuation and rare words are not measured.
     """
 
@@ -278,8 +278,10 @@ class HeadMeter:
 class Importance:
     """How much the loss of a sentence would change with each head's gate: E | dL / dgate |.
 
-    L is the negative log-probability of the translation that is given, in nats a piece. Every
-    sentence has gates of its own, so that one pass back through a batch gives the slope of each.
+    Every text has a loss L and gates of its own, so that one pass back through a batch gives the
+    slope of each, where switching heads off costs a pass for each head. The two are the same thing
+    for a head that says little, and only then: a slope knows nothing of what the other heads would
+    make good.
 
     Source: Michel et al. 2019, Are sixteen heads really better than one?, section 4.1.
     """
@@ -289,11 +291,6 @@ class Importance:
         self._sums: dict[str, Tensor] = {}
         self._sentences = 0
         self._heads = heads_of(model)
-
-    def add(self, batch: Batch) -> None:
-        """Takes in the slopes of a batch of pairs."""
-        assert isinstance(self._model, SequenceToSequence)
-        self.take(len(batch.source), partial(translation_losses, self._model, batch))
 
     def take(self, rows: int, losses: Callable[[], Float[Tensor, " batch"]]) -> None:
         """Takes in the slopes of so many texts, each with a loss of its own."""
@@ -305,7 +302,7 @@ class Importance:
         self._sentences += rows
 
     def raw(self) -> dict[str, Float[Tensor, " heads"]]:
-        """For each site the mean over all sentences, in nats a piece."""
+        """For each site the mean over all texts, in the unit of their losses."""
         return {name: total / max(self._sentences, 1) for name, total in self._sums.items()}
 
 
@@ -356,31 +353,3 @@ def _on(batch: Batch, device: torch.device) -> Batch:
         target_input=batch.target_input.to(device),
         target_output=batch.target_output.to(device),
     )
-
-
-def head_cards(
-    model: SequenceToSequence, batches: Iterable[Batch], pieces: Pieces | None = None
-) -> list[HeadCard]:
-    """A card for each head of the model, over all batches; empty where it has no attention."""
-    meter = HeadMeter(model, pieces)
-    for batch in batches:
-        meter.add(batch)
-    return meter.cards()
-
-
-def gate_importance(
-    model: SequenceToSequence, batches: Iterable[Batch]
-) -> dict[str, Float[Tensor, " heads"]]:
-    """For each site the importance of its heads over a corpus, E | dL / dgate |, in nats a piece.
-
-    It costs one pass and one back, where switching heads off costs a pass for each. The two are
-    the same thing for a head that says little, and only then: a slope knows nothing of what the
-    other heads would make good.
-
-    Source: Michel et al. 2019, Are sixteen heads really better than one?, section 4.1.
-    """
-    importance = Importance(model)
-    device = next(model.parameters()).device
-    for batch in batches:
-        importance.add(_on(batch, device))
-    return importance.raw()

@@ -21,6 +21,7 @@ from jumok.attention.convolution import PixelAttention
 from jumok.attention.observe import Attention, observe
 from jumok.data.tokenizer import END, PAD
 from jumok.decoding import Hypothesis
+from jumok.inspection.capture import numpy_of
 from jumok.inspection.streams import watch_streams
 from jumok.inspection.trace import BEST, Array, Level
 from jumok.models.causal import CausalLanguageModel
@@ -45,8 +46,7 @@ class Look:
     @cached_property
     def numbers(self) -> Array:
         """The weights, (rows heads query key)."""
-        array: Array = self.weights.float().cpu().numpy()
-        return array
+        return numpy_of(self.weights)
 
 
 @dataclass
@@ -72,8 +72,7 @@ class Call:
     def log_probabilities(self) -> Array:
         """(rows new choices), of what was read out."""
         assert self.logits is not None
-        array: Array = self.logits.float().log_softmax(dim=-1).cpu().numpy()
-        return array
+        return numpy_of(self.logits.float().log_softmax(dim=-1))
 
     @cached_property
     def best(self) -> tuple[list[Any], list[Any]]:

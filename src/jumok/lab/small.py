@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from jumok.config import AverageConfig, DataConfig, ScheduleConfig, TrainingConfig
+from jumok.config import AverageConfig, DataConfig, ScheduleConfig, TranslationTrainingConfig
 from jumok.config.data import CorpusConfig, TokenizerConfig
 from jumok.config.families import TranslationConfig
 from jumok.config.recurrent import RecurrentConfig
@@ -208,7 +208,7 @@ def config(small: Small, steps: int, seed: int, home: Path) -> TranslationConfig
         ),
         tokenizer=small.tokenizer,
         model=section(small.model),
-        training=TrainingConfig(
+        training=TranslationTrainingConfig(
             steps=steps,
             tokens_per_batch=small.tokens,
             tokens_per_micro_batch=small.tokens // 2,

@@ -16,6 +16,7 @@ from jumok.inspection.capture import (
     Edges,
     contribution_norms,
     layer_of,
+    numpy_of,
     output_weight,
     residual_gate_of,
 )
@@ -161,7 +162,7 @@ def _encoder_sites(about: About, heard: Pass, row: int, axes: dict[str, Axis]) -
         bias = None
         if look.bias is not None:
             shape = (look.weights.shape[1], length, length)
-            bias = _numpy(_row_of(look.bias, row)[:, :length, :length].expand(shape))
+            bias = numpy_of(_row_of(look.bias, row)[:, :length, :length].expand(shape))
         weights = np.ascontiguousarray(look.numbers[row, :, :length, :length])
         yield _site(about, site, edge, look, weights, vectors, bias, None)
 
@@ -215,7 +216,7 @@ def _decoder_site(
         length = where.stop if isinstance(where, slice) else len(where)
         weights[:, place, where] = look.numbers[row, :, column, :length]
         if bias is not None and look.bias is not None:
-            bias[:, place, where] = _numpy(_row_of(look.bias, row)[:, column, :length])
+            bias[:, place, where] = numpy_of(_row_of(look.bias, row)[:, column, :length])
     vectors = None
     if last.vectors is not None:
         query = _vectors(looks, 0, [column for _, _, column in looks])
@@ -282,8 +283,8 @@ def _site(
             torch.from_numpy(weights).to(value), value, about.projections[name]
         )
         arrays = {
-            "query": _numpy(query), "key": _numpy(key), "value": _numpy(value),
-            "norms": _numpy(norms),
+            "query": numpy_of(query), "key": numpy_of(key), "value": numpy_of(value),
+            "norms": numpy_of(norms),
         }  # fmt: skip
     return Site(
         name=name,
@@ -295,7 +296,7 @@ def _site(
         weights=weights,
         bias=bias,
         allowed=allowed,
-        energy=None if look.energy is None else _numpy(look.energy),
+        energy=None if look.energy is None else numpy_of(look.energy),
         scale=look.scale,
         residual_gate=residual_gate_of(about.model, name),
         **arrays,
@@ -369,8 +370,3 @@ def _map_of(about: About, whole: Trace, path: Sequence[int]) -> list[list[float]
     rows = path[1:] if reading.at_input else path[:-1]
     found: list[list[float]] = weights[rows].tolist()
     return found
-
-
-def _numpy(tensor: Tensor) -> Array:
-    array: Array = tensor.detach().float().cpu().numpy()
-    return array
