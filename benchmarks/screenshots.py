@@ -70,8 +70,10 @@ def play(page: Page) -> None:
     page.wait_for_timeout(300)
 
 
+LINKS = "0-0 1-1 2-2 3-3 4-4 5-5 6-6 7p7 8-7 9-8 10-9 11-10 12-11 13p11 14-12"
 TRANSLATOR = (
     Shot("alignment", "view=board"),
+    Shot("alignment-gold", f"view=board&click=link&gold={LINKS.replace(' ', '+')}", 1100),
     Shot("row", "view=row&query=6&key=6&head=1"),
     Shot("grid", "view=grid&part=cross"),
     Shot("switches", "view=heads", 900, switch_off),

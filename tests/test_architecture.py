@@ -85,7 +85,7 @@ OPTIONS = {
     },
     "look": {
         *("model", "given", "--save", "--target", "--level", "--beam", "-b"),
-        *("--port", "--browser", "--against", "--with"),
+        *("--port", "--browser", "--against", "--with", "--gold"),
         *("--figure", "--to", "--part", "--layer", "--head", "--row"),
         *("--device", "--precision", "--threads"),
     },

@@ -25,6 +25,11 @@ export function field(label, value, onText) {
   const input = element("input", {
     value, "aria-label": label, autocomplete: "off", spellcheck: "false",
     onchange: () => onText(input.value.trim()),
+    onkeydown: (event) => {
+      if (event.key !== "Enter") return;
+      event.preventDefault(); // the form is drawn anew, and there is nothing left to submit
+      input.dispatchEvent(new Event("change"));
+    },
   });
   return element("label", { class: "wide" }, element("span", {}, label), input);
 }

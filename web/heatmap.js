@@ -5,6 +5,7 @@ import { element, table } from "./dom.js";
 
 const TILT = -40;
 const STRONG = { light: 0.6, dark: 0.45 }; // from here on white is read better on light's scale, black on dark's
+const MARK = { light: "#c45a00", dark: "#ffbe78" }; // orange: apart from the blue scale for every eye
 const SPREAD = 1000; // px that the cells of a map may take before they shrink
 
 /** Where everything stands. `most`: px of the largest cell; a map with texts has wide cells. */
@@ -28,7 +29,8 @@ function widest(words) {
 /**
  * The map on a surface: all cells at one go, as many labels as there is room for, and what stands
  * in the cells where they are large enough: their numbers, or `map.texts`.
- * `map.diverging`: the scale is from -1 to 1 and not from 0.
+ * `map.diverging`: the scale is from -1 to 1 and not from 0. `map.marks`: frames around linked
+ * cells, and a corner in the strongest ones.
  */
 export function drawMap(surface, map, place, cursor) {
   const { left, top, cell, wide } = place;
@@ -43,6 +45,7 @@ export function drawMap(surface, map, place, cursor) {
     if (r % stride(cell) === 0) surface.text(word, left - 8, top + cell * (r + 0.5) + 5, { align: "right", size });
   });
   if (cell >= 26) contents(surface, map, place);
+  if (map.marks) drawMarks(surface, map, place);
   if (cursor) frameCell(surface, place, cursor);
 }
 
@@ -65,6 +68,23 @@ function contents(surface, map, { left, top, cell, wide }) {
       size: 11, align: "center", fill: dark ? "#ffffff" : "#1c1e26",
     });
   });
+}
+
+/** Links that people drew, sure ones solid and possible ones dashed, and the map's own. */
+function drawMarks(surface, map, { left, top, cell, wide }) {
+  const colour = MARK[surface.theme];
+  const corner = (i) => [left + wide * (i % map.columns.length), top + cell * Math.floor(i / map.columns.length)];
+  for (const [i, sign] of map.marks.signs) {
+    const [x, y] = corner(i);
+    const [right, low] = [x + wide - 2.5, y + cell - 2.5];
+    const around = [[x + 1.5, y + 1.5], [right, y + 1.5], [right, low], [x + 1.5, low], [x + 1.5, y + 1.5]];
+    surface.line(around, colour, 2.5, sign === "-" ? [] : [4, 3]);
+  }
+  const size = Math.max(2, Math.min(7, cell / 4));
+  for (const i of map.marks.found) {
+    const [x, y] = corner(i);
+    surface.rect(x + wide - size - 4, y + cell - size - 4, size, size, colour);
+  }
 }
 
 function cutTo(text, width) {

@@ -2,6 +2,7 @@
 
 import { UNCHANGED, after, changed, changes, isOf } from "./changes.js";
 import { download, element } from "./dom.js";
+import { goldText } from "./gold.js";
 import { asker, header } from "./header.js";
 import { State } from "./state.js";
 import { Trace } from "./trace.js";
@@ -42,6 +43,7 @@ export function start(raw, root) {
     layer: String(reading.layer ?? ""),
     reading: reading.at_input ? "reads" : "writes",
     text: raw.text,
+    gold: goldText(trace.notes.gold),
     against: raw.other && raw.other.text !== raw.text ? raw.other.text : "",
     lang: navigator.language.startsWith("ko") ? "ko" : "en",
   };
@@ -80,7 +82,7 @@ export function start(raw, root) {
   });
   const top = header(raw, state, (text) => {
     if (changed(state) || state.get("node")) state.set({ ...UNCHANGED, node: "" });
-    state.keep({ text });
+    state.keep({ text, gold: "" }); // links are between the words of one sentence
     remember(state.fragment);
     again(text);
   });

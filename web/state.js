@@ -12,6 +12,8 @@ const DEFAULTS = {
   sort: "place",
   query: "0",
   key: "0",
+  gold: "",
+  click: "row",
   word: "0",
   over: "source",
   off: "",

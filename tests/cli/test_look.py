@@ -115,6 +115,22 @@ def test_a_model_without_attention_says_so_and_exits_with_2(tmp_path):
     )
 
 
+def test_gold_links_travel_with_the_trace(models, tmp_path):
+    model, text = models["translation"]
+    file = tmp_path / "trace.npz"
+    given = ("look", model, text, "--target", "b a", "--device", "cpu")
+    done = call(*given, "--gold", "0-0 2p1", "--save", file)
+    assert done.exit_code == 0, done.output
+    assert load_trace(file).notes["gold"] == {"sure": [[0, 0]], "possible": [[2, 1]]}
+    message = str(fault(*given, "--gold", "0-7", "--save", tmp_path / "x.html"))
+    assert "there is no such word to link." in message
+    assert "3 words of the source and 2 of “b a”" in message
+    assert "with --target" in message
+    message = str(fault(*given, "--gold", "0:0", "--save", tmp_path / "x.html"))
+    assert "this is not a link between words." in message
+    assert not (tmp_path / "x.html").exists()
+
+
 def test_texts_for_pictures_and_pictures_for_texts_are_refused(models, tmp_path):
     translator, _ = models["translation"]
     captioner, picture = models["captioning"]

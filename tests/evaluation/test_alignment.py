@@ -1,9 +1,12 @@
 """Alignment error rate, by hand and in the file's own format."""
 
+from dataclasses import replace
+
 import pytest
 
 from jumok.errors import DataError
-from jumok.evaluation.alignment import GoldLinks, read_gold, score_links
+from jumok.evaluation.alignment import GoldLinks, parse_gold, read_gold, score_links, with_gold
+from tests.inspection.traces import trace
 
 
 def gold(sure: set[tuple[int, int]], possible: set[tuple[int, int]]) -> GoldLinks:
@@ -52,3 +55,19 @@ def test_what_is_no_link_is_named_with_its_line(tmp_path):
 def test_gold_for_another_text_is_refused():
     with pytest.raises(DataError, match="gold links for every sentence"):
         score_links([[(0, 0)], []], [gold({(0, 0)}, set())])
+
+
+def test_links_belong_to_the_words_of_the_trace():
+    recorded = replace(trace(), output="고양이가 뛰었다")
+    links = with_gold(recorded, parse_gold("0-0 2p1 1-1")).notes["gold"]
+    assert links == {"sure": [(0, 0), (1, 1)], "possible": [(2, 1)]}
+    with pytest.raises(DataError, match="there is no such word to link") as caught:
+        with_gold(recorded, parse_gold("0-0 2-2"))
+    assert "3 words of the source and 2 of “고양이가 뛰었다”" in str(caught.value)
+    assert caught.value.got == "2-2"
+
+
+def test_only_translations_have_links():
+    alone = replace(trace(), sites=tuple(s for s in trace().sites if s.part == "encoder"))
+    with pytest.raises(DataError, match="links are between the words of a sentence and of its"):
+        with_gold(alone, parse_gold("0-0"))

@@ -8,6 +8,7 @@ import pytest
 
 from jumok import plot
 from jumok.errors import ModelError
+from jumok.evaluation.alignment import parse_gold, with_gold
 from jumok.inspection.picture import Picture
 from jumok.inspection.trace import Step, grid_axis
 from jumok.plot import paper
@@ -65,6 +66,15 @@ def test_gold_links_are_framed():
     figure = plot.alignment(trace(), gold=[(2, 1)])
     (frame,) = maps(figure)[0].axes.patches
     assert frame.get_center() == pytest.approx((2, 1))
+
+
+def test_gold_links_that_a_trace_brings_along_are_framed_and_possible_ones_dashed():
+    recorded = with_gold(trace(), parse_gold("0-0 2p1"))
+    sure, possible = maps(plot.alignment(recorded))[0].axes.patches
+    assert (sure.get_center(), sure.get_linestyle()) == (pytest.approx((0, 0)), "-")
+    assert (possible.get_center(), possible.get_linestyle()) == (pytest.approx((2, 1)), "--")
+    for other in ({"unit": "pieces"}, {"part": "encoder"}, {"gold": ()}):
+        assert not maps(plot.alignment(recorded, **other))[0].axes.patches
 
 
 def test_a_head_is_drawn_piece_by_piece():

@@ -1,7 +1,8 @@
 /** The alignment board: the whole map of one layer, and the table of all heads. */
 
 import { board } from "../trace.js";
-import { choice, element, table } from "../dom.js";
+import { choice, element, field, table } from "../dom.js";
+import { parseGold, rates, strongest, toggled } from "../gold.js";
 import { heatmap, mapFigure, mapTable } from "../heatmap.js";
 
 export function siteOf(trace, state) {
@@ -74,34 +75,68 @@ export function boardView(trace, state, words) {
     controls.splice(4, 0, choice(words.reading,
       [["writes", words.writes], ["reads", words.reads]], state.get("reading"), pick("reading")));
   }
+  const linkable = site.part === "cross" && state.get("unit") === "words" && map.columns.length > 0;
+  const gold = linkable ? parseGold(state.get("gold"), map) : null;
+  if (linkable) {
+    controls.push(
+      choice(words.click, [["row", words.clickRow], ["link", words.clickLink]], state.get("click"), pick("click")),
+      field(words.gold, state.get("gold"), pick("gold")),
+    );
+  }
+  if (gold?.signs.size) map.marks = { signs: gold.signs, found: strongest(map) };
   const label = `${words[site.part]}, ${words.layer} ${site.layer + 1}`;
-  const shown = state.get("as") === "table"
-    ? mapTable(map, label)
-    : heatmap(map, {
-        label,
-        onPick: (r, c) => state.set({
+  const shown = state.get("as") === "table" ? mapTable(map, label) : heatmap(map, {
+    label,
+    cursor: state.get("click") === "link" ? [state.number("query"), state.number("key")] : [0, 0],
+    onPick: linkable && state.get("click") === "link"
+      ? (r, c) => state.set({ gold: toggled(state.get("gold"), map, r * map.columns.length + c), query: r, key: c })
+      : (r, c) => state.set({
           view: "row",
           query: map.places.rows[r] ?? 0,
           key: map.places.columns[c] ?? 0,
           head: String(headOf(site, state)),
         }),
-      });
+  });
   const note = valueChosen(site, state) === "norms" ? element("p", { class: "muted" }, words.normScale) : "";
-  return { help: words.boardHelp, controls, body: [shown, note, headsTable(trace, site, words)], figure: mapFigure(map) };
+  return {
+    help: words.boardHelp,
+    controls,
+    body: [shown, note, gold ? goldNote(gold, map, words) : "", headsTable(trace, site, state, words)],
+    figure: mapFigure(map),
+  };
 }
 
+/** How far the strongest links are from those that people drew. */
+function goldNote(gold, map, words) {
+  if (gold.fault) return element("p", { class: "fault", role: "alert" }, words.goldFault(gold.fault));
+  if (!gold.signs.size) return element("p", { class: "muted" }, words.goldHelp);
+  const { error, precision, recall } = rates(strongest(map), gold.signs);
+  return element("p", { id: "error-rate", "aria-live": "polite" },
+    Number.isFinite(recall) ? words.errorRate(percent(error), percent(precision), percent(recall)) : words.noSure);
+}
+
+const percent = (share) => `${(100 * share).toFixed(1)} %`;
+
 /** Measuring every head is a pass over every weight: it waits until the table is opened. */
-function headsTable(trace, site, words) {
+function headsTable(trace, site, state, words) {
   const details = element("details", {}, element("summary", {}, words.headsTable));
+  const error = (each, head) => {
+    const map = board(trace, each, each.matrix(String(head), "weights"), "words", state.get("reading"));
+    const { signs } = parseGold(state.get("gold"), map);
+    const found = rates(strongest(map), signs);
+    return Number.isFinite(found.recall) ? [percent(found.error)] : [];
+  };
   details.addEventListener("toggle", () => {
     const rows = [];
     for (const each of trace.of(site.part)) {
       for (let head = 0; head < each.heads; head++) {
         const { entropy, confidence } = each.measures(head);
-        rows.push([`${each.layer + 1}.${head + 1}`, entropy.toFixed(3), confidence.toFixed(3)]);
+        const judged = site.part === "cross" ? error(each, head) : [];
+        rows.push([`${each.layer + 1}.${head + 1}`, entropy.toFixed(3), confidence.toFixed(3), ...judged]);
       }
     }
-    details.append(table([`${words.layer}.${words.head}`, words.entropy, words.confidence], rows, words.headsTable));
+    const headings = [`${words.layer}.${words.head}`, words.entropy, words.confidence, words.errorRateShort];
+    details.append(table(headings.slice(0, rows[0].length), rows, words.headsTable));
   }, { once: true });
   return details;
 }

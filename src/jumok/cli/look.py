@@ -34,6 +34,13 @@ Instead = Annotated[
     str | None,
     typer.Option(help="This translation, caption or label instead of the model's own."),
 ]
+Gold = Annotated[
+    str | None,
+    typer.Option(
+        help="Links that are right, source word - target word from 0: '0-0 1-2'; 1p2 is possible.",
+        metavar="LINKS",
+    ),
+]
 Kept = Annotated[
     Literal["weights", "qk", "full"],
     typer.Option(
@@ -58,6 +65,7 @@ def look(
     given: Given,
     save: Save = None,
     target: Instead = None,
+    gold: Gold = None,
     against: beside.Against = None,
     with_: beside.With = None,
     level: Kept = "qk",
@@ -104,15 +112,21 @@ def look(
     second = beside.load_beside(with_, against or given, options, level, device, precision)
     sides = Sides(traced, second, level)
     trace, other = sides.look(given, against or "", target, extras=EVERYTHING)
+    trace = trace if gold is None else _linked(trace, gold)
     if wanted is not None:
         drawn.save_figure(trace, wanted)
         typer.echo(f"{trace.output}\n{wanted.to}", err=True)
     if save is None and wanted is None:
-        picture = given if family.reads == "picture" else None
-        serve((trace, other), sides, port, browser, picture)
+        serve((trace, other), sides, port, browser, given if family.reads == "picture" else None)
     elif save is not None:
         save_trace(trace, save, other)
         typer.echo(f"{trace.output}\n{save}", err=True)
+
+
+def _linked(trace: "Trace", gold: str) -> "Trace":
+    from jumok.evaluation.alignment import parse_gold, with_gold
+
+    return with_gold(trace, parse_gold(gold))
 
 
 def _check_save(save: Path | None, two: bool) -> None:

@@ -9,12 +9,13 @@ Source: Och and Ney 2003, A systematic comparison of various statistical alignme
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from jumok.data.reading import read_lines
 from jumok.errors import DataError, Place
 from jumok.inspection.alignment import Link
+from jumok.inspection.trace import Trace
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ def read_gold(file: Path) -> Iterator[GoldLinks]:
         yield parse_gold(line.split("\t")[-1], Place(file, number))
 
 
-def parse_gold(text: str, place: Place) -> GoldLinks:
+def parse_gold(text: str, place: Place | None = None) -> GoldLinks:
     """The gold links of one sentence: "0-0 1p2".
 
     Raises:
@@ -109,7 +110,30 @@ def parse_gold(text: str, place: Place) -> GoldLinks:
     return GoldLinks(sure, frozenset(link for link, _ in links))
 
 
-def _link(word: str, place: Place) -> tuple[Link, bool]:
+def with_gold(trace: Trace, gold: GoldLinks) -> Trace:
+    """The trace of a translation with the links that its board should show and be judged by.
+
+    Raises:
+        DataError: a word that the sentence or its translation does not have.
+    """
+    looks = next((site for site in trace.sites if site.part == "cross"), None)
+    if looks is None:
+        raise DataError("links are between the words of a sentence and of its translation.")
+    source, target = (trace.axes[axis].texts for axis in (looks.keys, looks.queries))
+    for first, second in sorted(gold.possible):
+        if first >= len(source) or second >= len(target):
+            raise DataError(
+                "there is no such word to link.",
+                expected=f"{len(source)} words of the source and {len(target)} of "
+                f"“{trace.output}”, counted from 0",
+                got=f"{first}-{second}",
+                do="give the translation that the links belong to with --target",
+            )
+    links = {"sure": sorted(gold.sure), "possible": sorted(gold.possible - gold.sure)}
+    return replace(trace, notes={**trace.notes, "gold": links})
+
+
+def _link(word: str, place: Place | None) -> tuple[Link, bool]:
     for sign in "-p?":
         source, between, target = word.partition(sign)
         if between and source.isdecimal() and target.isdecimal():

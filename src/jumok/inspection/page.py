@@ -22,7 +22,10 @@ from jumok.inspection.trace import ARRAYS, Array, Site, Trace
 FEW = 1_000_000
 """Up to so many weights in a trace are sent as they are; more of them as bytes, 1/255 apart."""
 
-IMPORT = re.compile(r"^import [^;]*? from \"(?P<path>[^\"]+)\";\n", re.MULTILINE | re.DOTALL)
+IMPORT = re.compile(r"^import (?P<names>\{[^}]*\}) from \"(?P<path>[^\"]+)\";\n", re.MULTILINE)
+EXPORT = re.compile(
+    r"^export (?P<what>(?:async )?(?:function|class|const|let) (?P<name>\w+))", re.MULTILINE
+)
 
 
 def page(trace: Trace, token: str | None = None, other: Trace | None = None) -> str:
@@ -108,13 +111,21 @@ def bundle(entry: str = "page.js") -> str:
 
 
 def _add(module: Path, parts: dict[Path, str]) -> None:
-    """Puts what `module` imports into `parts`, and then itself; names are unique among modules."""
+    """Puts what `module` imports into `parts`, and then itself: a function with its own names."""
     if module in parts:
         return
     text = module.read_text(encoding="utf-8")
     for found in IMPORT.finditer(text):
         _add((module.parent / found["path"]).resolve(), parts)
-    parts[module] = re.sub(r"^export ", "", IMPORT.sub("", text), flags=re.MULTILINE)
+    numbers = {path: number for number, path in enumerate(parts)}
+
+    def taken(found: re.Match[str]) -> str:
+        number = numbers[(module.parent / found["path"]).resolve()]
+        return f"const {found['names']} = module{number};\n"
+
+    given = ", ".join(found["name"] for found in EXPORT.finditer(text))
+    text = EXPORT.sub(r"\g<what>", IMPORT.sub(taken, text))
+    parts[module] = f"const module{len(parts)} = (() => {{\n{text}return {{ {given} }};\n}})();\n"
 
 
 def _digest(text: str) -> str:

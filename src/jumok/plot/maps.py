@@ -1,7 +1,7 @@
 """Maps of weights: the alignment board, one head, all heads, and a picture word by word."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import ceil
 from typing import TYPE_CHECKING
 
@@ -55,7 +55,7 @@ def alignment(
     value: Value = "weights",
     unit: Unit = "words",
     reading: Reading | None = None,
-    gold: Sequence[Link] = (),
+    gold: Sequence[Link] | None = None,
 ) -> "Figure":
     """The map of a layer: those who look down, those who are looked at across.
 
@@ -67,7 +67,8 @@ def alignment(
         unit: words or pieces.
         reading: a target word's row is that of the step that writes it or of the one that reads
             it; None: where the model's alignments are read.
-        gold: (source word, target word) that people linked; framed. By words only.
+        gold: (source word, target word) that people linked; framed. None: those that the trace
+            brings along, merely possible ones dashed. By words only.
 
     Raises:
         ModelError: no such part, layer or head. MissingExtraError: matplotlib is not installed.
@@ -78,7 +79,11 @@ def alignment(
     name = {"mean": "mean of all heads", "max": "largest of all heads"}.get(str(head), "")
     which = name or f"head {int(head) + 1}"
     what = "all heads together" if value == "norms" else which
-    return _one(shown, f"{title_of(site)}, layer {site.layer + 1}, {what}", BARS[value], gold)
+    title = f"{title_of(site)}, layer {site.layer + 1}, {what}"
+    known = trace.notes.get("gold", {}) if site.part == "cross" and unit == "words" else {}
+    sure = known.get("sure", ()) if gold is None else gold
+    possible = known.get("possible", ()) if gold is None else ()
+    return _one(shown, title, BARS[value], {"-": sure, "--": possible})
 
 
 def head(
@@ -176,8 +181,14 @@ def _over(axes: "Axes", picture: Array, values: Array, most: float) -> "AxesImag
     )
 
 
-def _one(shown: Map, title: str, bar: str, gold: Sequence[Link] = ()) -> "Figure":
-    """A map as large as its words, with its numbers where there is room."""
+def _one(
+    shown: Map, title: str, bar: str, gold: Mapping[str, Iterable[Link]] | None = None
+) -> "Figure":
+    """A map as large as its words, with its numbers where there is room.
+
+    Args:
+        gold: links to frame, by the style of the line.
+    """
     rows, columns = len(shown.rows), len(shown.columns)
     longest = max(rows, columns)
     cell = CELL if longest <= NUMBERED else max(LEAST, CELL * NUMBERED / longest)
@@ -201,11 +212,13 @@ def _one(shown: Map, title: str, bar: str, gold: Sequence[Link] = ()) -> "Figure
                 ink = "#ffffff" if value > 0.45 else INK
                 text = f"{round(100 * float(value))}"
                 axes.text(column, row, text, ha="center", va="center", fontsize=8, color=ink)
-    for source, target in gold:
-        frame = Rectangle(
-            (source - 0.46, target - 0.46), 0.92, 0.92, fill=False, edgecolor=GOLD, linewidth=1.6
-        )
-        axes.add_patch(frame)
+    for style, links in (gold or {}).items():
+        for source, target in links:
+            place = source - 0.46, target - 0.46
+            frame = Rectangle(
+                place, 0.92, 0.92, fill=False, edgecolor=GOLD, linewidth=1.6, linestyle=style
+            )
+            axes.add_patch(frame)
     axes.set_title(title, fontsize=10, color=INK, loc="left")
     colour_bar(figure, image, axes, bar)
     return finish(figure)

@@ -1,0 +1,59 @@
+/** Links that people drew between words, and how right the strongest links of a map are. */
+
+const LINK = /^(\d+)([-p?])(\d+)$/;
+const NEXT = { undefined: "-", "-": "p", p: undefined };
+
+/**
+ * Text such as "0-0 1p2" (source word, target word, from 0; "p" or "?" is merely possible) as the
+ * signs of a map's cells; `fault` is what is not a link between two words of it.
+ */
+export function parseGold(text, map) {
+  const signs = new Map();
+  for (const each of text.split(/\s+/).filter(Boolean)) {
+    const [, source, sign, target] = each.match(LINK) ?? [];
+    if (!(Number(source) < map.columns.length && Number(target) < map.rows.length)) {
+      return { signs: new Map(), fault: each };
+    }
+    signs.set(Number(target) * map.columns.length + Number(source), sign === "-" ? "-" : "p");
+  }
+  return { signs, fault: "" };
+}
+
+/** The text without the link of a cell, or with it: none, sure and possible follow one another. */
+export function toggled(text, map, cell) {
+  const { signs } = parseGold(text, map);
+  const next = NEXT[signs.get(cell)];
+  if (next) signs.set(cell, next);
+  else signs.delete(cell);
+  const width = map.columns.length;
+  return [...signs].sort(([a], [b]) => (a % width) - (b % width) || a - b)
+    .map(([each, sign]) => `${each % width}${sign}${Math.floor(each / width)}`).join(" ");
+}
+
+/** What a trace brought along, as text. */
+export function goldText({ sure = [], possible = [] } = {}) {
+  const written = (links, sign) => links.map(([source, target]) => `${source}${sign}${target}`);
+  return [...written(sure, "-"), ...written(possible, "p")].join(" ");
+}
+
+/** Each row's strongest cell: the links that the map makes. */
+export function strongest(map) {
+  const width = map.columns.length;
+  return map.rows.map((_, r) => {
+    let best = 0;
+    for (let c = 1; c < width; c++) if (map.values[r * width + c] > map.values[r * width + best]) best = c;
+    return r * width + best;
+  });
+}
+
+/** Error rate, precision and recall of found cells (Och and Ney 2003); shares, 0 to 1. */
+export function rates(found, signs) {
+  const sure = [...signs.values()].filter((sign) => sign === "-").length;
+  const right = found.filter((cell) => signs.has(cell)).length;
+  const rightSure = found.filter((cell) => signs.get(cell) === "-").length;
+  return {
+    error: 1 - (rightSure + right) / (found.length + sure),
+    precision: right / found.length,
+    recall: rightSure / sure,
+  };
+}
