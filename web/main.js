@@ -41,6 +41,7 @@ export function start(raw, root) {
     view: viewsOf(trace, live)[0],
     part: trace.parts()[0],
     layer: String(reading.layer ?? ""),
+    head: String(reading.head ?? "mean"),
     reading: reading.at_input ? "reads" : "writes",
     text: raw.text,
     gold: goldText(trace.notes.gold),

@@ -62,6 +62,21 @@ def test_long_texts_are_drawn_whole_with_as_many_words_as_fit():
     assert max(figure.get_size_inches()) < 20
 
 
+def test_the_head_is_the_one_that_alignments_are_read_from():
+    recorded = trace()
+    notes = {**recorded.notes, "reading": {"layer": 1, "at_input": False, "head": 2}}
+    read = replace(recorded, notes=notes)
+
+    def drawn(**asked):
+        (image,) = maps(plot.alignment(read, **asked))
+        return image.get_array()
+
+    np.testing.assert_array_equal(drawn(), drawn(layer=1, head=2))
+    assert not np.array_equal(drawn(), drawn(head="mean"))
+    np.testing.assert_array_equal(drawn(layer=0), drawn(layer=0, head="mean"))
+    np.testing.assert_array_equal(drawn(part="encoder"), drawn(part="encoder", head="mean"))
+
+
 def test_gold_links_are_framed():
     figure = plot.alignment(trace(), gold=[(2, 1)])
     (frame,) = maps(figure)[0].axes.patches

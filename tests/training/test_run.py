@@ -6,6 +6,7 @@ import signal
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from jumok.bundle.reading import read_bundle
 from jumok.errors import BundleError, ConfigError, DataError, TrainingError
@@ -56,6 +57,38 @@ def test_the_bundle_translates(tmp_path, make_config, recorder):
     translations = Translator.load(result.model).translate(["one two", ""])
     assert len(translations) == 2
     assert translations[1].text == ""
+
+
+def test_every_validated_model_is_kept_where_that_is_asked(tmp_path, make_config, recorder):
+    config = make_config("validation.every=4", "validation.keep=all", "validation.metric=loss")
+    result = train(config, tmp_path, recorder())
+    kept = sorted((tmp_path / "tiny" / "steps").iterdir())
+    assert [folder.name for folder in kept] == ["000004", "000008", "000012"]
+    assert [read_bundle(folder).card.steps for folder in kept] == [4, 8, 12]
+    weights = [load_file(folder / "model.safetensors") for folder in kept]
+    name = next(iter(weights[0]))
+    assert not torch.equal(weights[0][name], weights[2][name])
+    best = load_file(result.model / "model.safetensors")
+    at = result.progress.best_step // 4 - 1
+    assert all(torch.equal(best[each], weights[at][each]) for each in best)
+
+
+def test_the_best_model_alone_is_kept_else(tmp_path, make_config, recorder):
+    train(make_config(), tmp_path, recorder())
+    assert not (tmp_path / "tiny" / "steps").exists()
+
+
+def test_only_training_reads_every_pair_twice(tmp_path, make_config, recorder):
+    """With weights that do not move, R-Drop trains on another loss and is validated on the same."""
+    trained, validated = [], []
+    for consistency in (0.0, 5.0):
+        screen = recorder()
+        still = ("training.learning_rate=1e-20", f"training.consistency={consistency}")
+        train(make_config(*still), tmp_path / str(consistency), screen)
+        trained.append(screen.steps[0].loss)
+        validated.append(screen.validations[0].loss)
+    assert trained[0] != pytest.approx(trained[1], rel=1e-4)
+    assert validated[0] == validated[1]
 
 
 def test_a_model_learns_the_tiny_corpus(tmp_path, make_config, recorder):
@@ -233,10 +266,11 @@ def test_the_named_metric_decides(tmp_path, make_config, recorder, metric, best)
 
 def test_a_time_budget_ends_a_run(tmp_path, make_config, recorder):
     screen = recorder()
-    result = train(make_config("training.minutes=0.01"), tmp_path, screen)
+    config = make_config("training.minutes=0.01")
+    result = train(config, tmp_path, screen)
     assert result.outcome.reason == "finished"
     assert result.progress.seconds >= 0.6
-    assert screen.steps[-1].learning_rate < screen.steps[len(screen.steps) // 2].learning_rate
+    assert screen.steps[-1].learning_rate < config.training.learning_rate
 
 
 def test_a_resumed_time_budget_goes_on_where_it_stood(tmp_path, make_config, recorder):

@@ -61,8 +61,8 @@ class BundleConfig:
         labels: what a classifier chooses from, in its outputs' order.
         source_language, target_language: codes such as "en"; "" where unknown.
         max_tokens: the longest sentence the model was trained for; longer lines are split.
-        alignment_layer, alignment_at_input: where alignments are read
-            (`jumok.inspection.calibration`); None where it was not measured.
+        alignment_layer, alignment_at_input, alignment_head: where alignments are read
+            (`jumok.inspection.alignment.Reading`); no layer where it was not measured.
         documents: of a language model, what it reads as one document: "file", "line" or
             "blank-line".
     """
@@ -76,6 +76,7 @@ class BundleConfig:
     max_tokens: int = 0
     alignment_layer: int | None = None
     alignment_at_input: bool = False
+    alignment_head: int | None = None
     documents: str = ""
 
 

@@ -35,7 +35,8 @@ Layer = Annotated[
     typer.Option(min=1, help="Else where alignments are read.", rich_help_panel=FIGURE),
 ]
 Head = Annotated[
-    int | None, typer.Option(min=1, help="Else the mean; the first.", rich_help_panel=FIGURE)
+    int | None,
+    typer.Option(min=1, help="Else where alignments are read; the first.", rich_help_panel=FIGURE),
 ]
 RowOf = Annotated[
     str | None,
@@ -104,8 +105,7 @@ def _drawn(trace: "Trace", wanted: Wanted) -> "Figure":
     layer = None if wanted.layer is None else wanted.layer - 1
     head = None if wanted.head is None else wanted.head - 1
     if wanted.kind == "alignment":
-        which: Literal["mean"] | int = "mean" if head is None else head
-        return plot.alignment(trace, part=part, layer=layer, head=which)
+        return plot.alignment(trace, part=part, layer=layer, head=head)
     if wanted.kind == "head":
         return plot.head(trace, part=part, layer=layer, head=head or 0)
     if wanted.kind == "row":
@@ -117,5 +117,5 @@ def _drawn(trace: "Trace", wanted: Wanted) -> "Figure":
     if wanted.kind == "grid":
         return plot.grid(trace, part=part)
     if wanted.kind == "pictures":
-        return plot.pictures(trace, layer=layer, head="mean" if head is None else head)
+        return plot.pictures(trace, layer=layer, head=head)
     return plot.switches(trace) if wanted.kind == "switches" else plot.choices(trace)

@@ -72,4 +72,7 @@ def alignment(config: BundleConfig) -> str:
     if config.alignment_layer is None:
         return ""
     step = "reads" if config.alignment_at_input else "writes"
-    return f"from decoder layer {config.alignment_layer + 1}, at the step that {step} the piece"
+    head = "" if config.alignment_head is None else f", head {config.alignment_head + 1}"
+    return (
+        f"from decoder layer {config.alignment_layer + 1}{head}, at the step that {step} the piece"
+    )

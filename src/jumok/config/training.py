@@ -65,6 +65,7 @@ class ValidationConfig(Section):
     every: Count = 500
     metric: str
     patience: Annotated[int, Field(ge=0)] = 0
+    keep: Literal["best", "all"] = "best"
 
 
 class TextValidationConfig(ValidationConfig):

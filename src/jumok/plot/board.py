@@ -71,6 +71,16 @@ def chosen_site(trace: Trace, part: Part | None, layer: int | None) -> Site:
     )
 
 
+def chosen_head(trace: Trace, site: Site, head: Head | None) -> Head:
+    """This one; None: the one that alignments are read from, if it is this site's, or the mean."""
+    if head is not None:
+        return head
+    reading = trace.notes.get("reading", {})
+    here = site.part == "cross" and reading.get("layer") == site.layer
+    known = reading.get("head") if here else None
+    return "mean" if known is None else int(known)
+
+
 def title_of(site: Site) -> str:
     """Who looks at what: "target at source"."""
     return f"{site.queries} at {'itself' if site.queries == site.keys else site.keys}"

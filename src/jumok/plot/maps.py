@@ -19,6 +19,7 @@ from jumok.plot.board import (
     Unit,
     Value,
     board,
+    chosen_head,
     chosen_site,
     matrix,
     part_sites,
@@ -51,7 +52,7 @@ def alignment(
     *,
     part: Part | None = None,
     layer: int | None = None,
-    head: Head = "mean",
+    head: Head | None = None,
     value: Value = "weights",
     unit: Unit = "words",
     reading: Reading | None = None,
@@ -62,7 +63,7 @@ def alignment(
     Args:
         part: who looks; None: the target at the source, or the first that the model has.
         layer: from 0; None: where alignments are read, or the last.
-        head: from 0; the mean of all, or the largest.
+        head: from 0; the mean of all, or the largest. None: where alignments are read.
         value: the weights, or what was given (norms), as a share of the row's sum.
         unit: words or pieces.
         reading: a target word's row is that of the step that writes it or of the one that reads
@@ -75,6 +76,7 @@ def alignment(
         DataError: Hangul, and no font for it.
     """
     site = chosen_site(trace, part, layer)
+    head = chosen_head(trace, site, head)
     shown = board(trace, site, matrix(site, head, value), unit, reading)
     name = {"mean": "mean of all heads", "max": "largest of all heads"}.get(str(head), "")
     which = name or f"head {int(head) + 1}"
@@ -132,7 +134,7 @@ def grid(trace: Trace, *, part: Part | None = None) -> "Figure":
     return finish(figure)
 
 
-def pictures(trace: Trace, *, layer: int | None = None, head: Head = "mean") -> "Figure":
+def pictures(trace: Trace, *, layer: int | None = None, head: Head | None = None) -> "Figure":
     """The picture as it is, then once for each token with what the step that wrote it looked at.
 
     All maps have one scale: from 0 to the largest weight of all steps.
@@ -152,7 +154,7 @@ def pictures(trace: Trace, *, layer: int | None = None, head: Head = "mean") -> 
     from PIL import Image
 
     picture = np.asarray(Image.open(io.BytesIO(trace.picture.png)).convert("RGB"))
-    weights = matrix(site, head)
+    weights = matrix(site, chosen_head(trace, site, head))
     most = float(weights.max())
     tokens = [readable(step.token) for step in trace.steps]
     across = min(5, 1 + len(tokens))

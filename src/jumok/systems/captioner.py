@@ -20,7 +20,7 @@ from jumok.models.memory import Memory
 from jumok.shapes import Tensor
 from jumok.systems.caption import Caption, Looks
 from jumok.systems.device import Precision
-from jumok.systems.loading import load_one
+from jumok.systems.loading import load_one, reading_of
 from jumok.systems.parts import plain_words
 
 DEFAULTS = DecodingOptions()
@@ -72,14 +72,13 @@ class Captioner:
             folders, Model, device, precision, "a picture is captioned by one model."
         )
         config = CaptionerConfig.model_validate(bundle.config.model)
-        layer = bundle.config.alignment_layer
         return cls(
             model,
             Tokenizer.load(bundle.folder / TOKENIZER),
             reader_of(config),
             max_tokens=bundle.config.max_tokens,
             language=bundle.config.target_language,
-            reading=None if layer is None else Reading(layer, bundle.config.alignment_at_input),
+            reading=reading_of(bundle.config),
         )
 
     @property

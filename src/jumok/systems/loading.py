@@ -6,9 +6,11 @@ from typing import TypeVar
 
 from torch import nn
 
+from jumok.bundle.card import BundleConfig
 from jumok.bundle.reading import Bundle, read_bundle
 from jumok.bundle.weights import load_model
 from jumok.errors import BundleError, Place
+from jumok.inspection.alignment import Reading
 from jumok.kernels.linear import prepare_for_inference
 from jumok.systems.device import DTYPES, Precision, choose_device
 
@@ -50,3 +52,10 @@ def load_one(
         )
     prepare_for_inference(model, DTYPES[precision])
     return bundle, model
+
+
+def reading_of(config: BundleConfig) -> Reading | None:
+    """Where the model's alignments are read; None where nobody measured it."""
+    if config.alignment_layer is None:
+        return None
+    return Reading(config.alignment_layer, config.alignment_at_input, config.alignment_head)

@@ -34,6 +34,7 @@ from jumok.systems.aligner import Aligner
 from jumok.systems.device import DTYPES, Precision, choose_device
 from jumok.systems.embedding import SourceReader
 from jumok.systems.languages import WITHOUT_SPACES, language_code
+from jumok.systems.loading import reading_of
 from jumok.systems.parts import Part, cut_lines, join, plain_words
 from jumok.systems.translation import Translation, WordAttention
 
@@ -373,10 +374,8 @@ def _load(bundle: Bundle, device: torch.device, dtype: torch.dtype) -> SequenceT
 
 
 def _reading(bundle: Bundle, model: SequenceToSequence) -> Reading | None:
-    config = bundle.config
-    if config.alignment_layer is None or not model.looks:
-        return default_reading(len(model.looks))
-    return Reading(config.alignment_layer, config.alignment_at_input)
+    known = reading_of(bundle.config) if model.looks else None
+    return known or default_reading(len(model.looks))
 
 
 def _positions_end(bundle: Bundle) -> int | None:

@@ -5,6 +5,7 @@ tokenizer.model         SentencePiece
 log.jsonl               every record
 checkpoint.safetensors  the last checkpoint, and checkpoint.previous.safetensors
 model/                  the bundle of the best validation
+steps/000500/           the bundle of each, where the recipe keeps them all
 """
 
 import json
@@ -20,6 +21,7 @@ from jumok.errors import BundleError, ConfigError, Place
 from jumok.training import checkpoint
 
 CONFIG, LOG, TOKENIZER, MODEL = "config.json", "log.jsonl", "tokenizer.model", "model"
+STEPS = "steps"
 # What a resumed run may change: how long it lasts and what it tells, but not its steps.
 FREE_TO_CHANGE = frozenset(
     {
@@ -29,6 +31,7 @@ FREE_TO_CHANGE = frozenset(
         "training.checkpoint_every",
         "training.tensorboard",
         "validation.patience",
+        "validation.keep",
     }
 )
 
@@ -62,7 +65,8 @@ def start(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         for left in (CONFIG, LOG, TOKENIZER):
             (folder / left).unlink(missing_ok=True)
-        shutil.rmtree(folder / "smallworld", ignore_errors=True)
+        for made in ("smallworld", STEPS):
+            shutil.rmtree(folder / made, ignore_errors=True)
     except OSError as error:
         raise ConfigError(
             "the run's folder cannot be made.",

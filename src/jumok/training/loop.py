@@ -20,13 +20,13 @@ from jumok.config import Config, TrainingConfig
 from jumok.errors import TrainingError
 from jumok.training import checkpoint
 from jumok.training.checkpoint import Checkpoint
-from jumok.training.folder import MODEL
+from jumok.training.folder import MODEL, STEPS
 from jumok.training.interrupt import Interrupt
 from jumok.training.learner import Learner
 from jumok.training.log import Log, StepRecord, ValidationRecord, peak_memory
 from jumok.training.precision import one_thread
 from jumok.training.schedule import learning_rate
-from jumok.training.task import Facts, Task, label
+from jumok.training.task import Facts, Scores, Task, label
 
 PATIENCE_WITH_NONFINITE = 5
 
@@ -209,10 +209,9 @@ class Loop:
             best = progress.best is None or value > progress.best
             if best:
                 progress.best, progress.best_step, progress.worse = value, progress.step, 0
-                facts = Facts(progress.step, progress.seconds / 60.0)
-                self.task.write(self.folder / MODEL, self.learner.weights(), scores, facts)
             else:
                 progress.worse += 1
+            self._write(scores, best)
         progress.seconds = time.monotonic() - self._began
         record = ValidationRecord(
             step=progress.step,
@@ -224,6 +223,15 @@ class Loop:
         )
         for log in (self.screen, *self.files):
             log.validation(record)
+
+    def _write(self, scores: Scores, best: bool) -> None:
+        """The bundles of a validation: where the best one stands, and where each does."""
+        progress = self.progress
+        facts = Facts(progress.step, progress.seconds / 60.0)
+        kept = self.config.validation.keep == "all"
+        for wanted, name in ((best, MODEL), (kept, f"{STEPS}/{progress.step:06}")):
+            if wanted:
+                self.task.write(self.folder / name, self.learner.weights(), scores, facts)
 
     def _save(self) -> None:
         run: dict[str, Any] = {

@@ -113,6 +113,7 @@ class Captions:
             max_tokens=config.data.max_tokens,
             alignment_layer=None if reading is None else reading.layer,
             alignment_at_input=reading is not None and reading.at_input,
+            alignment_head=None if reading is None else reading.head,
         )
         captions = sum(map(len, prepared.train.captions))
         card = Card(
