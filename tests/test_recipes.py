@@ -133,7 +133,7 @@ CAPTIONERS = [
     ("scenes.toml", "data.scenes", ScenesConfig, set()),
     ("scenes.toml", "model", CaptionerConfig, {"kind", "encoder", "decoder"}),
     ("scenes.toml", "model.encoder", CnnConfig, {"kind"}),
-    ("scenes.toml", "validation", CaptionValidationConfig, {"every", "patience"}),
+    ("scenes.toml", "validation", CaptionValidationConfig, {"every", "patience", "keep"}),
     ("flickr8k.toml", "data.train", CaptionCorpusConfig, {"captions", "images"}),
     ("flickr8k.toml", "model.decoder", RnnDecoderConfig, {"kind"}),
 ]

@@ -87,7 +87,7 @@ def wanted_figure(
 
 
 def save_figure(trace: "Trace", wanted: Wanted) -> None:
-    """Draws the figure and writes it, whole or not at all.
+    """Draws the figure, writes it, whole or not at all, and says where.
 
     Raises:
         JumokError: see `jumok.plot`.
@@ -95,6 +95,7 @@ def save_figure(trace: "Trace", wanted: Wanted) -> None:
     from jumok import plot
 
     plot.save(_drawn(trace, wanted), wanted.to)
+    typer.echo(f"{trace.output}\n{wanted.to}", err=True)
 
 
 def _drawn(trace: "Trace", wanted: Wanted) -> "Figure":

@@ -115,7 +115,6 @@ def look(
     trace = trace if gold is None else _linked(trace, gold)
     if wanted is not None:
         drawn.save_figure(trace, wanted)
-        typer.echo(f"{trace.output}\n{wanted.to}", err=True)
     if save is None and wanted is None:
         serve((trace, other), sides, port, browser, given if family.reads == "picture" else None)
     elif save is not None:
