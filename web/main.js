@@ -95,7 +95,8 @@ export function start(raw, root) {
   root.replaceChildren(top.node, rest);
 
   function render() {
-    const focused = document.activeElement?.id;
+    const focused = document.activeElement;
+    const typed = focused?.matches("#panel input") ? focused.value : null;
     const text = words(state.get("lang"), trace.task);
     const names = viewsOf(trace, live);
     const name = names.includes(state.get("view")) ? state.get("view") : names[0];
@@ -114,7 +115,10 @@ export function start(raw, root) {
         ...(view.top ?? []), ...(isOf(trace, state) ? [after(trace, text, undo)] : []),
         ...view.body),
     );
-    if (focused) document.getElementById(focused)?.focus();
+    if (!focused?.id) return;
+    const same = document.getElementById(focused.id);
+    same?.focus();
+    if (same && typed !== null) same.value = typed; // an answer that comes while somebody types
   }
   render();
   if (again && state.get("text") !== raw.text) again(state.get("text"));

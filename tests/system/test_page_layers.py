@@ -148,6 +148,21 @@ def test_a_second_sentence_can_be_typed(live):
     assert "against=the+cat+on+the+mat" in page.url
 
 
+def test_an_answer_that_comes_while_somebody_types_takes_no_letter(live):
+    page, _ = live
+    page.get_by_role("tab", name=TAB).click()
+    page.get_by_label("Show", exact=True).select_option(label="one word in two sentences")
+    second = page.get_by_label("Second sentence")
+    second.focus()
+    page.keyboard.type("the cat on")
+    page.evaluate("window.dispatchEvent(new Event('hashchange'))")  # drawn anew
+    playwright.expect(second).to_be_focused()
+    page.keyboard.press("End")
+    page.keyboard.type(" the mat")
+    page.keyboard.press("Enter")
+    playwright.expect(page.locator("#panel dd").last).to_have_text("the cat on the mat")
+
+
 def test_the_link_of_a_live_page_brings_the_text_back(live):
     page, traced = live
     page.locator("#text").fill("the dog barked")
