@@ -44,7 +44,7 @@ export function header(raw, state, onText) {
   return { node, update, fault };
 }
 
-/** Asks the server; an answer that is no longer wanted is given up. */
+/** Asks the server; on an answer that is no longer wanted it hangs up, and the server stops computing. */
 export function asker(token, onTrace, onFault) {
   let waiting;
   return async (question) => {
@@ -57,7 +57,7 @@ export function asker(token, onTrace, onFault) {
         method: "POST", headers, body: JSON.stringify(question), signal: mine.signal,
       });
       const found = await answer.json();
-      if (mine !== waiting || answer.status === 409) return;
+      if (mine !== waiting) return;
       if (found.error) onFault(found.error);
       else onTrace(found, question.text);
     } catch (error) {

@@ -99,8 +99,8 @@ def test_there_is_nothing_else(server):
     assert ask(server, path=f"/etc/passwd?token={server.token}")[0] == 404
 
 
-def test_only_the_latest_of_those_who_wait_is_served():
-    """One is being answered, two wait: the elder of them is told so."""
+def test_who_hung_up_before_its_turn_is_not_served():
+    """One is being answered, two wait; the elder of them gives up."""
     begun, go_on = threading.Event(), threading.Event()
     served = []
 
@@ -117,46 +117,20 @@ def test_only_the_latest_of_those_who_wait_is_served():
     def visit(text):
         found[text] = post(running, text)[0]
 
-    visitors = [
-        threading.Thread(target=visit, args=(text,)) for text in ("first", "second", "third")
-    ]
-    visitors[0].start()
+    first, third = (threading.Thread(target=visit, args=(text,)) for text in ("first", "third"))
+    first.start()
     assert begun.wait(5)
-    for number, visitor in enumerate(visitors[1:], start=2):
-        visitor.start()
-        while running.latest < number:
-            pass
+    second = http.client.HTTPConnection("127.0.0.1", running.server_address[1])
+    second.request("POST", "/trace", json.dumps({"text": "second"}), {"X-Token": running.token})
+    second.close()
+    third.start()
     go_on.set()
-    for visitor in visitors:
+    for visitor in (first, third):
         visitor.join(5)
     running.shutdown()
     running.server_close()
-    assert found == {"first": 200, "second": 409, "third": 200}
+    assert found == {"first": 200, "third": 200}
     assert served == ["first", "third"]
-
-
-def test_what_is_computed_ends_when_something_newer_is_asked():
-    begun = threading.Event()
-    heard = []
-
-    def slow(asked, heed):
-        heard.append(asked["text"])
-        begun.set()
-        while asked["text"] == "first":
-            heed()
-        return {}
-
-    running = LocalServer(lambda token: "", slow)
-    threading.Thread(target=running.serve_forever, daemon=True).start()
-    found = {}
-    first = threading.Thread(target=lambda: found.update(first=post(running, "first")[0]))
-    first.start()
-    assert begun.wait(5)
-    found["second"] = post(running, "second")[0]
-    first.join(5)
-    running.shutdown()
-    running.server_close()
-    assert (found, heard) == ({"first": 409, "second": 200}, ["first", "second"])
 
 
 def test_what_is_computed_ends_when_its_page_is_gone():

@@ -29,7 +29,7 @@ Answer = Callable[[Mapping[str, Any], Heed], dict[str, Any]]
 
 
 class NobodyWaits(Exception):  # noqa: N818 - no error: nobody did anything wrong
-    """Something newer was asked, or the page is gone."""
+    """Who asked has hung up: the page is gone, or it asked for something newer."""
 
 
 MOST_BYTES = 64 * 1024
@@ -41,9 +41,8 @@ class LocalServer(ThreadingHTTPServer):
 
     Args:
         page: makes the page's HTML, given the token.
-        answer: from the JSON that the page posts to the JSON it gets. One at a time, and only the
-            latest is served: an answer that is being computed hears, as often as it heeds, that
-            nobody waits for it.
+        answer: from the JSON that the page posts to the JSON it gets. One at a time; an answer
+            that is being computed hears, as often as it heeds, that nobody waits for it.
         port: 0 takes a free one.
     """
 
@@ -55,7 +54,6 @@ class LocalServer(ThreadingHTTPServer):
         self.turn = threading.Lock()
         # One thread for all answers: torch makes a pool of its own for each that computes.
         self.worker = ThreadPoolExecutor(1)
-        self.latest = 0
         super().__init__(("127.0.0.1", port), _Handler)
 
     @property
@@ -102,31 +100,37 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(asked)
 
     def _answer(self, asked: Mapping[str, Any]) -> None:
-        """Computes, until something newer is asked or the page is gone."""
+        """Computes, until the page hangs up.
+
+        The page alone knows which of its questions is the newest: it hangs up on the others. The
+        order in which they come says nothing, for each has a connection and a thread of its own.
+        """
         server = self.server
-        server.latest += 1
-        mine = server.latest
-
-        def heed() -> None:
-            if mine != server.latest or self._gone():
-                raise NobodyWaits
-
         with server.turn:
             try:
-                heed()
-                found = server.worker.submit(server.answer, asked, heed).result()
+                self._heed()
+                found = server.worker.submit(server.answer, asked, self._heed).result()
             except NobodyWaits:
-                self._fault(HTTPStatus.CONFLICT, "something newer was asked")
+                self.close_connection = True
                 return
             except JumokError as error:
                 self._fault(HTTPStatus.UNPROCESSABLE_ENTITY, str(error))
                 return
         self._send(HTTPStatus.OK, "application/json", json.dumps(found).encode())
 
-    def _gone(self) -> bool:
-        """Whether the page hung up: it says nothing more, and a closed connection says that."""
+    def _heed(self) -> None:
+        """The page says nothing more while it waits, and a closed connection says that it is gone.
+
+        Raises:
+            NobodyWaits: it is.
+        """
         readable, _, _ = select.select([self.connection], [], [], 0)
-        return bool(readable) and not self.connection.recv(1, socket.MSG_PEEK)
+        try:
+            gone = bool(readable) and not self.connection.recv(1, socket.MSG_PEEK)
+        except ConnectionError:
+            gone = True
+        if gone:
+            raise NobodyWaits
 
     def _refused(self, token: str) -> bool:
         """Whether the request is somebody else's; then it has been told so."""
