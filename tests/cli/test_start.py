@@ -1,5 +1,6 @@
 """The command as a process of its own: exit codes, and what starting it imports."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -90,3 +91,20 @@ def test_interrupt_is_exit_code_130() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 130
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("asked", "policy"), [({}, "PASSIVE"), ({"OMP_WAIT_POLICY": "ACTIVE"}, "ACTIVE")]
+)
+def test_threads_wait_asleep_unless_the_user_says_otherwise(
+    tiny_bundle: Path, asked: dict[str, str], policy: str
+) -> None:
+    """OpenMP itself tells what it heard when torch brought it in."""
+    environment = {**os.environ, "OMP_DISPLAY_ENV": "TRUE", **asked}
+    command = [*JUMOK, "translate", str(tiny_bundle)]
+    done = subprocess.run(
+        command, input="the cat", env=environment, capture_output=True, text=True, check=True
+    )
+    if "OPENMP DISPLAY ENVIRONMENT" not in done.stderr:
+        pytest.skip("this torch was built with another OpenMP than GNU's")
+    assert f"OMP_WAIT_POLICY = '{policy}'" in done.stderr
