@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 import typer
 
 from jumok.cli import options as option
+from jumok.cli.kept import kept_trace
 from jumok.cli.look import Beams, Given
 from jumok.cli.screen import console
 
@@ -44,9 +45,11 @@ def explain(
     from jumok.systems.tracing_parts import NOTHING
 
     family, name = option.load_family(model, device, "fp32", 0)
-    check_given(family, given)
-    options = family.options if beam is None else replace(family.options, beam=beam)
-    trace = family.trace(given, target, options, extras=NOTHING, name=name)
+    trace = kept_trace(family, given, {"--target": target, "--beam": beam})
+    if trace is None:
+        check_given(family, given)
+        options = family.options if beam is None else replace(family.options, beam=beam)
+        trace = family.trace(given, target, options, extras=NOTHING, name=name)
     site, number = choose(trace, row, part, None if layer is None else layer - 1)
     found = explained(trace, site, number, None if head is None else head - 1)
     screen = console()

@@ -9,12 +9,14 @@ import typer
 from jumok.cli import beside
 from jumok.cli import figure as drawn
 from jumok.cli import options as option
+from jumok.cli.kept import kept_trace
 from jumok.cli.streams import open_output
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
     from jumok.inspection.trace import Trace
     from jumok.systems.sides import Sides
+    from jumok.systems.tracers import Family
 
 Save = Annotated[
     Path | None, typer.Option(help="A page (.html) that needs no network, or a trace (.npz).")
@@ -22,7 +24,11 @@ Save = Annotated[
 
 
 Given = Annotated[
-    str, typer.Argument(metavar="TEXT|PICTURE", help="A sentence, or a picture's file.")
+    str,
+    typer.Argument(
+        metavar="TEXT|PICTURE|TRACE",
+        help="A sentence, a picture's file, or a trace that was saved (.npz).",
+    ),
 ]
 Beams = Annotated[
     int | None,
@@ -95,23 +101,24 @@ def look(
       jumok look MODEL "The cat saw a dog." --figure alignment --to cat.pdf
 
       jumok look MODEL "I sat by the bank." --against "The bank lent me money."
+
+      jumok look MODEL trace.npz
     """
     from dataclasses import replace
     from functools import partial
 
     from jumok.systems.sides import Sides
-    from jumok.systems.tracers import check_given
-    from jumok.systems.tracing_parts import EVERYTHING
 
     _check_save(save, two=bool(against or with_))
     wanted = drawn.wanted_figure(figure, to, part, layer, head, row)
     family, name = option.load_family(model, device, precision, threads)
-    check_given(family, given)
+    asked = {"--target": target, "--against": against, "--with": with_, "--beam": beam}
+    kept = kept_trace(family, given, asked, live=save is None and wanted is None)
     options = family.options if beam is None else replace(family.options, beam=beam)
     traced = partial(family.trace, options=options, level=level, name=name)
     second = beside.load_beside(with_, against or given, options, level, device, precision)
     sides = Sides(traced, second, level)
-    trace, other = sides.look(given, against or "", target, extras=EVERYTHING)
+    trace, other = (kept, None) if kept else _looked(family, sides, given, against, target)
     trace = trace if gold is None else _linked(trace, gold)
     if wanted is not None:
         drawn.save_figure(trace, wanted)
@@ -120,6 +127,16 @@ def look(
     elif save is not None:
         save_trace(trace, save, other)
         typer.echo(f"{trace.output}\n{save}", err=True)
+
+
+def _looked(
+    family: "Family", sides: "Sides", given: str, against: str | None, target: str | None
+) -> "tuple[Trace, Trace | None]":
+    from jumok.systems.tracers import check_given
+    from jumok.systems.tracing_parts import EVERYTHING
+
+    check_given(family, given)
+    return sides.look(given, against or "", target, extras=EVERYTHING)
 
 
 def _linked(trace: "Trace", gold: str) -> "Trace":

@@ -85,6 +85,7 @@ def trace_translation(
     notes |= words_worth(_told(model, source, write), looked, axes, change, extras)
     return Trace(
         model=name,
+        fingerprint=translator.fingerprint,
         task="translation",
         level=level,
         text=text,

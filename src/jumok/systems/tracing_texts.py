@@ -86,6 +86,7 @@ def trace_gaps(
     whole = [next(places) if piece == model.mask else piece for piece in ids]
     return Trace(
         model=name,
+        fingerprint=system.fingerprint,
         task="masked-lm",
         level=level,
         text=text,
@@ -178,6 +179,7 @@ def trace_text_class(
     said = said or [int(found.argmax())]
     return Trace(
         model=name,
+        fingerprint=system.fingerprint,
         task="text-classification",
         level=level,
         text=text,
