@@ -47,11 +47,9 @@ def words_apart(trace: Trace, other: Trace) -> dict[str, Any]:
 
 
 def axis_of(trace: Trace, stack: str) -> str | None:
-    """The axis whose tokens a stack reads: the one along which it looks at itself."""
-    for site in trace.sites:
-        if site.name.startswith(f"{stack}.") and site.queries == site.keys:
-            return site.queries
-    return None
+    """The axis whose tokens a stack reads: a side of a translation, or the one text there is."""
+    side = "source" if stack.startswith("encoder") else "target"
+    return next((name for name in (side, "text") if name in trace.axes), None)
 
 
 def word_vectors(stream: Array, axis: Axis) -> Array:

@@ -144,7 +144,8 @@ class Trace:
         streams: at level "full" the residual stream of each stack of blocks, by its path in the
             model ("encoder", "decoder"): (layers + 1, positions, dim). Row 0 is the embedding, row
             i what block i left; in a pre-norm model no norm is in it, in a post-norm one the
-            block's last is. The positions are those of the stack's own axis.
+            block's last is. The positions are those of the stack's own axis. Of an RNN: the states
+            of its layers (`jumok.inspection.recurrent.Known`); `jumok.record` keeps none of them.
         notes: what one view or another needs besides, as plain JSON.
         tree: of a search that was recorded, the same for every hypothesis that stood in the beam,
             also those that lost: the target's axis is a tree (`Axis.parents`), and each of its
