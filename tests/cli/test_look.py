@@ -150,10 +150,14 @@ def test_a_trace_of_another_model_is_refused_and_the_exit_code_is_2(models, tmp_
     assert not (tmp_path / "x.html").exists()
 
 
-def test_a_saved_trace_that_is_cut_off_is_refused(models, tmp_path):
+def test_a_saved_trace_that_is_cut_off_or_missing_is_refused(models, tmp_path):
     model, text = models["translation"]
     file = tmp_path / "t.npz"
     assert call("look", model, text, "--save", file, "--device", "cpu").exit_code == 0
+    missing = str(fault("look", model, tmp_path / "u.npz", "--save", tmp_path / "x.html"))
+    assert "u.npz: there is no such trace." in missing
+    sentence = ("look", model, "the cat.npz", "--save", tmp_path / "x.html", "--device", "cpu")
+    assert call(*sentence).exit_code == 0, "a sentence may end so"
     file.write_bytes(file.read_bytes()[:900])
     assert "cut off or edited" in str(fault("look", model, file, "--save", tmp_path / "x.html"))
 
@@ -168,13 +172,9 @@ def test_nothing_is_recorded_anew_where_a_trace_is_given(models, tmp_path):
         assert f"{option[0]} with {file}" in message
 
 
-def test_the_live_page_of_a_picture_needs_the_picture(models, tmp_path):
-    model, picture = models["captioning"]
-    file = tmp_path / "t.npz"
-    assert call("look", model, picture, "--save", file, "--device", "cpu").exit_code == 0
-    message = str(fault("look", model, file, "--device", "cpu"))
-    assert "the picture itself is not in its trace" in message
-    assert "give --save page.html, or the picture itself" in message
+def test_a_caption_as_long_as_no_name_can_be_is_no_picture(models):
+    model, _ = models["captioning"]
+    assert "there is no such file" in str(fault("look", model, "a red ball " * 99))
 
 
 def test_gold_links_travel_with_the_trace(models, tmp_path):

@@ -15,6 +15,7 @@ from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
     from jumok.inspection.trace import Trace
+    from jumok.serving.pictures import Pictures
     from jumok.systems.sides import Sides
     from jumok.systems.tracers import Family
 
@@ -92,7 +93,8 @@ def look(
 
     For every kind of model: translation, captions, language models, fillers
     of gaps, classifiers. Without --save a page opens that only this machine
-    can reach: type another sentence, and it is recomputed.
+    can reach: type another sentence, or give another picture, and it is
+    recomputed.
 
       jumok look runs/demo/model "The cat saw a dog."
 
@@ -113,7 +115,7 @@ def look(
     wanted = drawn.wanted_figure(figure, to, part, layer, head, row)
     family, name = option.load_family(model, device, precision, threads)
     asked = {"--target": target, "--against": against, "--with": with_, "--beam": beam}
-    kept = kept_trace(family, given, asked, live=save is None and wanted is None)
+    kept = kept_trace(family, given, asked)
     options = family.options if beam is None else replace(family.options, beam=beam)
     traced = partial(family.trace, options=options, level=level, name=name)
     second = beside.load_beside(with_, against or given, options, level, device, precision)
@@ -123,7 +125,8 @@ def look(
     if wanted is not None:
         drawn.save_figure(trace, wanted)
     if save is None and wanted is None:
-        serve((trace, other), sides, port, browser, given if family.reads == "picture" else None)
+        pictures = _pictures(family, None if kept else given)
+        serve((trace, other), sides, port, browser, pictures)
     elif save is not None:
         save_trace(trace, save, other)
         typer.echo(f"{trace.output}\n{save}", err=True)
@@ -137,6 +140,16 @@ def _looked(
 
     check_given(family, given)
     return sides.look(given, against or "", target, extras=EVERYTHING)
+
+
+def _pictures(family: "Family", first: str | None) -> "Pictures | None":
+    """What the live page may look at; None: the model reads text."""
+    from functools import partial
+
+    from jumok.serving.pictures import Pictures
+    from jumok.systems.tracers import check_given
+
+    return Pictures(first, partial(check_given, family)) if family.reads == "picture" else None
 
 
 def _linked(trace: "Trace", gold: str) -> "Trace":
@@ -176,13 +189,13 @@ def serve(
     sides: "Sides",
     port: int,
     browser: bool,
-    picture: str | None = None,
+    pictures: "Pictures | None" = None,
 ) -> None:
     """A page on 127.0.0.1 until Ctrl-C; what is typed or switched in it is traced anew.
 
     Args:
         traces: what the page shows first: A, and B where there is one.
-        picture: the file that is looked at; the page cannot name another one. None: a text.
+        pictures: what the page may look at; None: a text.
     """
     from jumok.inspection.page import page
     from jumok.serving.answers import answers
@@ -190,7 +203,10 @@ def serve(
 
     try:
         server = LocalServer(
-            lambda token: page(traces[0], token, traces[1]), answers(sides, picture), port
+            lambda token: page(traces[0], token, traces[1]),
+            answers(sides, pictures),
+            port,
+            None if pictures is None else pictures.receive,
         )
     except OSError as error:
         raise ConfigError(
@@ -206,3 +222,6 @@ def serve(
             server.serve_forever()
         except KeyboardInterrupt:
             typer.echo("", err=True)
+        finally:
+            if pictures is not None:
+                pictures.close()

@@ -92,14 +92,20 @@ def check_given(family: Family, given: str) -> None:
     """
     from jumok.data.images import SUFFIXES
 
-    is_picture = given.lower().endswith(SUFFIXES) and Path(given).is_file()
-    if family.reads == "text" and is_picture:
+    if family.reads == "text" and given.lower().endswith(SUFFIXES) and _is_file(given):
         raise DataError(
             "this model reads text, and this is a picture.", got=given, do="give a sentence"
         )
-    if family.reads == "picture" and not Path(given).is_file():
+    if family.reads == "picture" and not _is_file(given):
         raise DataError(
             "this model reads pictures, and there is no such file.",
             got=repr(given[:80]),
             do="give a picture's path",
         )
+
+
+def _is_file(given: str) -> bool:
+    try:
+        return Path(given).is_file()
+    except OSError:  # a whole paragraph is too long for a name
+        return False
