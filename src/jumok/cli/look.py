@@ -1,6 +1,8 @@
 """`jumok look`: what a model looked at, as a page."""
 
 import webbrowser
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -106,9 +108,6 @@ def look(
 
       jumok look MODEL trace.npz
     """
-    from dataclasses import replace
-    from functools import partial
-
     from jumok.systems.sides import Sides
 
     _check_save(save, two=bool(against or with_))
@@ -144,8 +143,6 @@ def _looked(
 
 def _pictures(family: "Family", first: str | None) -> "Pictures | None":
     """What the live page may look at; None: the model reads text."""
-    from functools import partial
-
     from jumok.serving.pictures import Pictures
     from jumok.systems.tracers import check_given
 

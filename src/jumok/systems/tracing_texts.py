@@ -70,8 +70,7 @@ def trace_gaps(
     gaps = [place for place, piece in enumerate(ids, start=1) if piece == model.mask]
 
     def run() -> LogProbabilities:
-        states = model.encoder(read)[0, gaps]
-        return model.head(states).float().log_softmax(dim=-1)
+        return model.head(model.encoder(read)[0, gaps]).float().log_softmax(dim=-1)
 
     if target is None:
         with changed(model, change, heads_of(model)):
