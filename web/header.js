@@ -1,13 +1,25 @@
-/** The text that went in and what came out; where a server stands behind the page, one can type. */
+/** What went in and what came out; where a server stands behind the page, one can give it something else. */
 
 import { element } from "./dom.js";
+
+const MOST_FILE_BYTES = 32 * 1024 ** 2; // the server takes no more
+const SENT = "sent:"; // how a picture is named that was sent as a file
+
+/** Whether this task is about pictures. */
+export function readsPictures(task) {
+  return task === "captioning" || task === "image-classification";
+}
 
 /**
  * The head of the page. It is built once and its texts are changed in place: a field that is
  * rebuilt while somebody writes Hangul would lose the syllable in the making.
+ *
+ * `onGiven`: is told what was given: `text`, or `picture`, which is a path or what the server called
+ * a file that was sent to it.
  */
-export function header(raw, state, onText) {
-  const live = Boolean(raw.token) && !raw.picture; // a picture is named when the page is opened
+export function header(raw, state, onGiven) {
+  const live = Boolean(raw.token);
+  const pictures = live && readsPictures(raw.task);
   const input = live
     ? element("input", { id: "text", value: state.get("text"), autocomplete: "off", spellcheck: "false" })
     : element("span", {});
@@ -23,10 +35,16 @@ export function header(raw, state, onText) {
   parts.language.addEventListener("click", () =>
     state.set({ lang: state.get("lang") === "ko" ? "en" : "ko" }));
   // Every key asks at once: an answer that is being made for the one before is given up.
-  if (live) input.addEventListener("input", () => onText(input.value));
+  if (live && !pictures) input.addEventListener("input", () => onGiven({ text: input.value }));
+  if (pictures) input.addEventListener("change", () => onGiven({ picture: input.value.trim() }));
+  const fault = (text) => {
+    parts.fault.textContent = text;
+  };
+  const file = pictures && fileButton(raw.token, (picture) => onGiven({ picture }), fault);
   const node = element("header", {},
     element("h1", {}, parts.title, parts.model), parts.language,
-    element("dl", {}, parts.in, element("dd", {}, input), parts.out, parts.output), parts.fault);
+    element("dl", {}, parts.in, element("dd", { class: pictures ? "given" : null }, input, ...(pictures ? file.nodes : [])),
+      parts.out, parts.output), parts.fault);
   const update = (trace, text) => {
     parts.title.textContent = text.title;
     parts.model.textContent = trace.model;
@@ -35,13 +53,44 @@ export function header(raw, state, onText) {
     parts.output.textContent = trace.output;
     parts.language.textContent = state.get("lang") === "ko" ? "English" : "한국어";
     parts.language.lang = state.get("lang") === "ko" ? "en" : "ko";
-    if (live) input.setAttribute("aria-label", text.input);
+    if (live) input.setAttribute("aria-label", pictures ? text.picturePath : text.input);
     else input.textContent = trace.text;
-  };
-  const fault = (text) => {
-    parts.fault.textContent = text;
+    if (!pictures) return;
+    file.name(text);
+    if (document.activeElement === input) return;
+    const path = state.get("picture");
+    input.value = path && !path.startsWith(SENT) ? path : trace.text;
   };
   return { node, update, fault };
+}
+
+/** A button that has a file chosen and sends it; the browser's own field speaks its own language. */
+function fileButton(token, onSent, onFault) {
+  let tooLarge = "";
+  const input = element("input", { type: "file", accept: "image/*", hidden: true, id: "file" });
+  const button = element("button", { type: "button", id: "choose-file", onclick: () => input.click() });
+  input.addEventListener("change", async () => {
+    const [file] = input.files;
+    input.value = ""; // so that the same one can be chosen again
+    if (!file) return;
+    if (file.size > MOST_FILE_BYTES) {
+      onFault(tooLarge);
+      return;
+    }
+    try {
+      const headers = { "Content-Type": "application/octet-stream", "X-Token": token, "X-Name": encodeURIComponent(file.name) };
+      const found = await (await fetch("/file", { method: "POST", headers, body: file })).json();
+      if (found.error) onFault(found.error);
+      else onSent(found.picture);
+    } catch (error) {
+      onFault(String(error.message));
+    }
+  });
+  const name = (text) => {
+    button.textContent = text.chooseFile;
+    tooLarge = text.fileTooLarge;
+  };
+  return { nodes: [button, input], name };
 }
 
 /** Asks the server; on an answer that is no longer wanted it hangs up, and the server stops computing. */
@@ -59,7 +108,7 @@ export function asker(token, onTrace, onFault) {
       const found = await answer.json();
       if (mine !== waiting) return;
       if (found.error) onFault(found.error);
-      else onTrace(found, question.text);
+      else onTrace(found, question);
     } catch (error) {
       if (error.name !== "AbortError") onFault(String(error.message));
     }

@@ -3,7 +3,7 @@
 import { UNCHANGED, after, changed, changes, isOf } from "./changes.js";
 import { download, element } from "./dom.js";
 import { goldText } from "./gold.js";
-import { asker, header } from "./header.js";
+import { asker, header, readsPictures } from "./header.js";
 import { State } from "./state.js";
 import { Trace } from "./trace.js";
 import { words } from "./words.js";
@@ -37,6 +37,7 @@ export function start(raw, root) {
   Object.assign(trace, known);
   const reading = trace.notes.reading || {};
   const live = Boolean(raw.token);
+  const pictures = readsPictures(raw.task);
   const defaults = {
     view: viewsOf(trace, live)[0],
     part: trace.parts()[0],
@@ -57,9 +58,16 @@ export function start(raw, root) {
     render();
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => render());
-  const ask = raw.token && asker(raw.token, (found, text) => {
+  let shown = ""; // which picture; "" is the one that the page opened with
+  const ask = raw.token && asker(raw.token, (found, { text, picture }) => {
     const { notes, baseline } = trace;
-    const whole = text === trace.text ? baseline || trace : undefined;
+    const same = pictures ? picture === shown : text === trace.text;
+    const whole = same ? baseline || trace : undefined;
+    if (pictures) {
+      shown = picture;
+      state.keep({ picture });
+      remember(state.fragment);
+    }
     const other = changed(state);
     trace = new Trace(found);
     Object.assign(trace, known);
@@ -72,20 +80,21 @@ export function start(raw, root) {
     top.fault("");
     render();
   }, (fault) => top.fault(fault));
-  const again = ask && ((text = trace.text, prefix = []) => {
-    const written = text === trace.text ? (trace.baseline || trace).notes.written : null;
+  const again = ask && ((text = trace.text, prefix = [], picture = shown) => {
+    const same = pictures ? picture === shown : text === trace.text;
+    const written = same ? (trace.baseline || trace).notes.written : null;
     const view = state.get("view");
     const wanted = {
       worth: view === "heads", words: view === "mattered", tree: view === "theatre", layers: view === "layers",
       both: view === "compare", against: view === "layers" || view === "compare" ? state.get("against") : "",
     };
-    ask({ text, written, prefix, ...changes(state), ...wanted });
+    ask({ text, picture, written, prefix, ...changes(state), ...wanted });
   });
-  const top = header(raw, state, (text) => {
+  const top = header(raw, state, (given) => {
     if (changed(state) || state.get("node")) state.set({ ...UNCHANGED, node: "" });
-    state.keep({ text, gold: "" }); // links are between the words of one sentence
+    if (!pictures) state.keep({ text: given.text, gold: "" }); // links are between the words of one sentence
     remember(state.fragment);
-    again(text);
+    again(given.text, [], given.picture);
   });
   const undo = () => {
     state.set(UNCHANGED);
@@ -121,7 +130,8 @@ export function start(raw, root) {
     if (same && typed !== null) same.value = typed; // an answer that comes while somebody types
   }
   render();
-  if (again && state.get("text") !== raw.text) again(state.get("text"));
+  const gone = pictures ? state.get("picture") !== "" : state.get("text") !== raw.text;
+  if (again && gone) again(state.get("text"), [], state.get("picture"));
   return {
     show(found) {
       trace = new Trace(found);

@@ -26,6 +26,7 @@ const DEFAULTS = {
   card: "",
   curve: "uniform_share",
   text: "",
+  picture: "",
   against: "",
   show: "lens",
   stack: "",

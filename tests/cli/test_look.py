@@ -1,15 +1,18 @@
 """`jumok look` and `jumok explain` for every kind of model, and what they say where they cannot."""
 
+import json
 from pathlib import Path
 
 import pytest
 import torch
 
 from jumok.bundle.card import BundleConfig, Card
+from jumok.bundle.fingerprint import fingerprint_in
 from jumok.bundle.writing import write_bundle
 from jumok.config.pictures import ImageClassifierConfig
 from jumok.config.recurrent import RecurrentConfig
 from jumok.data.tokenizer import Tokenizer
+from jumok.inspection.page import payload
 from jumok.inspection.trace import load_trace
 from jumok.models.catalog import Sizes, build
 from tests.cli.test_commands import call, fault
@@ -113,6 +116,65 @@ def test_a_model_without_attention_says_so_and_exits_with_2(tmp_path):
     assert "this model has no attention" in str(
         fault("look", rnn, "the cat sat", "--save", tmp_path / "x.html")
     )
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_saved_trace_is_shown_again(models, tmp_path, task):
+    model, given = models[task]
+    file, page = tmp_path / "t.npz", tmp_path / "page.html"
+    assert call("look", model, given, "--save", file, "--device", "cpu").exit_code == 0
+    done = call("look", model, file, "--save", page, "--device", "cpu")
+    assert done.exit_code == 0, done.output
+    shown = page.read_text(encoding="utf-8").split('id="data">')[1].split("</script>")[0]
+    assert json.loads(shown) == json.loads(json.dumps(payload(load_trace(file)) | {"token": None}))
+    told = [
+        call("explain", model, each, "--row", "2", "--device", "cpu").output
+        for each in (given, file)
+    ]
+    assert told[0] == told[1]
+
+
+def test_a_trace_of_another_model_is_refused_and_the_exit_code_is_2(models, tmp_path):
+    (first, text), (second, _) = models["translation"], models["text-classification"]
+    file = tmp_path / "t.npz"
+    assert call("look", first, text, "--save", file, "--device", "cpu").exit_code == 0
+    for verb in (["look", "--save", tmp_path / "x.html"], ["explain", "--row", "2"]):
+        message = str(fault(verb[0], second, file, *verb[1:], "--device", "cpu"))
+        assert "t.npz: this trace is of another model." in message
+        assert f"expected: the model, with the fingerprint {fingerprint_in(second)}" in message
+        assert f"a trace of 'tiny', with the fingerprint {fingerprint_in(first)}" in message
+        assert "do:       give the model that it was recorded with, or record it again" in message
+    done = run("look", second, file, "--save", tmp_path / "x.html")
+    assert done.returncode == 2
+    assert "this trace is of another model." in done.stderr
+    assert not (tmp_path / "x.html").exists()
+
+
+def test_a_saved_trace_that_is_cut_off_or_missing_is_refused(models, tmp_path):
+    model, text = models["translation"]
+    file = tmp_path / "t.npz"
+    assert call("look", model, text, "--save", file, "--device", "cpu").exit_code == 0
+    missing = str(fault("look", model, tmp_path / "u.npz", "--save", tmp_path / "x.html"))
+    assert "u.npz: there is no such trace." in missing
+    sentence = ("look", model, "the cat.npz", "--save", tmp_path / "x.html", "--device", "cpu")
+    assert call(*sentence).exit_code == 0, "a sentence may end so"
+    file.write_bytes(file.read_bytes()[:900])
+    assert "cut off or edited" in str(fault("look", model, file, "--save", tmp_path / "x.html"))
+
+
+def test_nothing_is_recorded_anew_where_a_trace_is_given(models, tmp_path):
+    model, text = models["translation"]
+    file = tmp_path / "t.npz"
+    assert call("look", model, text, "--save", file, "--device", "cpu").exit_code == 0
+    for option in (["--target", "b"], ["--against", text], ["--with", model], ["--beam", "2"]):
+        message = str(fault("look", model, file, *option, "--save", tmp_path / "x.html"))
+        assert "a saved trace is shown as it was recorded." in message
+        assert f"{option[0]} with {file}" in message
+
+
+def test_a_caption_as_long_as_no_name_can_be_is_no_picture(models):
+    model, _ = models["captioning"]
+    assert "there is no such file" in str(fault("look", model, "a red ball " * 99))
 
 
 def test_gold_links_travel_with_the_trace(models, tmp_path):

@@ -43,7 +43,7 @@ def test_every_layer_is_read_by_the_last_norm_and_the_output_matrix(trace, tiny_
     normed = F.layer_norm(stream, (24,), stored[f"{last}.weight"], stored[f"{last}.bias"])
     expected = (normed @ table.T).softmax(-1)
     stack = trace.notes["layers"]["stacks"]["decoder"]
-    assert stack["norm"] == "pre"
+    assert stack["read"] == "pre"
     assert np.array(stack["written"]).shape == (4, len(trace.steps))
     for layer in range(4):
         for place, token in enumerate([*trace.notes["written"], 3]):
@@ -74,7 +74,7 @@ def test_a_post_norm_model_is_read_without_another_norm():
         hidden = model.hidden(tokens)
         logits = model.decoder.logits(hidden)[0]
     facts = layer_facts(model, seen.arrays(), words, [5, 7, 11], lambda ids: list(map(str, ids)))
-    assert facts["decoder"]["norm"] == "post"
+    assert facts["decoder"]["read"] == "post"
     expected = logits.softmax(-1)[range(3), [5, 7, 11]]
     np.testing.assert_allclose(facts["decoder"]["written"][-1], expected, atol=2e-5)
     assert facts["decoder"]["best"][-1][0][0][0] == str(int(logits[0].argmax()))

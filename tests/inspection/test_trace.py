@@ -81,7 +81,7 @@ def test_a_file_of_another_kind_is_refused(tmp_path):
 
 
 def test_a_trace_of_a_newer_format_is_refused(tmp_path):
-    assert "another format" in broken(tmp_path, lambda file: rewritten(file, format=3))
+    assert "another format" in broken(tmp_path, lambda file: rewritten(file, format=4))
 
 
 def test_a_trace_that_is_not_there_is_named(tmp_path):

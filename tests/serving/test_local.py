@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from jumok.errors import DataError
-from jumok.serving.local import MOST_BYTES, LocalServer
+from jumok.serving.local import MOST_BYTES, MOST_FILE_BYTES, LocalServer
 
 
 def answer(asked, heed):
@@ -87,6 +87,53 @@ def test_a_large_body_is_refused_unread(server):
 def test_what_is_no_json_object_is_refused(server, body):
     status, text = ask(server, "POST", "/trace", body, X_Token=server.token)
     assert (status, "JSON object" in text) == (400, True)
+
+
+@pytest.fixture
+def receiving() -> Iterator[LocalServer]:
+    """A server that takes files."""
+
+    def receive(name, content):
+        if not content:
+            raise DataError("this file is empty.")
+        return {"picture": f"{name} {len(content)}"}
+
+    running = LocalServer(lambda token: "", answer, 0, receive)
+    threading.Thread(target=running.serve_forever, daemon=True).start()
+    yield running
+    running.shutdown()
+    running.server_close()
+
+
+def test_a_file_may_be_larger_than_a_question(receiving):
+    named = {"X_Token": receiving.token, "X_Name": "%EA%B0%80.png"}
+    status, text = ask(receiving, "POST", "/file", b"x" * (MOST_BYTES + 1), **named)
+    assert (status, json.loads(text)) == (200, {"picture": f"가.png {MOST_BYTES + 1}"})
+    assert post(receiving, "x" * MOST_BYTES)[0] == 413, "a question may not"
+    status, text = ask(receiving, "POST", "/file", b"", **named)
+    assert (status, json.loads(text)) == (422, {"error": "this file is empty."})
+
+
+def test_a_file_that_is_too_large_is_refused_unread(receiving):
+    length = str(MOST_FILE_BYTES + 1)
+    given = {"X_Token": receiving.token, "Content_Length": length}
+    status, text = ask(receiving, "POST", "/file", None, **given)
+    assert status == 413
+    assert "33,554,432 bytes" in text
+
+
+@pytest.mark.parametrize(
+    "foreign", [{"X_Token": "wrong"}, {"Host": "attacker.example"}, {"Origin": "null"}]
+)
+def test_nobody_else_sends_files(receiving, foreign):
+    given = {"X_Token": receiving.token} | foreign
+    assert ask(receiving, "POST", "/file", b"x", **given)[0] == 403
+
+
+def test_a_page_of_texts_takes_no_file(server):
+    given = {"X_Token": server.token}
+    assert ask(server, "POST", "/file", b"x" * (MOST_BYTES + 1), **given)[0] == 413
+    assert ask(server, "POST", "/file", b"x", **given)[0] == 400
 
 
 def test_a_fault_in_the_text_is_told(server):

@@ -17,6 +17,7 @@ from jumok.inspection.trace import Trace
 from jumok.models.catalog import Sizes, build
 from jumok.serving.answers import answers
 from jumok.serving.local import LocalServer
+from jumok.serving.pictures import Pictures
 from jumok.systems.sides import Sides
 from jumok.systems.tracers import load_family
 from jumok.systems.tracing_parts import Extras
@@ -163,9 +164,9 @@ def served(browser, folders):
         folder, given = folders[kind]
         family = load_family(folder, device="cpu")
         first = family.trace(given, options=SHORT)
-        picture = given if family.reads == "picture" else None
+        pictures = Pictures(given, lambda path: None) if family.reads == "picture" else None
         server = LocalServer(
-            partial(html, first), answers(Sides(partial(family.trace, options=SHORT)), picture)
+            partial(html, first), answers(Sides(partial(family.trace, options=SHORT)), pictures)
         )
         threading.Thread(target=server.serve_forever, daemon=True).start()
         page = browser.new_context(locale="en-US").new_page()

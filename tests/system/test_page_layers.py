@@ -6,7 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from jumok.data.tokenizer import Tokenizer
+from jumok.inspection.trace import Trace
+from jumok.systems.sides import Sides
+from jumok.systems.tracers import load_family
+from jumok.systems.tracing_parts import Extras
+from tests.conftest import TINY_TEXT
 from tests.inspection.traces import HOSTILE, trace
+from tests.systems.test_recurrent import bundle
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
 
@@ -17,7 +24,7 @@ WORDS = {"axis": "source", "texts": ["cat", "sat"], "different": [0.25, 0.5]}
 COSINES = [[[0.1, 0.2], [0.9, 0.3], [0.0, -0.4]], [[0.2, 0.1], [0.6, 0.35], [-0.5, 0.75]]]
 
 
-def layered(norm="pre", place=None, second=True, **names):
+def layered(read="pre", place=None, second=True, **names):
     recorded = trace(**names)
     source, target = (len(recorded.axes[name].tokens) for name in ("source", "target"))
     layers = {
@@ -25,7 +32,7 @@ def layered(norm="pre", place=None, second=True, **names):
             "encoder": {"moved": [[0.5] * source, [0.25, 0.3, 0.1, 0.2]]},
             "decoder": {
                 "moved": [[1.0] * target] * 2,
-                "norm": norm,
+                "read": read,
                 "best": [[layer] * target for layer in BEST],
                 "written": [[0.25] * target, [0.0625] * target],
             },
@@ -72,11 +79,80 @@ def test_a_cell_tells_its_likeliest_tokens_by_mouse_and_by_keyboard(opened):
     assert "cell=0%2C1" in reader.page.url
 
 
-@pytest.mark.parametrize(("norm", "words"), [("pre", "the last norm"), ("post", "no norm at its")])
-def test_what_was_read_how_is_said(opened, norm, words):
-    reader = opened(layered(norm))
+@pytest.mark.parametrize(("read", "words"), [("pre", "the last norm"), ("post", "no norm at its")])
+def test_what_was_read_how_is_said(opened, read, words):
+    reader = opened(layered(read))
     reader.tab(TAB)
     assert words in reader.page.locator("#panel .muted").inner_text()
+
+
+@pytest.fixture(scope="module")
+def of_an_rnn(tmp_path_factory) -> Trace:
+    """Of two sentences; a bidirectional encoder of two layers, a decoder of two."""
+    tokenizer = Tokenizer.train(TINY_TEXT, "bpe", 350)
+    folder = tmp_path_factory.mktemp("rnn") / "model"
+    bundle(folder, tokenizer, encoder_layers=2, decoder_layers=2)
+    family = load_family(folder, device="cpu")
+    only = Extras(worth=False, words=False, tree=False)
+    trace, _ = Sides(family.trace).look("the cat sat", "and the cat", "개가 짖었다", extras=only)
+    return trace
+
+
+def test_of_an_rnn_each_layer_is_read_in_the_place_of_the_top(opened, of_an_rnn):
+    reader = opened(of_an_rnn)
+    reader.tab(TAB)
+    assert "the last row" in reader.page.locator("#panel .help").inner_text()
+    assert "in the first row there are zeros" in reader.page.locator("#panel .muted").inner_text()
+    reader.choose("Colour", "probability of what was written")
+    reader.choose("Show as", "table")
+    header, *rows = reader.table()
+    assert len(header) == len(of_an_rnn.steps) + 1
+    assert [row[0] for row in rows] == ["no state", "Layer 1", "Layer 2"]
+    shown = [[float(cell.split()[-1]) for cell in row[1:]] for row in rows]
+    written = of_an_rnn.notes["layers"]["stacks"]["decoder"]["written"]
+    np.testing.assert_allclose(shown, written, atol=6e-4)
+
+
+@pytest.mark.parametrize(("stack", "alone"), [("encoder", "read alone"), ("decoder", "read first")])
+def test_of_an_rnn_a_word_is_compared_with_itself_alone(opened, of_an_rnn, stack, alone):
+    reader = opened(of_an_rnn)
+    reader.page.evaluate(f"location.hash = 'view=layers&show=apart&as=table&stack={stack}&word=1'")
+    playwright.expect(reader.page.locator("#panel .help")).to_contain_text("a space of its own")
+    header, *rows = reader.table()
+    assert alone in header[2]
+    moved = np.array(of_an_rnn.notes["layers"]["stacks"][stack]["moved"])
+    words = of_an_rnn.axes["source" if stack == "encoder" else "target"].words
+    own = moved[:, [word == 1 for word in words]].mean(axis=1)
+    np.testing.assert_allclose([float(row[2]) for row in rows], own, atol=6e-4)
+    assert [row[0] for row in rows] == ["embedding", "Layer 1", "Layer 2"]
+    cosines = np.array(of_an_rnn.notes["against"][stack]["cosines"])[:, 1]
+    found = np.abs(cosines - [[float(row[1])] for row in rows]).max(axis=0)
+    assert found.min() < 6e-4, "they are those of one word of the other sentence"
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [("en-US", "The order itself is the position."), ("ko-KR", "읽는 순서가 곧 위치입니다.")],
+)
+def test_an_rnn_knows_places_by_the_order_itself_and_the_page_says_so(
+    opened, of_an_rnn, language, words
+):
+    reader = opened(of_an_rnn, language)
+    for stack in ("encoder", "decoder"):
+        reader.page.evaluate(f"location.hash = 'view=layers&show=places&stack={stack}'")
+        playwright.expect(reader.page.locator("#panel")).to_contain_text(words)
+        assert reader.page.locator("#panel canvas").count() == 0
+    assert reader.serious() == []
+
+
+@pytest.mark.parametrize("show", ["lens", "apart"])
+@pytest.mark.parametrize("language", ["en-US", "ko-KR"])
+def test_the_view_of_an_rnn_is_for_everybody(opened, of_an_rnn, show, language):
+    reader = opened(of_an_rnn, language)
+    reader.page.evaluate(f"location.hash = 'view=layers&show={show}'")
+    reader.page.wait_for_selector("#panel canvas")
+    assert reader.serious() == []
+    assert "undefined" not in reader.page.locator("main").inner_text()
 
 
 def test_one_word_in_two_sentences_is_compared_layer_by_layer(opened):

@@ -67,7 +67,7 @@ def test_another_trace_is_drawn_with_the_view_that_was_chosen(cell):
     page, frame = cell(trace())
     frame.get_by_role("tab", name="One row, step by step").click()
     page.evaluate("(trace) => window.model.hand(trace)", state_of(trace(source=("하나", "둘"))))
-    frame.locator("dd").first.get_by_text("하나 둘").wait_for()
+    playwright.expect(frame.locator("dd").first).to_have_text("하나 둘")
     assert frame.locator("#tab-row").get_attribute("aria-selected") == "true"
     playwright.expect(frame.locator("#panel table").first.locator("tr")).to_have_count(5)
 
@@ -75,7 +75,7 @@ def test_another_trace_is_drawn_with_the_view_that_was_chosen(cell):
 def test_a_trace_that_comes_before_the_page_is_drawn_is_not_lost(cell):
     page, frame = cell(trace())
     page.evaluate("(trace) => window.model.hand(trace)", state_of(trace(source=("soon",))))
-    frame.locator("dd").first.get_by_text("soon").wait_for()
+    playwright.expect(frame.locator("dd").first).to_have_text("soon")
 
 
 def test_a_closed_cell_listens_no_more(cell):
@@ -88,6 +88,6 @@ def test_tokens_are_text_in_the_notebook_too(cell):
     page, frame = cell(trace(source=HOSTILE))
     assert frame.locator("dd").first.inner_text().startswith("</script><script>")
     page.evaluate("(trace) => window.model.hand(trace)", state_of(trace(source=HOSTILE[:2])))
-    frame.locator("dd").first.get_by_text('window.ran = true">').first.wait_for()
+    playwright.expect(frame.locator("dd").first).to_have_text(" ".join(HOSTILE[:2]))
     assert page.evaluate("window.ran") is None
     assert frame.locator("body").evaluate("() => window.ran ?? null") is None

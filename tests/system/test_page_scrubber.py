@@ -14,6 +14,7 @@ from jumok.inspection.page import page as html
 from jumok.inspection.trace import Trace
 from jumok.serving.answers import answers
 from jumok.serving.local import LocalServer
+from jumok.serving.pictures import Pictures
 from jumok.systems.sides import Sides
 from jumok.systems.tracers import load_family
 from tests.inspection.traces import HOSTILE, trace
@@ -219,16 +220,17 @@ def test_views_stand_where_they_have_something_to_show(opened, pixels, caption):
 
 
 def test_a_live_picture_can_be_looked_at_without_a_head(browser, captioner, picture):
-    """The page names no file: whatever it asks for, it is the picture of the command line."""
+    """Where the page names no file, it is the picture of the command line."""
     traced = partial(captioner, options=SHORT)
     first, off = traced(picture), traced(picture, change=Change(off={"decoder.attention": [0]}))
-    server = LocalServer(lambda token: html(first, token), answers(Sides(traced), picture))
+    pictures = Pictures(picture, lambda path: None)
+    server = LocalServer(lambda token: html(first, token), answers(Sides(traced), pictures))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     page = browser.new_context(locale="en-US").new_page()
     page.set_default_timeout(10_000)
     try:
         page.goto(server.link)
-        assert page.locator("#text").count() == 0
+        assert page.locator("#text").input_value() == Path(picture).name
         page.get_by_role("tab", name="Head switches").click()
         page.locator('[id="switch-decoder.attention:0"]').click()
         expect(page.locator("dd.changed")).to_have_text(off.output)
@@ -236,3 +238,4 @@ def test_a_live_picture_can_be_looked_at_without_a_head(browser, captioner, pict
         page.context.close()
         server.shutdown()
         server.server_close()
+        pictures.close()

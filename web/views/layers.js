@@ -24,24 +24,22 @@ export function layersView(trace, state, words, ask) {
   return { ...view, controls: [choice(words.showWhat, shows, shown, (show) => state.set({ show })), ...view.controls] };
 }
 
-function layerNames(count, words) {
-  return Array.from({ length: count }, (_, layer) =>
-    (layer === 0 ? words.embedding : `${words.layer} ${layer}`));
+function layerNames(count, words, first = words.embedding) {
+  return Array.from({ length: count }, (_, layer) => (layer === 0 ? first : `${words.layer} ${layer}`));
 }
 
-/** The axis of a stack: that along which it looks at itself. */
+/** The axis whose tokens a stack reads: a side of a translation, or the one text there is. */
 function axisOf(trace, stack) {
-  const site = trace.sites.find((each) => each.name.startsWith(`${stack}.`) && each.queries === each.keys);
-  return trace.axes[site.queries];
+  return trace.axes[stack.startsWith("encoder") ? "source" : "target"] ?? trace.axes.text;
 }
 
 function lensView(trace, state, words) {
   const { stacks } = trace.notes.layers;
   const names = Object.keys(stacks).filter((name) => stacks[name].best);
-  const help = words.lensHelp;
-  if (!names.length) return { help, controls: [], body: [element("p", {}, words.noLens)] };
+  if (!names.length) return { help: words.lensHelp, controls: [], body: [element("p", {}, words.noLens)] };
   const { stack, controls } = stackChosen(names, state, words);
-  const { best, written, norm } = stacks[stack];
+  const { best, written, read: how } = stacks[stack];
+  const recurrent = how === "recurrent";
   const read = axisOf(trace, stack).tokens.map(readable);
   const wanted = written ? trace.steps.map((step) => readable(step.token)) : read;
   const ofWritten = written && state.get("of") === "written";
@@ -51,7 +49,7 @@ function lensView(trace, state, words) {
   }
   const values = best.flatMap((layer, l) => layer.map((at, p) => (ofWritten ? written[l][p] : at[0][1])));
   const map = {
-    rows: layerNames(best.length, words),
+    rows: layerNames(best.length, words, recurrent ? words.stateless : words.embedding),
     columns: wanted,
     values: Float32Array.from(values),
     texts: best.flatMap((layer) => layer.map((at) => readable(at[0][0]))),
@@ -70,9 +68,9 @@ function lensView(trace, state, words) {
       `${map.texts[row * map.columns.length + column]} ${values[row * map.columns.length + column].toFixed(3)}`),
   ]), words.show_lens);
   return {
-    help,
+    help: recurrent ? words.lensHelpRecurrent : words.lensHelp,
     controls,
-    body: [state.get("as") === "table" ? whole : picture, element("p", { class: "muted" }, words[`lens_${norm}`]), top],
+    body: [state.get("as") === "table" ? whole : picture, element("p", { class: "muted" }, words[`lens_${how}`]), top],
     figure: mapFigure(map),
   };
 }
@@ -94,7 +92,9 @@ function apartView(trace, state, words, ask) {
   controls.push(choice(words.word, axis.texts.map((text, i) => [String(i), `${i + 1} ${text}`]), String(word),
     (chosen) => state.set({ word: chosen })));
   const own = stacks[stack].moved.map((layer) => meanOf(layer.filter((_, at) => axis.words[at] === word)));
-  const series = [{ name: `${axis.texts[word]} (1) · ${words.ownVector}`, values: own }];
+  const recurrent = stacks[stack].read === "recurrent";
+  const itself = recurrent ? words[stack === "encoder" ? "readAlone" : "readFirst"] : words.ownVector;
+  const series = [{ name: `${axis.texts[word]} (1) · ${itself}`, values: own }];
   if (against) {
     const alike = other.texts.indexOf(axis.texts[word]);
     const second = Math.min(state.get("other") === "" ? Math.max(alike, 0) : state.number("other"), other.texts.length - 1);
@@ -117,7 +117,7 @@ function apartView(trace, state, words, ask) {
   const sentences = element("dl", {}, element("dt", {}, "1"), element("dd", {}, axis.texts.join(" ")),
     ...(other ? [element("dt", {}, "2"), element("dd", {}, other.texts.join(" "))] : []));
   return {
-    help: words.apartHelp,
+    help: recurrent ? words.apartHelpRecurrent : words.apartHelp,
     controls,
     body: [sentences, state.get("as") === "table" ? numbers : curves(figure, words.show_apart, series),
       ...(against ? [] : [element("p", { class: "muted" }, ask ? words.giveSecond : words.noSecond)])],

@@ -12,6 +12,9 @@ export function placesView(trace, state, words) {
   const { stack, controls } = stackChosen(Object.keys(places), state, words);
   const place = places[places[stack].same ?? stack];
   const help = `${words.placesHelp} ${words[`kind_${place.kind}`]}`;
+  if (place.kind.startsWith("recurrent")) {
+    return { help: words.placesHelp, controls, body: [element("p", {}, words[`kind_${place.kind}`])] };
+  }
   if (!place.picture) return { help, controls, body: [element("p", {}, words.noPlaces)] };
   const [map, most] = pictureOf(place, words);
   const series = Object.entries(place.curves).map(([name, values]) => ({ name: named(name, words), values }));

@@ -1,12 +1,18 @@
 """`jumok explain`: one row of attention, step by step, in the terminal."""
 
-from typing import Annotated, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from jumok.cli import options as option
+from jumok.cli.kept import kept_trace
 from jumok.cli.look import Beams, Given
 from jumok.cli.screen import console
+
+if TYPE_CHECKING:
+    from jumok.inspection.trace import Trace
+    from jumok.systems.tracers import Family
 
 BAR = 24
 
@@ -34,19 +40,14 @@ def explain(
 
     jumok explain MODEL "The cat saw a dog because it barked." --row it
     """
-    from dataclasses import replace
-
     from rich.table import Table
 
     from jumok.inspection.explain import choose
     from jumok.inspection.explain import explain as explained
-    from jumok.systems.tracers import check_given
-    from jumok.systems.tracing_parts import NOTHING
 
     family, name = option.load_family(model, device, "fp32", 0)
-    check_given(family, given)
-    options = family.options if beam is None else replace(family.options, beam=beam)
-    trace = family.trace(given, target, options, extras=NOTHING, name=name)
+    trace = kept_trace(family, given, {"--target": target, "--beam": beam})
+    trace = trace or _traced(family, name, given, target, beam)
     site, number = choose(trace, row, part, None if layer is None else layer - 1)
     found = explained(trace, site, number, None if head is None else head - 1)
     screen = console()
@@ -70,3 +71,14 @@ def explain(
     screen.print(table)
     total = sum(look.weight for look in found.looks)
     screen.print(f"\nsum of the weights {total:.4f}; recomputed - recorded: {found.recorded:.1e}")
+
+
+def _traced(
+    family: "Family", name: str, given: str, target: str | None, beam: int | None
+) -> "Trace":
+    from jumok.systems.tracers import check_given
+    from jumok.systems.tracing_parts import NOTHING
+
+    check_given(family, given)
+    options = family.options if beam is None else replace(family.options, beam=beam)
+    return family.trace(given, target, options, extras=NOTHING, name=name)

@@ -1,6 +1,8 @@
 """`jumok look`: what a model looked at, as a page."""
 
 import webbrowser
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -9,12 +11,15 @@ import typer
 from jumok.cli import beside
 from jumok.cli import figure as drawn
 from jumok.cli import options as option
+from jumok.cli.kept import kept_trace
 from jumok.cli.streams import open_output
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
     from jumok.inspection.trace import Trace
+    from jumok.serving.pictures import Pictures
     from jumok.systems.sides import Sides
+    from jumok.systems.tracers import Family
 
 Save = Annotated[
     Path | None, typer.Option(help="A page (.html) that needs no network, or a trace (.npz).")
@@ -22,7 +27,11 @@ Save = Annotated[
 
 
 Given = Annotated[
-    str, typer.Argument(metavar="TEXT|PICTURE", help="A sentence, or a picture's file.")
+    str,
+    typer.Argument(
+        metavar="TEXT|PICTURE|TRACE",
+        help="A sentence, a picture's file, or a trace that was saved (.npz).",
+    ),
 ]
 Beams = Annotated[
     int | None,
@@ -86,7 +95,8 @@ def look(
 
     For every kind of model: translation, captions, language models, fillers
     of gaps, classifiers. Without --save a page opens that only this machine
-    can reach: type another sentence, and it is recomputed.
+    can reach: type another sentence, or give another picture, and it is
+    recomputed.
 
       jumok look runs/demo/model "The cat saw a dog."
 
@@ -95,31 +105,48 @@ def look(
       jumok look MODEL "The cat saw a dog." --figure alignment --to cat.pdf
 
       jumok look MODEL "I sat by the bank." --against "The bank lent me money."
-    """
-    from dataclasses import replace
-    from functools import partial
 
+      jumok look MODEL trace.npz
+    """
     from jumok.systems.sides import Sides
-    from jumok.systems.tracers import check_given
-    from jumok.systems.tracing_parts import EVERYTHING
 
     _check_save(save, two=bool(against or with_))
     wanted = drawn.wanted_figure(figure, to, part, layer, head, row)
     family, name = option.load_family(model, device, precision, threads)
-    check_given(family, given)
+    asked = {"--target": target, "--against": against, "--with": with_, "--beam": beam}
+    kept = kept_trace(family, given, asked)
     options = family.options if beam is None else replace(family.options, beam=beam)
     traced = partial(family.trace, options=options, level=level, name=name)
     second = beside.load_beside(with_, against or given, options, level, device, precision)
     sides = Sides(traced, second, level)
-    trace, other = sides.look(given, against or "", target, extras=EVERYTHING)
+    trace, other = (kept, None) if kept else _looked(family, sides, given, against, target)
     trace = trace if gold is None else _linked(trace, gold)
     if wanted is not None:
         drawn.save_figure(trace, wanted)
     if save is None and wanted is None:
-        serve((trace, other), sides, port, browser, given if family.reads == "picture" else None)
+        pictures = _pictures(family, None if kept else given)
+        serve((trace, other), sides, port, browser, pictures)
     elif save is not None:
         save_trace(trace, save, other)
         typer.echo(f"{trace.output}\n{save}", err=True)
+
+
+def _looked(
+    family: "Family", sides: "Sides", given: str, against: str | None, target: str | None
+) -> "tuple[Trace, Trace | None]":
+    from jumok.systems.tracers import check_given
+    from jumok.systems.tracing_parts import EVERYTHING
+
+    check_given(family, given)
+    return sides.look(given, against or "", target, extras=EVERYTHING)
+
+
+def _pictures(family: "Family", first: str | None) -> "Pictures | None":
+    """What the live page may look at; None: the model reads text."""
+    from jumok.serving.pictures import Pictures
+    from jumok.systems.tracers import check_given
+
+    return Pictures(first, partial(check_given, family)) if family.reads == "picture" else None
 
 
 def _linked(trace: "Trace", gold: str) -> "Trace":
@@ -159,13 +186,13 @@ def serve(
     sides: "Sides",
     port: int,
     browser: bool,
-    picture: str | None = None,
+    pictures: "Pictures | None" = None,
 ) -> None:
     """A page on 127.0.0.1 until Ctrl-C; what is typed or switched in it is traced anew.
 
     Args:
         traces: what the page shows first: A, and B where there is one.
-        picture: the file that is looked at; the page cannot name another one. None: a text.
+        pictures: what the page may look at; None: a text.
     """
     from jumok.inspection.page import page
     from jumok.serving.answers import answers
@@ -173,7 +200,10 @@ def serve(
 
     try:
         server = LocalServer(
-            lambda token: page(traces[0], token, traces[1]), answers(sides, picture), port
+            lambda token: page(traces[0], token, traces[1]),
+            answers(sides, pictures),
+            port,
+            None if pictures is None else pictures.receive,
         )
     except OSError as error:
         raise ConfigError(
@@ -189,3 +219,6 @@ def serve(
             server.serve_forever()
         except KeyboardInterrupt:
             typer.echo("", err=True)
+        finally:
+            if pictures is not None:
+                pictures.close()

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from jumok.inspection.belonging import check_one_model
 from jumok.inspection.trace import Array, Axis, Trace
 
 
@@ -21,7 +22,11 @@ def words_apart(trace: Trace, other: Trace) -> dict[str, Any]:
     "axis": the stack's own; "texts": the other's words; "cosines": (layers + 1, words, words of
     the other); "different": (layers + 1), the mean cosine of words that are not the same. A word's
     vector is the mean of its pieces'.
+
+    Raises:
+        BundleError: the traces are of two models.
     """
+    check_one_model(trace, other)
     facts: dict[str, Any] = {}
     for stack, stream in trace.streams.items():
         axis = axis_of(trace, stack)
@@ -42,11 +47,9 @@ def words_apart(trace: Trace, other: Trace) -> dict[str, Any]:
 
 
 def axis_of(trace: Trace, stack: str) -> str | None:
-    """The axis whose tokens a stack reads: the one along which it looks at itself."""
-    for site in trace.sites:
-        if site.name.startswith(f"{stack}.") and site.queries == site.keys:
-            return site.queries
-    return None
+    """The axis whose tokens a stack reads: a side of a translation, or the one text there is."""
+    side = "source" if stack.startswith("encoder") else "target"
+    return next((name for name in (side, "text") if name in trace.axes), None)
 
 
 def word_vectors(stream: Array, axis: Axis) -> Array:

@@ -141,7 +141,8 @@ def layer_facts(
     "moved": (layers + 1, positions) cosines with the words' own vectors; where predictions are read
     off the stack also "best": for each layer and position the most probable tokens with their
     probabilities, "written": the probability of what was written there (None for a model that
-    fills gaps), and "norm": "pre" or "post". A stack that reads no words is left out.
+    fills gaps), and "read": "pre" or "post", by where the norms stand. A stack that reads no words
+    is left out. (Of RNNs: `jumok.inspection.recurrent`.)
 
     Args:
         pieces: names tokens; None: predictions are not read.
@@ -151,33 +152,34 @@ def layer_facts(
         if stack not in words:
             continue
         stream = torch.from_numpy(array).to(words[stack])
-        of_stack: dict[str, Any] = {"moved": _rounded(moved(stream, words[stack]))}
+        of_stack: dict[str, Any] = {"moved": rounded(moved(stream, words[stack]))}
         logits = reader_of(model, stack)
         if logits is not None and pieces is not None:
             norm = last_norm(model, stack)
             every = isinstance(model.get_submodule(stack), TransformerDecoder)
             found = guesses(logits, norm, stream, written if every else None)
             of_stack |= {
-                "norm": "post" if isinstance(norm, nn.Identity) else "pre",
-                "best": _named(found, pieces),
-                "written": None if found.written is None else _rounded(found.written),
+                "read": "post" if isinstance(norm, nn.Identity) else "pre",
+                "best": guesses_named(found, pieces),
+                "written": None if found.written is None else rounded(found.written),
             }
         facts[stack] = of_stack
     return facts
 
 
-def _named(
+def guesses_named(
     found: Guesses, pieces: Callable[[Sequence[int]], Sequence[str]]
 ) -> list[list[list[list[Any]]]]:
+    """As JSON: for each layer and position the tokens' names with their probabilities."""
     return [
         [
             [list(pair) for pair in zip(pieces(tokens), values, strict=True)]
             for tokens, values in zip(*layer, strict=True)
         ]
-        for layer in zip(found.tokens.tolist(), _rounded(found.probabilities), strict=True)
+        for layer in zip(found.tokens.tolist(), rounded(found.probabilities), strict=True)
     ]
 
 
-def _rounded(tensor: Tensor) -> Any:
+def rounded(tensor: Tensor) -> Any:
     """As JSON, to five decimals: more than is ever shown."""
     return tensor.double().cpu().numpy().round(5).tolist()

@@ -7,6 +7,8 @@ curve is the mean cosine of the angles between them, which is what is left of a 
 vectors. ALiBi adds to the scores: the curve of each head is e^bias, by which the bias multiplies a
 weight before the row is divided by its sum.
 
+An RNN needs none of these: it reads one word after another.
+
 Source: Vaswani et al. 2017, section 3.5; Su et al. 2021, section 3.4.3; Press et al. 2022.
 """
 
@@ -19,6 +21,9 @@ from torch import nn
 from jumok.attention.multihead import MultiHeadAttention
 from jumok.layers.block import Stack
 from jumok.layers.embedding import Embedding
+from jumok.layers.recurrent import Reader
+from jumok.models.recurrent import RecurrentEncoder
+from jumok.models.recurrent_decoder import RecurrentDecoder
 from jumok.positions.alibi import AlibiPositions
 from jumok.positions.binary import BinaryPositions
 from jumok.positions.catalog import Encoding
@@ -59,13 +64,16 @@ class Place(NamedTuple):
 
 @torch.inference_mode()
 def place_facts(model: nn.Module) -> dict[str, Any]:
-    """The positions of every stack by its path, as plain JSON; stacks without a block are left out.
+    """The positions of every stack by its path, as plain JSON; stacks without a layer are left out.
 
-    A stack whose positions are those of one before it says so in "same": its path.
+    A stack whose positions are those of one before it says so in "same": its path. A recurrent one
+    is of the kind "recurrent", or "recurrent-both" where it also reads from the end.
     """
     facts: dict[str, Any] = {}
     before: dict[str, Place] = {}
     for path, module in model.named_modules():
+        if isinstance(module, RecurrentEncoder | RecurrentDecoder):
+            facts[path] = {"kind": _order(module), "same": None}
         if not isinstance(module, Stack):
             continue
         stack = path.rpartition(".")[0]
@@ -141,6 +149,11 @@ def remaining(alibi: AlibiPositions, heads: int, length: int) -> Float[Tensor, "
     query, key = torch.zeros(1, heads, 1, 1), torch.zeros(1, heads, length, 1)
     bias = alibi(query, key, length - 1)[0, :, 0]  # (heads keys), the last key at distance 0
     return bias.flip(1).exp().T
+
+
+def _order(stack: RecurrentEncoder | RecurrentDecoder) -> str:
+    directions = [each.backwards for each in stack.modules() if isinstance(each, Reader)]
+    return "recurrent-both" if any(directions) else "recurrent"
 
 
 def _equal(one: Place, other: Place) -> bool:

@@ -18,13 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from jumok.errors import BundleError, Place
+from jumok.inspection.belonging import Fingerprinted, check_model
 from jumok.inspection.picture import Picture
 
 Array = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]
 Level = Literal["weights", "qk", "full"]
 Part = Literal["encoder", "decoder", "cross", "image"]
-FORMAT = 2
+FORMAT = 3
 HEAD, STREAM = "trace.json", "stream."
 BEST = 5
 """How many of the most probable tokens a step keeps."""
@@ -143,12 +144,15 @@ class Trace:
         streams: at level "full" the residual stream of each stack of blocks, by its path in the
             model ("encoder", "decoder"): (layers + 1, positions, dim). Row 0 is the embedding, row
             i what block i left; in a pre-norm model no norm is in it, in a post-norm one the
-            block's last is. The positions are those of the stack's own axis.
+            block's last is. The positions are those of the stack's own axis. Of an RNN: the states
+            of its layers (`jumok.inspection.recurrent.Known`); `jumok.record` keeps none of them.
         notes: what one view or another needs besides, as plain JSON.
         tree: of a search that was recorded, the same for every hypothesis that stood in the beam,
             also those that lost: the target's axis is a tree (`Axis.parents`), and each of its
             tokens has its row at every site, once.
         also: what else was recorded in the same block: the other sentences, and later passes.
+        fingerprint: which model it was (`jumok.bundle.fingerprint`): its name may be another's,
+            too. Empty where nobody said.
     """
 
     model: str
@@ -164,6 +168,7 @@ class Trace:
     streams: Mapping[str, Array] = field(default_factory=dict)
     tree: "Trace | None" = None
     also: tuple["Trace", ...] = ()
+    fingerprint: str = ""
 
     def hypothesis(self, token: int) -> "Trace":
         """Of a tree, the hypothesis that ends with this token of the target, as a trace."""
@@ -218,6 +223,7 @@ class Trace:
         return {
             "format": FORMAT,
             "model": self.model,
+            "fingerprint": self.fingerprint,
             "task": self.task,
             "level": self.level,
             "text": self.text,
@@ -240,11 +246,14 @@ class Trace:
         return Page(self)._repr_mimebundle_(include, exclude)
 
 
-def load_trace(file: Path | str) -> Trace:
+def load_trace(file: Path | str, of: Fingerprinted | Path | str | None = None) -> Trace:
     """The trace that `Trace.save` wrote.
 
+    Args:
+        of: the model that it has to be of, loaded or by its folder; None: any.
+
     Raises:
-        BundleError: no such file, cut off, edited, or of another format.
+        BundleError: no such file, cut off, edited, of another format, or of another model.
     """
     path = Path(file)
     try:
@@ -275,6 +284,8 @@ def load_trace(file: Path | str) -> Trace:
             do="record it again: jumok look MODEL TEXT --save trace.npz",
             place=Place(path),
         ) from error
+    if of is not None:
+        check_model(trace, of, path)
     return trace
 
 
@@ -306,6 +317,7 @@ def _trace(head: Mapping[str, Any], arrays: Mapping[str, Any], prefix: str = "")
     ]
     return Trace(
         model=head["model"],
+        fingerprint=head["fingerprint"],
         level=head["level"],
         text=head["text"],
         output=head["output"],

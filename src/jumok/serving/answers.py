@@ -6,19 +6,21 @@ from typing import Any
 from jumok.inspection.intervene import Change, Row
 from jumok.inspection.page import payload
 from jumok.serving.local import Answer
+from jumok.serving.pictures import Pictures
 from jumok.systems.sides import Sides
 from jumok.systems.tracing_parts import NOTHING, Extras
 
 
-def answers(sides: Sides, picture: str | None = None) -> Answer:
+def answers(sides: Sides, pictures: Pictures | None = None) -> Answer:
     """What the page is told when it asks for a text, of the model or of the model changed.
 
     Args:
-        picture: what is looked at whatever the page asks for; None: the text that it asks for.
+        pictures: what is looked at is one of these; None: the text that the page asks for.
     """
 
     def answer(asked: Mapping[str, Any], heed: Callable[[], None]) -> dict[str, Any]:
-        text, change = picture or str(asked.get("text", "")), _change(asked)
+        given = None if pictures is None else pictures.chosen(asked.get("picture"))
+        text, change = given or str(asked.get("text", "")), _change(asked)
         worth, words, tree = (bool(asked.get(name)) for name in ("worth", "words", "tree"))
         wanted = Extras(worth, words, tree, bool(asked.get("layers")), heed)
         prefix = _pieces(asked.get("prefix"))

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from jumok.errors import JumokError
 
@@ -27,12 +27,18 @@ Heed = Callable[[], None]
 
 Answer = Callable[[Mapping[str, Any], Heed], dict[str, Any]]
 
+Receive = Callable[[str, bytes], dict[str, str]]
+"""Takes a file that the page sends, by its name and its bytes; says how to ask for it."""
+
 
 class NobodyWaits(Exception):  # noqa: N818 - no error: nobody did anything wrong
     """Who asked has hung up: the page is gone, or it asked for something newer."""
 
 
 MOST_BYTES = 64 * 1024
+MOST_FILE_BYTES = 32 * 1024**2
+"""Of a file that is sent; of a question it is MOST_BYTES."""
+
 SECONDS = 10.0
 
 
@@ -44,13 +50,20 @@ class LocalServer(ThreadingHTTPServer):
         answer: from the JSON that the page posts to the JSON it gets. One at a time; an answer
             that is being computed hears, as often as it heeds, that nobody waits for it.
         port: 0 takes a free one.
+        receive: takes the files that the page sends; None: it sends none.
     """
 
     daemon_threads = True
 
-    def __init__(self, page: Callable[[str], str], answer: Answer, port: int = 0) -> None:
+    def __init__(
+        self,
+        page: Callable[[str], str],
+        answer: Answer,
+        port: int = 0,
+        receive: Receive | None = None,
+    ) -> None:
         self.token = secrets.token_urlsafe(16)
-        self.page, self.answer = page, answer
+        self.page, self.answer, self.receive = page, answer, receive
         self.turn = threading.Lock()
         # One thread for all answers: torch makes a pool of its own for each that computes.
         self.worker = ThreadPoolExecutor(1)
@@ -85,19 +98,33 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         if self._refused(self.headers.get("X-Token", "")):
             return
+        receive = self.server.receive if self.path == "/file" else None
+        most = MOST_BYTES if receive is None else MOST_FILE_BYTES
         length = self.headers.get("Content-Length", "")
-        if not length.isdecimal() or int(length) > MOST_BYTES:
+        if not length.isdecimal() or int(length) > most:
             self.close_connection = True  # what was sent stays unread
-            self._fault(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"at most {MOST_BYTES:,} bytes")
+            self._fault(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"at most {most:,} bytes")
+            return
+        content = self.rfile.read(int(length))
+        if receive is not None:
+            self._receive(receive, content)
             return
         try:
-            asked = json.loads(self.rfile.read(int(length)))
+            asked = json.loads(content)
         except ValueError:
             asked = None
         if not isinstance(asked, dict):
             self._fault(HTTPStatus.BAD_REQUEST, "a JSON object was expected")
             return
         self._answer(asked)
+
+    def _receive(self, receive: Receive, content: bytes) -> None:
+        try:
+            found = receive(unquote(self.headers.get("X-Name", "")), content)
+        except JumokError as error:
+            self._fault(HTTPStatus.UNPROCESSABLE_ENTITY, str(error))
+            return
+        self._send(HTTPStatus.OK, "application/json", json.dumps(found).encode())
 
     def _answer(self, asked: Mapping[str, Any]) -> None:
         """Computes, until the page hangs up.

@@ -20,6 +20,7 @@ from jumok.models.memory import Memory
 from jumok.shapes import Tensor
 from jumok.systems.caption import Caption, Looks
 from jumok.systems.device import Precision
+from jumok.systems.known import Known, loaded_from
 from jumok.systems.loading import load_one, reading_of
 from jumok.systems.parts import plain_words
 
@@ -27,7 +28,7 @@ DEFAULTS = DecodingOptions()
 FEATURE_AXES = 2  # cells and their width; pixels have three
 
 
-class Captioner:
+class Captioner(Known):
     """A model with its tokenizer.
 
     Args:
@@ -72,7 +73,7 @@ class Captioner:
             folders, Model, device, precision, "a picture is captioned by one model."
         )
         config = CaptionerConfig.model_validate(bundle.config.model)
-        return cls(
+        system = cls(
             model,
             Tokenizer.load(bundle.folder / TOKENIZER),
             reader_of(config),
@@ -80,6 +81,10 @@ class Captioner:
             language=bundle.config.target_language,
             reading=reading_of(bundle.config),
         )
+        return loaded_from(system, [bundle])
+
+    def modules(self) -> Sequence[Model]:
+        return [self.model]
 
     @property
     def reads_features(self) -> bool:

@@ -17,12 +17,13 @@ from jumok.models.catalog import model_config
 from jumok.models.image_classifier import ImageClassifier
 from jumok.systems.classification import Classification, ranked
 from jumok.systems.device import DTYPES, Precision, choose_device
+from jumok.systems.known import Known, loaded_from
 
 Picture = Path | str | Pixels
 """A file, or pixels (height width 3) of bytes."""
 
 
-class ImageClassification:
+class ImageClassification(Known):
     """One model, or several of the same labels whose probabilities are averaged.
 
     Args:
@@ -58,7 +59,10 @@ class ImageClassification:
             model = load_model(bundle, str(where)).to(DTYPES[precision])
             assert isinstance(model, ImageClassifier)
             models.append(model)
-        return cls(models, bundles[0].config.labels, shapes[0])
+        return loaded_from(cls(models, bundles[0].config.labels, shapes[0]), bundles)
+
+    def modules(self) -> Sequence[ImageClassifier]:
+        return self.models
 
     def classify(self, pictures: Sequence[Picture], batch_size: int = 64) -> list[Classification]:
         """What each picture shows, in their order.

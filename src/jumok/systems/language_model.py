@@ -21,6 +21,7 @@ from jumok.errors import BundleError, DataError, ModelError, Place
 from jumok.models.causal import CausalLanguageModel
 from jumok.shapes import Tensor
 from jumok.systems.device import Precision
+from jumok.systems.known import Known, loaded_from
 from jumok.systems.loading import load_one
 
 DEFAULTS = DecodingOptions(beam=1, sample=True)
@@ -91,7 +92,7 @@ def _rule(documents: str, file: Path) -> Rule:
     )
 
 
-class LanguageModel:
+class LanguageModel(Known):
     """A causal language model with its tokenizer.
 
     Args:
@@ -137,12 +138,16 @@ class LanguageModel:
             folders, CausalLanguageModel, device, precision, "language models write alone."
         )
         config = bundle.config
-        return cls(
+        system = cls(
             model,
             load_text_tokenizer(bundle.folder / TOKENIZER),
             context=config.max_tokens,
             documents=_rule(config.documents, bundle.folder / CONFIG),
         )
+        return loaded_from(system, [bundle])
+
+    def modules(self) -> Sequence[CausalLanguageModel]:
+        return [self.model]
 
     def generate(
         self, prompt: str = "", options: DecodingOptions = DEFAULTS, *, max_tokens: int = 256

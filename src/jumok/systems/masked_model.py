@@ -17,6 +17,7 @@ from jumok.models.masked import MaskedLanguageModel
 from jumok.shapes import Bool, Float, Int, Tensor
 from jumok.systems.device import Precision
 from jumok.systems.embedding import own_space
+from jumok.systems.known import Known, loaded_from
 from jumok.systems.loading import load_one
 from jumok.systems.parts import plain_words
 from jumok.systems.words import WordSpace
@@ -49,7 +50,7 @@ class Filled:
     gaps: tuple[tuple[Candidate, ...], ...] = ()
 
 
-class MaskedModel:
+class MaskedModel(Known):
     """A trained masked language model.
 
     Args:
@@ -79,7 +80,10 @@ class MaskedModel:
         """
         bundle, model = load_one(folders, MaskedLanguageModel, device, precision)
         tokenizer = Tokenizer.load(bundle.folder / TOKENIZER)
-        return cls(model, tokenizer, bundle.config.max_tokens)
+        return loaded_from(cls(model, tokenizer, bundle.config.max_tokens), [bundle])
+
+    def modules(self) -> Sequence[MaskedLanguageModel]:
+        return [self.model]
 
     def fill(self, texts: Sequence[str], top: int = 5, batch_size: int = 32) -> list[Filled]:
         """Candidates for every gap, which is written `[MASK]` or `___`; one result a text.

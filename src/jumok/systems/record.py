@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 
 import torch
 from torch import nn
 
+from jumok.bundle.fingerprint import fingerprint_of
 from jumok.data.tokenizer import END, START
 from jumok.inspection.alignment import Reading, default_reading
 from jumok.inspection.capture import Edge, heads_of, sequence_edges
@@ -18,6 +20,7 @@ from jumok.models.masked import MaskedLanguageModel
 from jumok.models.memory import SequenceToSequence
 from jumok.systems.captioner import Captioner
 from jumok.systems.image_classifier import ImageClassification
+from jumok.systems.known import Known
 from jumok.systems.language_model import LanguageModel
 from jumok.systems.masked_model import MaskedModel
 from jumok.systems.recorded import About, traces_of
@@ -67,6 +70,8 @@ def record(
         if isinstance(system, Translator | Captioner | LanguageModel):
             stack.enter_context(_told(system.listeners, recorder))
         yield trace
+    named = system.fingerprint if isinstance(system, Known) else fingerprint_of(system)
+    about = replace(about, fingerprint=named)
     with torch.no_grad():
         found = [each for heard in recorder.passes for each in traces_of(about, heard, level)]
     if found:

@@ -43,6 +43,7 @@ class About:
         labels: of a classifier.
         reading: where alignments are read, for the map of each hypothesis.
         projections: the sites' output projections, each computed once.
+        fingerprint: of the model.
     """
 
     model: nn.Module
@@ -56,6 +57,7 @@ class About:
     labels: Sequence[str] = ()
     reading: Reading | None = None
     projections: dict[str, Tensor | None] = field(default_factory=dict)
+    fingerprint: str = ""
 
 
 def traces_of(about: About, heard: Pass, level: Level) -> Iterator[Trace]:
@@ -91,6 +93,7 @@ def _read(about: About, heard: Pass, row: int, level: Level) -> Trace:
         steps = steps_of(lambda numbers: [about.labels[each] for each in numbers], said, values)
     return Trace(
         model=about.name,
+        fingerprint=about.fingerprint,
         task=about.task,
         level=level,
         text=" ".join(axes["text"].texts) if "text" in axes else "",
@@ -128,6 +131,7 @@ def _written(about: About, heard: Pass, row: int, nodes: Nodes, level: Level) ->
         reading = {"reading": asdict(about.reading)}
     return Trace(
         model=about.name,
+        fingerprint=about.fingerprint,
         task=about.task,
         level=level,
         text=" ".join(axes["source"].texts) if "source" in axes else "",

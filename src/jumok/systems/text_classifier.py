@@ -13,10 +13,11 @@ from jumok.models.classifier import TextClassifier
 from jumok.shapes import Float, Tensor
 from jumok.systems.classification import Classification, ranked
 from jumok.systems.device import Precision
+from jumok.systems.known import Known, loaded_from
 from jumok.systems.loading import load_one
 
 
-class TextClassification:
+class TextClassification(Known):
     """One model, its labels, and the tokenizer it was trained with.
 
     Args:
@@ -45,7 +46,11 @@ class TextClassification:
         """
         bundle, model = load_one(folders, TextClassifier, device, precision)
         tokenizer = Tokenizer.load(bundle.folder / TOKENIZER)
-        return cls(model, bundle.config.labels, tokenizer, bundle.config.max_tokens)
+        system = cls(model, bundle.config.labels, tokenizer, bundle.config.max_tokens)
+        return loaded_from(system, [bundle])
+
+    def modules(self) -> Sequence[TextClassifier]:
+        return [self.model]
 
     def classify(self, texts: Sequence[str], batch_size: int = 32) -> list[Classification]:
         """The label of each text, in their order; of a long text its beginning is read.

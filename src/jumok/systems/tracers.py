@@ -13,6 +13,7 @@ from jumok.inspection.intervene import Change
 from jumok.inspection.trace import Level, Trace
 from jumok.systems.catalog import load
 from jumok.systems.device import Precision
+from jumok.systems.known import Known
 from jumok.systems.tracing_parts import Extras
 
 
@@ -59,11 +60,12 @@ class Traced(Protocol):
 
 
 class Family(NamedTuple):
-    """What traces one loaded model, how it decodes where nobody says, and what it reads."""
+    """What traces one loaded model, how it decodes where nobody says, what it reads; and itself."""
 
     trace: Traced
     options: DecodingOptions
     reads: Literal["text", "picture"]
+    system: Known
 
 
 def load_family(
@@ -78,7 +80,8 @@ def load_family(
     system = load(*folders, device=device, precision=precision)
     tracer = TRACERS[read_bundle(Path(folders[0])).config.task]
     module = import_module(tracer.module)
-    return Family(partial(getattr(module, tracer.name), system), module.DEFAULTS, tracer.reads)
+    traced = partial(getattr(module, tracer.name), system)
+    return Family(traced, module.DEFAULTS, tracer.reads, system)
 
 
 def check_given(family: Family, given: str) -> None:
@@ -89,14 +92,20 @@ def check_given(family: Family, given: str) -> None:
     """
     from jumok.data.images import SUFFIXES
 
-    is_picture = given.lower().endswith(SUFFIXES) and Path(given).is_file()
-    if family.reads == "text" and is_picture:
+    if family.reads == "text" and given.lower().endswith(SUFFIXES) and _is_file(given):
         raise DataError(
             "this model reads text, and this is a picture.", got=given, do="give a sentence"
         )
-    if family.reads == "picture" and not Path(given).is_file():
+    if family.reads == "picture" and not _is_file(given):
         raise DataError(
             "this model reads pictures, and there is no such file.",
             got=repr(given[:80]),
             do="give a picture's path",
         )
+
+
+def _is_file(given: str) -> bool:
+    try:
+        return Path(given).is_file()
+    except OSError:  # a whole paragraph is too long for a name
+        return False

@@ -67,12 +67,11 @@ def trace_translation(
     read = tokenizer.encode(text)
     check_length(text, read, translator.max_tokens)
     source = torch.tensor([[*read, END]], device=next(model.parameters()).device)
-    search: dict[str, Any] = {}
     if target is None:
         with changed(model, change, heads_of(model)):
             write, search = _searched(translator, source, options, prefix, extras)
     else:
-        write = given_pieces(target, tokenizer, translator.max_tokens)
+        write, search = given_pieces(target, tokenizer, translator.max_tokens), {}
     run = partial(after_every_prefix, model, source, write)
     written = [*write, END]
     edges = sequence_edges(model)
@@ -85,6 +84,7 @@ def trace_translation(
     notes |= words_worth(_told(model, source, write), looked, axes, change, extras)
     return Trace(
         model=name,
+        fingerprint=translator.fingerprint,
         task="translation",
         level=level,
         text=text,

@@ -82,6 +82,7 @@ def trace_caption(
     notes = notes_of(write, looked, search)
     return Trace(
         model=name,
+        fingerprint=captioner.fingerprint,
         task="captioning",
         level=level,
         text=Path(picture).name,

@@ -94,6 +94,7 @@ def trace_language_model(
     notes = notes_of(write, looked, search) | words_worth(told, looked, axes, change, extras)
     return Trace(
         model=name,
+        fingerprint=system.fingerprint,
         task="language-model",
         level=level,
         text=text,

@@ -19,6 +19,13 @@ from jumok.inspection.intervene import UNCHANGED, Change, changed, without_each_
 from jumok.inspection.lens import layer_facts, watch_words
 from jumok.inspection.mattered import who_mattered
 from jumok.inspection.places import place_facts
+from jumok.inspection.recurrent import (
+    arrays_of,
+    known_alone,
+    known_at_words,
+    recurrent_facts,
+    watch_recurrent,
+)
 from jumok.inspection.theatre import Theatre
 from jumok.inspection.trace import BEST, Axis, Level, Step
 from jumok.models.memory import Decoder, Memory, SequenceToSequence
@@ -118,8 +125,11 @@ def look(
     count = heads_of(model)
     if not count:
         raise no_attention()
+    full: Level = "full" if extras.layers else level
     with changed(model, change, count), watch_words(model) as words:
-        watched = watch(model, run, edges, "full" if extras.layers else level)
+        with watch_recurrent(model) as given:
+            watched = watch(model, run, edges, full)
+        known = known_at_words(model, given) if full == "full" else {}
     found = watched.result
     chosen = (
         found.argmax(1)
@@ -129,11 +139,12 @@ def look(
     changes = without_each_head(model, run, chosen, count) if extras.worth and not change else {}
     layers = {}
     if extras.layers:
-        layers = {
-            "stacks": layer_facts(model, watched.streams, words, chosen.tolist(), pieces),
-            "places": place_facts(model),
-        }
-        watched = _kept(watched, level)
+        said = chosen.tolist()
+        stacks = layer_facts(model, watched.streams, words, said, pieces)
+        stacks |= recurrent_facts(model, known, known_alone(model, given), said, pieces)
+        layers = {"stacks": stacks, "places": place_facts(model)}
+    watched = replace(watched, streams={**watched.streams, **arrays_of(known)})
+    watched = _kept(watched, level)
     without = {site: each.tolist() for site, each in changes.items()}
     return Looked(watched, without, layers)
 

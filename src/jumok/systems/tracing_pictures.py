@@ -71,6 +71,7 @@ def trace_picture_class(
     said = said or [int(found.argmax())]
     return Trace(
         model=name,
+        fingerprint=system.fingerprint,
         task="image-classification",
         level=level,
         text=Path(picture).name,

@@ -70,8 +70,7 @@ def trace_gaps(
     gaps = [place for place, piece in enumerate(ids, start=1) if piece == model.mask]
 
     def run() -> LogProbabilities:
-        states = model.encoder(read)[0, gaps]
-        return model.head(states).float().log_softmax(dim=-1)
+        return model.head(model.encoder(read)[0, gaps]).float().log_softmax(dim=-1)
 
     if target is None:
         with changed(model, change, heads_of(model)):
@@ -86,6 +85,7 @@ def trace_gaps(
     whole = [next(places) if piece == model.mask else piece for piece in ids]
     return Trace(
         model=name,
+        fingerprint=system.fingerprint,
         task="masked-lm",
         level=level,
         text=text,
@@ -178,6 +178,7 @@ def trace_text_class(
     said = said or [int(found.argmax())]
     return Trace(
         model=name,
+        fingerprint=system.fingerprint,
         task="text-classification",
         level=level,
         text=text,

@@ -33,6 +33,7 @@ from jumok.models.memory import Decoder, Memory, SequenceToSequence
 from jumok.systems.aligner import Aligner
 from jumok.systems.device import DTYPES, Precision, choose_device
 from jumok.systems.embedding import SourceReader
+from jumok.systems.known import Known, loaded_from
 from jumok.systems.languages import WITHOUT_SPACES, language_code
 from jumok.systems.loading import reading_of
 from jumok.systems.parts import Part, cut_lines, join, plain_words
@@ -42,7 +43,7 @@ from jumok.systems.translation import Translation, WordAttention
 DEFAULTS = DecodingOptions(maximum_ratio=3.0)
 
 
-class Translator(SourceReader):
+class Translator(SourceReader, Known):
     """One model or several with one tokenizer, which then write together.
 
     Args:
@@ -116,7 +117,7 @@ class Translator(SourceReader):
                     do="train them on one tokenizer: tokenizer.path in the recipe",
                 )
         models = [_load(bundle, place, DTYPES[precision]) for bundle in bundles]
-        return cls(
+        system = cls(
             models,
             tokenizers[0],
             max_tokens=min(map(_longest_part, bundles)),
@@ -124,6 +125,10 @@ class Translator(SourceReader):
             longest_target=min(filter(None, map(_positions_end, bundles)), default=None),
             readings=list(map(_reading, bundles, models)),
         )
+        return loaded_from(system, bundles)
+
+    def modules(self) -> Sequence[SequenceToSequence]:
+        return self.models
 
     def translate(
         self,
