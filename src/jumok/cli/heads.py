@@ -74,15 +74,13 @@ def heads(
 ) -> None:
     """Say what every attention head does, over texts and their translations.
 
-    Models of single texts (language models, fillers of gaps, classifiers)
-    take --data FILE with a text a line; models of pictures the --data that
-    jumok evaluate takes.
+    Models of single texts take --data FILE with a text a line; models of
+    pictures the --data that jumok evaluate takes.
 
     Entropy in nats and as a share of the most it could be; confidence, the
     mean of the largest weight; the offset it looks at most often; its
-    importance for the loss, as a share of its layer's; its role, if any;
-    with gold links, the error rate of the alignment that it makes (AER);
-    with gold boxes, how often words point at what they name.
+    importance for the loss, as a share of its layer's; its role, if any; with
+    gold links, its alignment error rate (AER), with gold boxes its pointing.
 
       jumok heads MODEL --source dev.en --target dev.de --save cards.html
 
@@ -97,8 +95,7 @@ def heads(
 
     folders = _folders(models, prune, save)
     task = _task(folders)
-    given = Given(task, source, target, data, images, columns, gold, sentences)
-    corpus = CORPORA[task](given)
+    corpus = CORPORA[task](Given(task, source, target, data, images, columns, gold, sentences))
     if prune and not isinstance(corpus, PairsCorpus):
         raise ConfigError("--prune is for models that translate.", got=models[0])
     measured: dict[str, list[Card]] = {}
@@ -116,10 +113,18 @@ def heads(
             shares = {"score": SCORERS[score], "curves": _points(curves)} if curves else {}
             stream.write(json.dumps(_facts(measured) | shares, indent=2) + "\n")
         else:
-            screen = Console(file=stream, markup=False, highlight=False)
-            show_cards(screen, measured)
-            if curves:
-                show_curves(screen, curves, SCORERS[score])
+            _show(Console(file=stream, markup=False, highlight=False), measured, curves, score)
+
+
+def _show(
+    screen: Console,
+    measured: "Mapping[str, Sequence[Card]]",
+    curves: "Mapping[str, Sequence[PrunedPoint]]",
+    score: str,
+) -> None:
+    show_cards(screen, measured)
+    if curves:
+        show_curves(screen, curves, SCORERS[score])
 
 
 def _task(folders: "Mapping[str, Path]") -> str:
