@@ -228,7 +228,7 @@ function measuresPicture(found, state, words) {
 /** A click, or the arrow keys, mark a cell in all maps; gives the line that says what each measure gives it. */
 function markable(canvas, found, state, words) {
   const said = found.cell === null ? words.markHelp
-    : `${cellText(found.cell, found.grid)}: ${found.titles.map((title, m) => `${title} ${signedPercent(found.shares[m][found.cell])} %`).join(", ")}`;
+    : `${words.cellName} ${cellText(found.cell, found.grid)}: ${found.titles.map((title, m) => `${title} ${signedPercent(found.shares[m][found.cell])} %`).join(", ")}`;
   canvas.id = "maps";
   canvas.tabIndex = 0;
   canvas.setAttribute("aria-label", `${said}. ${canvas.getAttribute("aria-label")}`);
