@@ -1,6 +1,6 @@
 """A captioner's decisions on one picture, as a trace: where it looked for each word."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from jumok.inspection.influence import patch_out, written_over
 from jumok.inspection.intervene import UNCHANGED, Change, changed
 from jumok.inspection.mattered import Measure
 from jumok.inspection.picture import Picture
-from jumok.inspection.trace import Level, Trace, grid_axis
+from jumok.inspection.trace import Axis, Level, Trace, grid_axis
 from jumok.models.captioner import Captioner as Model
 from jumok.models.captioner import GridWriter
 from jumok.models.memory import Memory
@@ -30,6 +30,7 @@ from jumok.systems.tracing_parts import (
     LEVEL,
     Extras,
     LogProbabilities,
+    Looked,
     after_every_prefix,
     check_pieces,
     given_pieces,
@@ -89,11 +90,7 @@ def trace_caption(
         "target": text_axis(tokenizer, write, before=(START,)),
     }
     notes = notes_of(write, looked, search)
-    if isinstance(model.writer, GridWriter):  # of one vector no part belongs to a cell
-        begun = torch.tensor([[START, *write]], device=device)
-        told = model, read, begun, torch.tensor(written, device=device)
-        patches = partial(_patches, captioner, *told, extras.heed)
-        notes |= words_worth(written_over(*told), looked, axes, change, extras, patches)
+    notes |= _worth(captioner, read, write, looked, axes, change, extras)
     return Trace(
         model=name,
         task="captioning",
@@ -132,6 +129,25 @@ def _searched(
         None if captioner.reading is None else _Looks(captioner),
         extras,
     )
+
+
+def _worth(
+    captioner: Captioner,
+    read: Tensor,
+    write: Sequence[int],
+    looked: Looked,
+    axes: Mapping[str, Axis],
+    change: Change,
+    extras: Extras,
+) -> dict[str, Any]:
+    """As a note: which cells and words mattered; of one vector no part belongs to a cell."""
+    model = captioner.model
+    if not isinstance(model.writer, GridWriter):
+        return {}
+    begun = torch.tensor([[START, *write]], device=read.device)
+    told = model, read, begun, torch.tensor([*write, END], device=read.device)
+    patches = partial(_patches, captioner, *told, extras.heed)
+    return words_worth(written_over(*told), looked, axes, change, extras, patches)
 
 
 def _patches(
