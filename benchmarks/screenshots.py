@@ -3,6 +3,7 @@
     python -m benchmarks.screenshots --translator runs/multi30k-en-de/model \
         --rival runs/multi30k-rnn/model --korean runs/smallworld-en-ko/model \
         --corpus test.en test.ko test.align --captioner runs/scenes/model --photo scene.png \
+        --captions runs/scenes/scenes/test/captions.en.tsv \
         --pixels runs/mnist-attention/model --digit digit.png \
         --run early/model --run later/model --run late/model
 
@@ -84,7 +85,10 @@ TRANSLATOR = (
 LAYERS = (Shot("layers", "view=layers", 900, play),)
 RIVALS = (Shot("versus", "view=compare", 900, play),)
 KOREANS = (Shot("alignment-ko", "view=board&lang=ko"),)
-CAPTIONER = (Shot("pictures", "view=scrubber&at=5&smooth=cells", 880, play, 48),)
+CAPTIONER = (
+    Shot("pictures", "view=scrubber&at=5&smooth=cells", 880, play, 48),
+    Shot("mattered-picture", "view=mattered&word=4", 1080, wait_for_measures, 64),
+)
 CARDS = "part=cross&curve=confidence"
 PIXELS = (Shot("pixels", "view=scrubber&at=24&smooth=cells", 900, play),)
 
@@ -136,12 +140,15 @@ def shrink(file: Path, colours: int) -> None:
         raise SystemExit(f"{file} has {file.stat().st_size:,} bytes; at most {MOST_BYTES:,}")
 
 
-def shoot_cards(browser: Browser, shot: Shot, models: list[Path], corpus: list[Path]) -> None:
-    """The page of head cards, of one model or of several side by side; with gold links."""
+def shoot_cards(browser: Browser, shot: Shot, models: list[Path], corpus: list[str]) -> None:
+    """The page of head cards, of one model or of several side by side.
+
+    Args:
+        corpus: the options that name it.
+    """
     with tempfile.TemporaryDirectory() as folder:
         page, table = Path(folder) / "cards.html", Path(folder) / "table"
-        options = zip(("--source", "--target", "--gold"), map(str, corpus), strict=True)
-        command = [*JUMOK, "heads", *map(str, models), *chain(*options), "--sentences", "500"]
+        command = [*JUMOK, "heads", *map(str, models), *corpus, "--sentences", "500"]
         subprocess.run([*command, "--save", str(page), "--output", str(table)], check=True)
         shoot(browser, page.as_uri(), (shot,))
 
@@ -159,7 +166,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     for name in ("translator", "rival", "korean", "captioner", "photo", "pixels", "digit"):
         parser.add_argument(f"--{name}", type=Path)
-    parser.add_argument("--corpus", type=Path, nargs=3)
+    parser.add_argument("--corpus", nargs=3)
+    parser.add_argument("--captions")
     parser.add_argument("--run", type=Path, action="append", default=[])
     parser.add_argument("--only", help="names of pictures, with commas between them")
     asked = parser.parse_args()
@@ -172,9 +180,16 @@ def main() -> None:
         (asked.captioner, str(asked.photo), CAPTIONER, ()),
         (asked.pixels, str(asked.digit), PIXELS, ()),
     )
+    pairs = list(chain(*zip(("--source", "--target", "--gold"), asked.corpus or (), strict=False)))
+    captions = ["--data", asked.captions] if asked.captions else []
     cards = (
-        (Shot("cards", CARDS, 900), [asked.korean] if asked.korean else []),
-        (Shot("cards-run", CARDS, 900), asked.run),
+        (Shot("cards", CARDS, 900), [asked.korean] if asked.korean else [], pairs),
+        (Shot("cards-run", CARDS, 900), asked.run, pairs),
+        (
+            Shot("cards-picture", "part=cross&sort=pointing", 900),
+            [asked.captioner] if asked.captioner else [],
+            captions,
+        ),
     )
     wanted = asked.only.split(",") if asked.only else None
     with sync_playwright() as driver:
@@ -185,9 +200,9 @@ def main() -> None:
             if model is not None and chosen:
                 with served(model, given, *options) as address:
                     shoot(browser, address, chosen)
-        for shot, models in cards:
-            if models and asked.corpus and (wanted is None or shot.name in wanted):
-                shoot_cards(browser, shot, models, asked.corpus)
+        for shot, models, corpus in cards:
+            if models and corpus and (wanted is None or shot.name in wanted):
+                shoot_cards(browser, shot, models, corpus)
         browser.close()
     if asked.korean and (wanted is None or "figure" in wanted):
         draw_figure(asked.korean)

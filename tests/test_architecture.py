@@ -96,7 +96,7 @@ OPTIONS = {
     },
     "heads": {
         *("models", "--source", "-s", "--target", "-t", "--data", "-d", "--columns", "--gold"),
-        *("--sentences", "--prune", "--score", "--save"),
+        *("--images", "--sentences", "--prune", "--score", "--save"),
         *(WRITTEN | MACHINE - {"--precision"}),
     },
     "lab": {"name", "--all", "--full", "--folder", "--page", "--lang", "--seed", "--threads"},

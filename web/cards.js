@@ -34,7 +34,7 @@ function showCards(raw, root) {
     const names = raw.models.map(({ name }) => name).join(" → ");
     root.replaceChildren(
       element("header", {}, element("h1", {}, words.title, element("small", {}, names)), language,
-        element("p", { class: "help" }, words.over(raw.sentences.toLocaleString(lang), raw.data))),
+        element("p", { class: "help" }, words.over[raw.unit](raw.count.toLocaleString(lang), raw.data))),
       element("section", { id: "panel", class: "alone" }, element("p", { class: "help" }, view.help),
         element("form", { class: "controls" }, ...view.controls, ...saveButtons(view, words)), ...view.body),
     );

@@ -1,10 +1,16 @@
 /** What the page of head cards says: roles, measures and what they mean. */
 
+import { GRID_EN, GRID_KO } from "./cards_words_grid.js";
+
 export const CARD_WORDS = {
   en: {
     title: "What each head does",
-    over: (count, data) => `on average over ${count} sentences of ${data}`,
-    help: (most) => `A card for each attention head. The small chart says how far from its own position the head's largest weight stands: in the middle is the position itself, on the left what comes before. All charts have one scale, and a bar of full height is ${most} %; bars beside numbers go from 0 to 1. Click a card for what its measures and its role mean.`,
+    over: {
+      sentences: (count, data) => `on average over ${count} sentences of ${data}`,
+      pictures: (count, data) => `on average over ${count} pictures of ${data}`,
+    },
+    help: "A card for each attention head; bars beside numbers go from 0 to 1. Click a card for what its measures and its role mean.",
+    helpOffsets: (most) => `The small chart says how far from its own position the head's largest weight stands: in the middle is the position itself, on the left what comes before. All charts have one scale, and a bar of full height is ${most} %.`,
     helpSource: "For heads over the source, the position is that of the word being written.",
     helpCurve: "Under each card, the chosen measure over the models, in the order in which they were given:",
     all: "all",
@@ -26,6 +32,7 @@ export const CARD_WORDS = {
     table: "table",
     save: "Save",
     offsets: "Where the largest weight stands: 0 is the own position",
+    ...GRID_EN,
     measures: {
       uniform_share: ["entropy", "How widely the head looks: the entropy of its weights as a share of the most it could be. 0: at one place; 1: everywhere alike."],
       confidence: ["confidence", "Its largest weight, on average. The end sign is left out."],
@@ -40,6 +47,7 @@ export const CARD_WORDS = {
       start: ["weight on START", "What it gives to the sign that begins a text."],
       end: ["weight on END", "What it gives to the sign that ends a text."],
       punctuation: ["weight on punctuation", "What it gives to commas, full stops and other signs."],
+      ...GRID_EN.gridMeasures,
       rarest: ["rarest piece", "How often its largest weight is on the rarest piece in sight, where five or more are in sight."],
     },
     entropy: "entropy in nats",
@@ -54,14 +62,19 @@ export const CARD_WORDS = {
       punctuation: "Gives more than half of its weight to punctuation (Clark et al. 2019).",
       "rare words": "Looks at the rarest piece in sight in more than half of the cases (Voita et al. 2019).",
       broad: "Gives no piece more than a tenth: it takes an average of the sentence (Clark et al. 2019).",
+      ...GRID_EN.newRoles,
       "no clear role": "None of the rules holds. Most heads are like this; it does not say that they do nothing.",
     },
     names: {},
   },
   ko: {
     title: "헤드마다 하는 일",
-    over: (count, data) => `${data}의 문장 ${count}개에 대한 평균`,
-    help: (most) => `어텐션 헤드마다 카드가 하나씩 있습니다. 작은 그림은 헤드의 가장 큰 가중치가 제 위치에서 얼마나 떨어져 있는지 보여 줍니다. 가운데가 제 위치이고 왼쪽이 앞쪽입니다. 모든 그림의 눈금은 같고 가장 높은 막대가 ${most} %입니다. 숫자 옆의 막대는 0에서 1까지입니다. 카드를 누르면 측정값과 역할의 뜻이 나옵니다.`,
+    over: {
+      sentences: (count, data) => `${data}의 문장 ${count}개에 대한 평균`,
+      pictures: (count, data) => `${data}의 그림 ${count}장에 대한 평균`,
+    },
+    help: "어텐션 헤드마다 카드가 하나씩 있습니다. 숫자 옆의 막대는 0에서 1까지입니다. 카드를 누르면 측정값과 역할의 뜻이 나옵니다.",
+    helpOffsets: (most) => `작은 그림은 헤드의 가장 큰 가중치가 제 위치에서 얼마나 떨어져 있는지 보여 줍니다. 가운데가 제 위치이고 왼쪽이 앞쪽입니다. 모든 그림의 눈금은 같고 가장 높은 막대가 ${most} %입니다.`,
     helpSource: "원문을 보는 헤드에서 제 위치란 지금 쓰는 낱말의 위치입니다.",
     helpCurve: "카드 아래에는 고른 측정값이 모델 순서대로 그려져 있습니다:",
     all: "모두",
@@ -83,6 +96,7 @@ export const CARD_WORDS = {
     table: "표",
     save: "저장",
     offsets: "가장 큰 가중치의 위치: 0이 제 위치",
+    ...GRID_KO,
     measures: {
       uniform_share: ["엔트로피", "얼마나 넓게 보는지: 가중치의 엔트로피를 가능한 최댓값으로 나눈 값. 0은 한 곳만, 1은 모든 곳을 똑같이."],
       confidence: ["확신", "가장 큰 가중치의 평균. 문장 끝 기호는 뺐습니다."],
@@ -97,6 +111,7 @@ export const CARD_WORDS = {
       start: ["시작 기호에 준 가중치", "글의 시작 기호에 주는 가중치."],
       end: ["끝 기호에 준 가중치", "글의 끝 기호에 주는 가중치."],
       punctuation: ["문장 부호에 준 가중치", "쉼표, 마침표 같은 부호에 주는 가중치."],
+      ...GRID_KO.gridMeasures,
       rarest: ["가장 드문 조각", "다섯 조각 이상이 보일 때 가장 큰 가중치가 가장 드문 조각에 있는 비율."],
     },
     entropy: "엔트로피 (nat)",
@@ -111,12 +126,14 @@ export const CARD_WORDS = {
       punctuation: "가중치의 절반 넘게 문장 부호에 줍니다 (Clark et al. 2019).",
       "rare words": "절반 넘는 경우에 보이는 것 가운데 가장 드문 조각을 봅니다 (Voita et al. 2019).",
       broad: "어느 조각에도 10분의 1 넘게 주지 않습니다. 문장 전체의 평균을 냅니다 (Clark et al. 2019).",
+      ...GRID_KO.newRoles,
       "no clear role": "어느 규칙에도 들지 않습니다. 헤드는 대개 이렇습니다. 아무 일도 하지 않는다는 뜻은 아닙니다.",
     },
     names: {
       previous: "앞", next: "뒤", same: "제자리", first: "첫 위치", last: "끝 위치", diagonal: "대각선",
       aligned: "정렬", punctuation: "문장 부호", "rare words": "드문 낱말", broad: "넓게",
       "no clear role": "뚜렷하지 않음",
+      points: "가리킴", shift: "한 방향", near: "둘레", "one place": "한 칸",
     },
   },
 };

@@ -86,6 +86,29 @@ export function drawLook(canvas, look, side) {
   context.strokeRect(x, y, w, h);
 }
 
+/**
+ * The same on a surface, at a place of it: [x, y, width, height].
+ *
+ * look: as in `drawLook`; `against`: cells that are framed. `redraw` is called when the picture has come.
+ */
+export function drawLookOn(surface, look, [x, y, width, height], redraw) {
+  surface.rect(x, y, width, height, PAPER_SHADE);
+  const image = imageOf(look.picture, redraw);
+  if (image) surface.image(image, x, y, width, height, !pixelated(look.picture));
+  surface.image(veil(look.weights, look.grid, look.most), x, y, width, height, look.smooth);
+  const frame = (marked, colour, thick) => {
+    const [left, top, w, h] = cellBox({ grid: look.grid, marked }, [width, height]);
+    surface.frame(x + left + 1, y + top + 1, w - 2, h - 2, colour, thick);
+  };
+  for (const cell of look.against) {
+    frame(cell, "#ffffff", 3);
+    frame(cell, "#1c1e26", 1);
+  }
+  if (look.marked === undefined) return;
+  frame(look.marked, "#ffffff", 5);
+  frame(look.marked, "#c2410c", 3);
+}
+
 function cellBox({ grid: [rows, columns], marked }, [width, height]) {
   const [w, h] = [width / columns, height / rows];
   return [(marked % columns) * w, Math.floor(marked / columns) * h, w, h];

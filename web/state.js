@@ -22,6 +22,7 @@ const DEFAULTS = {
   node: "",
   lost: "hide",
   at: "0",
+  spot: "",
   smooth: "smooth",
   card: "",
   curve: "uniform_share",

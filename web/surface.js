@@ -122,6 +122,12 @@ export class CanvasSurface {
     for (let r = 1; r <= rows; r++) this.context.clearRect(x, y + high * r - 1, width, 1);
   }
 
+  /** A picture, or a canvas. */
+  image(drawn, x, y, width, height, smooth) {
+    this.context.imageSmoothingEnabled = smooth;
+    this.context.drawImage(drawn, x, y, width, height);
+  }
+
   frame(x, y, width, height, stroke, thick = 2) {
     this.context.strokeStyle = stroke;
     this.context.lineWidth = thick;
@@ -181,6 +187,12 @@ export class SvgSurface {
       const [red, green, blue] = [0, 8, 16].map((shift) => (colours[shade] >> shift) & 255);
       this.rect(x + wide * c, y + high * r, wide - gap, high - gap, `rgb(${red},${green},${blue})`);
     });
+  }
+
+  image(drawn, x, y, width, height, smooth) {
+    const href = drawn.src ?? drawn.toDataURL();
+    const crisp = smooth ? "" : ' style="image-rendering:pixelated"';
+    this.parts.push(`<image x="${x}" y="${y}" width="${width}" height="${height}" preserveAspectRatio="none"${crisp} href="${href}"/>`);
   }
 
   frame(x, y, width, height, stroke, thick = 2) {

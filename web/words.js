@@ -127,6 +127,7 @@ export const WORDS = {
     measures: {
       weights: "attention", norms: "what it gave", rollout: "rollout", flow: "flow",
       product: "gradient × input", slope: "gradient", blank: "blank-out",
+      patch: "painted over",
     },
     barsTitle: (word) => `What mattered for “${word}”, shares of each measure in %`,
     ranksHere: (word) => `Rank correlation for “${word}” (× 100)`,
@@ -256,6 +257,7 @@ export const WORDS = {
     measures: {
       weights: "어텐션", norms: "준 것의 크기", rollout: "롤아웃", flow: "흐름",
       product: "기울기 × 입력", slope: "기울기", blank: "지워 보기",
+      patch: "칠해 보기",
     },
     barsTitle: (word) => `“${word}”에 중요했던 것, 방법마다의 몫 (%)`,
     ranksHere: (word) => `“${word}”의 순위 상관 (× 100)`,

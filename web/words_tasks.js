@@ -18,12 +18,38 @@ const SWITCHES_KO = {
   switchesSaved: "헤드 하나만 껐을 때 출력의 로그 확률 변화(nat)입니다. 실시간 페이지(jumok look)에서는 여러 헤드를 함께 끌 수 있습니다.",
 };
 
+const MATTERED_EN = {
+  matteredHelp: "Choose a word of the caption. Each map asks in another way which cells of the picture mattered for it: what is clear of grey mattered, framed cells spoke against the word. Attention says where the model looked, gradients what a small change of a cell would do, blank-out how much less probable the word gets when what the model had made of the cell is zeroed, and painted over when its pixels are. They often disagree: the tables of rank correlation say how far.",
+  sourceWords: "the picture",
+  over: "Maps of",
+  barsTitle: (word) => `What mattered for “${word}”, shares of each measure`,
+  mapsScale: (most) => `Wholly clear: ${most} %, the largest share of any measure for any word. Framed: against the word. Below each map its strongest cell (row,column).`,
+  markHelp: "Click a cell, or walk with the arrow keys, to read its share of each measure",
+  sharesTitle: "Share of the picture, against what was written before (%)",
+  measure: "Measure",
+  share: "share",
+  cellName: "cell (row,column)",
+};
+const MATTERED_KO = {
+  matteredHelp: "설명의 낱말을 하나 고르세요. 지도마다 다른 방법으로 그림의 어느 칸이 그 낱말에 중요했는지 묻습니다. 회색이 걷힌 곳이 중요했고, 테두리 친 칸은 그 낱말에 반대로 작용했습니다. 어텐션은 모델이 본 곳, 기울기는 칸이 조금 바뀔 때의 변화, 지워 보기는 모델이 칸에서 읽어 낸 것을 0으로 만들 때, 칠해 보기는 칸의 화소를 덮어 칠할 때 낱말의 확률이 얼마나 줄어드는지입니다. 서로 다른 때가 많으며, 얼마나 다른지는 순위 상관 표에 나옵니다.",
+  sourceWords: "그림",
+  over: "지도로 볼 것",
+  barsTitle: (word) => `“${word}”에 중요했던 것, 방법마다의 몫`,
+  mapsScale: (most) => `완전히 또렷한 곳: ${most} %, 모든 방법과 낱말 가운데 가장 큰 몫. 테두리: 낱말에 반대. 지도 아래는 가장 강한 칸 (행,열).`,
+  markHelp: "칸을 누르거나 화살표 키로 옮기면 그 칸의 몫을 방법마다 읽을 수 있습니다",
+  sharesTitle: "앞서 쓴 것에 견준 그림의 몫 (%)",
+  measure: "방법",
+  share: "몫",
+  cellName: "칸 (행,열)",
+};
+
 export const TASKS = {
   en: {
     captioning: {
       ...SWITCHES_EN,
       cross: "caption at picture",
       decoder: "caption at itself",
+      ...MATTERED_EN,
       boardHelp: "Each row is a word of the caption, each column a cell of the picture (row,column); the darker, the more the word looked there. The scale is the same in every picture: 0 to 1.",
     },
     "language-model": {
@@ -61,6 +87,7 @@ export const TASKS = {
       ...SWITCHES_KO,
       cross: "설명이 그림을",
       decoder: "설명이 스스로를",
+      ...MATTERED_KO,
       boardHelp: "행은 설명의 낱말이고 열은 그림의 칸(행,열)입니다. 진할수록 그 낱말이 그곳을 더 많이 보았다는 뜻입니다. 모든 그림의 눈금은 0에서 1까지로 같습니다.",
     },
     "language-model": {

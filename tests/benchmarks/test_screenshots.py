@@ -29,7 +29,8 @@ def test_both_pages_show_what_the_script_takes():
         *(screenshots.TRANSLATOR, screenshots.LAYERS, screenshots.RIVALS, screenshots.KOREANS),
         *(screenshots.CAPTIONER, screenshots.PIXELS),
     )
-    taken = {shot.name for group in groups for shot in group} | {"cards", "cards-run", "figure"}
+    taken = {shot.name for group in groups for shot in group}
+    taken |= {"cards", "cards-run", "cards-picture", "figure"}
     assert named("look.md") == taken
     assert named("look.ko.md") == taken - {"alignment"}, "it has the same in Korean"
 

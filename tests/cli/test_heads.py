@@ -9,7 +9,7 @@ from typer.testing import CliRunner, Result
 
 from jumok.cli.main import app
 from jumok.errors import JumokError
-from tests.systems.untrained import write_classifier, write_text_classifier
+from tests.systems.untrained import write_text_classifier
 
 FAST = ["--threads", "1", "--device", "cpu"]
 
@@ -65,7 +65,7 @@ def test_cards_are_saved_as_a_page(tiny_bundle: Path, pairs: Path) -> None:
     call(tiny_bundle, "--data", pairs, "--save", page)
     data = page.read_text("utf-8").split('id="data">')[1].split("</script>")[0]
     found = json.loads(data)
-    assert (found["data"], found["sentences"]) == ("dev.tsv", 4)
+    assert (found["data"], found["count"]) == ("dev.tsv", 4)
     assert [(each["name"], len(each["heads"])) for each in found["models"]] == [("tiny", 21)]
     late = page.with_name("late")
     copytree(tiny_bundle, late)
@@ -133,7 +133,6 @@ def test_models_of_single_texts_have_cards_too(tmp_path: Path) -> None:
 
 def test_what_models_of_single_texts_cannot_is_said(tiny_bundle: Path, tmp_path: Path) -> None:
     folder = write_text_classifier(tmp_path / "classifier")
-    pictures = write_classifier(tmp_path / "pictures")
 
     def fault(*arguments: str | Path) -> str:
         error = call(*arguments).exception
@@ -142,8 +141,8 @@ def test_what_models_of_single_texts_cannot_is_said(tiny_bundle: Path, tmp_path:
 
     assert "--data FILE, a text a line" in fault(folder, "--source", "a", "--target", "b")
     assert "--prune is for models that translate" in fault(folder, "--data", "a", "--prune")
-    assert "all of one kind" in fault(folder, tiny_bundle, "--data", "a")
-    assert "got:      image-classification" in fault(pictures, "--data", "a")
+    assert "of models of one kind" in fault(folder, tiny_bundle, "--data", "a")
+    assert "got:      text-classification, translation" in fault(folder, tiny_bundle, "--data", "a")
 
 
 def test_what_has_no_heads_is_said(tiny_bundle: Path, pairs: Path) -> None:

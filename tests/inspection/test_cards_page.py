@@ -10,7 +10,8 @@ from tests.inspection.test_measures import QUIET
 def test_page_has_every_measure_of_every_model():
     late = replace(QUIET, entropy=0.5, most_next=0.9)
     found = cards_payload({"early": [QUIET], "late": [late]}, "dev.en", 7)
-    assert (found["data"], found["sentences"], found["furthest"]) == ("dev.en", 7, 8)
+    assert (found["data"], found["count"], found["unit"]) == ("dev.en", 7, "sentences")
+    assert found["furthest"] == 8
     early, after = (each["heads"][0] for each in found["models"])
     assert (early["entropy"], early["role"]) == (1.0, "no clear role")
     assert (after["entropy"], after["role"]) == (0.5, "next")

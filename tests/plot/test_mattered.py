@@ -10,7 +10,10 @@ from jumok import plot
 from jumok.errors import ModelError
 from jumok.inspection.trace import Trace
 from jumok.plot import paper
+from jumok.systems.captioner import Captioner
 from jumok.systems.tracing import trace_translation
+from jumok.systems.tracing_captioner import trace_caption
+from tests.systems.pictures import write_captioner, write_noise
 
 pytest.importorskip("matplotlib", reason="needs the extra plot")
 
@@ -62,3 +65,23 @@ def test_a_word_that_was_not_written_is_named(recorded, word):
 def test_a_trace_that_does_not_say_is_refused(recorded):
     with pytest.raises(ModelError, match="does not say which words mattered"):
         plot.mattered(replace(recorded, notes={}))
+
+
+def test_maps_of_a_picture_are_shares_on_one_scale(tmp_path):
+    captioner = Captioner.load(write_captioner(tmp_path / "model"), device="cpu")
+    trace = trace_caption(captioner, write_noise(tmp_path / "noise.png"), "the cat sat")
+    facts = trace.notes["mattered"]["words"]
+    shares = {}
+    for name, measure in facts["measures"].items():
+        values = np.array(measure["picture"])
+        shares[name] = values / np.abs(values).sum(axis=1, keepdims=True)
+    most = max(np.abs(each).max() for each in shares.values())
+    panels = plot.mattered(trace, 1).axes[:8]
+    for axes, (name, of_measure) in zip(panels, shares.items(), strict=True):
+        _, image = axes.images  # the pale picture, and the map
+        expected = np.abs(of_measure[1]).reshape(4, 4)
+        np.testing.assert_allclose(image.get_array(), expected, rtol=1e-6)
+        assert image.get_clim() == (0.0, pytest.approx(most))
+        assert len(axes.patches) == int((of_measure[1] <= -0.005).sum()), name
+    title = plot.mattered(trace, 1).axes[-1].get_title(loc="left")
+    assert title.startswith("Share of the picture")

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import torch
 from PIL import Image
 
@@ -50,3 +51,10 @@ def write_pictures(folder: Path, count: int = 3) -> list[Path]:
         files.append(folder / f"{index}.png")
         Image.new("RGB", (9 + index, 5 + 3 * index), (80 * index, 200, 30)).save(files[-1])
     return files
+
+
+def write_noise(file: Path) -> Path:
+    """A picture of 8 x 8 pixels, each of a colour of its own."""
+    pixels = np.random.default_rng(3).integers(0, 255, (8, 8, 3), dtype=np.uint8)
+    Image.fromarray(pixels).save(file)
+    return file

@@ -2,24 +2,32 @@
 
 import { choice, element, table } from "../dom.js";
 import { CanvasSurface, INK, SvgSurface, colour } from "../surface.js";
+import { MAP, drawMaps, gridOften, gridTables, leftOut, mostOfMaps } from "./cards_grid.js";
 
 const [CARD_WIDE, CARD_HIGH, CURVE_HIGH, APART, IN_A_ROW] = [220, 205, 52, 14, 4];
 const ON_CARDS = ["uniform_share", "confidence", "importance"];
-const CURVES = [...ON_CARDS, "error_rate"];
+const JUDGED = ["error_rate", "pointing"]; // by people's links, or boxes
+const CURVES = [...ON_CARDS, ...JUDGED];
 const CARD_FAINT = { light: "#e6e7ec", dark: "#353947" };
 const CARD_MUTED = { light: "#5a5f70", dark: "#a4aabc" };
 
 /** The height of every chart of offsets: the largest share of any head of any model. */
 export function mostOf(raw) {
-  return Math.max(...raw.models.flatMap(({ heads }) => heads.flatMap(({ offsets }) => offsets)));
+  const texts = raw.models.flatMap(({ heads }) => heads).filter((card) => !card.where);
+  return Math.max(0, ...texts.flatMap(({ offsets }) => offsets));
+}
+
+/** Whether this was measured of the head at all. */
+function has(card, name) {
+  return card[name] !== null && card[name] !== undefined;
 }
 
 /** A head of all models: `over` holds its card in each of them, `card` that of the last. */
 export function headsOf(raw) {
   const last = raw.models[raw.models.length - 1].heads;
-  const most = mostOf(raw);
+  const [most, mostOnMaps] = [mostOf(raw), mostOfMaps(raw)];
   return last.map((card, place) => ({
-    card, place, most, over: raw.models.map((model) => model.heads[place]),
+    card, place, most: card.where ? mostOnMaps : most, over: raw.models.map((model) => model.heads[place]),
   }));
 }
 
@@ -40,6 +48,7 @@ export function ordered(heads, sort, roles) {
     importance: ({ card }) => -card.importance,
     confidence: ({ card }) => -card.confidence,
     error_rate: ({ card }) => card.error_rate ?? 2,
+    pointing: ({ card }) => -(card.pointing ?? -1),
     role: ({ card }) => roles.indexOf(card.role),
   }[sort] ?? (({ place }) => place);
   return [...heads].sort((a, b) => by(a) - by(b) || a.place - b.place);
@@ -54,14 +63,21 @@ function roleOf(card, words) {
 }
 
 /** The offset at which its largest weight stands most often. */
-function mostOften({ offsets }) {
+function mostOften(card) {
+  if (card.where) return gridOften(card);
+  const { offsets } = card;
   const place = offsets.indexOf(Math.max(...offsets));
   return `${offsetName(place, (offsets.length - 1) / 2)}: ${Math.round(100 * offsets[place])} %`;
 }
 
 /** The measures that a card has bars for: heads that are judged by people's links have one more. */
 function onCard(card) {
-  return CURVES.filter((name) => card[name] !== null);
+  return CURVES.filter((name) => has(card, name));
+}
+
+/** Maps are taller than charts, and a judged head has a bar more. */
+function cardHigh(card) {
+  return CARD_HIGH + (card.where ? MAP - 54 : 0);
 }
 
 /** One card at (x, y): its name and role, the offsets, three measures, and a curve over models. */
@@ -72,24 +88,31 @@ function drawCard(surface, { card, over, most }, x, y, curve, words) {
   surface.text(nameOf(card, words), x + 8, y + 20, { size: 14.5 });
   surface.text(roleOf(card, words), x + 8, y + 39, { size: 13, fill: clear ? ink : muted });
   surface.text(mostOften(card), x + CARD_WIDE - 8, y + 39, { size: 12, align: "right", fill: muted });
-  const [left, base, step, tall] = [x + 10, y + 106, (CARD_WIDE - 20) / card.offsets.length, 56];
-  surface.rect(left, base - tall, CARD_WIDE - 20, tall, faint);
-  card.offsets.forEach((share, i) => {
-    const up = tall * (share / most);
-    if (share > 0) surface.rect(left + i * step + 1, base - up, step - 2, up, bar);
-  });
-  const middle = (card.offsets.length - 1) / 2;
-  for (const [at, label] of [[1, `−${middle - 1}`], [middle, "0"], [2 * middle - 1, `+${middle - 1}`]]) {
-    surface.text(label, left + (at + 0.5) * step, base + 13, { size: 11, align: "center", fill: muted });
-  }
+  if (card.where) drawMaps(surface, card, most, x + 10, y + 50, muted, words);
+  else drawOffsets(surface, card.offsets, most, x + 10, y + 106, { bar, faint, muted });
+  const measures = y + cardHigh(card) - 73;
   onCard(card).forEach((name, i) => {
-    const [top, wide] = [y + 132 + 17 * i, 62];
+    const [top, wide] = [measures + 17 * i, 62];
     surface.text(words.measures[name][0], x + 10, top + 9, { size: 12, fill: muted });
     surface.rect(x + 112, top + 1, wide, 8, faint);
     surface.rect(x + 112, top + 1, wide * Math.min(1, card[name]), 8, bar);
     surface.text(card[name].toFixed(2), x + CARD_WIDE - 10, top + 9, { size: 12, align: "right", fill: ink });
   });
-  if (over.length > 1) drawCurve(surface, over.map((each) => each[curve]), x, y + CARD_HIGH, bar, faint);
+  if (over.length > 1) drawCurve(surface, over.map((each) => each[curve]), x, y + cardHigh(card), bar, faint);
+}
+
+/** How far from its own place the largest weight stands: a bar for each offset. */
+function drawOffsets(surface, offsets, most, left, base, { bar, faint, muted }) {
+  const [step, tall] = [(CARD_WIDE - 20) / offsets.length, 56];
+  surface.rect(left, base - tall, CARD_WIDE - 20, tall, faint);
+  offsets.forEach((share, i) => {
+    const up = tall * (share / most);
+    if (share > 0) surface.rect(left + i * step + 1, base - up, step - 2, up, bar);
+  });
+  const middle = (offsets.length - 1) / 2;
+  for (const [at, label] of [[1, `−${middle - 1}`], [middle, "0"], [2 * middle - 1, `+${middle - 1}`]]) {
+    surface.text(label, left + (at + 0.5) * step, base + 13, { size: 11, align: "center", fill: muted });
+  }
 }
 
 /** A dot a model, on the scale from 0 to 1, joined by lines. */
@@ -97,7 +120,7 @@ function drawCurve(surface, values, x, y, ink, faint) {
   surface.rect(x + 10, y, CARD_WIDE - 20, CURVE_HIGH - 8, faint);
   const step = (CARD_WIDE - 40) / Math.max(1, values.length - 1);
   const points = values.flatMap((value, i) =>
-    (value === null ? [] : [[x + 20 + i * step, y + (CURVE_HIGH - 8) * (1 - Math.min(1, value))]]));
+    (value === null || value === undefined ? [] : [[x + 20 + i * step, y + (CURVE_HIGH - 8) * (1 - Math.min(1, value))]]));
   for (let i = 1; i < points.length; i++) line(surface, points[i - 1], points[i], ink);
   for (const [px, py] of points) surface.rect(px - 3, py - 3, 6, 6, ink);
 }
@@ -120,31 +143,29 @@ export function cardsView(raw, state, language) {
   const heads = headsOf(raw);
   const parts = [...new Set(heads.map(({ card }) => card.part))];
   // A model of one part reads single texts: there is no source, and no target.
-  const words = parts.length > 1 ? language
-    : { ...language, encoder: language.itself, decoder: language.itself };
+  const words = named(language, parts, raw.unit);
   const part = parts.includes(state.get("part")) ? state.get("part") : "all";
-  const judged = heads.some(({ card }) => card.error_rate !== null);
-  const curve = CURVES.includes(state.get("curve")) ? state.get("curve") : CURVES[0];
-  const sorts = ["uniform_share", "importance", "confidence", ...(judged ? ["error_rate"] : [])];
-  const named = (name) => [name, words.measures[name][0]];
+  const judged = JUDGED.filter((name) => heads.some(({ card }) => has(card, name)));
+  const curves = [...ON_CARDS, ...judged];
+  const curve = curves.includes(state.get("curve")) ? state.get("curve") : curves[0];
+  const sorts = ["uniform_share", "importance", "confidence", ...judged];
+  const titled = (name) => [name, words.measures[name][0]];
   const pick = (name) => (value) => state.set({ [name]: value });
   const controls = [
     choice(words.part, [["all", words.all], ...parts.map((each) => [each, words[each]])], part, pick("part")),
-    choice(words.sort, [["place", words.place], ["role", words.role], ...sorts.map(named)],
+    choice(words.sort, [["place", words.place], ["role", words.role], ...sorts.map(titled)],
       state.get("sort"), pick("sort")),
     choice(words.as, [["picture", words.picture], ["table", words.table]], state.get("as"), pick("as")),
   ];
   const several = raw.models.length > 1;
   if (several) {
-    const curves = judged ? CURVES : ON_CARDS;
-    controls.push(choice(words.curve, curves.map(named), curve, pick("curve")));
+    controls.push(choice(words.curve, curves.map(titled), curve, pick("curve")));
   }
   const wanted = heads.filter(({ card }) => part === "all" || card.part === part);
   const shown = ordered(wanted, state.get("sort"), Object.keys(words.roles));
-  const help = [words.help(Math.round(100 * mostOf(raw))), ...(parts.includes("cross") ? [words.helpSource] : []),
-    ...(several ? [`${words.helpCurve} ${shortNames(raw.models.map(({ name }) => name)).join(" → ")}.`] : [])].join(" ");
+  const help = helpOf(raw, parts, words);
   if (state.get("as") === "table") {
-    return { help, controls, body: [cardsTable(shown, raw, judged, words)] };
+    return { help, controls, body: [cardsTable(shown, raw, words), leftOut(shown.map(({ card }) => card), words)] };
   }
   const grid = element("div", { class: "cards" });
   for (const head of shown) {
@@ -157,9 +178,28 @@ export function cardsView(raw, state, language) {
     png: (canvas) => paint((...size) => new CanvasSurface(canvas, ...size)) };
 }
 
+/** The texts; of a model of one part that reads texts there is no source, and no target. */
+function named(language, parts, unit) {
+  if (unit === "pictures") return { ...language, ...language.pictures };
+  return parts.length > 1 ? language : { ...language, encoder: language.itself, decoder: language.itself };
+}
+
+/** What is seen on the cards, and on what scale. */
+function helpOf(raw, parts, words) {
+  const most = { texts: mostOf(raw), ...mostOfMaps(raw) };
+  const percent = (share) => (100 * share).toFixed(share < 0.1 ? 1 : 0);
+  return [words.help,
+    ...(most.texts ? [words.helpOffsets(percent(most.texts))] : []),
+    ...(most.where && !most.offsets ? [words.helpWhere(percent(most.where))] : []),
+    ...(most.offsets ? [words.helpAway(percent(most.offsets), percent(most.where))] : []),
+    ...(parts.includes("cross") && raw.unit !== "pictures" ? [words.helpSource] : []),
+    ...(raw.models.length > 1 ? [`${words.helpCurve} ${shortNames(raw.models.map(({ name }) => name)).join(" → ")}.`] : []),
+  ].join(" ");
+}
+
 /** All cards that are shown on one surface, as many in a row as a page has room for. */
 function paintAll(shown, several, curve, words, make) {
-  const high = CARD_HIGH + (several ? CURVE_HIGH : 0) + APART;
+  const high = Math.max(...shown.map(({ card }) => cardHigh(card))) + (several ? CURVE_HIGH : 0) + APART;
   const surface = make(IN_A_ROW * (CARD_WIDE + APART), Math.ceil(shown.length / IN_A_ROW) * high);
   shown.forEach((head, i) =>
     drawCard(surface, head, (i % IN_A_ROW) * (CARD_WIDE + APART), Math.floor(i / IN_A_ROW) * high, curve, words));
@@ -170,7 +210,7 @@ function cardButton(head, open, curve, state, words) {
   const { card, over, place } = head;
   const facts = onCard(card).map((name) => `${words.measures[name][0]} ${card[name].toFixed(2)}`).join(", ");
   const canvas = element("canvas", { "aria-hidden": "true" });
-  drawCard(new CanvasSurface(canvas, CARD_WIDE, CARD_HIGH + (over.length > 1 ? CURVE_HIGH : 0)), head, 0, 0, curve, words);
+  drawCard(new CanvasSurface(canvas, CARD_WIDE, cardHigh(card) + (over.length > 1 ? CURVE_HIGH : 0)), head, 0, 0, curve, words);
   return element("button", {
     type: "button", id: `card-${place}`, "aria-expanded": String(open),
     "aria-label": `${nameOf(card, words)}: ${roleOf(card, words)}; ${facts}`,
@@ -191,20 +231,26 @@ function step(event) {
 
 /** What the card says, in words: the role's rule, and every measure with its meaning. */
 function definition({ card, over }, raw, words) {
-  const measures = Object.entries(words.measures).filter(([name]) => card[name] !== null);
+  const measures = Object.entries(words.measures).filter(([name]) => has(card, name));
   const rows = measures.map(([name, [title, meaning]]) => [
     title, ...over.map((each) => each[name].toFixed(3)), meaning,
   ]);
   rows.push([words.entropy, ...over.map((each) => each.entropy.toFixed(3)), ""]);
-  const middle = (card.offsets.length - 1) / 2;
-  const offsets = card.offsets.map((share, i) => [offsetName(i, middle), share.toFixed(3)]);
   const names = raw.models.length > 1 ? shortNames(raw.models.map(({ name }) => name)) : [""];
+  const rule = (card.where && words.gridRoles[card.role]) || words.roles[card.role];
+  const read = card.reading ? ` ${words.readings[card.reading](card.nouns)}` : "";
   return element("div", { class: "definition", role: "region", "aria-label": nameOf(card, words) },
     element("h2", {}, `${nameOf(card, words)}: ${roleOf(card, words)}`),
-    element("p", {}, words.roles[card.role]),
+    element("p", {}, `${rule}${read}`),
     table(["", ...names, ""], rows, nameOf(card, words)),
-    element("details", {}, element("summary", {}, words.offsets),
-      table([words.offset, ""], offsets, words.offsets)));
+    ...(card.where ? gridTables(card, words) : [offsetTable(card, words)]));
+}
+
+function offsetTable(card, words) {
+  const middle = (card.offsets.length - 1) / 2;
+  const offsets = card.offsets.map((share, i) => [offsetName(i, middle), share.toFixed(3)]);
+  return element("details", {}, element("summary", {}, words.offsets),
+    table([words.offset, ""], offsets, words.offsets));
 }
 
 function offsetName(place, middle) {
@@ -213,14 +259,17 @@ function offsetName(place, middle) {
   return `${place > middle ? "+" : ""}${place - middle}`.replace("-", "−");
 }
 
-function cardsTable(shown, raw, judged, words) {
+const IN_TABLE = [...ON_CARDS, "precision", "error_rate", "pointing", "in_box", "even_in_box", "first", "last",
+  "previous", "same", "next", "near", "distance", "even_distance", "punctuation", "rarest"];
+
+/** A row for each head; a column that says something of one of them at least. */
+function cardsTable(shown, raw, words) {
   const models = shortNames(raw.models.map(({ name }) => name));
   const several = models.length > 1;
-  const names = [...ON_CARDS, ...(judged ? ["precision", "error_rate"] : []), "first", "last", "previous", "same",
-    "next", "punctuation", "rarest"];
+  const names = IN_TABLE.filter((name) => shown.some(({ card }) => has(card, name)));
   const rows = shown.flatMap(({ over }) => over.map((card, i) => [
     nameOf(card, words), ...(several ? [models[i]] : []), roleOf(card, words), card.entropy.toFixed(3),
-    ...names.map((name) => (card[name] === null ? "" : card[name].toFixed(3))),
+    ...names.map((name) => (has(card, name) ? card[name].toFixed(3) : "")),
   ]));
   return table([words.head, ...(several ? [words.model] : []), words.role, words.entropy, ...names.map((name) => words.measures[name][0])],
     rows, words.title);

@@ -3,12 +3,16 @@
 import { listed } from "../changes.js";
 import { choice, element, table } from "../dom.js";
 import { drawMap, layout } from "../heatmap.js";
+import { cellBeside } from "../picture.js";
 import { CanvasSurface, INK, SvgSurface, colour, textWidth } from "../surface.js";
 import { readable, total } from "../trace.js";
+import { cellOfMaps, cellText, drawMeasureMaps, markedCell, mostOfPicture, signedPercent, sizeOfMaps, strongestCell } from "./mattered_maps.js";
 
 const [BAR, LINE, APART, NUMBER] = [74, 24, 16, 26]; // px: longest bar, row, between columns, number
 const TALL = 96; // px: the height of 100 % in the chart of shares
 const SHARE_SHADES = { product: 0.42, slope: 0.68, blank: 0.95 };
+
+const MAPS_AT = [8, 46]; // px: where the maps over a picture begin
 
 const TASKS_WITH_WORDS = ["translation", "language-model"];
 
@@ -35,15 +39,24 @@ export function matteredView(trace, state, words, ask) {
   ];
   const top = [
     chips(words.outputWord, found.rows, "written", (i) => i === found.row, (i) => state.set({ word: i })),
-    ...(ask && found.both ? [blanks(found, state, words, ask)] : []),
+    ...(ask && found.sources ? [blanks(found, state, words, ask)] : []),
   ];
   if (state.get("as") === "table") body.push(...measuresTables(found, words));
-  else body.push(measuresPicture(found, words));
-  return { help: words.matteredHelp, controls, top, body, svg: () => matteredSvg(found, words) };
+  else body.push(...measuresPicture(found, state, words));
+  if (!found.grid) return { help: words.matteredHelp, controls, top, body, svg: () => matteredSvg(found, words) };
+  const place = placesOf(found);
+  const figure = { ...place, draw: (surface) => drawMeasures(surface, found, place, words) };
+  return { help: words.matteredHelp, controls, top, body, figure };
 }
 
 matteredView.needs = (trace, live) =>
-  Boolean(trace.notes.mattered) || (live && TASKS_WITH_WORDS.includes(trace.task));
+  Boolean(trace.notes.mattered) || (live && (TASKS_WITH_WORDS.includes(trace.task) || looksAtCells(trace)));
+
+/** Whether the caption's words look at cells; of one vector no part belongs to a cell. */
+function looksAtCells(trace) {
+  const grid = trace.task === "captioning" && trace.axes.picture?.grid;
+  return Boolean(grid) && grid[0] * grid[1] > 1;
+}
 
 /** What is shown: of words or of pieces, for the chosen one. */
 function gather(whole, known, state, words) {
@@ -60,15 +73,18 @@ function gather(whole, known, state, words) {
   const columns = (unit === "words" ? axis.texts : axis.tokens.map(readable)).slice(0, end);
   const names = Object.keys(facts.measures).filter((name) => facts.measures[name][over]);
   const values = names.map((name) => facts.measures[name][over][row].slice(0, end));
+  const pictured = Boolean(whole.axes[facts.read].grid);
+  const map = pictured && over === facts.read
+    ? { grid: axis.grid, picture: whole.picture, most: mostOfPicture(facts), cell: markedCell(state.get("spot"), axis.grid) } : {};
   return {
-    unit, rows, row, columns, names, values, facts, both,
+    unit, rows, row, columns, names, values, facts, both, ...map,
     titles: names.map((name) => words.measures[name]),
     shares: values.map((each) => {
       const sum = total(each.map(Math.abs));
       return each.map((value) => (sum ? value / sum : 0));
     }),
     all: Object.keys(facts.measures).map((name) => words.measures[name]),
-    sources: both ? sourceWords(whole.axes[facts.read], unit) : null, // these can be blanked
+    sources: both && !pictured ? sourceWords(whole.axes[facts.read], unit) : null, // these can be blanked
     out: new Set(listed(state.get("blank"))),
   };
 }
@@ -108,18 +124,23 @@ function placesOf(found) {
   const bars = { left, top: 46, step: wide + APART };
   const cell = 34;
   const at = layout({ rows: found.all.map(numbered), columns: found.all.map((_, i) => `${i + 1}`) }, cell);
-  const under = bars.top + LINE * found.columns.length + 46;
+  const over = found.grid ? sizeOfMaps(found) : { width: left + bars.step * found.names.length, height: LINE * found.columns.length };
+  const under = bars.top + over.height + 46;
   const second = at.left + cell * found.all.length + 70;
   const maps = [at.left, second].map((start) => ({ ...at, cell, left: start, top: under + at.top }));
   const below = maps[0].top + cell * found.all.length + 64;
   const shares = Object.keys(found.facts.shares).length ? { left: 46, top: below, step: 44 } : null;
-  const across = Math.max(left + bars.step * found.names.length, second + cell * found.all.length + 20,
+  const across = Math.max(over.width, second + cell * found.all.length + 20,
     shares ? shares.left + shares.step * found.rows.length + 90 : 0);
   return { bars, maps, shares, width: across, height: shares ? below + TALL + 100 : below - 40 };
 }
 
-function drawMeasures(surface, found, place, words) {
-  drawBars(surface, found, place.bars, words);
+function drawMeasures(surface, found, place, words, redraw = () => {}) {
+  if (found.grid) {
+    surface.text(words.barsTitle(found.rows[found.row]), MAPS_AT[0], 16, { size: 13 });
+    surface.text(words.mapsScale((100 * found.most).toFixed(1)), MAPS_AT[0], 36, { size: 12 });
+    drawMeasureMaps(surface, found, ...MAPS_AT, redraw);
+  } else drawBars(surface, found, place.bars, words);
   const { ranks, mean_ranks: mean } = found.facts;
   [[words.ranksHere(found.rows[found.row]), ranks[found.row]], [words.ranksMean, mean]].forEach(([title, values], i) => {
     const at = place.maps[i];
@@ -189,17 +210,39 @@ function percent(share) {
   return `${share < 0 ? "−" : ""}${Math.round(100 * Math.abs(share))}`;
 }
 
-function measuresPicture(found, words) {
+function measuresPicture(found, state, words) {
   const best = found.titles.map((title, m) => {
-    const sizes = found.shares[m].map(Math.abs);
-    const at = sizes.indexOf(Math.max(...sizes));
+    const at = strongestCell(found.shares[m]);
     return `${title}: ${found.columns[at]} ${percent(found.shares[m][at])} %`;
   });
   const label = `${words.barsTitle(found.rows[found.row])}: ${best.join("; ")}`;
-  const canvas = element("canvas", { role: "img", "aria-label": label });
   const place = placesOf(found);
-  drawMeasures(new CanvasSurface(canvas, place.width, place.height), found, place, words);
-  return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": words.mattered }, canvas);
+  const canvas = element("canvas", { role: "img", "aria-label": label });
+  const paint = () => drawMeasures(new CanvasSurface(canvas, place.width, place.height), found, place, words,
+    () => canvas.isConnected && paint());
+  paint();
+  const shown = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": words.mattered }, canvas);
+  return found.grid ? [markable(canvas, found, state, words), shown] : [shown];
+}
+
+/** A click, or the arrow keys, mark a cell in all maps; gives the line that says what each measure gives it. */
+function markable(canvas, found, state, words) {
+  const said = found.cell === null ? words.markHelp
+    : `${words.cellName} ${cellText(found.cell, found.grid)}: ${found.titles.map((title, m) => `${title} ${signedPercent(found.shares[m][found.cell])} %`).join(", ")}`;
+  canvas.id = "maps";
+  canvas.tabIndex = 0;
+  canvas.setAttribute("aria-label", `${said}. ${canvas.getAttribute("aria-label")}`);
+  canvas.addEventListener("keydown", (event) => {
+    const spot = cellBeside(event.key, found.cell ?? strongestCell(found.shares[0]), found.grid);
+    if (spot === null) return;
+    event.preventDefault();
+    state.set({ spot });
+  });
+  canvas.addEventListener("click", (event) => {
+    const spot = cellOfMaps(event, found, ...MAPS_AT);
+    if (spot !== null) state.set({ spot: spot === found.cell ? "" : spot });
+  });
+  return element("p", { class: "said" }, said);
 }
 
 function matteredSvg(found, words) {
@@ -217,8 +260,13 @@ function measuresTables(found, words) {
   const correlations = (values, title) => table(["", ...found.all],
     values.map((row, i) => [found.all[i], ...row.map((value) => number(value, 2))]), title);
   const names = Object.keys(shares);
+  const strongest = found.titles.map((title, m) => {
+    const best = strongestCell(found.shares[m]);
+    return [title, found.columns[best], `${signedPercent(found.shares[m][best])} %`];
+  });
   return [
-    table([words.word, ...found.titles],
+    ...(found.grid ? [table([words.measure, words.strongest, words.share], strongest, words.barsTitle(chosen))] : []),
+    table([found.grid ? words.cellName : words.word, ...found.titles],
       found.columns.map((word, i) => [word, ...found.values.map((each) => number(each[i], 4))]),
       words.barsTitle(chosen)),
     correlations(ranks[found.row], words.ranksHere(chosen)),

@@ -23,10 +23,6 @@ Data = Annotated[
     Path | None,
     typer.Option("--data", "-d", help="One file instead: columns, or other kinds' data."),
 ]
-Images = Annotated[
-    Path | None,
-    typer.Option(help="Captions: where --data's pictures are; else images or images.zip by it."),
-]
 Columns = Annotated[
     str | None,
     typer.Option(
@@ -112,7 +108,7 @@ def evaluate(
         typer.Option("--reference", "-r", help="Its translation by people, line for line."),
     ] = None,
     data: Data = None,
-    images: Images = None,
+    images: option.Images = None,
     columns: Columns = None,
     by: By = None,
     beam: option.Beam = 5,

@@ -35,12 +35,12 @@ def evaluate_captions(asked: Evaluation) -> Judged:
     from jumok.evaluation.captions import score_captions
 
     table = asked.needs_data()
-    images = _images(asked, table)
+    images = images_of(asked.images, table, f"jumok evaluate {asked.model}")
     captioner: Captioner = option.load_system(
         asked.model, "caption", asked.device, asked.precision, asked.threads
     )
     files = FeatureSource(images) if captioner.reads_features else ImageSource(images)
-    corpus = CaptionCorpus(table, images, *_columns(asked.columns))
+    corpus = CaptionCorpus(table, images, *caption_columns(asked.columns))
     pictures = read_captions(corpus, files, others=True)
     boxes = table.parent / BOXES
     pointing = boxes.is_file() and captioner.reading is not None
@@ -53,7 +53,7 @@ def evaluate_captions(asked: Evaluation) -> Judged:
     return Judged(tuple(scores), texts, f"{len(pictures):,} pictures, beam {asked.beam}")
 
 
-def _columns(named: str) -> tuple[int | str, int | str]:
+def caption_columns(named: str) -> tuple[int | str, int | str]:
     """The pictures' column and the captions'."""
     file, comma, caption = named.partition(",")
     if not comma:
@@ -65,15 +65,22 @@ def _columns(named: str) -> tuple[int | str, int | str]:
     return column_of(file), column_of(caption)
 
 
-def _images(asked: Evaluation, table: Path) -> Path:
-    """The folder or archive of the pictures."""
+def images_of(images: Path | None, table: Path, command: str) -> Path:
+    """The folder or archive of the pictures: the one that is named, or the one by the table.
+
+    Args:
+        command: what was called, such as "jumok evaluate MODEL", for the error.
+
+    Raises:
+        ConfigError: nobody said where the pictures are.
+    """
     beside = [table.parent / name for name in ("images", "images.zip")]
-    found = next((path for path in (asked.images, *beside) if path and path.exists()), asked.images)
+    found = next((path for path in (images, *beside) if path and path.exists()), images)
     if found is None:
         raise ConfigError(
             "nobody said where the pictures are.",
             expected=f"--images, or {beside[0]}, or {beside[1]}",
-            do=f"jumok evaluate {asked.model} --data {table} --images FOLDER",
+            do=f"{command} --data {table} --images FOLDER",
         )
     return found
 

@@ -1,5 +1,6 @@
 """`jumok evaluate` for classifiers of pictures: how often they are right."""
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,9 @@ from jumok.cli.screen import counted
 from jumok.errors import DataError, Place
 
 if TYPE_CHECKING:
-    from jumok.data.pictures import PictureSource
+    from jumok.data.pictures import Labelled, PictureSource
+    from jumok.evaluation.picture_heads import LabelledPicture
+    from jumok.systems.image_classifier import ImageClassification
 
 
 def evaluate_pictures(asked: Evaluation) -> Judged:
@@ -29,18 +32,9 @@ def evaluate_pictures(asked: Evaluation) -> Judged:
     truth: list[int] = []
     found: list[str] = []
     waiting: list[np.ndarray] = []
-    for picture in counted(source.read()):
-        if isinstance(picture.pixels, DataError):
-            raise picture.pixels
-        if picture.label not in system.labels:
-            raise DataError(
-                "The label is none of those that the model has.",
-                expected=", ".join(system.labels),
-                got=repr(picture.label),
-                place=picture.place,
-            )
-        truth.append(system.labels.index(picture.label))
-        waiting.append(system.fit(picture.pixels))
+    for picture in labelled_pictures(system, counted(source.read())):
+        truth.append(picture.label)
+        waiting.append(picture.pixels)
         if len(waiting) == asked.batch:
             found += [each.label for each in system.classify_fitted(np.stack(waiting))]
             waiting.clear()
@@ -54,6 +48,30 @@ def evaluate_pictures(asked: Evaluation) -> Judged:
         on,
         tuple(confusion_lines(labelled, system.labels)),
     )
+
+
+def labelled_pictures(
+    system: "ImageClassification", pictures: "Iterable[Labelled]"
+) -> "Iterator[LabelledPicture]":
+    """The pictures as the model wants them, with the numbers of their labels.
+
+    Raises:
+        DataError: a picture that cannot be read, or a label that the model does not have.
+    """
+    from jumok.evaluation.picture_heads import LabelledPicture
+
+    for picture in pictures:
+        if isinstance(picture.pixels, DataError):
+            raise picture.pixels
+        if picture.label not in system.labels:
+            raise DataError(
+                "The label is none of those that the model has.",
+                expected=", ".join(system.labels),
+                got=repr(picture.label),
+                place=picture.place,
+            )
+        label = system.labels.index(picture.label)
+        yield LabelledPicture(system.fit(picture.pixels), label)
 
 
 def source_of(data: Path) -> "PictureSource":

@@ -1,24 +1,22 @@
 """`jumok heads`: what every attention head does, and how many of them are needed."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import islice
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from jumok.cli import options as option
-from jumok.cli.align import corpus_of
-from jumok.cli.screen import counted
-from jumok.cli.streams import open_output, read_lines
+from jumok.cli.heads_corpora import CORPORA, Given, HeadCorpus, PairsCorpus
+from jumok.cli.heads_table import show_cards, show_curves
+from jumok.cli.streams import open_output
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
     from jumok.evaluation.readings import AlignedPair
-    from jumok.inspection.cards import HeadCard
+    from jumok.inspection.grid_cards import Card
     from jumok.inspection.pruning import PrunedPoint
     from jumok.systems.translator import Translator
 
@@ -30,13 +28,18 @@ Models = Annotated[
     ),
 ]
 Columns = Annotated[
-    str, typer.Option(help="In --data: source, target and, if there are any, gold links.")
+    str | None,
+    typer.Option(
+        help="In --data: source, target and, if there are any, gold links; else 0,1. "
+        "Captions: the file's and the caption's; else 0,2."
+    ),
 ]
 Gold = Annotated[
     Path | None, typer.Option(help="Links by people, line for line: 0-0 sure, 1p2 possible.")
 ]
 Sentences = Annotated[
-    int | None, typer.Option(min=1, help="Only so many pairs, from the beginning.")
+    int | None,
+    typer.Option(min=1, help="Only so many pairs, texts or pictures, from the beginning."),
 ]
 Prune = Annotated[
     bool, typer.Option("--prune", help="Switch off ever more heads, and score what is left.")
@@ -48,10 +51,6 @@ Scorer = Annotated[
 Save = Annotated[
     Path | None, typer.Option(help="The cards as a page (.html) that needs no network.")
 ]
-WIDEST = 100
-"""Columns of the widest table: several models, and gold links."""
-
-TEXTS = ("language-model", "masked-lm", "text-classification")
 SCORERS = {"bleu": "BLEU, greedy", "likelihood": "log-probability, nats a piece"}
 
 
@@ -60,7 +59,8 @@ def heads(
     source: option.Source = None,
     target: option.Target = None,
     data: option.Pairs = None,
-    columns: Columns = "0,1",
+    images: option.Images = None,
+    columns: Columns = None,
     gold: Gold = None,
     sentences: Sentences = None,
     prune: Prune = False,
@@ -74,99 +74,78 @@ def heads(
 ) -> None:
     """Say what every attention head does, over texts and their translations.
 
-    Models of single texts (language models, fillers of gaps, classifiers)
-    take --data FILE with a text a line.
+    Models of single texts take --data FILE with a text a line; models of
+    pictures the --data that jumok evaluate takes.
 
     Entropy in nats and as a share of the most it could be; confidence, the
     mean of the largest weight; the offset it looks at most often; its
-    importance for the loss, as a share of its layer's; its role, if any;
-    with gold links, the error rate of the alignment that it makes (AER).
+    importance for the loss, as a share of its layer's; its role, if any; with
+    gold links, its alignment error rate (AER), with gold boxes its pointing.
 
       jumok heads MODEL --source dev.en --target dev.de --save cards.html
+
+      jumok heads MODEL --data captions.tsv --images photos.zip
 
       jumok heads EARLY/model LATE/model --data dev.tsv --sentences 200
 
       jumok heads MODEL --data dev.tsv --prune
     """
-    from jumok.evaluation.heads import check_same_heads, head_cards_over
-    from jumok.evaluation.text_heads import text_head_cards_over
+    from jumok.evaluation.heads import check_same_heads
     from jumok.systems.catalog import SYSTEMS
 
     folders = _folders(models, prune, save)
     task = _task(folders)
-    read, title = _corpus(task, _Given(source, target, data, columns, gold, sentences))
-    if prune and task != "translation":
+    corpus = CORPORA[task](Given(task, source, target, data, images, columns, gold, sentences))
+    if prune and not isinstance(corpus, PairsCorpus):
         raise ConfigError("--prune is for models that translate.", got=models[0])
-    measured: dict[str, list[HeadCard]] = {}
+    measured: dict[str, list[Card]] = {}
     curves: dict[str, list[PrunedPoint]] = {}
     for model in folders:
         system = option.load_system(model, SYSTEMS[task].verb, device, "fp32", threads)
-        over = head_cards_over if task == "translation" else text_head_cards_over
-        measured[model] = over(system, lambda: counted(read()), batch)
-        if prune:
-            curves = _curves(system, measured[model], list(read()), score, batch)
+        measured[model] = corpus.cards(system, batch)
+        if prune and isinstance(corpus, PairsCorpus):
+            curves = _curves(system, measured[model], list(corpus.pairs()), score, batch)
     check_same_heads(list(measured.values()))
-    shares = {"score": SCORERS[score], "curves": _points(curves)} if curves else {}
     if save is not None:
-        _save(save, _named(measured, folders), title, sum(1 for _ in read()))
+        _save(save, _named(measured, folders), corpus)
     with open_output(output) as stream:
         if as_json:
+            shares = {"score": SCORERS[score], "curves": _points(curves)} if curves else {}
             stream.write(json.dumps(_facts(measured) | shares, indent=2) + "\n")
         else:
             _show(Console(file=stream, markup=False, highlight=False), measured, curves, score)
 
 
-class _Given(NamedTuple):
-    """Where the corpus is, as the options say it."""
-
-    source: Path | None
-    target: Path | None
-    data: Path | None
-    columns: str
-    gold: Path | None
-    sentences: int | None
+def _show(
+    screen: Console,
+    measured: "Mapping[str, Sequence[Card]]",
+    curves: "Mapping[str, Sequence[PrunedPoint]]",
+    score: str,
+) -> None:
+    show_cards(screen, measured)
+    if curves:
+        show_curves(screen, curves, SCORERS[score])
 
 
 def _task(folders: "Mapping[str, Path]") -> str:
     """What the models are for.
 
     Raises:
-        ConfigError: not all for the same, or for pictures.
+        ConfigError: not all for the same, or for something that has no head cards.
     """
     from jumok.bundle.reading import read_bundle
 
     tasks = {read_bundle(folder).config.task for folder in folders.values()}
-    if len(tasks) > 1 or not tasks <= {"translation", *TEXTS}:
+    if len(tasks) > 1 or not tasks <= set(CORPORA):
         raise ConfigError(
-            "head cards are of models that read texts, all of one kind.",
-            expected=f"translation, {', '.join(TEXTS)}",
+            "head cards are of models of one kind.",
+            expected=f"one of {', '.join(CORPORA)}",
             got=", ".join(sorted(tasks)),
         )
     return tasks.pop()
 
 
-def _corpus(task: str, given: _Given) -> "tuple[Callable[[], Iterable[Any]], str]":
-    """What reads the corpus from its beginning, and its name.
-
-    Raises:
-        ConfigError: a side is missing, or a model of single texts is given two.
-    """
-    from jumok.evaluation.readings import read_aligned
-
-    if task == "translation":
-        corpus, links = corpus_of(given.source, given.target, given.data, given.columns, given.gold)
-        return lambda: islice(
-            read_aligned(corpus, given.gold, links), given.sentences
-        ), corpus.title
-    file = given.data or given.source
-    if file is None or given.target or given.gold or (given.data and given.source):
-        raise ConfigError(
-            "this model reads single texts.", expected="--data FILE, a text a line", got=task
-        )
-    return lambda: islice(read_lines(file), given.sentences), file.name
-
-
-def _facts(measured: "Mapping[str, Sequence[HeadCard]]") -> dict[str, Any]:
+def _facts(measured: "Mapping[str, Sequence[Card]]") -> dict[str, Any]:
     """The cards of one model, or those of each."""
     told = [
         {"model": model, "heads": [card.facts() for card in cards]}
@@ -201,8 +180,8 @@ def _folders(models: Sequence[str], prune: bool, save: Path | None) -> dict[str,
 
 
 def _named(
-    measured: "Mapping[str, Sequence[HeadCard]]", folders: "Mapping[str, Path]"
-) -> "Mapping[str, Sequence[HeadCard]]":
+    measured: "Mapping[str, Sequence[Card]]", folders: "Mapping[str, Path]"
+) -> "Mapping[str, Sequence[Card]]":
     """The models by the names on their cards, or as they were given where names are alike."""
     from jumok.bundle.reading import read_bundle
 
@@ -212,19 +191,17 @@ def _named(
     return {names[model]: cards for model, cards in measured.items()}
 
 
-def _save(
-    file: Path, measured: "Mapping[str, Sequence[HeadCard]]", data: str, sentences: int
-) -> None:
+def _save(file: Path, measured: "Mapping[str, Sequence[Card]]", corpus: HeadCorpus) -> None:
     from jumok.inspection.cards_page import cards_page
 
     with open_output(file) as stream:
-        stream.write(cards_page(measured, data, sentences))
+        stream.write(cards_page(measured, corpus.title, corpus.count(), corpus.unit))
     typer.echo(str(file), err=True)
 
 
 def _curves(
     translator: "Translator",
-    cards: "Sequence[HeadCard]",
+    cards: "Sequence[Card]",
     pairs: "Sequence[AlignedPair]",
     score: str,
     batch: int,
@@ -249,64 +226,6 @@ def _curves(
 
     scorer = bleu if score == "bleu" else log_probability
     return pruning_curves(translator.models[0], cards, scorer)
-
-
-def _show(
-    screen: Console,
-    measured: "Mapping[str, Sequence[HeadCard]]",
-    curves: "Mapping[str, Sequence[PrunedPoint]]",
-    score: str,
-) -> None:
-    screen.width = max(screen.width, WIDEST)  # a longer line is better than half a word
-    if len(measured) > 1:
-        screen.print(*(f"{number}  {name}" for number, name in enumerate(measured, 1)), sep="\n")
-    screen.print(_table(measured))
-    if curves:
-        screen.print(f"\n{SCORERS[score]}, with the least important heads off:")
-        screen.print(_curve_table(curves))
-
-
-def _table(measured: "Mapping[str, Sequence[HeadCard]]") -> Table:
-    """A row for each head; of several models rows stand together, numbered as they were given."""
-    from jumok.inspection.cards import OFFSETS
-
-    first, *others = measured.values()
-    gold = any(card.error_rate is not None for card in first)
-    names = ["part", "head", "entropy", "share", "confidence", "offset", "importance"]
-    names += ["AER"] if gold else []
-    table = Table(box=None, padding=(0, 1, 0, 0))
-    for name in (*(["model"] if others else []), *names, "role"):
-        left = name in ("part", "head", "role")
-        table.add_column(name, justify="left" if left else "right", no_wrap=True)
-    for cards in zip(first, *others, strict=True):
-        for number, card in enumerate(cards, start=1):
-            often, place = max(zip(card.offsets, range(len(card.offsets)), strict=True))
-            inner = (f"{each:+d}" if each else "0" for each in OFFSETS)
-            offset = (f"< {OFFSETS[0]}", *inner, f"> {OFFSETS[-1]}")
-            rate = "" if card.error_rate is None else f"{100 * card.error_rate:.1f} %"
-            table.add_row(
-                *([str(number)] if others else []),
-                card.part,
-                f"{card.layer + 1}.{card.head + 1}",
-                f"{card.entropy:.3f}",
-                f"{100 * card.uniform_share:.0f} %",
-                f"{card.confidence:.3f}",
-                f"{offset[place]} {100 * often:2.0f} %",
-                f"{card.importance:.3f}",
-                *([rate] if gold else []),
-                card.role,
-            )
-    return table
-
-
-def _curve_table(curves: "Mapping[str, Sequence[PrunedPoint]]") -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("off", justify="right")
-    for part in curves:
-        table.add_column(part, justify="right", no_wrap=True)
-    for row in zip(*curves.values(), strict=True):
-        table.add_row(f"{row[0].percent} %", *(f"{point.score:.2f}" for point in row))
-    return table
 
 
 def _points(curves: "Mapping[str, Sequence[PrunedPoint]]") -> dict[str, list[dict[str, float]]]:

@@ -28,6 +28,10 @@ Target = Annotated[
     Path | None, typer.Option("--target", "-t", help="Its translation, line by line.")
 ]
 Pairs = Annotated[Path | None, typer.Option("--data", "-d", help="One file instead, with columns.")]
+Images = Annotated[
+    Path | None,
+    typer.Option(help="Captions: where --data's pictures are; else images or images.zip by it."),
+]
 Beam = Annotated[int, typer.Option("--beam", "-b", help="Hypotheses kept; 1 is greedy.")]
 Nbest = Annotated[int, typer.Option(help="Translations for each line, best first.")]
 

@@ -9,6 +9,7 @@ from jumok.evaluation.alignment import AlignmentScores
 from jumok.evaluation.readings import AlignedPair, ReadingTable
 from jumok.inspection.alignment import Reading
 from jumok.inspection.cards import HeadCard
+from jumok.inspection.grid_cards import Card
 from jumok.inspection.intervene import sites
 from jumok.inspection.measures import HeadMeter, Pieces
 from jumok.systems.pairs import encode_pairs
@@ -22,7 +23,7 @@ def head_cards_over(
     translator: Translator,
     pairs: Callable[[], Iterable[AlignedPair]],
     batch_size: int = 64,
-) -> list[HeadCard]:
+) -> list[Card]:
     """A card for each head of the model; heads over the source are judged where links are known.
 
     Args:
@@ -56,10 +57,10 @@ def head_cards_over(
 
 
 def aligned(
-    cards: Iterable[HeadCard],
+    cards: Iterable[Card],
     looks: Sequence[str],
     scores: dict[Reading, AlignmentScores],
-) -> list[HeadCard]:
+) -> list[Card]:
     """The cards with the precision and the error rate of the links that the heads' weights make.
 
     Each is read at the step, the writing or the reading one, at which it errs less.
@@ -69,7 +70,7 @@ def aligned(
     """
     judged = []
     for card in cards:
-        if card.site in looks:
+        if isinstance(card, HeadCard) and card.site in looks:
             layer = looks.index(card.site)
             both = [scores[Reading(layer, step, card.head)] for step in (False, True)]
             best = min(both, key=lambda each: each.error_rate)
@@ -78,7 +79,7 @@ def aligned(
     return judged
 
 
-def check_same_heads(models: Sequence[Sequence[HeadCard]]) -> None:
+def check_same_heads(models: Sequence[Sequence[Card]]) -> None:
     """Raises ConfigError where models to be compared do not have the same heads."""
     first, *others = ([(card.site, card.head) for card in cards] for cards in models)
     for number, heads in enumerate(others, start=2):

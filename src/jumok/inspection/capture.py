@@ -208,6 +208,27 @@ def residual_gate_of(model: nn.Module, site: str) -> float | None:
     return float(module.residual_gate.detach()) if isinstance(module, PixelAttention) else None
 
 
+def pixel_grids(model: nn.Module, run: Callable[[], object]) -> dict[str, tuple[int, int]]:
+    """Rows and columns of the feature map that each attention over pixels reads, by its path.
+
+    Found by letting it read: `run` runs the model once.
+    """
+    grids: dict[str, tuple[int, int]] = {}
+    handles = [
+        module.register_forward_pre_hook(
+            lambda _, given, path=path: grids.update({path: tuple(given[0].shape[2:])})
+        )
+        for path, module in model.named_modules()
+        if isinstance(module, PixelAttention)
+    ]
+    try:
+        run()
+    finally:
+        for handle in handles:
+            handle.remove()
+    return grids
+
+
 def part_of(site: str) -> Part:
     """Who looks at what, by the module's path."""
     if site.startswith("encoder"):

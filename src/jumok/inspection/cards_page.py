@@ -1,30 +1,37 @@
 """Head cards as one HTML file that needs no network, for one model or several side by side."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
-from jumok.inspection.cards import FURTHEST, HeadCard
+from jumok.inspection.cards import FURTHEST
+from jumok.inspection.grid_cards import Card
 from jumok.inspection.page import document
 
+Unit = Literal["sentences", "pictures"]
 
-def cards_page(models: Mapping[str, Sequence[HeadCard]], data: str, sentences: int) -> str:
+
+def cards_page(
+    models: Mapping[str, Sequence[Card]], data: str, count: int, unit: Unit = "sentences"
+) -> str:
     """The page of the cards.
 
     Args:
         models: by name, in the order of the curves; all with the same heads.
         data: what the corpus is called.
-        sentences: how many of it were looked at: pairs, or texts where no head looks at a source.
+        count: how many of it were looked at.
+        unit: what these are; a sentence is a pair, or a text where no head looks at a source.
     """
-    return document("cards.js", cards_payload(models, data, sentences))
+    return document("cards.js", cards_payload(models, data, count, unit))
 
 
 def cards_payload(
-    models: Mapping[str, Sequence[HeadCard]], data: str, sentences: int
+    models: Mapping[str, Sequence[Card]], data: str, count: int, unit: Unit = "sentences"
 ) -> dict[str, Any]:
     """What the page reads, as plain JSON."""
     return {
         "data": data,
-        "sentences": sentences,
+        "count": count,
+        "unit": unit,
         "furthest": FURTHEST,
         "models": [
             {"name": name, "heads": [card.facts() for card in cards]}

@@ -6,12 +6,18 @@
     blank-out          L_t - L_t without word j: zeros in the place of its vector; its place stays
 
 All three ask of the source and of what was written before alike. The first two are slopes where
-the word is; the third is what happens when it goes.
+the word is; the third is what happens when it goes. Of a picture a word is a cell of the grid, and
+its vector what the convolutions made of it. Such a vector has seen beyond its own pixels, so there
+is a fourth, which asks of the pixels themselves:
+
+    patch              L_t - L_t of the picture whose cell has been painted over with its most
+                       usual colour (the median): of a drawing its ground
 
 Source: gradient x input: Denil et al. 2014, Extraction of salient sentences from labelled
 documents; blank-out: Li et al. 2016, Understanding neural networks through representation erasure
 (Abnar and Zuidema 2020 put UNK in the word's place; a tokenizer of pieces has no UNK that was
-ever trained).
+ever trained); patch: Zeiler and Fergus 2014, Visualizing and understanding convolutional networks,
+section 4.2 (a grey square there, which in a drawing would be one thing more).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,10 +26,11 @@ from dataclasses import dataclass
 import torch
 
 from jumok.inspection.intervene import edited_words, words_of
-from jumok.layers.embedding import Edit, Embedding
+from jumok.layers.embedding import Edit, Editable
+from jumok.models.captioner import Captioner, GridWriter
 from jumok.models.decoder import TransformerDecoder
-from jumok.models.memory import SequenceToSequence
-from jumok.shapes import Float, Int, States, Tensor
+from jumok.models.memory import Memory, SequenceToSequence
+from jumok.shapes import Float, Int, States, Tensor, UInt8
 
 ROWS = 32
 """So many rows go through the model at once: a row for each token, or for each word blanked."""
@@ -34,14 +41,15 @@ class Written:
     """A text that was written, as something that can be written again.
 
     Attributes:
-        words: by axis ("source", "target") what turns tokens into vectors there.
-        lengths: by axis how many tokens there are.
+        words: by axis ("source", "target") what turns tokens into vectors there, or what reads
+            the vectors of a picture's cells ("picture").
+        lengths: by axis how many tokens, or cells, there are.
         own: the axis of what was written. Its token t has been read when step t writes.
         count: how many tokens were written.
         score: their log-probabilities, in so many equal rows of a batch.
     """
 
-    words: Mapping[str, Embedding]
+    words: Mapping[str, Editable]
     lengths: Mapping[str, int]
     own: str
     count: int
@@ -65,9 +73,7 @@ def written_from(
     encoder, decoder = words_of(model).values()
 
     def score(rows: int) -> Float[Tensor, "rows written"]:
-        logits = model.decoder(model.encode(source.expand(rows, -1)), target.expand(rows, -1))
-        of_written = written.expand(rows, -1)[..., None]
-        return logits.float().log_softmax(dim=-1).gather(2, of_written)[..., 0]
+        return _log_probabilities(model, model.encode(source.expand(rows, -1)), target, written)
 
     lengths = {"source": source.shape[1], "target": target.shape[1]}
     words = {"source": encoder, "target": decoder}
@@ -96,6 +102,43 @@ def written_alone(
     return Written(
         {"text": decoder.embedding}, {"text": len(tokens)}, "text", len(tokens) - 1, score
     )
+
+
+def written_over(
+    model: Captioner,
+    picture: Tensor,
+    target: Int[Tensor, "1 target"],
+    written: Int[Tensor, " target"],
+) -> Written:
+    """What was written about a picture, of whose grid the decoder reads every cell.
+
+    Args:
+        picture: pixels or features, a batch of one.
+        target: START and pieces. written: the pieces and END.
+    """
+    assert isinstance(model.writer, GridWriter)
+    with torch.inference_mode(False), torch.no_grad():
+        target, written = target.clone(), written.clone()
+        cells = model.see(picture.clone())  # once: whatever is asked of a cell comes after
+
+    def score(rows: int) -> Float[Tensor, "rows written"]:
+        return _log_probabilities(model, model.write(cells.expand(rows, -1, -1)), target, written)
+
+    words: dict[str, Editable] = {"picture": model.writer, "target": model.decoder.embedding}
+    lengths = {"picture": cells.shape[1], "target": target.shape[1]}
+    return Written(words, lengths, "target", len(written), score)
+
+
+def _log_probabilities(
+    model: SequenceToSequence,
+    memory: Memory,
+    target: Int[Tensor, "1 target"],
+    written: Int[Tensor, " target"],
+) -> Float[Tensor, "rows written"]:
+    """Of what was written, for each row of the Memory."""
+    rows = len(memory.states)
+    logits = model.decoder(memory, target.expand(rows, -1)).float()
+    return logits.log_softmax(dim=-1).gather(2, written.expand(rows, -1)[..., None])[..., 0]
 
 
 @dataclass(frozen=True)
@@ -156,7 +199,7 @@ def blank_out(text: Written, groups: Groups) -> dict[str, Float[Tensor, "written
     changes = []
     for begin in range(0, len(asked), ROWS):
         some = asked[begin : begin + ROWS]
-        edits: dict[Embedding, Edit] = {}
+        edits: dict[Editable, Edit] = {}
         for axis, words in text.words.items():
             kept = torch.ones(len(some), text.lengths[axis], 1, device=whole.device)
             for row, (where, group) in enumerate(some):
@@ -176,6 +219,40 @@ def blank_out(text: Written, groups: Groups) -> dict[str, Float[Tensor, "written
         found[axis] = change
         at += len(of_axis)
     return found
+
+
+@torch.inference_mode()
+def patch_out(
+    model: Captioner,
+    picture: UInt8[Tensor, "1 3 height width"],
+    target: Int[Tensor, "1 target"],
+    written: Int[Tensor, " target"],
+    heed: Callable[[], None],
+) -> Float[Tensor, "written cells"]:
+    """How much less probable each written token is with each cell's pixels painted over; in nats.
+
+    Above 0: what is seen there helped.
+
+    Args:
+        target: START and pieces. written: the pieces and END.
+        heed: is called before every batch of pictures; what it raises ends the work.
+    """
+    rows, columns = model.grid
+    height, width = picture.shape[2:]
+    ground = picture[0].flatten(1).median(dim=1).values[:, None, None]
+    (whole,) = _log_probabilities(model, model.encode(picture), target, written)
+    changes = []
+    for begin in range(0, rows * columns, ROWS):
+        heed()
+        cells = range(begin, min(begin + ROWS, rows * columns))
+        painted = picture.repeat(len(cells), 1, 1, 1)
+        for number, cell in enumerate(cells):
+            row, column = divmod(cell, columns)
+            down = slice(row * height // rows, (row + 1) * height // rows)
+            across = slice(column * width // columns, (column + 1) * width // columns)
+            painted[number, :, down, across] = ground
+        changes.append(whole - _log_probabilities(model, model.encode(painted), target, written))
+    return torch.cat(changes).T  # (cells written) -> (written cells)
 
 
 class _Kept:

@@ -21,7 +21,7 @@ from torch import nn
 
 from jumok.attention.observe import Observable, Weights
 from jumok.errors import ModelError
-from jumok.layers.embedding import Edit, Embedding
+from jumok.layers.embedding import Edit, Editable, Embedding
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Float, Int, States, Tensor
 
@@ -125,15 +125,15 @@ def words_of(model: nn.Module) -> dict[str, Embedding]:
 
 
 @contextmanager
-def edited_words(edits: Mapping[Embedding, Edit]) -> Iterator[None]:
-    """Other vectors in the place of the words', inside the block."""
+def edited_words(edits: Mapping[Editable, Edit]) -> Iterator[None]:
+    """Other vectors in the place of the words' or cells', inside the block."""
     try:
-        for embedding, edit in edits.items():
-            embedding.edit = edit
+        for editable, edit in edits.items():
+            editable.edit = edit
         yield
     finally:
-        for embedding in edits:
-            embedding.edit = None
+        for editable in edits:
+            editable.edit = None
 
 
 @contextmanager

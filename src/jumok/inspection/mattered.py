@@ -7,6 +7,7 @@
     product   gradient x input (`jumok.inspection.influence`)
     slope     the gradient's length
     blank     what the token's log-probability loses when the word is blanked
+    patch     of a picture: what it loses when the pixels of the cell are painted over
 
 Row t is the step that writes token t. The measures do not say the same: their Spearman rank
 correlations say how far they do, by size whatever the sign. Attention shows where a model looked;
@@ -20,6 +21,8 @@ of a measure m that reaches both. Voita et al. (2021) pass relevance down throug
 that what reaches source and prefix adds up to the same for every token. Nothing is passed down
 here: shares are of slopes, or of what blanking costs, whose sum is another one for each token, so
 that only the ratio can be compared. What the two have in common is what they are asked.
+
+Of a picture a word is a cell of the grid that the decoder reads.
 
 Source: comparison: Jain and Wallace 2019, Attention is not explanation; Abnar and Zuidema 2020,
 Quantifying attention flow in Transformers, section 4; share: Voita et al. 2021, Analyzing the
@@ -53,8 +56,8 @@ class Mattered:
     """What mattered for each token, or word, that was written.
 
     Attributes:
-        read: the axis that the measures are compared on: "source"; where nothing is read but
-            what was written, that.
+        read: the axis that the measures are compared on: "source", or "picture"; where nothing
+            is read but what was written, that.
         own: the axis of what was written.
         measures: by name.
         ranks: for each that was written the rank correlations of all measures, (measures,
@@ -92,7 +95,10 @@ class Mattered:
 
 
 def who_mattered(
-    text: Written, sites: Sequence[Site], axes: Mapping[str, Axis]
+    text: Written,
+    sites: Sequence[Site],
+    axes: Mapping[str, Axis],
+    also: Mapping[str, Measure] | None = None,
 ) -> dict[str, Mattered]:
     """What mattered, by "pieces" (all tokens, START and END among them) and by "words".
 
@@ -103,7 +109,9 @@ def who_mattered(
         text: what was written, and from what.
         sites: of its trace, where every weight is.
         axes: of its trace.
+        also: further measures, by tokens; None: there is none.
     """
+    also = also or {}
     axes = {axis: axes[axis] for axis in text.words}
     looked = _looked(sites, text)
     sloped = slopes(text)
@@ -111,11 +119,16 @@ def who_mattered(
     looked["slope"] = {axis: _numbers(each.length) for axis, each in sloped.items()}
     pieces = {axis: [[i] for i in range(length)] for axis, length in text.lengths.items()}
     groups = {axis: token_groups(each) for axis, each in axes.items()}
-    alone, together = blank_out(text, pieces), blank_out(text, groups)
+    alone = blank_out(text, pieces)
+    # Cells of a picture are tokens and words at once: they are not blanked twice.
+    others = {axis: groups[axis] for axis in groups if groups[axis] != pieces[axis]}
+    together = alone | blank_out(text, others)
     by_piece = looked | {"blank": {axis: _numbers(each) for axis, each in alone.items()}}
+    by_piece |= also
     written = _written_words(axes[text.own])
     by_word = {name: _grouped(measure, groups) for name, measure in looked.items()}
     by_word["blank"] = {axis: _numbers(each) for axis, each in together.items()}
+    by_word |= {name: _grouped(measure, groups) for name, measure in also.items()}
     of_words = {
         name: {
             axis: np.stack([matrix[steps].mean(axis=0) for steps in written])

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Protocol, runtime_checkable
 from unicodedata import category
 
 import torch
@@ -20,6 +21,7 @@ from jumok.data.text_tokenizer import TextTokenizer
 from jumok.data.tokenizer import END, PAD, SPACE, START
 from jumok.inspection.capture import heads_of, layer_of, part_of
 from jumok.inspection.cards import OFFSETS, HeadCard
+from jumok.inspection.grid_cards import Card
 from jumok.inspection.intervene import sites
 from jumok.inspection.trace import Part
 from jumok.models.memory import SequenceToSequence
@@ -84,6 +86,35 @@ class Mean:
         """The head's mean; 0 where nothing counted."""
         total = self.total[head] if isinstance(self.total, Tensor) else self.total
         return float(total) / max(self.count, 1)
+
+
+@runtime_checkable  # the tests check annotations while they run
+class Meter(Protocol):
+    """The sums of one attention module: over texts (`SiteMeter`), or over cells (`GridMeter`)."""
+
+    @property
+    def part(self) -> Part:
+        """Who looks at what."""
+        ...
+
+    @property
+    def heads(self) -> int:
+        """How many have looked; 0 before anything was added."""
+        ...
+
+    def look(
+        self,
+        weights: Float[Tensor, "batch heads query key"],
+        numbers: Int[Tensor, " query"],
+        queries: Int[Tensor, "batch _"],
+        keys: Int[Tensor, "batch _"],
+    ) -> None:
+        """Takes in the weights of a batch."""
+        ...
+
+    def card(self, site: str, head: int, raw: Float[Tensor, " heads"]) -> Card:
+        """What was measured of one head; `raw`: the importance of each head of the layer."""
+        ...
 
 
 @dataclass
@@ -181,6 +212,39 @@ class SiteMeter:
         """What was measured of one head; 0 where it was not."""
         return self.means.get(name, Mean()).of(head)
 
+    def card(self, site: str, head: int, raw: Float[Tensor, " heads"]) -> HeadCard:
+        """What was measured of one head; `raw`: the importance of each head of the layer."""
+
+        def mean(measure: str | int) -> float:
+            return self.mean(measure, head)
+
+        uniform, entropy = mean("uniform"), mean("entropy")
+        return HeadCard(
+            site=site,
+            part=self.part,
+            layer=layer_of(site),
+            head=head,
+            entropy=entropy,
+            uniform_share=entropy / uniform if uniform else 0.0,
+            confidence=mean("confidence"),
+            confidence_with_end=mean("confidence_with_end"),
+            first=mean("first"),
+            last=mean("last"),
+            previous=mean("previous"),
+            same=mean("same"),
+            next=mean("next"),
+            start=mean("start"),
+            end=mean("end"),
+            punctuation=mean("punctuation"),
+            rarest=mean("rarest"),
+            most_previous=mean("most_previous"),
+            most_same=mean("most_same"),
+            most_next=mean("most_next"),
+            offsets=(mean("before"), *(mean(offset) for offset in OFFSETS), mean("after")),
+            importance=float(raw[head] / raw.norm().clamp(min=1e-30)),
+            raw_importance=float(raw[head]),
+        )
+
 
 class HeadMeter:
     """Watches every head of a model while batches go through it.
@@ -188,12 +252,21 @@ class HeadMeter:
     Args:
         model: in evaluation mode.
         pieces: what is known of the pieces; None: punctuation and rare words are not measured.
+        grids: by site what measures heads that look at a picture's cells; None: none does.
     """
 
-    def __init__(self, model: nn.Module, pieces: Pieces | None = None) -> None:
+    def __init__(
+        self,
+        model: nn.Module,
+        pieces: Pieces | None = None,
+        grids: Mapping[str, Meter] | None = None,
+    ) -> None:
         self._model = model
         self._importance = Importance(model)
-        self._meters = {name: SiteMeter(part_of(name), pieces) for name in sites(model)}
+        grids = grids or {}
+        self._meters = {
+            name: grids.get(name) or SiteMeter(part_of(name), pieces) for name in sites(model)
+        }
 
     def add(self, batch: Batch) -> None:
         """One pass over a batch of pairs, and one back."""
@@ -232,47 +305,14 @@ class HeadMeter:
         with observe(self._model, look):
             self._importance.take(len(queries), losses)
 
-    def cards(self) -> list[HeadCard]:
+    def cards(self) -> list[Card]:
         """A card for each head of what was added, in the order of the model."""
         raw = self._importance.raw()
         return [
-            self._card(name, head, raw[name])
+            meter.card(name, head, raw[name])
             for name, meter in self._meters.items()
             for head in range(meter.heads)
         ]
-
-    def _card(self, name: str, head: int, raw: Float[Tensor, " heads"]) -> HeadCard:
-        meter = self._meters[name]
-
-        def mean(measure: str | int) -> float:
-            return meter.mean(measure, head)
-
-        uniform, entropy = mean("uniform"), mean("entropy")
-        return HeadCard(
-            site=name,
-            part=meter.part,
-            layer=layer_of(name),
-            head=head,
-            entropy=entropy,
-            uniform_share=entropy / uniform if uniform else 0.0,
-            confidence=mean("confidence"),
-            confidence_with_end=mean("confidence_with_end"),
-            first=mean("first"),
-            last=mean("last"),
-            previous=mean("previous"),
-            same=mean("same"),
-            next=mean("next"),
-            start=mean("start"),
-            end=mean("end"),
-            punctuation=mean("punctuation"),
-            rarest=mean("rarest"),
-            most_previous=mean("most_previous"),
-            most_same=mean("most_same"),
-            most_next=mean("most_next"),
-            offsets=(mean("before"), *(mean(offset) for offset in OFFSETS), mean("after")),
-            importance=float(raw[head] / raw.norm().clamp(min=1e-30)),
-            raw_importance=float(raw[head]),
-        )
 
 
 class Importance:

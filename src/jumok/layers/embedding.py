@@ -5,6 +5,7 @@ Source: Vaswani et al. 2017, sections 3.4 and 3.5; word dropout: Gal and Ghahram
 
 import math
 from collections.abc import Callable
+from typing import Protocol, runtime_checkable
 
 import torch
 import torch.nn.functional as F
@@ -17,6 +18,17 @@ from jumok.shapes import Allowed, Float, Int, States, Tensor
 
 Edit = Callable[[States, int], States]
 """Other vectors in the place of these words', given the position of the first."""
+
+
+@runtime_checkable  # the tests check annotations while they run
+class Editable(Protocol):
+    """Where vectors are read that can be changed: of words, or of the cells of a picture.
+
+    Attributes:
+        edit: changes them before anything is done with them; None: nothing does.
+    """
+
+    edit: Edit | None
 
 
 class Embedding(nn.Module):

@@ -17,7 +17,7 @@ from jumok.kernels.linear import Linear
 from jumok.kernels.noise import Noise
 from jumok.layers.convolution import ConvolutionStack, scale_pixels
 from jumok.layers.dropout import Dropout
-from jumok.layers.embedding import embedding_table
+from jumok.layers.embedding import Edit, embedding_table
 from jumok.models.decoder import TransformerDecoder
 from jumok.models.memory import Memory, SequenceToSequence
 from jumok.models.parts import Parts
@@ -74,7 +74,17 @@ class Captioner(SequenceToSequence):
             pictures: pixels (batch 3 height width) in bytes, or features (batch cells width).
             allowed: True where a cell may be looked at; None where all may.
         """
-        cells = self.cells(pictures, self.norm.weight)
+        return self.write(self.see(pictures), allowed)
+
+    def see(self, pictures: Tensor) -> Float[Tensor, "batch cells width"]:
+        """What the convolutions make of each cell, row by row; features are that already."""
+        cells: Tensor = self.cells(pictures, self.norm.weight)
+        return cells
+
+    def write(
+        self, cells: Float[Tensor, "batch cells width"], allowed: Allowed | None = None
+    ) -> Memory:
+        """The Memory of cells that were seen."""
         return Memory(self.norm(self.writer(cells)), allowed)
 
 
@@ -105,17 +115,25 @@ class Features(nn.Module):
 
 
 class GridWriter(nn.Module):
-    """Each cell becomes a state of the Memory: W x + b + its position."""
+    """Each cell becomes a state of the Memory: W x + b + its position.
+
+    Attributes:
+        edit: changes the cells' vectors before anything is done with them; None: nothing does. It
+            is the only way to intervene in a cell.
+    """
 
     def __init__(self, width: int, dim: int, grid: tuple[int, int]) -> None:
         super().__init__()
         self.project = Linear(width, dim)
         self.positions = GridPositions(dim, *grid)
+        self.edit: Edit | None = None
 
     def forward(
         self, cells: Float[Tensor, "batch cells width"]
     ) -> Float[Tensor, "batch cells dim"]:
         """The Memory's states."""
+        if self.edit is not None:
+            cells = self.edit(cells, 0)
         return self.project(cells) + self.positions(cells)
 
 

@@ -6,11 +6,13 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 from rich.cells import cell_len
 
 from jumok.errors import ModelError
 from jumok.inspection.alignment import Link
 from jumok.inspection.explain import readable
+from jumok.inspection.picture import Picture
 from jumok.inspection.trace import Array, Part, Trace
 from jumok.plot.board import (
     Head,
@@ -151,9 +153,7 @@ def pictures(trace: Trace, *, layer: int | None = None, head: Head | None = None
         raise ModelError(
             "this trace has no picture.", do="give the trace of a captioner: jumok look MODEL PHOTO"
         )
-    from PIL import Image
-
-    picture = np.asarray(Image.open(io.BytesIO(trace.picture.png)).convert("RGB"))
+    picture = pixels_of(trace.picture)
     weights = matrix(site, chosen_head(trace, site, head))
     most = float(weights.max())
     tokens = [readable(step.token) for step in trace.steps]
@@ -166,20 +166,38 @@ def pictures(trace: Trace, *, layer: int | None = None, head: Head | None = None
     whole, *rest = panels.flat
     whole.imshow(picture)
     for axes, row, token in zip(rest, weights, tokens, strict=False):
-        image = _over(axes, picture, row.reshape(size), most)
+        image = draw_over(axes, picture, row.reshape(size), most)
         axes.set_title(token, fontsize=10)
     colour_bar(figure, image, panels, BARS["weights"])
     return finish(figure)
 
 
-def _over(axes: "Axes", picture: Array, values: Array, most: float) -> "AxesImage":
-    """The map over a pale picture; cells as they are, not smoothed: that is all that is known."""
+def pixels_of(picture: Picture) -> Array:
+    """What the model saw, (height width 3)."""
+    from PIL import Image
+
+    pixels: Array = np.asarray(Image.open(io.BytesIO(picture.png)).convert("RGB"))
+    return pixels
+
+
+def draw_over(
+    axes: "Axes", picture: Array | None, values: npt.NDArray[np.floating], most: float
+) -> "AxesImage":
+    """The map over a pale picture; cells as they are, not smoothed: that is all that is known.
+
+    Args:
+        picture: (height width 3); None: nobody kept it, and the map stands alone.
+        values: (rows columns). most: of which the darkest colour is.
+    """
     from jumok.plot.paper import colours
 
-    height, width = picture.shape[:2]
-    axes.imshow(picture.mean(axis=2), cmap="gray", vmin=0, vmax=255, extent=(0, width, height, 0))
+    height, width = values.shape if picture is None else picture.shape[:2]
+    if picture is not None:
+        grey = picture.mean(axis=2)
+        axes.imshow(grey, cmap="gray", vmin=0, vmax=255, extent=(0, width, height, 0))
+    alpha = 1.0 if picture is None else 0.72
     return axes.imshow(
-        values, cmap=colours(), vmin=0.0, vmax=most, alpha=0.72, extent=(0, width, height, 0)
+        values, cmap=colours(), vmin=0.0, vmax=most, alpha=alpha, extent=(0, width, height, 0)
     )
 
 

@@ -1,14 +1,17 @@
 """Who mattered? Every measure side by side, how far they agree, and source against prefix."""
 
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from jumok.errors import ModelError
 from jumok.inspection.explain import readable
 from jumok.inspection.trace import Trace
 from jumok.plot.board import Unit
-from jumok.plot.paper import INK, MUTED, draw_map, finish, new_figure, stops
+from jumok.plot.maps import draw_over, pixels_of
+from jumok.plot.paper import INK, MUTED, colour_bar, draw_map, finish, new_figure, stops
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,16 +25,25 @@ NAMES = {
     "product": "gradient × input",
     "slope": "gradient",
     "blank": "blank-out",
+    "patch": "painted over",
 }
 TALL = 0.24
 """Inches of a bar."""
+
+ACROSS = 4
+"""Maps of a picture side by side."""
+
+LEAST = 0.005
+"""A share of less than this is not framed where it speaks against the word."""
 
 
 def mattered(trace: Trace, word: int | str = 0, *, unit: Unit = "words") -> "Figure":
     """What mattered for one word of the output, as shares of each measure; below 0: hollow.
 
-    Under the bars the rank correlations for this word and their mean over all, and for each word
-    the share of the source against what was written before.
+    Of a picture maps over it, on one scale for all measures and words: from 0 to the largest
+    share; cells that are framed spoke against the word. Under the bars, or maps, the rank
+    correlations for this word and their mean over all, and for each word the share of the source
+    against what was written before.
 
     Args:
         word: of the output, from 0, or as it is written.
@@ -44,7 +56,7 @@ def mattered(trace: Trace, word: int | str = 0, *, unit: Unit = "words") -> "Fig
     if facts is None:
         raise ModelError(
             "this trace does not say which words mattered.",
-            do="record a translation or a language model again, with nothing changed",
+            do="record a translation, a caption or a language model again, with nothing changed",
         )
     own, read = trace.axes[facts["own"]], trace.axes[facts["read"]]
     written = list(own.texts) if unit == "words" else [readable(step.token) for step in trace.steps]
@@ -52,15 +64,21 @@ def mattered(trace: Trace, word: int | str = 0, *, unit: Unit = "words") -> "Fig
     end = row + 1 if facts["own"] == facts["read"] else None
     columns = list(read.texts if unit == "words" else map(readable, read.tokens))[:end]
     shared = bool(facts["shares"])
-    heights = [TALL * len(columns) + 0.9, 3.1, 2.0][: 3 if shared else 2]
+    lines = ceil(len(facts["measures"]) / ACROSS)
+    tall = TALL * len(columns) + 0.9 if read.grid is None else 2.1 * lines + 0.5
+    heights = [tall, 3.1, 2.0][: 3 if shared else 2]
     figure = new_figure(1.35 * len(facts["measures"]) + 1.2, sum(heights))
     grid = figure.add_gridspec(len(heights), 1, height_ratios=heights)
     parts = [figure.add_subfigure(grid[place]) for place in range(len(heights))]
-    _bars(parts[0], facts, row, columns)
+    if read.grid is None:
+        _bars(parts[0], facts, row, columns)
+    else:
+        _maps(parts[0], trace, facts, row, read.grid)
     parts[0].suptitle(f"What mattered for {written[row]}: shares of each measure, %", fontsize=11)
     _ranks(parts[1], facts, row, written[row])
     if shared:
-        _shares(parts[2].subplots(), facts["shares"], written, row)
+        what = "source" if read.grid is None else "picture"
+        _shares(parts[2].subplots(), facts["shares"], written, row, what)
     return finish(figure)
 
 
@@ -99,6 +117,40 @@ def _bars(figure: "SubFigure", facts: dict[str, Any], row: int, columns: list[st
     panels[0].set_yticks(range(len(columns)), columns, fontsize=9)
 
 
+def _maps(
+    figure: "SubFigure", trace: Trace, facts: dict[str, Any], row: int, grid: tuple[int, int]
+) -> None:
+    """A map over the picture for each measure, in lines of a few."""
+    from matplotlib.patches import Rectangle
+
+    shares = {
+        name: _shares_of(measure[facts["read"]]) for name, measure in facts["measures"].items()
+    }
+    most = max(float(np.abs(each).max()) for each in shares.values())
+    picture = None if trace.picture is None else pixels_of(trace.picture)
+    panels = figure.subplots(ceil(len(shares) / ACROSS), ACROSS, squeeze=False)
+    for axes in panels.flat:
+        axes.set_axis_off()
+    rows, columns = grid
+    height, width = (rows, columns) if picture is None else picture.shape[:2]
+    for axes, (name, of_measure) in zip(panels.flat, shares.items(), strict=False):
+        values = of_measure[row].reshape(grid)
+        image = draw_over(axes, picture, np.abs(values), most)
+        axes.set_title(NAMES[name], fontsize=9, loc="left")
+        for y, x in np.argwhere(values <= -LEAST):
+            corner = (x * width / columns, y * height / rows)
+            wide, high = width / columns, height / rows
+            axes.add_patch(Rectangle(corner, wide, high, fill=False, edgecolor=INK, linewidth=0.8))
+    colour_bar(figure, image, panels, "share of the measure")
+
+
+def _shares_of(measure: list[list[float]]) -> npt.NDArray[np.float64]:
+    """Each row as shares of its own sum of sizes."""
+    values = np.array(measure)
+    shares: npt.NDArray[np.float64] = values / np.abs(values).sum(axis=1, keepdims=True).clip(1e-30)
+    return shares
+
+
 def _ranks(figure: "SubFigure", facts: dict[str, Any], row: int, word: str) -> None:
     """Correlations below 0 have the shade of 0, and their number."""
     names = [NAMES[name] for name in facts["measures"]]
@@ -120,7 +172,9 @@ def _ranks(figure: "SubFigure", facts: dict[str, Any], row: int, word: str) -> N
     bar.outline.set_visible(False)
 
 
-def _shares(axes: "Axes", shares: dict[str, list[float]], written: list[str], row: int) -> None:
+def _shares(
+    axes: "Axes", shares: dict[str, list[float]], written: list[str], row: int, what: str
+) -> None:
     width = 0.8 / len(shares)
     for number, (name, share) in enumerate(shares.items()):
         places = np.arange(len(written)) + (number - (len(shares) - 1) / 2) * width
@@ -130,7 +184,7 @@ def _shares(axes: "Axes", shares: dict[str, list[float]], written: list[str], ro
     axes.set_ylim(0, 100)
     axes.set_xticks(range(len(written)), written, fontsize=9, rotation=30, ha="right")
     axes.set_title(
-        "Share of the source, against what was written before, %", fontsize=10, loc="left"
+        f"Share of the {what}, against what was written before, %", fontsize=10, loc="left"
     )
     axes.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
     axes.spines[["top", "right"]].set_visible(False)

@@ -13,7 +13,7 @@ from jumok.inspection.page import source_folder
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, SubFigure
     from matplotlib.image import AxesImage
 
 SUFFIXES = (".svg", ".pdf", ".png")
@@ -66,7 +66,7 @@ def draw_map(axes: "Axes", values: Any) -> "AxesImage":
     return image
 
 
-def colour_bar(figure: "Figure", image: "AxesImage", axes: Any, title: str) -> None:
+def colour_bar(figure: "Figure | SubFigure", image: "AxesImage", axes: Any, title: str) -> None:
     """One bar for all panels; they have one scale."""
     bar = figure.colorbar(image, ax=axes, shrink=0.7, aspect=24, label=title)
     bar.outline.set_visible(False)

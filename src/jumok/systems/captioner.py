@@ -264,13 +264,23 @@ class Captioner(Known):
             yield self._looks_of(seen[: len(pieces)], pieces)
 
     def _looks_of(self, seen: Tensor, pieces: Sequence[int]) -> Looks:
+        words, of_piece = self.words_of(pieces)
+        if not words:
+            return Looks((), seen.new_zeros(0, *self.model.grid))
+        cells = range(seen.shape[1])
+        return Looks(words, merge_words(seen, cells, of_piece).unflatten(1, self.model.grid))
+
+    def words_of(self, pieces: Sequence[int]) -> tuple[tuple[str, ...], list[int]]:
+        """The words that plain spaces separate, and for each piece the number of its word.
+
+        Both are empty where pieces and words do not go together.
+        """
         words = tuple(plain_words(self._text(pieces)))
         of_piece = self.tokenizer.words(pieces)
         if not words or of_piece[-1] + 1 != len(words):
             # Bytes of a line break decode to spaces that no piece announces: no map is honest.
-            return Looks((), seen.new_zeros(0, *self.model.grid))
-        cells = range(seen.shape[1])
-        return Looks(words, merge_words(seen, cells, of_piece).unflatten(1, self.model.grid))
+            return (), []
+        return words, of_piece
 
 
 def reader_of(config: CaptionerConfig) -> Reader:

@@ -1,6 +1,6 @@
 """A captioner's decisions on one picture, as a trace: where it looked for each word."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -14,18 +14,23 @@ from jumok.data.tokenizer import END, START
 from jumok.decoding import DecodingOptions
 from jumok.inspection.alignment import cross_attention
 from jumok.inspection.capture import heads_of, sequence_edges
+from jumok.inspection.influence import patch_out, written_over
 from jumok.inspection.intervene import UNCHANGED, Change, changed
+from jumok.inspection.mattered import Measure
 from jumok.inspection.picture import Picture
-from jumok.inspection.trace import Level, Trace, grid_axis
+from jumok.inspection.trace import Axis, Level, Trace, grid_axis
+from jumok.models.captioner import Captioner as Model
+from jumok.models.captioner import GridWriter
 from jumok.models.memory import Memory
 from jumok.models.recurrent_decoder import GatedDecoder
-from jumok.shapes import Float, Tensor
+from jumok.shapes import Float, Int, Tensor
 from jumok.systems.captioner import DEFAULTS, Captioner
 from jumok.systems.tracing_parts import (
     EVERYTHING,
     LEVEL,
     Extras,
     LogProbabilities,
+    Looked,
     after_every_prefix,
     check_pieces,
     given_pieces,
@@ -34,6 +39,7 @@ from jumok.systems.tracing_parts import (
     searched,
     steps_of,
     text_axis,
+    words_worth,
 )
 
 
@@ -79,7 +85,12 @@ def trace_caption(
     with changed(model, change, heads_of(model)):
         gates = _gates(model.decoder, run)
     reading = captioner.reading
+    axes = {
+        "picture": grid_axis(*model.grid),
+        "target": text_axis(tokenizer, write, before=(START,)),
+    }
     notes = notes_of(write, looked, search)
+    notes |= _worth(captioner, read, write, looked, axes, change, extras)
     return Trace(
         model=name,
         fingerprint=captioner.fingerprint,
@@ -87,10 +98,7 @@ def trace_caption(
         level=level,
         text=Path(picture).name,
         output=tokenizer.decode(write),
-        axes={
-            "picture": grid_axis(*model.grid),
-            "target": text_axis(tokenizer, write, before=(START,)),
-        },
+        axes=axes,
         sites=looked.watched.sites,
         streams=looked.watched.streams,
         steps=steps_of(tokenizer.pieces, written, looked.watched.result, gates),
@@ -122,6 +130,40 @@ def _searched(
         None if captioner.reading is None else _Looks(captioner),
         extras,
     )
+
+
+def _worth(
+    captioner: Captioner,
+    read: Tensor,
+    write: Sequence[int],
+    looked: Looked,
+    axes: Mapping[str, Axis],
+    change: Change,
+    extras: Extras,
+) -> dict[str, Any]:
+    """As a note: which cells and words mattered; of one vector no part belongs to a cell."""
+    model = captioner.model
+    if not isinstance(model.writer, GridWriter):
+        return {}
+    begun = torch.tensor([[START, *write]], device=read.device)
+    told = model, read, begun, torch.tensor([*write, END], device=read.device)
+    patches = partial(_patches, captioner, *told, extras.heed)
+    return words_worth(written_over(*told), looked, axes, change, extras, patches)
+
+
+def _patches(
+    captioner: Captioner,
+    model: Model,
+    read: Tensor,
+    target: Int[Tensor, "1 target"],
+    written: Int[Tensor, " target"],
+    heed: Callable[[], None],
+) -> dict[str, Measure]:
+    """What painting over the pixels of each cell costs; features have no pixels."""
+    if captioner.reads_features:
+        return {}
+    costs = patch_out(model, read, target, written, heed)
+    return {"patch": {"picture": costs.double().cpu().numpy()}}
 
 
 class _Looks:

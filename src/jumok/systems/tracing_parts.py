@@ -17,7 +17,7 @@ from jumok.inspection.capture import Edges, Watched, heads_of, watch
 from jumok.inspection.influence import Written
 from jumok.inspection.intervene import UNCHANGED, Change, changed, without_each_head
 from jumok.inspection.lens import layer_facts, watch_words
-from jumok.inspection.mattered import who_mattered
+from jumok.inspection.mattered import Measure, who_mattered
 from jumok.inspection.places import place_facts
 from jumok.inspection.recurrent import (
     arrays_of,
@@ -158,9 +158,18 @@ def _kept(watched: Watched[LogProbabilities], level: Level) -> Watched[LogProbab
 
 
 def words_worth(
-    text: Written, looked: Looked, axes: Mapping[str, Axis], change: Change, extras: Extras
+    text: Written,
+    looked: Looked,
+    axes: Mapping[str, Axis],
+    change: Change,
+    extras: Extras,
+    also: Callable[[], Mapping[str, Measure]] = dict,
 ) -> dict[str, Any]:
-    """As a note: which words mattered for what was written; nothing where nobody asked."""
+    """As a note: which words mattered for what was written; nothing where nobody asked.
+
+    Args:
+        also: gives further measures by tokens; is not asked where nobody asked.
+    """
     if change or not extras.words:
         return {}
 
@@ -168,7 +177,7 @@ def words_worth(
         extras.heed()
         return text.score(rows)
 
-    found = who_mattered(replace(text, score=score), looked.watched.sites, axes)
+    found = who_mattered(replace(text, score=score), looked.watched.sites, axes, also())
     return {"mattered": {unit: mattered.facts() for unit, mattered in found.items()}}
 
 

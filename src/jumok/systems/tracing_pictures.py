@@ -1,19 +1,17 @@
 """What the pixels of a picture looked at while its label was found, as a trace."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from jumok.attention.convolution import PixelAttention
 from jumok.data.picture_batches import as_tensor
 from jumok.decoding import DecodingOptions
-from jumok.inspection.capture import Edge
+from jumok.inspection.capture import Edge, pixel_grids
 from jumok.inspection.intervene import UNCHANGED, Change
 from jumok.inspection.picture import Picture
 from jumok.inspection.trace import Level, Trace, grid_axis
-from jumok.models.image_classifier import ImageClassifier
 from jumok.systems.image_classifier import ImageClassification
 from jumok.systems.tracing_parts import (
     EVERYTHING,
@@ -60,7 +58,7 @@ def trace_picture_class(
     def run() -> LogProbabilities:
         return model(read).float().log_softmax(dim=-1)
 
-    grids = _grids(model, run)
+    grids = pixel_grids(model, run)
 
     def edge(site: str) -> Edge:
         return Edge("image", _name(grids[site]), _name(grids[site]))
@@ -82,26 +80,6 @@ def trace_picture_class(
         notes=notes_of(said, looked),
         picture=Picture.of(np.asarray(fitted)),
     )
-
-
-def _grids(
-    model: ImageClassifier, run: Callable[[], LogProbabilities]
-) -> dict[str, tuple[int, int]]:
-    """Rows and columns of the feature map that each attention reads, found by letting it read."""
-    grids: dict[str, tuple[int, int]] = {}
-    handles = [
-        module.register_forward_pre_hook(
-            lambda _, given, path=path: grids.update({path: tuple(given[0].shape[2:])})
-        )
-        for path, module in model.named_modules()
-        if isinstance(module, PixelAttention)
-    ]
-    try:
-        run()
-    finally:
-        for handle in handles:
-            handle.remove()
-    return grids
 
 
 def _name(grid: tuple[int, int]) -> str:

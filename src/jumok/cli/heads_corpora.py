@@ -1,0 +1,207 @@
+"""What `jumok heads` looks at the heads over: pairs, texts, captions of pictures, or labels."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from jumok.cli.align import corpus_of
+from jumok.cli.evaluate import USUAL_COLUMNS
+from jumok.cli.screen import counted
+from jumok.cli.streams import read_lines
+from jumok.errors import ConfigError
+from jumok.inspection.cards_page import Unit
+
+if TYPE_CHECKING:
+    from jumok.evaluation.readings import AlignedPair
+    from jumok.inspection.grid_cards import Card
+    from jumok.systems.captioner import Captioner
+
+
+@dataclass(frozen=True)
+class Given:
+    """Where the corpus is, as the options say it.
+
+    Attributes:
+        task: what the models are for.
+        most: only so many pairs, texts or pictures; None: all.
+    """
+
+    task: str
+    source: Path | None
+    target: Path | None
+    data: Path | None
+    images: Path | None
+    columns: str | None
+    gold: Path | None
+    most: int | None
+
+    def one_file(self, expected: str) -> Path:
+        """The one file that --data, or --source, names.
+
+        Raises:
+            ConfigError: none, or more than that; the text says what is expected.
+        """
+        file = self.data or self.source
+        if file is None or self.target or self.gold or (self.data and self.source):
+            raise ConfigError(
+                "this kind of model is looked at over one file.", expected=expected, got=self.task
+            )
+        return file
+
+
+@runtime_checkable  # the tests check annotations while they run
+class HeadCorpus(Protocol):
+    """What heads are looked at over.
+
+    Attributes:
+        title: for a person.
+        unit: what `count` counts.
+    """
+
+    title: str
+    unit: Unit
+
+    def cards(self, system: Any, batch: int) -> "list[Card]":
+        """A card for each head of the loaded model."""
+        ...
+
+    def count(self) -> int:
+        """How many of it were looked at."""
+        ...
+
+
+class PairsCorpus:
+    """Texts and their translations, and links by people where there are any."""
+
+    unit: Unit = "sentences"
+
+    def __init__(self, given: Given) -> None:
+        self._given = given
+        self._corpus, self._links = corpus_of(
+            given.source, given.target, given.data, given.columns or "0,1", given.gold
+        )
+        self.title = self._corpus.title
+
+    def pairs(self) -> "Iterator[AlignedPair]":
+        """The pairs, from the beginning."""
+        from jumok.evaluation.readings import read_aligned
+
+        return islice(read_aligned(self._corpus, self._given.gold, self._links), self._given.most)
+
+    def cards(self, system: Any, batch: int) -> "list[Card]":
+        from jumok.evaluation.heads import head_cards_over
+
+        return head_cards_over(system, lambda: counted(self.pairs()), batch)
+
+    def count(self) -> int:
+        return sum(1 for _ in self.pairs())
+
+
+class TextsCorpus:
+    """Single texts, one a line."""
+
+    unit: Unit = "sentences"
+
+    def __init__(self, given: Given) -> None:
+        self._file, self._most = given.one_file("--data FILE, a text a line"), given.most
+        self.title = self._file.name
+
+    def _texts(self) -> Iterator[str]:
+        return islice(read_lines(self._file), self._most)
+
+    def cards(self, system: Any, batch: int) -> "list[Card]":
+        from jumok.evaluation.text_heads import text_head_cards_over
+
+        return text_head_cards_over(system, lambda: counted(self._texts()), batch)
+
+    def count(self) -> int:
+        return sum(1 for _ in self._texts())
+
+
+class CaptionsCorpus:
+    """Pictures with captions by people, as `jumok evaluate` takes them; gold boxes beside them."""
+
+    unit: Unit = "pictures"
+
+    def __init__(self, given: Given) -> None:
+        from jumok.cli.evaluation_captions import caption_columns, images_of
+
+        self._given = given
+        self._table = given.one_file("--data FILE, a table of captions")
+        self._images = images_of(given.images, self._table, "jumok heads MODEL")
+        self._columns = caption_columns(given.columns or USUAL_COLUMNS[given.task])
+        self.title = self._table.name
+        self._looked_at = 0
+
+    def cards(self, system: "Captioner", batch: int) -> "list[Card]":
+        from jumok.cli.evaluation_captions import BOXES
+        from jumok.data.boxes import read_boxes
+        from jumok.data.captions import CaptionCorpus, read_captions
+        from jumok.data.images import ImageSource
+        from jumok.data.inputs import FeatureSource
+        from jumok.evaluation.picture_heads import Pictures, caption_head_cards_over
+        from jumok.evaluation.pointing import Gold
+
+        features = system.reads_features
+        files = FeatureSource(self._images) if features else ImageSource(self._images)
+        corpus = CaptionCorpus(self._table, self._images, *self._columns)
+        captioned = read_captions(corpus, files, others=True)[: self._given.most]
+        self._looked_at = len(captioned)
+        boxes = self._table.parent / BOXES
+        gold = None
+        # Boxes are in pixels of pictures, and features do not say how many these had.
+        if boxes.is_file() and not features:
+            gold = Gold(read_boxes(boxes, system.language), captioned)
+        pictures = Pictures(lambda: counted(captioned), files, gold)
+        return caption_head_cards_over(system, pictures, batch)
+
+    def count(self) -> int:
+        return self._looked_at
+
+
+class LabelsCorpus:
+    """Pictures with labels, as `jumok evaluate` takes them."""
+
+    unit: Unit = "pictures"
+
+    def __init__(self, given: Given) -> None:
+        from jumok.cli.evaluation_pictures import source_of
+
+        self._source = source_of(given.one_file("--data FOLDER or FILE, pictures with labels"))
+        self._most = given.most
+        self.title = self._source.title
+        self._looked_at = 0
+
+    def cards(self, system: Any, batch: int) -> "list[Card]":
+        from jumok.cli.evaluation_pictures import labelled_pictures
+        from jumok.evaluation.picture_heads import picture_head_cards_over
+
+        self._looked_at = 0
+        return picture_head_cards_over(
+            system,
+            self._noted(
+                labelled_pictures(system, counted(islice(self._source.read(), self._most)))
+            ),
+            batch,
+        )
+
+    def _noted(self, pictures: Iterable[Any]) -> Iterator[Any]:
+        for picture in pictures:
+            self._looked_at += 1
+            yield picture
+
+    def count(self) -> int:
+        return self._looked_at
+
+
+CORPORA: dict[str, Callable[[Given], HeadCorpus]] = {
+    "translation": PairsCorpus,
+    "language-model": TextsCorpus,
+    "masked-lm": TextsCorpus,
+    "text-classification": TextsCorpus,
+    "captioning": CaptionsCorpus,
+    "image-classification": LabelsCorpus,
+}
+"""By task what its heads are looked at over."""

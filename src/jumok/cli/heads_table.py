@@ -1,0 +1,121 @@
+"""The cards of heads as a table for the terminal, and what pruning them costs."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from jumok.inspection.grid_cards import Card
+    from jumok.inspection.pruning import PrunedPoint
+
+WIDEST = 100
+"""Columns of the widest table: several models, and gold links."""
+
+
+def show_cards(screen: Console, measured: "Mapping[str, Sequence[Card]]") -> None:
+    """A row for each head; then why some of them leave columns empty."""
+    from jumok.inspection.grid_cards import GridCard
+
+    screen.width = max(screen.width, WIDEST)  # a longer line is better than half a word
+    if len(measured) > 1:
+        screen.print(*(f"{number}  {name}" for number, name in enumerate(measured, 1)), sep="\n")
+    screen.print(_table(measured))
+    grids = [card for card in next(iter(measured.values())) if isinstance(card, GridCard)]
+    told = {(card.part, what): why for card in grids for what, why in card.left_out.items()}
+    for (part, what), why in told.items():
+        screen.print(f"{part}: no {what}: {why}")
+
+
+def _table(measured: "Mapping[str, Sequence[Card]]") -> Table:
+    """Rows of several models stand together, numbered as these were given."""
+    first, *others = measured.values()
+    columns = {name: cell for name, cell in COLUMNS.items() if any(map(cell, first))}
+    table = Table(box=None, padding=(0, 1, 0, 0))
+    for name in (*(["model"] if others else []), *columns):
+        left = name in ("part", "head", "role")
+        table.add_column(name, justify="left" if left else "right", no_wrap=True)
+    for cards in zip(first, *others, strict=True):
+        for number, card in enumerate(cards, start=1):
+            told = (cell(card) for cell in columns.values())
+            table.add_row(*([str(number)] if others else []), *told)
+    return table
+
+
+def _offset(card: "Card") -> str:
+    """Where its largest weight stands most often, and how often; of cells rows,columns away."""
+    from jumok.inspection.cards import OFFSETS
+    from jumok.inspection.grid_cards import GridCard
+
+    if not isinstance(card, GridCard):
+        often, place = max(zip(card.offsets, range(len(card.offsets)), strict=True))
+        inner = (_signed(each) for each in OFFSETS)
+        offset = (f"< {OFFSETS[0]}", *inner, f"> {OFFSETS[-1]}")
+        return f"{offset[place]} {100 * often:2.0f} %"
+    if card.offsets is None:
+        return ""
+    rows, columns = len(card.offsets) // 2, len(card.offsets[0]) // 2
+    shares = [
+        (share, f"{_signed(y - rows)},{_signed(x - columns)}")
+        for y, row in enumerate(card.offsets)
+        for x, share in enumerate(row)
+    ]
+    often, name = max(shares)
+    return f"{name} {100 * often:2.0f} %"
+
+
+def _signed(offset: int) -> str:
+    return f"{offset:+d}" if offset else "0"
+
+
+def _error_rate(card: "Card") -> str:
+    from jumok.inspection.grid_cards import GridCard
+
+    if isinstance(card, GridCard) or card.error_rate is None:
+        return ""
+    return f"{100 * card.error_rate:.1f} %"
+
+
+def _of_cells(name: str, shown: str, times: int = 1) -> "Callable[[Card], str]":
+    """A measure that only heads over cells may have."""
+
+    def cell(card: "Card") -> str:
+        from jumok.inspection.grid_cards import GridCard
+
+        value = getattr(card, name) if isinstance(card, GridCard) else None
+        return "" if value is None else shown.format(times * value)
+
+    return cell
+
+
+COLUMNS: "dict[str, Callable[[Card], str]]" = {
+    "part": lambda card: card.part,
+    "head": lambda card: f"{card.layer + 1}.{card.head + 1}",
+    "entropy": lambda card: f"{card.entropy:.3f}",
+    "share": lambda card: f"{100 * card.uniform_share:.0f} %",
+    "confidence": lambda card: f"{card.confidence:.3f}",
+    "offset": _offset,
+    "distance": _of_cells("distance", "{:.2f}"),
+    "importance": lambda card: f"{card.importance:.3f}",
+    "AER": _error_rate,
+    "pointing": _of_cells("pointing", "{:.1f} %", 100),
+    "role": lambda card: card.role,
+}
+"""By heading what stands below it; "" where it does not apply. A column of "" alone is left out."""
+
+
+def show_curves(screen: Console, curves: "Mapping[str, Sequence[PrunedPoint]]", score: str) -> None:
+    """What is left of a score with ever more heads off."""
+    screen.print(f"\n{score}, with the least important heads off:")
+    screen.print(_curve_table(curves))
+
+
+def _curve_table(curves: "Mapping[str, Sequence[PrunedPoint]]") -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("off", justify="right")
+    for part in curves:
+        table.add_column(part, justify="right", no_wrap=True)
+    for row in zip(*curves.values(), strict=True):
+        table.add_row(f"{row[0].percent} %", *(f"{point.score:.2f}" for point in row))
+    return table

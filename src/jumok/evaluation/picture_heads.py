@@ -1,0 +1,208 @@
+"""What every head of a model that reads pictures does over a corpus.
+
+Importance needs a loss. Of a captioner it is the negative log-probability of a caption that a
+person wrote, the mean of its pieces; of a classifier that of the label which the picture has.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+from jumok.attention.observe import Attention, observe
+from jumok.data.batches import fill
+from jumok.data.captions import Captioned
+from jumok.data.images import PictureFiles
+from jumok.data.picture_batches import as_tensor
+from jumok.data.pictures import Fitted
+from jumok.data.tokenizer import END, START
+from jumok.errors import ConfigError, DataError
+from jumok.evaluation.captioner import sizes_of
+from jumok.evaluation.head_pointing import Caption, Pointing
+from jumok.evaluation.pointing import Gold
+from jumok.inspection.capture import pixel_grids, residual_gate_of
+from jumok.inspection.grid_cards import Card
+from jumok.inspection.grid_measures import GridMeter
+from jumok.inspection.intervene import sites
+from jumok.inspection.measures import HeadMeter, Pieces, mean_losses
+from jumok.models.image_classifier import ImageClassifier
+from jumok.models.memory import Memory
+from jumok.shapes import Float, Int, Tensor
+from jumok.systems.captioner import Captioner
+from jumok.systems.image_classifier import ImageClassification
+
+ONE_VECTOR = "model.memory = grid; with one vector of the whole picture there is nothing to choose"
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Captions of pictures, from their beginning whenever they are asked for.
+
+    Attributes:
+        captioned: gives the names and the captions.
+        files: stand for the pictures.
+        gold: which words are nouns, and where what they name is; None: nobody said.
+    """
+
+    captioned: Callable[[], Iterable[Captioned]]
+    files: PictureFiles
+    gold: Gold | None = None
+
+
+def caption_head_cards_over(
+    captioner: Captioner, pictures: Pictures, batch_size: int = 64
+) -> list[Card]:
+    """A card for each head of the model that writes.
+
+    Args:
+        pictures: read twice: rare pieces are known only when all have been counted. Of a caption
+            that is too long the beginning is read.
+        batch_size: captions that are read together; those of one picture always are.
+
+    Raises:
+        ConfigError: the model looks at nothing, or its decoder at one vector alone.
+        DataError: not one caption with a word, or a picture that cannot be read.
+    """
+    model = captioner.model
+    if not model.looks:
+        raise ConfigError("this model does not look at the picture.", expected=ONE_VECTOR)
+    texts = (text for each in pictures.captioned() for text in each.captions)
+    pairs: Iterator[tuple[list[int], list[int]]] = (
+        ([], _pieces(captioner, text)) for text in texts
+    )
+    grids = {site: GridMeter("cross", model.grid) for site in model.looks}
+    meter = HeadMeter(model, Pieces.of(captioner.tokenizer, pairs), grids)
+    pointing = Pointing(captioner, pictures.gold) if pictures.gold is not None else None
+    for chunk in _chunks(pictures.captioned(), batch_size):
+        captions = [
+            Caption(number, text, pieces)
+            for number, each in enumerate(chunk)
+            for text in each.captions
+            if (pieces := _pieces(captioner, text))
+        ]
+        if not captions:
+            continue
+        with observe(model, pointing.see if pointing else _see_nothing, model.looks.__contains__):
+            _watch(meter, captioner, _memory(captioner, pictures.files, chunk), captions)
+        if pointing is not None:
+            sizes = sizes_of((pictures.files, each.file) for each in chunk)
+            pointing.judge(captions, [each.file for each in chunk], sizes)
+    cards = meter.cards()
+    if not cards:
+        raise DataError("there is no caption with a word to look at.")
+    return cards if pointing is None else pointing.judged(cards)
+
+
+def _see_nothing(_: str, __: Attention) -> None:
+    """Where nobody said what the words name."""
+
+
+def _pieces(captioner: Captioner, text: str) -> list[int]:
+    return captioner.tokenizer.encode(text)[: captioner.max_tokens]
+
+
+def _chunks(pictures: Iterable[Captioned], batch_size: int) -> Iterator[list[Captioned]]:
+    """Pictures of about so many captions together."""
+    chunk: list[Captioned] = []
+    count = 0
+    for picture in pictures:
+        if chunk and count + len(picture.captions) > batch_size:
+            yield chunk
+            chunk, count = [], 0
+        chunk.append(picture)
+        count += len(picture.captions)
+    if chunk:
+        yield chunk
+
+
+@torch.no_grad()
+def _memory(captioner: Captioner, files: PictureFiles, chunk: Sequence[Captioned]) -> Memory:
+    """What the decoder reads of each picture; no head looks in the encoder."""
+    read = captioner.reader.read
+    arrays = [read(files.content(each.file), files.place(each.file)) for each in chunk]
+    device = next(captioner.model.parameters()).device
+    return captioner.model.encode(torch.from_numpy(np.stack(arrays)).to(device))
+
+
+def _watch(
+    meter: HeadMeter, captioner: Captioner, memory: Memory, captions: Sequence[Caption]
+) -> None:
+    """One pass over captions, and one back."""
+    device = memory.states.device
+    read, _ = fill([[START, *each.pieces] for each in captions])
+    written, _ = fill([[*each.pieces, END] for each in captions])
+    tokens = torch.from_numpy(read).to(device)
+    wanted = torch.from_numpy(written).to(device)
+    own = memory.select(torch.tensor([each.picture for each in captions], device=device))
+
+    def losses() -> Float[Tensor, " batch"]:
+        return mean_losses(captioner.model.decoder(own, tokens), wanted)
+
+    meter.watch({"decoder": (tokens, tokens), "cross": (tokens, tokens)}, losses)
+
+
+class LabelledPicture(NamedTuple):
+    """A picture as the model wants it, and the number of its label."""
+
+    pixels: Fitted
+    label: int
+
+
+def picture_head_cards_over(
+    system: ImageClassification, pictures: Iterable[LabelledPicture], batch_size: int = 64
+) -> list[Card]:
+    """A card for each head of a classifier's attentions over pixels.
+
+    Args:
+        system: of one model.
+
+    Raises:
+        ConfigError: the model has no attention.
+        DataError: not one picture.
+    """
+    (model,) = system.models
+    if not sites(model):
+        raise ConfigError("this model has no attention.", do="give one with attention")
+    meter: HeadMeter | None = None
+    for batch in _batches(pictures, batch_size):
+        device = model.output.weight.device
+        pixels = as_tensor(np.stack([each.pixels for each in batch])).to(device)
+        labels = torch.tensor([each.label for each in batch], device=device)
+        if meter is None:
+            with torch.no_grad():
+                grids = pixel_grids(model, partial(model, pixels[:1]))
+            meter = HeadMeter(
+                model,
+                grids={
+                    site: GridMeter("image", grid, residual_gate_of(model, site))
+                    for site, grid in grids.items()
+                },
+            )
+        all_look = torch.ones(len(batch), 1, dtype=torch.long, device=device)
+        meter.watch({"image": (all_look, all_look)}, partial(_label_losses, model, pixels, labels))
+    if meter is None:
+        raise DataError("there is no picture to look at.")
+    return meter.cards()
+
+
+def _label_losses(
+    model: ImageClassifier, pixels: Tensor, labels: Int[Tensor, " batch"]
+) -> Float[Tensor, " batch"]:
+    return F.cross_entropy(model(pixels).float(), labels, reduction="none")
+
+
+def _batches(
+    pictures: Iterable[LabelledPicture], batch_size: int
+) -> Iterator[list[LabelledPicture]]:
+    batch: list[LabelledPicture] = []
+    for picture in pictures:
+        batch.append(picture)
+        if len(batch) == batch_size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

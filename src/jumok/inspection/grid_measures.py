@@ -1,0 +1,141 @@
+"""What an attention head that looks at a picture's cells does over a corpus.
+
+Everything is summed while pictures pass by: a number for each head, and for each head a sum for
+each cell and for each offset. No picture's map is kept.
+"""
+
+from dataclasses import dataclass, field
+from math import log
+from typing import Literal
+
+import torch
+
+from jumok.data.tokenizer import PAD
+from jumok.inspection.capture import layer_of
+from jumok.inspection.grid_cards import Grid, GridCard, Map, reach
+from jumok.inspection.measures import Mean
+from jumok.shapes import Bool, Float, Int, Tensor
+
+
+@dataclass
+class GridMeter:
+    """The sums of one attention module.
+
+    Attributes:
+        part: "cross": words look; "image": the cells look at one another.
+        grid: of the cells that are looked at.
+        residual_gate: of cells: what the layer's finding is multiplied by.
+    """
+
+    part: Literal["cross", "image"]
+    grid: Grid
+    residual_gate: float | None = None
+    heads: int = 0
+    means: dict[str, Mean] = field(default_factory=dict)
+    where: Tensor | float = 0.0
+    offsets: Tensor | float = 0.0
+    looks: int = 0
+
+    def look(
+        self,
+        weights: Float[Tensor, "batch heads query cell"],
+        numbers: Int[Tensor, " query"],  # noqa: ARG002 - where a word stands says nothing here
+        queries: Int[Tensor, "batch _"],
+        keys: Int[Tensor, "batch _"],  # noqa: ARG002 - all cells are real
+    ) -> None:
+        """Takes in the weights of a batch.
+
+        Args:
+            queries: what looks; PAD is nothing. One column where all of a row look, or none.
+        """
+        self.heads = weights.shape[1]
+        weights = weights.float()
+        real = (queries != PAD).expand(-1, weights.shape[2])
+        self._add("entropy", -torch.xlogy(weights, weights).sum(dim=3), real)
+        self._add("confidence", weights.amax(dim=3), real)
+        kept = weights * real[:, None, :, None]
+        self.where = self.where + kept.sum(dim=(0, 2), dtype=torch.float64).cpu()
+        self.looks += int(real.sum())
+        if self.part == "image":
+            self._away(weights, real)
+
+    def _away(
+        self, weights: Float[Tensor, "batch heads query cell"], real: Bool[Tensor, "batch query"]
+    ) -> None:
+        """How far from the cell that looks."""
+        apart = distances(self.grid).to(weights.device)
+        self._add("distance", (weights * apart).sum(dim=3), real)
+        # A neighbour's middle is one cell away, or, over the corner, the root of 2.
+        self._add("near", (weights * (apart < 1.5)).sum(dim=3), real)
+        self._add("same", weights.diagonal(dim1=2, dim2=3), real)
+        rows, columns = self.grid
+        chosen = weights.argmax(dim=3)  # (batch heads query)
+        own = torch.arange(weights.shape[2], device=weights.device)
+        down = chosen // columns - own // columns + rows - 1
+        across = chosen % columns - own % columns + columns - 1
+        place = down * (2 * columns - 1) + across
+        size = (2 * rows - 1) * (2 * columns - 1)
+        of_head = [place[:, head][real].bincount(minlength=size) for head in range(self.heads)]
+        self.offsets = self.offsets + torch.stack(of_head).cpu()
+
+    def _add(self, name: str, values: Tensor, wanted: Tensor) -> None:
+        self.means.setdefault(name, Mean()).add(values, wanted)
+
+    def card(self, site: str, head: int, raw: Float[Tensor, " heads"]) -> GridCard:
+        """What was measured of one head.
+
+        Args:
+            raw: the importance of each head of the layer, in nats.
+        """
+
+        def mean(name: str) -> float:
+            return self.means[name].of(head)
+
+        assert isinstance(self.where, Tensor)
+        rows, columns = self.grid
+        image = self.part == "image"
+        offsets, beyond = self._offsets(head) if image else (None, None)
+        cells = rows * columns
+        return GridCard(
+            site=site,
+            part=self.part,
+            layer=layer_of(site),
+            head=head,
+            grid=self.grid,
+            entropy=mean("entropy"),
+            uniform_share=mean("entropy") / log(cells) if cells > 1 else 0.0,
+            confidence=mean("confidence"),
+            where=_map((self.where[head] / max(self.looks, 1)).view(rows, columns)),
+            importance=float(raw[head] / raw.norm().clamp(min=1e-30)),
+            raw_importance=float(raw[head]),
+            same=mean("same") if image else None,
+            near=mean("near") if image else None,
+            distance=mean("distance") if image else None,
+            even_distance=float(distances(self.grid).mean()) if image else None,
+            offsets=offsets,
+            beyond=beyond,
+            residual_gate=self.residual_gate,
+        )
+
+    def _offsets(self, head: int) -> tuple[Map, float]:
+        """The shares of the offsets near by, and of all beyond them."""
+        assert isinstance(self.offsets, Tensor)
+        rows, columns = self.grid
+        down, across = reach(self.grid)
+        whole = self.offsets[head].double().view(2 * rows - 1, 2 * columns - 1)
+        whole = whole / max(self.looks, 1)
+        inner = whole[rows - 1 - down : rows + down, columns - 1 - across : columns + across]
+        return _map(inner), float(whole.sum() - inner.sum())
+
+
+def distances(grid: Grid) -> Float[Tensor, "cell cell"]:
+    """How far the middles of the cells are apart, in cells."""
+    rows, columns = grid
+    y, x = torch.meshgrid(torch.arange(rows), torch.arange(columns), indexing="ij")
+    places = torch.stack([y.flatten(), x.flatten()], dim=1).double()
+    # By differences: the usual way of products is not exact where places are the same.
+    return (places[:, None] - places[None]).norm(dim=2).float()
+
+
+def _map(values: Float[Tensor, "rows columns"]) -> Map:
+    return tuple(map(tuple, values.tolist()))

@@ -1,0 +1,77 @@
+/** What mattered of a picture: a map over it for each measure, all on one scale. */
+
+import { drawLookOn, pictureSize } from "../picture.js";
+import { INK } from "../surface.js";
+
+const [SIDE, APART_MAPS, ABOVE, BELOW, IN_ROW] = [222, 18, 22, 24, 4]; // px, and maps in a row
+const LEAST = 0.005; // of a measure: less cannot be read, and is not framed
+
+/** The largest share of any measure for any word of this picture: the end of the one scale. */
+export function mostOfPicture(facts) {
+  let most = 0;
+  for (const measure of Object.values(facts.measures)) {
+    for (const row of measure[facts.read] ?? []) {
+      const sum = row.reduce((all, value) => all + Math.abs(value), 0);
+      if (sum) most = Math.max(most, Math.max(...row.map(Math.abs)) / sum);
+    }
+  }
+  return most;
+}
+
+/** How wide and high all maps are together. */
+export function sizeOfMaps(found) {
+  const [wide, high] = pictureSize(found.picture, found.grid, SIDE);
+  const lines = Math.ceil(found.names.length / IN_ROW);
+  return { wide, high, step: ABOVE + high + BELOW,
+    width: Math.min(IN_ROW, found.names.length) * (wide + APART_MAPS), height: lines * (ABOVE + high + BELOW) };
+}
+
+function placeOf(i, { wide, step }, left, top) {
+  return [left + (i % IN_ROW) * (wide + APART_MAPS), top + Math.floor(i / IN_ROW) * step + ABOVE];
+}
+
+export function cellText(cell, [, columns]) {
+  return `${Math.floor(cell / columns) + 1},${(cell % columns) + 1}`;
+}
+
+export function strongestCell(shares) {
+  return shares.reduce((best, share, i) => (Math.abs(share) > Math.abs(shares[best]) ? i : best), 0);
+}
+
+/** The cell that the reader has marked; null: none. */
+export function markedCell(text, [rows, columns]) {
+  const cell = Number.parseInt(text, 10);
+  return Number.isInteger(cell) && cell >= 0 ? Math.min(cell, rows * columns - 1) : null;
+}
+
+/** Every measure: its name, the picture where it mattered, and the strongest cell below. */
+export function drawMeasureMaps(surface, found, left, top, redraw) {
+  const size = sizeOfMaps(found);
+  found.shares.forEach((shares, i) => {
+    const [x, y] = placeOf(i, size, left, top);
+    surface.text(found.titles[i], x, y - 6, { size: 13 });
+    const against = shares.flatMap((share, cell) => (share <= -LEAST ? [cell] : []));
+    drawLookOn(surface, { picture: found.picture, grid: found.grid, weights: shares.map(Math.abs), most: found.most,
+      smooth: false, marked: found.cell ?? undefined, against }, [x, y, size.wide, size.high], redraw);
+    const best = strongestCell(shares);
+    const text = `${cellText(best, found.grid)}: ${signedPercent(shares[best])} %`;
+    surface.text(text, x, y + size.high + 16, { size: 12, fill: INK[surface.theme] });
+  });
+}
+
+export function signedPercent(share) {
+  return `${share < 0 ? "−" : ""}${(100 * Math.abs(share)).toFixed(1)}`;
+}
+
+/** The cell under the pointer, whichever map it is over; null beside the maps. */
+export function cellOfMaps(event, found, left, top) {
+  const size = sizeOfMaps(found);
+  for (let i = 0; i < found.names.length; i++) {
+    const [x, y] = placeOf(i, size, left, top);
+    const [dx, dy] = [event.offsetX - x, event.offsetY - y];
+    if (dx < 0 || dy < 0 || dx >= size.wide || dy >= size.high) continue;
+    const [rows, columns] = found.grid;
+    return Math.floor((dy / size.high) * rows) * columns + Math.floor((dx / size.wide) * columns);
+  }
+  return null;
+}
