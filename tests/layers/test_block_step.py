@@ -5,10 +5,12 @@ from typing import Any
 import pytest
 import torch
 
-from jumok.attention.observe import observe
+from jumok.attention.observe import Attention, observe
 from jumok.config import TransformerConfig
+from jumok.inspection.streams import watch_streams
 from jumok.kernels import native
 from jumok.kernels.linear import prepare_for_inference
+from jumok.layers.block import Block
 from jumok.layers.residual import PreNorm
 from jumok.models.encoder_decoder import Transformer
 from tests.kernels.twins import TOLERANCE
@@ -94,18 +96,75 @@ def test_a_subclass_of_a_part_is_not_taken_for_that_part():
     assert steps.isfinite().all()
 
 
-def test_a_block_that_is_watched_or_changed_takes_the_parts():
-    model, seen = prepared(torch.float32), []
+@torch.inference_mode()
+def attentions_of_steps(block: Block, rows: int, dtype: torch.dtype) -> list[Attention]:
+    """What the observers of one block are told in a walk; a row may look at nothing."""
+    torch.manual_seed(7)
+    state = block.start(torch.randn(rows, 5, 48, dtype=dtype))
+    allowed = torch.arange(5) < torch.arange(rows)[:, None, None, None] % 6
+    seen: list[Attention] = []
+    with observe(block, lambda site, attention: seen.append(attention)):
+        for _ in range(STEPS):
+            stream, normed = torch.randn(2, rows, 1, 48, dtype=dtype)
+            block.step(stream, normed, state, allowed)
+    return seen
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE)
+@pytest.mark.parametrize("rows", [1, 5, 19])
+def test_observers_are_told_the_same_by_the_kernel_as_by_the_parts(dtype, rows):
+    block = prepared(dtype, head_dim=32, value_dim=16).decoder.blocks[0]
+    found = attentions_of_steps(block, rows, dtype)
+    block._in_one_call = None
+    expected = attentions_of_steps(block, rows, dtype)
+    assert len(found) == len(expected) == 2 * STEPS
+    for ours, theirs in zip(found, expected, strict=True):
+        assert (ours.kind, ours.scale, ours.bias) == (theirs.kind, theirs.scale, theirs.bias)
+        assert (ours.allowed is None) == (theirs.allowed is None)
+        assert ours.weights.dtype == theirs.weights.dtype
+        limit = 1e-6 if dtype is torch.float32 else TOLERANCE[dtype]
+        torch.testing.assert_close(ours.weights, theirs.weights, atol=limit, rtol=0)
+        for name in ("query", "key", "value"):
+            mine, other = getattr(ours, name), getattr(theirs, name)
+            limit = TOLERANCE[dtype] * float(other.abs().max())
+            torch.testing.assert_close(mine, other, atol=limit, rtol=0)
+
+
+def test_a_block_that_is_watched_stays_one_call_and_one_that_is_changed_takes_the_parts():
+    model = prepared(torch.float32)
+    seen: list[str] = []
+    parts: list[torch.nn.Module] = []
+    for block in model.decoder.blocks:
+        block.feedforward.register_forward_hook(lambda part, _, __: parts.append(part))
+    alone = logits_of_steps(model, 2)
     with observe(model, lambda site, attention: seen.append(site)):
         watched = logits_of_steps(model, 2)
-    torch.testing.assert_close(logits_of_steps(model, 2), watched, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(alone, watched, atol=1e-5, rtol=1e-5)
     assert seen.count("decoder.blocks.0.cross_attention") == STEPS
+    assert seen.count("decoder.blocks.2.self_attention") == STEPS
+    assert parts == []
     attention = model.decoder.blocks[1].self_attention
     attention.gate = torch.zeros(3)
     assert not torch.allclose(logits_of_steps(model, 2), watched, atol=1e-2)
     attention.gate = None
     attention.edit = lambda weights, position: torch.zeros_like(weights)
-    assert not torch.allclose(logits_of_steps(model, 2), watched, atol=1e-2)
+    with observe(model, lambda site, attention: seen.append(site)):
+        changed = logits_of_steps(model, 2)
+    assert not torch.allclose(changed, watched, atol=1e-2)
+    assert parts == [model.decoder.blocks[1].feedforward] * 2 * STEPS, "the others are not changed"
+    assert seen.count("decoder.blocks.1.self_attention") == 2 * STEPS
+
+
+def test_what_a_block_leaves_is_heard_in_one_call_too():
+    model = prepared(torch.float32)
+    heard: list[tuple[str, int]] = []
+    with watch_streams(model, lambda stack, layer, stream: heard.append((stack, layer))):
+        logits_of_steps(model, 2)
+    layers = len(model.decoder.blocks)
+    assert heard.count(("encoder", 1)) == 1
+    assert [heard.count(("decoder", layer)) for layer in range(layers + 1)] == [STEPS] * (
+        layers + 1
+    )
 
 
 def test_the_kernel_does_not_write_into_what_it_was_given():

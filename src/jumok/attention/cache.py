@@ -25,7 +25,7 @@ class KeyValueCache:
         rooms = self.extend(new, key, batch, heads, (dim, value.shape[3]))
         for room, states in zip(rooms, (key, value), strict=True):
             room[self.length - new : self.length] = states.permute(2, 0, 1, 3)
-        return _view(rooms[0][: self.length]), _view(rooms[1][: self.length])
+        return by_rows(rooms[0][: self.length]), by_rows(rooms[1][: self.length])
 
     def extend(
         self, new: int, like: Tensor, batch: int, heads: int, dims: tuple[int, int]
@@ -48,7 +48,10 @@ class KeyValueCache:
             self._value = _reordered(self._value, rows, self.length)
 
 
-def _view(room: Float[Tensor, "length batch heads dim"]) -> Float[Tensor, "batch heads length dim"]:
+def by_rows(
+    room: Float[Tensor, "length batch heads dim"],
+) -> Float[Tensor, "batch heads length dim"]:
+    """The positions of a room as attention reads them; a view."""
     return room.permute(1, 2, 0, 3)
 
 

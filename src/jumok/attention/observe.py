@@ -1,7 +1,8 @@
 """How attention is watched, and changed: modules call observers they do not know.
 
 An attention module with no observer takes the fast path. With one, it takes the readable path,
-which gives the same outputs, and hands over what it did.
+which gives the same outputs, and hands over what it did; a single step of a decoder's block writes
+that down on its fast path, too (`layers/block_step.py`). Gates and edits take the readable path.
 """
 
 from collections.abc import Callable, Iterator
@@ -64,9 +65,9 @@ class Observable(nn.Module):
         self.edit: Edit | None = None
 
     @property
-    def left_alone(self) -> bool:
-        """Whether nobody watches, and nothing is changed: then any path may be taken."""
-        return not self.observers and self.gate is None and self.edit is None
+    def unchanged(self) -> bool:
+        """Whether nobody intervenes."""
+        return self.gate is None and self.edit is None
 
     def gated(
         self, found: Float[Tensor, "batch heads query value_dim"]

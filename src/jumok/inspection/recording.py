@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -22,13 +23,17 @@ from jumok.attention.observe import Attention, observe
 from jumok.data.tokenizer import END, PAD
 from jumok.decoding import Hypothesis
 from jumok.inspection.capture import numpy_of
+from jumok.inspection.methods import wrapped
 from jumok.inspection.streams import watch_streams
 from jumok.inspection.trace import BEST, Array, Level
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.image_classifier import ImageClassifier
 from jumok.models.memory import Reader, SequenceToSequence
 from jumok.models.recurrent_decoder import GatedDecoder
-from jumok.shapes import Int, Tensor
+from jumok.shapes import Float, Int, Tensor
+
+Fact = Literal["weights", "bias", "query", "key", "value"]
+"""What of a look is asked for."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +45,24 @@ class Look:
     scale: float
     energy: Tensor | None
     bias: Tensor | None
-    allowed: Tensor | None
     vectors: tuple[Tensor, Tensor, Tensor] | None
 
     @cached_property
     def numbers(self) -> Array:
         """The weights, (rows heads query key)."""
         return numpy_of(self.weights)
+
+    def of_tokens(self, fact: Fact) -> Float[Tensor, "rows heads new width"]:
+        """What belongs to the tokens that look: of keys and values those of their own places."""
+        if fact == "weights":
+            return self.weights
+        if fact == "bias":
+            assert self.bias is not None
+            return self.bias.expand_as(self.weights)
+        assert self.vectors is not None
+        query, key, value = self.vectors
+        new = self.weights.shape[2]
+        return {"query": query, "key": key[:, :, -new:], "value": value[:, :, -new:]}[fact]
 
 
 @dataclass
@@ -79,7 +95,16 @@ class Call:
         """The largest of them, and whose they are, row by row and token by token."""
         choices = self.log_probabilities.shape[-1]
         found = torch.from_numpy(self.log_probabilities).topk(min(BEST, choices), dim=-1)
-        return found.values.tolist(), found.indices.tolist()
+        return found.values.numpy().tolist(), found.indices.numpy().tolist()  # torch's is slow
+
+
+class Place(NamedTuple):
+    """Where a token was read; `line` counts all that were read in a pass, in any row."""
+
+    call: int
+    row: int
+    column: int
+    line: int
 
 
 @dataclass
@@ -89,14 +114,14 @@ class Tree:
     Attributes:
         tokens: START first.
         parents: the number of the token before; -1 at START.
-        places: where each was read: (call, row, column).
+        places: where each was read.
     """
 
     tokens: list[int] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)
-    places: list[tuple[int, int, int]] = field(default_factory=list)
+    places: list[Place] = field(default_factory=list)
 
-    def add(self, parent: int, token: int, place: tuple[int, int, int]) -> int:
+    def add(self, parent: int, token: int, place: Place) -> int:
         """The number of the new token."""
         self.tokens.append(token)
         self.parents.append(parent)
@@ -149,6 +174,34 @@ class Pass:
     trees: list[Tree] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     found: Sequence[Sequence[Hypothesis]] = ()
+    _lines: dict[tuple[str, Fact], Array] = field(default_factory=dict)
+
+    def lines(self, site: str, fact: Fact) -> Array:
+        """What every token looked with, (lines heads width), filled with zeros on the right.
+
+        All sentences read their own tokens' lines (`Place.line`) off at one go.
+        """
+        if (site, fact) not in self._lines:
+            self._lines[site, fact] = _one_below_another(
+                [_lines_of(call.looks[site], fact) for call in self.calls]
+            )
+        return self._lines[site, fact]
+
+
+def _lines_of(looks: Sequence[Look], fact: Fact) -> Array:
+    """Of one call; an RNN looks once a token."""
+    of_tokens = torch.cat([look.of_tokens(fact) for look in looks], dim=2)
+    return numpy_of(of_tokens.transpose(1, 2).flatten(0, 1))  # -> (rows new) heads width
+
+
+def _one_below_another(parts: Sequence[Array]) -> Array:
+    widest = max(part.shape[2] for part in parts)
+    found = np.zeros((sum(map(len, parts)), parts[0].shape[1], widest), dtype=np.float32)
+    first = 0
+    for part in parts:
+        found[first : first + len(part), :, : part.shape[2]] = part
+        first += len(part)
+    return found
 
 
 class Recorder:
@@ -163,6 +216,7 @@ class Recorder:
         self.passes: list[Pass] = []
         self._now: Call | None = None
         self._rows: list[tuple[int, int] | None] = []  # (sentence, token) of each row
+        self._tokens = 0  # that this pass has read, in any row
         self._heard = True
 
     def looked(self, site: str, attention: Attention) -> None:
@@ -177,7 +231,6 @@ class Recorder:
                 attention.scale,
                 None if attention.energy is None else attention.energy.detach(),
                 None if attention.bias is None else attention.bias.detach(),
-                attention.allowed,
                 None
                 if self.level == "weights"
                 else (vectors[0].detach(), vectors[1].detach(), vectors[2].detach()),
@@ -215,7 +268,7 @@ class Recorder:
             last = Pass()
             self.passes.append(last)
         last.trees = [Tree() for _ in range(rows)]
-        self._rows = [(row, -1) for row in range(rows)]
+        self._rows, self._tokens = [(row, -1) for row in range(rows)], 0
 
     def read(self, tokens: Int[Tensor, "rows new"]) -> None:
         """A decoder reads tokens in each of its rows, from left to right."""
@@ -224,6 +277,8 @@ class Recorder:
         here = self.passes[-1]
         here.calls.append(Call())
         self._now = here.calls[-1]
+        rows, new = tokens.shape
+        first, self._tokens = self._tokens, self._tokens + rows * new
         for row, of_row in enumerate(tokens.tolist()):
             for column, token in enumerate(of_row):
                 known = self._rows[row]
@@ -233,7 +288,7 @@ class Recorder:
                 if token in (END, PAD):  # a row that has ended waits for the others
                     self._rows[row] = None
                     break
-                place = (len(here.calls) - 1, row, column)
+                place = Place(len(here.calls) - 1, row, column, first + row * new + column)
                 self._rows[row] = sentence, here.trees[sentence].add(parent, token, place)
 
     def wrote(self, logits: Tensor) -> None:
@@ -261,10 +316,10 @@ def listening(model: nn.Module, level: Level) -> Iterator[Recorder]:
         if level == "full":
             stack.enter_context(watch_streams(model, recorder.streamed))
         if isinstance(model, SequenceToSequence):
-            stack.enter_context(_wrapped(model, "encode", recorder.encoded))
+            stack.enter_context(wrapped(model, "encode", recorder.encoded))
             stack.enter_context(_decoder_heard(model.decoder, recorder))
         elif isinstance(model, CausalLanguageModel):
-            stack.enter_context(_wrapped(model, "hidden", partial(_read_whole, recorder)))
+            stack.enter_context(wrapped(model, "hidden", partial(_read_whole, recorder)))
             stack.enter_context(_decoder_heard(model.decoder, recorder))
         else:
             reads = model if isinstance(model, ImageClassifier) else model.get_submodule("encoder")
@@ -304,7 +359,7 @@ def _decoder_heard(decoder: nn.Module, recorder: Recorder) -> Iterator[None]:
             names.append("read_all")
         for name in names:
             before, after = heard.get(name), told.get(name)
-            stack.enter_context(_wrapped(decoder, name, before, after, inside))
+            stack.enter_context(wrapped(decoder, name, before, after, inside))
         if isinstance(decoder, GatedDecoder):
             handle = decoder.gate.register_forward_hook(lambda _, __, raw: recorder.gated(raw))
             stack.callback(handle.remove)
@@ -318,41 +373,3 @@ def _read_whole(
     del documents
     recorder.started(len(tokens))
     recorder.read(tokens)
-
-
-@contextmanager
-def _wrapped(
-    owner: nn.Module,
-    name: str,
-    before: Callable[..., None] | None = None,
-    after: Callable[[Any], None] | None = None,
-    inside: list[str] | None = None,
-) -> Iterator[None]:
-    """The method tells what it is given and what it gives; what it calls itself goes unheard.
-
-    Args:
-        inside: the methods that are at work, shared by those of one decoder.
-    """
-    method = getattr(owner, name)
-    working = [] if inside is None else inside
-
-    def heard(*given: Any) -> Any:
-        quiet = bool(working)
-        if before is not None:
-            if not quiet:
-                before(*given)
-            working.append(name)
-        try:
-            made = method(*given)
-        finally:
-            if before is not None:
-                working.pop()
-        if after is not None and not quiet:
-            after(made)
-        return made
-
-    setattr(owner, name, heard)
-    try:
-        yield
-    finally:
-        delattr(owner, name)

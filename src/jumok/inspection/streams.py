@@ -1,12 +1,13 @@
 """The residual stream of every stack of blocks, as it was between them."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
 from torch import nn
 
+from jumok.inspection.methods import wrapped
 from jumok.inspection.trace import Array
 from jumok.layers.block import Stack
 from jumok.shapes import Float, Tensor
@@ -44,24 +45,22 @@ Hear = Callable[[str, int, Float[Tensor, "batch new dim"]], None]
 def watch_streams(model: nn.Module, hear: Hear) -> Iterator[None]:
     """Tells what every layer of every stack leaves inside the block.
 
-    A stack's blocks are called as a whole in a parallel pass and part by part in a step, so it is
-    their last part that is listened to; what comes in is what the first norm reads.
+    A parallel pass goes through a block's `forward`, a step through its `step`, which may be one
+    call of a kernel; what comes in is what the first norm reads.
     """
-    handles = []
-    for path, module in model.named_modules():
-        if not isinstance(module, Stack):
-            continue
-        parent = path.rpartition(".")[0]
-        first = model.get_submodule(f"{parent}.first_norm" if parent else "first_norm")
-        handles.append(first.register_forward_pre_hook(_embedding(hear, parent)))
-        for layer, block in enumerate(module, start=1):
-            part = block.after_feedforward
-            handles.append(part.register_forward_hook(_layer(hear, parent, layer)))
-    try:
+    with ExitStack() as watching:
+        for path, module in model.named_modules():
+            if not isinstance(module, Stack):
+                continue
+            parent = path.rpartition(".")[0]
+            first = model.get_submodule(f"{parent}.first_norm" if parent else "first_norm")
+            hook = first.register_forward_pre_hook(_embedding(hear, parent))
+            watching.callback(hook.remove)
+            for layer, block in enumerate(module, start=1):
+                for method in ("forward", "step"):
+                    left = _layer(hear, parent, layer)
+                    watching.enter_context(wrapped(block, method, after=left))
         yield
-    finally:
-        for handle in handles:
-            handle.remove()
 
 
 def _embedding(hear: Hear, stack: str) -> Any:
@@ -69,4 +68,4 @@ def _embedding(hear: Hear, stack: str) -> Any:
 
 
 def _layer(hear: Hear, stack: str, layer: int) -> Any:
-    return lambda _, __, left: hear(stack, layer, left[0])
+    return lambda left: hear(stack, layer, left[0])

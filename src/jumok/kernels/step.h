@@ -17,14 +17,19 @@ typedef struct {
     F(Norm) after_feedforward;
 } F(Weights);
 
+/* What is written down for those who watch: the queries (rows, heads, head_dim), and the weights
+ * (rows, heads, padded keys). NULL: nobody watches. */
+typedef struct { TYPE *query, *weights; } F(Seen);
+
 /* Where the keys and values lie: those of the written positions, which come first in memory, and those
- * of the Memory. */
+ * of the Memory; and where to write down who looked at them. */
 typedef struct {
     TYPE *past_key, *past_value;
     const TYPE *memory_key, *memory_value;
     const uint8_t *allowed; /* (rows, source), or NULL */
     int64_t allowed_row, length, source;
     Strides key, value; /* of the Memory */
+    F(Seen) self, cross;
 } F(Places);
 
 #ifndef STEP_SIZES
@@ -68,19 +73,23 @@ static void F(linear)(const TYPE *x, F(Layer) layer, TYPE *y, int64_t rows, int6
     }
 }
 
-/* What every row finds, its heads side by side. */
+/* What every row finds, its heads side by side; weights: (rows, heads, padded keys), or NULL. */
 static void F(look)(const TYPE *query, const TYPE *key, const TYPE *value, TYPE *found, Strides of_key,
                     Strides of_value, int64_t keys, const uint8_t *allowed, int64_t allowed_row,
-                    const StepSizes *size, float *score) {
+                    const StepSizes *size, float *score, TYPE *weights) {
+    int64_t width = padded(keys);
     Sizes few = {1, 1, 1, keys, size->head_dim, size->value_dim};
     Strides strides[5] = {{0}, of_key, of_value, {0}, {0}};
     for (int64_t row = 0; row < size->rows; row++)
-        for (int64_t head = 0; head < size->heads; head++)
+        for (int64_t head = 0; head < size->heads; head++) {
             F(attend_few)(query + (row * size->heads + head) * size->head_dim,
                           key + row * of_key.batch + head * of_key.head,
                           value + row * of_value.batch + head * of_value.head,
                           found + (row * size->heads + head) * size->value_dim,
                           allowed ? allowed + row * allowed_row : NULL, NULL, &few, strides, score);
+            if (!weights) continue;
+            for (int64_t j = 0; j < width; j += LANES, weights += LANES) F(store)(weights, load_f32(score + j));
+        }
 }
 
 /* stream and normed (rows, dim) become those of the next block. */
@@ -99,9 +108,10 @@ void F(block_step)(const F(Weights) *weights, const F(Places) *places, const Ste
     int64_t widest = key_width > size->hidden ? key_width : size->hidden;
     float *score = aligned_alloc(64, sizeof(float) * (padded(longest) + padded(2 * rows)));
     float *facts = score + padded(longest);
-    /* room for the inner layer, too; whole vectors of floats, as aligned_alloc wants multiples of 64 */
-    TYPE *query = aligned_alloc(64, sizeof(float) * rows * (widest + value_width + dim));
-    TYPE *found = query + rows * widest, *update = found + rows * value_width;
+    /* for the queries and the inner layer; whole vectors of floats, as aligned_alloc wants multiples of 64 */
+    TYPE *wide = aligned_alloc(64, sizeof(float) * rows * (widest + value_width + dim));
+    TYPE *found = wide + rows * widest, *update = found + rows * value_width;
+    TYPE *query = places->self.query ? places->self.query : wide;
 
     TYPE *new_key = places->past_key + length * rows * key_width;
     TYPE *new_value = places->past_value + length * rows * value_width;
@@ -110,21 +120,23 @@ void F(block_step)(const F(Weights) *weights, const F(Places) *places, const Ste
     F(linear)(normed, weights->query, query, rows, dim, key_width, 0);
     F(linear)(normed, weights->key, new_key, rows, dim, key_width, 0);
     F(linear)(normed, weights->value, new_value, rows, dim, value_width, 0);
-    F(look)(query, places->past_key, places->past_value, found, of_key, of_value, length + 1, NULL, 0, size, score);
+    F(look)(query, places->past_key, places->past_value, found, of_key, of_value, length + 1, NULL, 0, size, score,
+            places->self.weights);
     F(linear)(found, weights->output, update, rows, value_width, dim, 0);
     F(after)(stream, update, normed, weights->after_self, size, facts, epsilon);
 
     if (places->memory_key) {
+        query = places->cross.query ? places->cross.query : wide;
         F(linear)(normed, weights->cross_query, query, rows, dim, key_width, 0);
         F(look)(query, places->memory_key, places->memory_value, found, places->key, places->value, places->source,
-                places->allowed, places->allowed_row, size, score);
+                places->allowed, places->allowed_row, size, score, places->cross.weights);
         F(linear)(found, weights->cross_output, update, rows, value_width, dim, 0);
         F(after)(stream, update, normed, weights->after_cross, size, facts, epsilon);
     }
 
-    F(linear)(normed, weights->inner, query, rows, dim, size->hidden, 1);
-    F(linear)(query, weights->outer, update, rows, size->hidden, dim, 0);
+    F(linear)(normed, weights->inner, wide, rows, dim, size->hidden, 1);
+    F(linear)(wide, weights->outer, update, rows, size->hidden, dim, 0);
     F(after)(stream, update, normed, weights->after_feedforward, size, facts, epsilon);
     free(score);
-    free(query);
+    free(wide);
 }

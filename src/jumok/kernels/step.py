@@ -48,6 +48,13 @@ def sizes_of(layers: Sequence[PackedLinear | None], heads: int, post_norm: bool)
     return Sizes(dim, heads, key_width // heads, value_width // heads, hidden, post_norm)
 
 
+class Seen(NamedTuple):
+    """What an attention looked with, written down for those who watch; rows of whole vectors."""
+
+    query: Float[Tensor, "rows heads 1 head_dim"]
+    weights: Float[Tensor, "rows heads 1 padded_keys"]
+
+
 class StepKernel:
     """The weights of a decoder's block, laid out for single steps.
 
@@ -82,6 +89,7 @@ class StepKernel:
         memory: tuple[Float[Tensor, "rows heads source _"], Float[Tensor, "rows heads source _"]]
         | None,
         allowed: Bool[Tensor, "#rows 1 1 source"] | None,
+        seen: tuple[Seen | None, Seen | None] = (None, None),
     ) -> None:
         """Changes `stream` and `normed` in place, and writes the key and value of this position.
 
@@ -89,20 +97,30 @@ class StepKernel:
             past: room for the keys and values of all positions.
             length: how many of them are written.
             allowed: which positions of the Memory may be looked at.
+            seen: room for what the self-attention and the cross-attention look with, made by
+                `room`; None: it is not written down.
         """
         rows = stream.shape[0]
         key, value = memory if memory is not None else (None, None)
         mask = None if allowed is None else allowed.expand(rows, 1, 1, -1)
         if mask is not None and mask.stride(-1) != 1:
             mask = mask.contiguous()
-        places = (ctypes.c_int64 * 14)(
+        places = (ctypes.c_int64 * 18)(
             past[0].data_ptr(), past[1].data_ptr(), _address(key), _address(value), _address(mask),
             0 if mask is None else mask.stride(0), length, 0 if key is None else key.shape[2],
-            *_strides(key), *_strides(value),
+            *_strides(key), *_strides(value), *_addresses(seen[0]), *_addresses(seen[1]),
         )  # fmt: skip
         sizes = (ctypes.c_int64 * 7)(rows, *self.sizes)
         native.call(
             "block_step", self.dtype, self._weights, places, sizes, stream, normed, self._epsilon
+        )
+
+    def room(self, rows: int, keys: int) -> Seen:
+        """Where so many rows can write down what they look with, at so many keys."""
+        heads, width = self.sizes.heads, keys + -keys % native.LANES
+        return Seen(
+            torch.empty(rows, heads, 1, self.sizes.head_dim, dtype=self.dtype),
+            torch.empty(rows, heads, 1, width, dtype=self.dtype),
         )
 
 
@@ -135,6 +153,10 @@ def _norm(norm: nn.LayerNorm | None) -> tuple[Tensor | None, Tensor | None]:
 
 def _address(tensor: Tensor | None) -> int:
     return 0 if tensor is None else tensor.data_ptr()
+
+
+def _addresses(seen: Seen | None) -> tuple[int, int]:
+    return (0, 0) if seen is None else (seen.query.data_ptr(), seen.weights.data_ptr())
 
 
 def _strides(tensor: Tensor | None) -> tuple[int, ...]:

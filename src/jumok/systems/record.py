@@ -23,7 +23,8 @@ from jumok.systems.image_classifier import ImageClassification
 from jumok.systems.known import Known
 from jumok.systems.language_model import LanguageModel
 from jumok.systems.masked_model import MaskedModel
-from jumok.systems.recorded import About, traces_of
+from jumok.systems.recorded import traces_of
+from jumok.systems.recorded_sites import About
 from jumok.systems.text_classifier import TextClassification
 from jumok.systems.tracing_language_model import at_what_was_written
 from jumok.systems.tracing_parts import Names, no_attention, text_axis
