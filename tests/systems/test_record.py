@@ -17,12 +17,15 @@ from jumok.decoding import DecodingOptions
 from jumok.errors import ModelError
 from jumok.inspection.intervene import sites
 from jumok.inspection.page import page
-from jumok.inspection.trace import load_trace
+from jumok.inspection.trace import Level, load_trace
+from jumok.kernels import native
 from jumok.models.catalog import Sizes, build
 from jumok.systems.tracers import load_family
 from jumok.systems.tracing import trace_translation
 from jumok.systems.tracing_parts import NOTHING
 from jumok.systems.tracing_texts import trace_gaps
+from jumok.systems.translation import Translation
+from jumok.systems.translator import Translator
 from tests.conftest import TINY_TEXT
 from tests.parity.torch_weights import roughen
 from tests.systems.lm import write_lm
@@ -30,6 +33,7 @@ from tests.systems.masked import untrained
 from tests.systems.pictures import write_captioner, write_pictures
 from tests.systems.untrained import write_classifier, write_text_classifier
 
+THREE = ["the cat sat", "the dog barked and the cat sat", "the dog"]
 SHORT = DecodingOptions(beam=3, nbest=1, maximum_length=7)
 GATED = {"kind": "rnn", "dim": 16, "embedding": 12, "attention": "additive", "gate": True}
 
@@ -81,6 +85,62 @@ def test_a_search_is_recorded_as_the_pass_over_what_it_wrote(tiny_bundle, rnn, k
     values = [step.log_probability for step in trace.steps]
     assert values == pytest.approx(plain.token_log_probabilities, abs=1e-4)
     assert trace.also == (), "the second pass, which reads alignments, is no other sentence"
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory) -> Path:
+    """A translator whose steps are calls of the kernel: widths are whole vectors."""
+    tokenizer = Tokenizer.train(TINY_TEXT, "bpe", 350)
+    config = TransformerConfig(
+        dim=48, heads=3, encoder_layers=1, decoder_layers=2, feedforward=80, max_length=200
+    )
+    torch.manual_seed(1)
+    model = roughen(build(config, Sizes(vocabulary=tokenizer.size)))
+    told = BundleConfig("translation", config.model_dump(), tokenizer.size, max_tokens=61)
+    folder = tmp_path_factory.mktemp("wide") / "model"
+    return write_bundle(folder, model.state_dict(), told, tokenizer, Card("wide"))
+
+
+def recorded(
+    system: Translator, level: Level, beam: int
+) -> tuple[list[Translation], list[jumok.Trace]]:
+    with jumok.record(system, level=level) as trace:
+        found = system.translate(THREE, replace(SHORT, beam=beam))
+    every = [trace, *trace.also]
+    return found, [*every, *(each.tree for each in every if each.tree is not None)]
+
+
+@pytest.mark.skipif(native.library() is None, reason="needs a C compiler")
+@pytest.mark.parametrize("changed", [False, True])
+@pytest.mark.parametrize("beam", [1, 3])
+@pytest.mark.parametrize("level", ["weights", "qk", "full"])
+def test_steps_in_one_call_are_recorded_as_those_of_the_parts(wide, level, beam, changed):
+    system = jumok.load(wide)
+    blocks = system.models[0].decoder.blocks
+    if changed:
+        blocks[1].cross_attention.gate = torch.tensor([1.0, 0.0, 1.0])
+    plain = system.translate(THREE, replace(SHORT, beam=beam))
+    found, ours = recorded(system, level, beam)
+    for watched, alone in zip(found, plain, strict=True):
+        assert watched.tokens == alone.tokens, "recording changes no output"
+        values = alone.token_log_probabilities
+        assert watched.token_log_probabilities == pytest.approx(values, abs=1e-5)
+    assert any(block._in_one_call is not None for block in blocks)
+    for block in blocks:
+        block._in_one_call = None
+    expected, theirs = recorded(system, level, beam)
+    assert [each.text for each in found] == [each.text for each in expected]
+    assert len(ours) == len(theirs) == (3 if beam == 1 else 6)
+    for mine, other in zip(ours, theirs, strict=True):
+        assert mine.axes == other.axes
+        for site, twin in zip(mine.sites, other.sites, strict=True):
+            np.testing.assert_allclose(site.weights, twin.weights, atol=5e-6)
+            for name in ("norms", "query", "key", "value"):
+                if level != "weights":
+                    one, two = getattr(site, name), getattr(twin, name)
+                    np.testing.assert_allclose(one, two, atol=2e-4)
+        for stack, stream in other.streams.items():
+            np.testing.assert_allclose(mine.streams[stack], stream, atol=1e-4)
 
 
 def test_hypotheses_that_lost_are_recorded_once_each(tiny_bundle):
@@ -241,6 +301,7 @@ def test_nobody_listens_after_the_block(tiny_bundle):
     with pytest.raises(ZeroDivisionError), jumok.record(system, level="full"):
         _ = 1 / 0
     assert model.decoder.__dict__.keys() == before.keys()
+    assert not any({"step", "forward"} & block.__dict__.keys() for block in model.decoder.blocks)
     assert not model.__dict__.keys() & {"encode"}
     assert all(not site.observers for site in sites(model).values())
     assert system.listeners == []
