@@ -12,6 +12,7 @@ from jumok.inspection.page import page as html
 from jumok.inspection.trace import Trace
 from jumok.serving.answers import answers
 from jumok.serving.local import LocalServer
+from jumok.serving.pictures import Pictures
 from jumok.systems.captioner import Captioner
 from jumok.systems.sides import Sides
 from jumok.systems.tracing_captioner import trace_caption
@@ -201,7 +202,8 @@ def test_the_live_page_asks_for_it_where_there_are_cells(browser, tmp_path, memo
 
     first = trace_caption(served, file)
     first = replace(first, notes={k: v for k, v in first.notes.items() if k != "mattered"})
-    server = LocalServer(lambda token: html(first, token), answers(Sides(traced), str(file)))
+    pictures = Pictures(str(file), lambda path: None)
+    server = LocalServer(lambda token: html(first, token), answers(Sides(traced), pictures))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     page = browser.new_context(locale="en-US").new_page()
     page.goto(server.link)

@@ -11,10 +11,10 @@ from jumok.cli.evaluate import USUAL_COLUMNS
 from jumok.cli.screen import counted
 from jumok.cli.streams import read_lines
 from jumok.errors import ConfigError
-from jumok.inspection.cards_page import Unit
 
 if TYPE_CHECKING:
     from jumok.evaluation.readings import AlignedPair
+    from jumok.inspection.cards_page import Unit
     from jumok.inspection.grid_cards import Card
     from jumok.systems.captioner import Captioner
 
@@ -61,7 +61,7 @@ class HeadCorpus(Protocol):
     """
 
     title: str
-    unit: Unit
+    unit: "Unit"
 
     def cards(self, system: Any, batch: int) -> "list[Card]":
         """A card for each head of the loaded model."""
@@ -75,7 +75,7 @@ class HeadCorpus(Protocol):
 class PairsCorpus:
     """Texts and their translations, and links by people where there are any."""
 
-    unit: Unit = "sentences"
+    unit: "Unit" = "sentences"
 
     def __init__(self, given: Given) -> None:
         self._given = given
@@ -102,7 +102,7 @@ class PairsCorpus:
 class TextsCorpus:
     """Single texts, one a line."""
 
-    unit: Unit = "sentences"
+    unit: "Unit" = "sentences"
 
     def __init__(self, given: Given) -> None:
         self._file, self._most = given.one_file("--data FILE, a text a line"), given.most
@@ -123,7 +123,7 @@ class TextsCorpus:
 class CaptionsCorpus:
     """Pictures with captions by people, as `jumok evaluate` takes them; gold boxes beside them."""
 
-    unit: Unit = "pictures"
+    unit: "Unit" = "pictures"
 
     def __init__(self, given: Given) -> None:
         from jumok.cli.evaluation_captions import caption_columns, images_of
@@ -164,7 +164,7 @@ class CaptionsCorpus:
 class LabelsCorpus:
     """Pictures with labels, as `jumok evaluate` takes them."""
 
-    unit: Unit = "pictures"
+    unit: "Unit" = "pictures"
 
     def __init__(self, given: Given) -> None:
         from jumok.cli.evaluation_pictures import source_of

@@ -67,9 +67,8 @@ def trace_caption(
         ModelError: a model without attention, or without the heads that are named.
     """
     tokenizer, model = captioner.tokenizer, captioner.model
-    device = next(model.parameters()).device
     pixels = captioner.read(Path(picture))
-    read = pixels[None].to(device)
+    read = pixels[None].to(next(model.parameters()).device)
     search: dict[str, Any] = {}
     if target is None:
         with changed(model, change, heads_of(model)):
@@ -84,13 +83,14 @@ def trace_caption(
     )
     with changed(model, change, heads_of(model)):
         gates = _gates(model.decoder, run)
-    reading = captioner.reading
     axes = {
         "picture": grid_axis(*model.grid),
         "target": text_axis(tokenizer, write, before=(START,)),
     }
     notes = notes_of(write, looked, search)
     notes |= _worth(captioner, read, write, looked, axes, change, extras)
+    if captioner.reading is not None:
+        notes["reading"] = asdict(captioner.reading)
     return Trace(
         model=name,
         fingerprint=captioner.fingerprint,
@@ -102,7 +102,7 @@ def trace_caption(
         sites=looked.watched.sites,
         streams=looked.watched.streams,
         steps=steps_of(tokenizer.pieces, written, looked.watched.result, gates),
-        notes=notes | ({"reading": asdict(reading)} if reading else {}),
+        notes=notes,
         picture=None if captioner.reads_features else Picture.of(_rows(pixels)),
     )
 
