@@ -75,8 +75,7 @@ def trace_caption(
             write, search = _searched(captioner, read, options, prefix, extras)
     else:
         write = given_pieces(target, tokenizer, captioner.max_tokens, "one caption")
-    run = partial(after_every_prefix, model, read, write)
-    written = [*write, END]
+    run, written = partial(after_every_prefix, model, read, write), [*write, END]
     edges = sequence_edges(model, source="picture")
     looked = look(
         model, run, edges, written, tokenizer.pieces, level=level, change=change, extras=extras
