@@ -9,7 +9,7 @@ read off at one go. An RNN looks step by step in that pass, too, and its steps a
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, NamedTuple, TypeVar
 
 import torch
@@ -49,6 +49,13 @@ class Watched(Generic[Result]):
     sites: tuple[Site, ...]
     streams: Mapping[str, Array]
     result: Result
+
+
+def sites_at(sites: tuple[Site, ...], level: Level) -> tuple[Site, ...]:
+    """Of what was seen in full no more than the level keeps."""
+    if level != "weights":
+        return sites
+    return tuple(replace(site, query=None, key=None, value=None) for site in sites)
 
 
 def watch(

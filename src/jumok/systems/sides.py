@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from jumok.inspection.apart import words_apart
+from jumok.inspection.capture import sites_at
 from jumok.inspection.intervene import UNCHANGED, Change
 from jumok.inspection.trace import Level, Trace
 from jumok.systems.tracing_parts import Extras
@@ -67,7 +68,5 @@ class Sides:
         """No more of it than the level says: words are compared by the whole of it."""
         if self.level == "full":
             return trace
-        sites = trace.sites
-        if self.level == "weights":
-            sites = tuple(replace(site, query=None, key=None, value=None) for site in sites)
+        sites = sites_at(trace.sites, self.level)
         return replace(trace, level=self.level, sites=sites, streams={})

@@ -13,7 +13,7 @@ from jumok.decoding import DecodingOptions, decode
 from jumok.decoding.beam import Candidates
 from jumok.decoding.limits import Prefixes
 from jumok.errors import DataError, ModelError
-from jumok.inspection.capture import Edges, Watched, heads_of, watch
+from jumok.inspection.capture import Edges, Watched, heads_of, sites_at, watch
 from jumok.inspection.influence import Written
 from jumok.inspection.intervene import UNCHANGED, Change, changed, without_each_head
 from jumok.inspection.lens import layer_facts, watch_words
@@ -151,10 +151,8 @@ def look(
 
 def _kept(watched: Watched[LogProbabilities], level: Level) -> Watched[LogProbabilities]:
     """No more of it than the level says."""
-    sites = watched.sites
-    if level == "weights":
-        sites = tuple(replace(site, query=None, key=None, value=None) for site in sites)
-    return replace(watched, sites=sites, streams=watched.streams if level == "full" else {})
+    streams = watched.streams if level == "full" else {}
+    return replace(watched, sites=sites_at(watched.sites, level), streams=streams)
 
 
 def words_worth(
