@@ -9,6 +9,8 @@ from benchmarks.corpus import WORK, Corpus
 from benchmarks.errors import BenchmarkError
 from benchmarks.peers.jumok import recipe_variables, train_command
 from benchmarks.process import one_thread_environment, pinned
+from jumok.bundle.reading import read_bundle
+from jumok.errors import BundleError
 
 STEPS = 150
 
@@ -23,14 +25,14 @@ OVERRIDES = (
 
 
 def trained_bundle(corpus: Corpus, core: int) -> Path:
-    """The bundle, trained on the first call.
+    """The bundle, trained on the first call and where this jumok cannot read the one that is there.
 
     Raises:
         BenchmarkError: training failed.
     """
     runs = WORK / "bundle"
     bundle = runs / "benchmark" / "model"
-    if not bundle.is_dir():
+    if not is_current(bundle):
         print("training a small model to decode with ...", file=sys.stderr)
         shutil.rmtree(runs, ignore_errors=True)
         runs.mkdir(parents=True)
@@ -46,3 +48,12 @@ def trained_bundle(corpus: Corpus, core: int) -> Path:
         if done.returncode != 0:
             raise BenchmarkError(f"`jumok train` failed: see {runs / 'output.log'}")
     return bundle
+
+
+def is_current(bundle: Path) -> bool:
+    """Whether there is a bundle that this jumok reads; formats change from version to version."""
+    try:
+        read_bundle(bundle)
+    except BundleError:
+        return False
+    return True
