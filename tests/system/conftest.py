@@ -75,20 +75,29 @@ class Reader:
 
 
 @pytest.fixture
-def opened(browser, tmp_path):
+def reading(browser, tmp_path):
+    """Opens saved pages; at the end none of them has had a fault, or asked for anything."""
     readers = []
 
-    def open_page(recorded: Trace, language: str = "en-US", other: Trace | None = None) -> Reader:
+    def open_saved(saved: str, language: str = "en-US") -> Reader:
         file = tmp_path / f"page{len(readers)}.html"
-        file.write_text(html(recorded, other=other), encoding="utf-8")
+        file.write_text(saved, encoding="utf-8")
         readers.append(Reader(browser, file, language))
         return readers[-1]
 
-    yield open_page
+    yield open_saved
     for reader in readers:
         reader.page.context.close()
         assert reader.faults == []
         assert len(reader.requests) == 1, "a saved page asks for nothing but itself"
+
+
+@pytest.fixture
+def opened(reading):
+    def open_page(recorded: Trace, language: str = "en-US", other: Trace | None = None) -> Reader:
+        return reading(html(recorded, other=other), language)
+
+    return open_page
 
 
 @pytest.fixture

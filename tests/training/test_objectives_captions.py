@@ -36,6 +36,32 @@ def batch() -> CaptionBatch:
     return data.batch([(0, [0, 1]), (2, [0]), (1, [0])])
 
 
+def even_batch() -> CaptionBatch:
+    """As many captions of each picture: a Transformer then reads its Memory once for all."""
+    torch.manual_seed(2)
+    inputs = torch.randint(256, (3, 3, 8, 8), dtype=torch.uint8).numpy()
+    captions = [[[5, 6], [7]], [[8, 9, 10], [6]], [[11], [12, 13]]]
+    data = CaptionedPictures(inputs, captions, "key")
+    return data.batch([(0, [0, 1]), (2, [0, 1]), (1, [1, 0])])
+
+
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+def test_captions_that_share_a_memory_learn_as_if_each_had_its_own(weight, monkeypatch):
+    shared, copied, given = model(weight), model(weight), even_batch()
+    assert given.even
+    assert not batch().even
+    one = captioning(shared, given, 0.1)
+    one.backward()
+    monkeypatch.setattr(type(copied.decoder), "shares_memory", False)
+    other = captioning(copied, given, 0.1)
+    other.backward()
+    assert float(one.detach()) == pytest.approx(float(other.detach()), rel=1e-6)
+    for (name, first), (_, second) in zip(
+        shared.named_parameters(), copied.named_parameters(), strict=True
+    ):
+        torch.testing.assert_close(first.grad, second.grad, rtol=1e-4, atol=1e-5, msg=name)
+
+
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_captioning_is_the_cross_entropy_of_the_real_tokens(smoothing):
     trained, given = model(), batch()

@@ -2,48 +2,68 @@
 
 import pytest
 
+from jumok.config import parse_config
 from jumok.data.corpora import Corpus, read_pairs
 from jumok.errors import DataError
 from jumok.training import pairs
-from jumok.training.pairs import HeldOut, spread
+from jumok.training.held_out import HeldOut
+from jumok.training.pairs import spread
 
 
-def corpus(folder, pairs):
-    (folder / "a.en").write_text("".join(f"{source}\n" for source, _ in pairs), "utf-8")
-    (folder / "a.fr").write_text("".join(f"{target}\n" for _, target in pairs), "utf-8")
-    return Corpus(folder / "a.en", folder / "a.fr")
+def test_a_sentence_with_many_translations_falls_on_one_side():
+    sources = [f"sentence {number % 97}" for number in range(970)]
+    held = HeldOut.among(sources, 13)
+    assert len({source for source in sources if source in held}) == 13
+    assert sum(source in held for source in sources) == 130
 
 
-def test_a_sentence_with_many_translations_falls_on_one_side(tmp_path):
-    pairs = [(f"sentence {number % 97}", f"phrase {number}") for number in range(970)]
-    one = corpus(tmp_path, pairs)
-    held = HeldOut.choose([one], 13)
-    training = {pair.source for pair in held.training(read_pairs(one))}
-    validation = {pair.source for pair in held.kept_out(read_pairs(one))}
-    assert len(validation) == 13
-    assert len(training) == 97 - 13
-    assert not training & validation
-    assert sum(1 for _ in held.kept_out(read_pairs(one))) == 130
+def test_the_choice_depends_on_the_sentences_alone():
+    sources = [f"sentence {number}" for number in range(300)]
+    assert HeldOut.among(sources, 7) == HeldOut.among(reversed(sources), 7)
 
 
-def test_the_choice_depends_on_the_sentences_alone(tmp_path):
-    pairs = [(f"sentence {number}", "x") for number in range(300)]
-    (tmp_path / "1").mkdir()
-    (tmp_path / "2").mkdir()
-    first = HeldOut.choose([corpus(tmp_path / "1", pairs)], 7)
-    second = HeldOut.choose([corpus(tmp_path / "2", list(reversed(pairs)))], 7)
-    assert first == second
+def test_a_small_corpus_gives_a_tenth_and_at_least_one():
+    assert len(HeldOut.among([f"{n}" for n in range(53)], 500)) == 5
+    assert len(HeldOut.among(["a", "b"], 500)) == 1
 
 
-def test_a_small_corpus_gives_a_tenth_and_at_least_one(tmp_path):
-    assert len(HeldOut.choose([corpus(tmp_path, [(f"{n}", "x") for n in range(53)])], 500)) == 5
-    assert len(HeldOut.choose([corpus(tmp_path, [("a", "x"), ("b", "y")])], 500)) == 1
-
-
-def test_one_sentence_cannot_be_split(tmp_path):
+def test_one_sentence_cannot_be_split():
     with pytest.raises(DataError, match="too little to hold some out") as caught:
-        HeldOut.choose([corpus(tmp_path, [("a", "x"), ("a", "y")])], 5)
+        HeldOut.among(["a", "a"], 5)
     assert "two different source sentences" in str(caught.value)
+
+
+def test_two_parts_are_what_was_held_out():
+    held = HeldOut.among([f"{n}" for n in range(300)], 10)
+    first, rest = held.split(0.3)
+    assert (len(first), len(rest)) == (3, 7)
+    assert first.hashes | rest.hashes == held.hashes
+
+
+@pytest.mark.parametrize("validated", [True, False])
+def test_pairs_to_test_on_are_seen_nowhere_else(tmp_path, validated):
+    (tmp_path / "pairs.tsv").write_text("".join(f"word {n}\tWort {n}\n" for n in range(200)))
+    (tmp_path / "more.tsv").write_text("other\tandere\nthird\tdritte\n")
+    data = {"train": [{"file": str(tmp_path / "pairs.tsv")}], "validation_pairs": 8}
+    if validated:
+        data["validation"] = [{"file": str(tmp_path / "more.tsv")}]
+    config = parse_config(
+        {
+            "name": "spelling",
+            "data": data | {"test_pairs": 12},
+            "tokenizer": {"kind": "char", "size": 60, "byte_fallback": False},
+            "validation": {"decode_pairs": 5},
+        }
+    )
+    said: list[str] = []
+    prepared = pairs.prepare(config, tmp_path, tmp_path / "cache", said.append)
+    test = Corpus(file=tmp_path / "test.tsv")
+    tested = {(pair.source, pair.target) for pair in read_pairs(test)}
+    assert len(tested) == 12
+    assert "test.tsv: 12 more source sentences, to test on" in said
+    assert len(prepared.train[0]) == 200 - 12 - (0 if validated else 8)
+    assert len(prepared.validation) == (2 if validated else 8)
+    assert not {source for source, _ in tested} & set(prepared.sources)
 
 
 def test_an_even_choice_reaches_both_ends():
@@ -72,8 +92,6 @@ def test_a_given_tokenizer_is_taken_and_kept_with_the_run(tmp_path, make_config)
 
 
 def test_smallworld_is_written_into_the_run_and_splits_share_nothing(tmp_path):
-    from jumok.config import parse_config
-
     config = parse_config(
         {
             "name": "world",

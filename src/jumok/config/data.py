@@ -43,6 +43,7 @@ class DataConfig(Section):
     train: tuple[CorpusConfig, ...] = ()
     validation: tuple[CorpusConfig, ...] = ()
     validation_pairs: Count = 500
+    test_pairs: Annotated[int, Field(ge=0)] = 0
     smallworld: SmallworldConfig | None = None
     source_language: str = ""
     target_language: str = ""

@@ -45,6 +45,13 @@ class CaptionBatch:
         return len(self.pictures)
 
     @property
+    def even(self) -> bool:
+        """Whether every picture has as many captions as the others, one after another."""
+        each = len(self.rows) // self.sources
+        order = torch.arange(self.sources).repeat_interleave(each)
+        return torch.equal(self.rows.cpu(), order)
+
+    @property
     def work(self) -> int:
         """Target positions, padding counted, and what the pictures cost."""
         return self.target_input.numel() + PICTURE_WORK * self.sources

@@ -37,6 +37,8 @@ class TransformerDecoder(nn.Module):
         cross: False for a language model: its Memory is empty, and nothing looks at it.
     """
 
+    shares_memory = True
+
     def __init__(
         self,
         parts: Parts,

@@ -98,6 +98,8 @@ class DecoderParts:
 class RecurrentDecoder(nn.Module):
     """An RNN for which the Memory is where its first state comes from."""
 
+    shares_memory = False  # its state has a row of the Memory
+
     def __init__(self, parts: DecoderParts) -> None:
         super().__init__()
         self.vocabulary_size = parts.output.weight.shape[0]

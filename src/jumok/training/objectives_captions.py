@@ -19,7 +19,9 @@ def captioning(model: nn.Module, batch: CaptionBatch, smoothing: float) -> Float
     layers. The attention is read as any observer reads it; decoders know nothing of it.
     """
     assert isinstance(model, Captioner)
-    memory = model.encode(batch.pictures).select(batch.rows)
+    memory = model.encode(batch.pictures)
+    if not (batch.even and model.decoder.shares_memory):
+        memory = memory.select(batch.rows)
     real = batch.target_output != PAD
     if not model.doubly_stochastic:
         return _cross_entropy(model, memory, batch, real, smoothing)
@@ -30,8 +32,9 @@ def captioning(model: nn.Module, batch: CaptionBatch, smoothing: float) -> Float
 
     with observe(model, keep, lambda site: site in seen):
         loss = _cross_entropy(model, memory, batch, real, smoothing)
-    # An RNN looks step by step; a Transformer's layer looks at all steps at once.
-    terms = [overlooked(torch.cat(steps, dim=1), real) for steps in seen.values()]
+    # An RNN looks step by step; a Transformer's layer at all steps of a picture's captions at once.
+    looked = (torch.cat(steps, dim=1) for steps in seen.values())
+    terms = [overlooked(each.reshape(*real.shape, -1), real) for each in looked]
     return loss + model.doubly_stochastic * torch.stack(terms).mean()
 
 

@@ -1,7 +1,5 @@
 """From a recipe's data section to token ids on disk and a stream of batches."""
 
-import hashlib
-import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -10,7 +8,7 @@ from typing import TypeVar
 
 from jumok import smallworld
 from jumok.config import CorpusConfig, TranslationConfig
-from jumok.config.data import SmallworldConfig
+from jumok.config.data import DataConfig, SmallworldConfig
 from jumok.data.batches import Resampling, UpdateStream, padding
 from jumok.data.corpora import Corpus, Pair, read_pairs
 from jumok.data.flat import digest
@@ -19,12 +17,11 @@ from jumok.data.sampler import PairSampler
 from jumok.data.store import Filters, PairStore, prepare_pairs
 from jumok.data.store import prepare as prepare_corpus
 from jumok.data.tokenizer import Tokenizer
-from jumok.errors import DataError
+from jumok.training.held_out import HeldOut
 from jumok.training.task import Say
 from jumok.training.vocabulary import learn_tokenizer
 
 FORMATS = {"auto": None, "text": "lines"}
-HELD_OUT_SHARE = 0.1  # of the distinct sources at most, however many pairs the recipe asks for
 
 Item = TypeVar("Item")
 
@@ -94,6 +91,8 @@ def _corpus(config: CorpusConfig) -> Corpus:
 def prepare(config: TranslationConfig, folder: Path, cache: Path, say: Say) -> Prepared:
     """Trains or loads the tokenizer, writes token ids, and says what was dropped and why.
 
+    Pairs kept out for a test are written to test.tsv in the run's folder: source, target.
+
     Args:
         folder: the run's; the tokenizer is kept there, and taken from there when it exists.
         cache: where token ids are kept; runs on the same content share them.
@@ -103,11 +102,13 @@ def prepare(config: TranslationConfig, folder: Path, cache: Path, say: Say) -> P
         ConfigError: a vocabulary that the text does not allow.
     """
     train, check = corpora(config, folder, say)
-    held = HeldOut.none()
-    if not check:
-        held = HeldOut.choose(train, config.data.validation_pairs)
-        say(f"no validation data given: {len(held)} source sentences are kept out of training")
-    lines = chain.from_iterable((pair.source, pair.target) for pair in _read_all(train))
+    held, tested = _held_out(config.data, train, bool(check), say)
+    if tested:
+        test = (pair for pair in _read_all(train) if pair.source in tested)
+        _write_pairs(folder / "test.tsv", test)
+    unseen = HeldOut(held.hashes | tested.hashes)
+    seen = (pair for pair in _read_all(train) if pair.source not in unseen)
+    lines = chain.from_iterable((pair.source, pair.target) for pair in seen)
     tokenizer = learn_tokenizer(
         config.tokenizer, lines, folder / "tokenizer.model", config.seed, say
     )
@@ -115,9 +116,9 @@ def prepare(config: TranslationConfig, folder: Path, cache: Path, say: Say) -> P
     stores = []
     resampled = config.tokenizer.sampling_alpha > 0.0
     for one in train:
-        stores.append(_store(one, held, tokenizer, cache, filters, resampled))
+        stores.append(_store(one, unseen, tokenizer, cache, filters, resampled))
         say(str(stores[-1].report))
-    pairs = _read_all(check) if check else held.kept_out(_read_all(train))
+    pairs = (pair for pair in _read_all(check or train) if check or pair.source in held)
     texts = [pair for pair in pairs if pair.source.strip() and pair.target.strip()]
     report = Report("validation")
     identity = ["validation", [[pair.source, pair.target] for pair in texts]]
@@ -166,71 +167,27 @@ def spread(items: Sequence[Item], count: int) -> list[Item]:
     return [items[index * len(items) // count] for index in range(count)]
 
 
-@dataclass(frozen=True)
-class HeldOut:
-    """The source sentences that are kept for validation.
-
-    Chosen by hash, so that every pair with the same source falls on the same side: a sentence
-    with five translations cannot be trained on and validated on.
-    """
-
-    hashes: frozenset[int]
-
-    @classmethod
-    def none(cls) -> "HeldOut":
-        return cls(frozenset())
-
-    @classmethod
-    def choose(cls, corpora: Sequence[Corpus], count: int) -> "HeldOut":
-        """The `count` sources of the smallest hashes; at most a tenth of all pairs, at least one.
-
-        Raises:
-            DataError: fewer than two different sources.
-        """
-        return cls.among((pair.source for pair in _read_all(corpora)), count)
-
-    @classmethod
-    def among(cls, texts: Iterable[str], count: int) -> "HeldOut":
-        """As `choose`, for texts of any kind."""
-        total = 0
-        smallest: list[int] = []  # negated: the largest of them on top
-        members: set[int] = set()
-        for text in texts:
-            total += 1
-            key = _hash(text)
-            if key in members or (len(smallest) == count and key >= -smallest[0]):
-                continue
-            members.add(key)
-            if len(smallest) < count:
-                heapq.heappush(smallest, -key)
-            else:
-                members.discard(-heapq.heapreplace(smallest, -key))
-        if len(members) < 2:
-            raise DataError(
-                "no validation data is given, and there is too little to hold some out.",
-                expected="two different source sentences or texts at the very least",
-                do="give [[data.validation]] in the recipe, or more training data",
-            )
-        kept = sorted(members)[: max(1, int(total * HELD_OUT_SHARE))]
-        return cls(frozenset(kept))
-
-    def __len__(self) -> int:
-        return len(self.hashes)
-
-    def __contains__(self, text: str) -> bool:
-        return _hash(text) in self.hashes
-
-    def training(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
-        """The pairs to train on."""
-        return (pair for pair in pairs if pair.source not in self)
-
-    def kept_out(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
-        """The pairs to validate on."""
-        return (pair for pair in pairs if pair.source in self)
+def _held_out(
+    data: DataConfig, train: Sequence[Corpus], validated: bool, say: Say
+) -> tuple[HeldOut, HeldOut]:
+    """The source sentences kept out of training: those to validate on, and those to test on."""
+    validation = 0 if validated else data.validation_pairs
+    wanted = validation + data.test_pairs
+    if not wanted:
+        return HeldOut(), HeldOut()
+    held = HeldOut.among((pair.source for pair in _read_all(train)), wanted)
+    parts = held.split(validation / wanted)
+    if not validated:
+        say(f"no validation data given: {len(parts[0])} source sentences are kept out of training")
+    if data.test_pairs:
+        say(f"test.tsv: {len(parts[1])} more source sentences, to test on")
+    return parts
 
 
-def _hash(text: str) -> int:
-    return int.from_bytes(hashlib.blake2b(text.strip().encode(), digest_size=8).digest())
+def _write_pairs(file: Path, pairs: Iterable[Pair]) -> None:
+    """A table of two columns; a tab inside of a text becomes a space."""
+    rows = ("\t".join(text.replace("\t", " ") for text in pair[:2]) for pair in pairs)
+    file.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
 
 
 def _read_all(corpora: Iterable[Corpus]) -> Iterator[Pair]:
@@ -245,11 +202,11 @@ def _store(
     filters: Filters,
     keep_texts: bool,
 ) -> PairStore:
-    if not held.hashes:
+    if not held:
         return prepare_corpus(one, tokenizer, tokenizer, cache, filters, keep_texts=keep_texts)
     report = Report(one.title)
     identity = [str(one), [digest(path) for path in one.files], sorted(held.hashes)]
-    pairs = held.training(read_pairs(one, report))
+    pairs = (pair for pair in read_pairs(one, report) if pair.source not in held)
     return prepare_pairs(
         pairs,
         identity,

@@ -1,5 +1,7 @@
 """All weights of a model in one tensor, which one call updates, casts, averages or saves."""
 
+import math
+
 import torch
 from torch import nn
 
@@ -12,7 +14,7 @@ class FlatParameters:
     """Lays the parameters of `model` out in a row: matrices inside it first, then tables, norms.
 
     Attributes:
-        hidden: where the matrices of linear layers end.
+        hidden: where the matrices of linear layers and convolutions end.
         matrices: where each stack of them starts, and its shape (count rows columns): those of
             one shape stand together.
         decayed: where all matrices end. Weight decay holds for them only: norms and biases have
@@ -21,12 +23,16 @@ class FlatParameters:
     """
 
     def __init__(self, model: nn.Module) -> None:
-        linear = {id(module.weight) for module in model.modules() if isinstance(module, nn.Linear)}
+        linear = {
+            id(module.weight)
+            for module in model.modules()
+            if isinstance(module, nn.Linear | nn.Conv2d)
+        }
 
         def order(pair: tuple[str, nn.Parameter]) -> tuple[bool, bool, tuple[int, ...]]:
             parameter = pair[1]
             inside = id(parameter) in linear
-            return not inside, parameter.ndim < 2, tuple(parameter.shape) if inside else ()
+            return not inside, parameter.ndim < 2, as_matrix(parameter.shape) if inside else ()
 
         self._places: list[tuple[str, int, torch.Size]] = []
         self.matrices: list[tuple[int, tuple[int, int, int]]] = []
@@ -34,14 +40,14 @@ class FlatParameters:
         for name, parameter in sorted(model.named_parameters(), key=order):
             self._places.append((name, self.size, parameter.shape))
             if id(parameter) in linear:
-                self._stack(parameter.shape)
+                self._stack(as_matrix(parameter.shape))
             self.size += -(-parameter.numel() // _ALIGN) * _ALIGN
             if parameter.ndim >= 2:
                 self.decayed = self.size
             if id(parameter) in linear:
                 self.hidden = self.size
 
-    def _stack(self, shape: torch.Size) -> None:
+    def _stack(self, shape: tuple[int, int]) -> None:
         """Adds a matrix, at the end of the row, to the last stack, or begins another."""
         rows, columns = shape
         if self.matrices:
@@ -77,3 +83,8 @@ class FlatParameters:
         if gradients is not None:
             for name, view in self.views(gradients).items():
                 model.get_parameter(name).grad = view
+
+
+def as_matrix(shape: torch.Size) -> tuple[int, int]:
+    """What a layer multiplies by, as rows and columns: a convolution's filter is a row."""
+    return shape[0], math.prod(shape[1:])

@@ -19,7 +19,7 @@ from jumok.data.examples import (
 )
 from jumok.data.report import Report
 from jumok.data.tokenizer import Tokenizer
-from jumok.training.pairs import HeldOut
+from jumok.training.held_out import HeldOut
 from jumok.training.task import Say
 
 
@@ -56,7 +56,7 @@ def prepare(
     """
     train = [_corpus(one) for one in data.train]
     check = [_corpus(one) for one in data.validation]
-    held = HeldOut.none()
+    held = HeldOut()
     if not check:
         held = HeldOut.among((text.text for text in _read(train)), data.validation_texts)
         say(f"no validation data given: {len(held)} texts are kept out of training")
