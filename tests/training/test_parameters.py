@@ -64,7 +64,7 @@ def test_every_weight_of_a_transformer_has_its_place():
 
 
 def test_filters_of_convolutions_are_the_rows_of_matrices():
-    """4 filters of 3 x 2 x 2, beside a linear layer of the same 4 x 12: one stack of two."""
+    """4 filters of 3 x 2 x 2 as a matrix of 4 x 12, whose 48 elements take 64."""
     convolved = nn.Sequential(nn.Conv2d(3, 4, 2), nn.Linear(12, 4), nn.LayerNorm(4))
     flat = FlatParameters(convolved)
     assert flat.matrices == [(0, (1, 4, 12)), (64, (1, 4, 12))]
