@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from jumok.config.causal import CausalConfig
-from jumok.models.causal import CausalLanguageModel, indexes_inside
+from jumok.layers.packing import indexes_inside
+from jumok.models.causal import CausalLanguageModel
 from jumok.models.memory import Decoder, Reader, Writer
 from tests.parity.torch_weights import roughen
 

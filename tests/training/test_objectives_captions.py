@@ -36,28 +36,25 @@ def batch() -> CaptionBatch:
     return data.batch([(0, [0, 1]), (2, [0]), (1, [0])])
 
 
-def even_batch() -> CaptionBatch:
-    """As many captions of each picture: a Transformer then reads its Memory once for all."""
-    torch.manual_seed(2)
-    inputs = torch.randint(256, (3, 3, 8, 8), dtype=torch.uint8).numpy()
-    captions = [[[5, 6], [7]], [[8, 9, 10], [6]], [[11], [12, 13]]]
-    data = CaptionedPictures(inputs, captions, "key")
-    return data.batch([(0, [0, 1]), (2, [0, 1]), (1, [1, 0])])
+def test_captions_of_a_picture_stand_in_one_row():
+    """3 + 2 tokens of the first picture, 2 of the next and 4 of the last, START or END counted."""
+    packed = batch().packed
+    assert packed.tokens.tolist() == [[2, 5, 6, 2, 7], [2, 11, 0, 0, 0], [2, 8, 9, 10, 0]]
+    assert packed.documents.tolist() == [[0, 0, 0, 1, 1], [2, 2, -1, -1, -1], [3, 3, 3, 3, -1]]
+    assert packed.real.tolist() == (packed.documents >= 0).tolist()
 
 
 @pytest.mark.parametrize("weight", [0.0, 1.0])
-def test_captions_that_share_a_memory_learn_as_if_each_had_its_own(weight, monkeypatch):
-    shared, copied, given = model(weight), model(weight), even_batch()
-    assert given.even
-    assert not batch().even
-    one = captioning(shared, given, 0.1)
+def test_captions_in_one_row_learn_as_if_each_had_its_own(weight, monkeypatch):
+    packed, apart, given = model(weight), model(weight), batch()
+    one = captioning(packed, given, 0.1)
     one.backward()
-    monkeypatch.setattr(type(copied.decoder), "shares_memory", False)
-    other = captioning(copied, given, 0.1)
+    monkeypatch.setattr(type(apart.decoder), "packs", False)
+    other = captioning(apart, given, 0.1)
     other.backward()
-    assert float(one.detach()) == pytest.approx(float(other.detach()), rel=1e-6)
+    assert float(one.detach()) == pytest.approx(float(other.detach()), rel=1e-5)
     for (name, first), (_, second) in zip(
-        shared.named_parameters(), copied.named_parameters(), strict=True
+        packed.named_parameters(), apart.named_parameters(), strict=True
     ):
         torch.testing.assert_close(first.grad, second.grad, rtol=1e-4, atol=1e-5, msg=name)
 
@@ -79,15 +76,14 @@ def test_captioning_is_the_cross_entropy_of_the_real_tokens(smoothing):
 
 
 def test_overlooked_is_the_square_of_what_each_cell_lacks():
-    # Two steps over three cells; the third step is padding.
-    weights = torch.tensor([[[0.5, 0.5, 0.0], [0.25, 0.75, 0.0], [0.0, 0.0, 1.0]]])
-    real = torch.tensor([[True, True, False]])
-    # sums 0.75, 1.25 and 0: 0.0625 + 0.0625 + 1
-    assert float(overlooked(weights, real)) == pytest.approx(1.125)
+    # Two steps of a caption over three cells, and one of another.
+    weights = torch.tensor([[0.5, 0.5, 0.0], [0.25, 0.75, 0.0], [0.0, 0.5, 0.5]])
+    # sums 0.75, 1.25 and 0: 0.0625 + 0.0625 + 1; and 1 + 0.25 + 0.25
+    assert float(overlooked(weights, torch.tensor([0, 0, 1]))) == pytest.approx(1.125 + 1.5)
 
 
 def test_cells_that_are_all_looked_at_once_cost_nothing():
-    assert float(overlooked(torch.eye(4)[None], torch.ones(1, 4, dtype=torch.bool))) == 0.0
+    assert float(overlooked(torch.eye(4), torch.zeros(4, dtype=torch.long))) == 0.0
 
 
 def test_the_term_has_its_weight_and_reaches_the_attention():

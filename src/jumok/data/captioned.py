@@ -14,11 +14,26 @@ import numpy.typing as npt
 import torch
 
 from jumok.data.batches import fill, with_end
-from jumok.data.tokenizer import START
+from jumok.data.tokenizer import PAD, START
 from jumok.errors import DataError
-from jumok.shapes import Int, Tensor
+from jumok.shapes import Bool, Int, Tensor
 
 PICTURE_WORK = 40  # about as many target positions take as long as one picture
+
+
+@dataclass(frozen=True)
+class CaptionRows:
+    """The captions of a batch as a decoder reads them.
+
+    Attributes:
+        tokens: START and pieces of one caption in a row, or of several one after another.
+        real: True where a token is; the real positions, row by row, are those of the captions.
+        documents: which caption each token is of; None where a row is one.
+    """
+
+    tokens: Int[Tensor, "rows length"]
+    real: Bool[Tensor, "rows length"]
+    documents: Int[Tensor, "rows length"] | None = None
 
 
 @dataclass(frozen=True)
@@ -27,7 +42,7 @@ class CaptionBatch:
 
     Attributes:
         pictures: bytes (pictures 3 height width), or features (pictures cells width).
-        rows: which picture each caption is of.
+        rows: which picture each caption is of; they stand in the pictures' order.
         target_input: START and pieces, filled with PAD.
         target_output: pieces and END, filled with PAD: what `target_input` should predict.
         targets: how many positions of the captions are real, END counted.
@@ -45,11 +60,32 @@ class CaptionBatch:
         return len(self.pictures)
 
     @property
-    def even(self) -> bool:
-        """Whether every picture has as many captions as the others, one after another."""
-        each = len(self.rows) // self.sources
-        order = torch.arange(self.sources).repeat_interleave(each)
-        return torch.equal(self.rows.cpu(), order)
+    def real(self) -> Bool[Tensor, "batch target"]:
+        """True where a position is no padding."""
+        return self.target_output != PAD
+
+    @property
+    def apart(self) -> CaptionRows:
+        """A caption a row."""
+        return CaptionRows(self.target_input, self.real)
+
+    @property
+    def packed(self) -> CaptionRows:
+        """The captions of a picture in one row, which needs far less padding."""
+        lengths = self.real.sum(1)
+        of_picture = torch.zeros_like(lengths[: self.sources]).index_add(0, self.rows, lengths)
+        room = torch.arange(int(of_picture.max()), device=lengths.device)
+        real = room < of_picture[:, None]
+        numbers = torch.arange(len(lengths), device=lengths.device)
+        return CaptionRows(
+            self.target_input.new_full(real.shape, PAD).masked_scatter(
+                real, self.target_input[self.real]
+            ),
+            real,
+            numbers.new_full(real.shape, -1).masked_scatter(
+                real, numbers.repeat_interleave(lengths)
+            ),
+        )
 
     @property
     def work(self) -> int:

@@ -73,19 +73,14 @@ class Block(LaidOut):
         stream: States,
         normed: States,
         allowed: Mask | None,
-        memory: Float[Tensor, "sources source dim"] | None = None,
+        memory: Float[Tensor, "batch source dim"] | None = None,
         memory_allowed: MemoryMask | None = None,
     ) -> tuple[States, States]:
-        """All positions at once; gives (stream, normed) for the next block.
-
-        Where the batch has n rows for each of the Memory, these are n times as many queries: its
-        keys and values are computed once.
-        """
+        """All positions at once; gives (stream, normed) for the next block."""
         found = self.self_attention(normed, normed, allowed)
         stream, normed = self.after_self(stream, found)
-        if self.cross_attention is not None and memory is not None:
-            queries = normed.reshape(len(memory), -1, normed.shape[-1])
-            found = self.cross_attention(queries, memory, memory_allowed).view_as(normed)
+        if self.cross_attention is not None:
+            found = self.cross_attention(normed, memory, memory_allowed)
             stream, normed = self.after_cross(stream, found)
         return self.after_feedforward(stream, self.feedforward(normed))
 
@@ -128,7 +123,7 @@ class Stack(nn.ModuleList):
         stream: States,
         normed: States,
         allowed: Mask | None,
-        memory: Float[Tensor, "sources source dim"] | None = None,
+        memory: Float[Tensor, "batch source dim"] | None = None,
         memory_allowed: MemoryMask | None = None,
     ) -> States:
         """All positions at once; gives what the last block's norm wrote."""

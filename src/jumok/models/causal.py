@@ -7,17 +7,15 @@ It is a decoder without a Memory, so it is decoded as one: its Memory has length
 Source: Radford et al. 2018 and 2019 (GPT, GPT-2); the look-ahead mask: lectures 000 to 004.
 """
 
-import torch
 from torch import nn
 
-from jumok.attention.core import causal
 from jumok.config.causal import CausalConfig
 from jumok.kernels.noise import Noise
 from jumok.layers.embedding import embedding_table
 from jumok.models.decoder import TransformerDecoder
 from jumok.models.memory import Memory
 from jumok.models.parts import Parts
-from jumok.shapes import Bool, Float, Int, Tensor
+from jumok.shapes import Float, Int, Tensor
 
 
 class CausalLanguageModel(nn.Module):
@@ -53,20 +51,4 @@ class CausalLanguageModel(nn.Module):
                 side by side. Each then looks back inside its own document only, and counts its
                 position from there. None: a row is one document.
         """
-        length = tokens.shape[1]
-        allowed = causal(length, length, tokens.device)
-        indexes = None
-        if documents is not None:
-            allowed = allowed & (documents[:, :, None] == documents[:, None, :])[:, None]
-            indexes = indexes_inside(documents)
-        decoder = self.decoder
-        stream = decoder.embedding(tokens, indexes=indexes)
-        return decoder.blocks(stream, decoder.first_norm(stream), allowed)
-
-
-def indexes_inside(documents: Int[Tensor, "batch length"]) -> Int[Tensor, "batch length"]:
-    """Each token's position in its own document: 0 0 0 1 1 becomes 0 1 2 0 1."""
-    index = torch.arange(documents.shape[1], device=documents.device).expand_as(documents)
-    starts: Bool[Tensor, "batch length"] = torch.ones_like(documents, dtype=torch.bool)
-    starts[:, 1:] = documents[:, 1:] != documents[:, :-1]
-    return index - index.where(starts, 0).cummax(1).values
+        return self.decoder.hidden(None, tokens, documents)

@@ -8,6 +8,7 @@ from torch import nn
 from jumok.attention.core import causal
 from jumok.kernels.linear import Projection
 from jumok.layers.block import BlockState, Mask, MemoryMask, Stack, reorder_blocks
+from jumok.layers.packing import indexes_inside, same_document
 from jumok.models.memory import Memory
 from jumok.models.parts import Parts
 from jumok.shapes import Allowed, Float, Int, Tensor
@@ -37,7 +38,7 @@ class TransformerDecoder(nn.Module):
         cross: False for a language model: its Memory is empty, and nothing looks at it.
     """
 
-    shares_memory = True
+    packs = True
 
     def __init__(
         self,
@@ -55,12 +56,27 @@ class TransformerDecoder(nn.Module):
         self.output = Projection(output)
 
     def hidden(
-        self, memory: Memory, tokens: Int[Tensor, "batch target"]
+        self,
+        memory: Memory | None,
+        tokens: Int[Tensor, "batch target"],
+        documents: Int[Tensor, "batch target"] | None = None,
     ) -> Float[Tensor, "batch target dim"]:
-        """The states from which the logits are read; training projects only the real ones."""
+        """The states from which the logits are read; training projects only the real ones.
+
+        Args:
+            memory: None for a language model, which has nothing to look at.
+            documents: where several stand in a row, which one each token is of; None: a row is
+                one document.
+        """
         allowed = causal(tokens.shape[1], tokens.shape[1], tokens.device)
-        stream = self.embedding(tokens)
+        indexes = None
+        if documents is not None:
+            allowed = allowed & same_document(documents)
+            indexes = indexes_inside(documents)
+        stream = self.embedding(tokens, indexes=indexes)
         normed = self.first_norm(stream)
+        if memory is None:
+            return self.blocks(stream, normed, allowed)
         return self.blocks(stream, normed, allowed, memory.states, row_mask(memory.allowed))
 
     def logits(self, hidden: Float[Tensor, "*axes dim"]) -> Float[Tensor, "*axes vocabulary"]:

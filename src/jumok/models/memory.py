@@ -89,12 +89,12 @@ class Writer(Decoder[State], Protocol[State]):
 
     Attributes:
         output: states to logits; training projects only the real positions.
-        shares_memory: whether `hidden` takes n times as many rows of tokens as the Memory has
-            rows. Then n of them, one after another, read the same row: captions of a picture.
+        packs: whether several documents may stand in a row, and `hidden` takes their numbers as
+            well (`layers/packing.py`): captions of a picture, which then read one Memory.
     """
 
     output: Projection
-    shares_memory: bool
+    packs: bool
 
     def hidden(
         self, memory: Memory, tokens: Int[Tensor, "batch target"]

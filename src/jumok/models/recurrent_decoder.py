@@ -98,7 +98,7 @@ class DecoderParts:
 class RecurrentDecoder(nn.Module):
     """An RNN for which the Memory is where its first state comes from."""
 
-    shares_memory = False  # its state has a row of the Memory
+    packs = False  # its state goes on from one word to the next
 
     def __init__(self, parts: DecoderParts) -> None:
         super().__init__()

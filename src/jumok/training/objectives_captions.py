@@ -4,12 +4,11 @@ import torch
 from torch import nn
 
 from jumok.attention.observe import Attention, observe
-from jumok.data.captioned import CaptionBatch
-from jumok.data.tokenizer import PAD
+from jumok.data.captioned import CaptionBatch, CaptionRows
 from jumok.kernels.cross_entropy import smoothed_cross_entropy
 from jumok.models.captioner import Captioner
 from jumok.models.memory import Memory
-from jumok.shapes import Bool, Float, Tensor
+from jumok.shapes import Float, Int, Tensor
 
 
 def captioning(model: nn.Module, batch: CaptionBatch, smoothing: float) -> Float[Tensor, ""]:
@@ -20,46 +19,56 @@ def captioning(model: nn.Module, batch: CaptionBatch, smoothing: float) -> Float
     """
     assert isinstance(model, Captioner)
     memory = model.encode(batch.pictures)
-    if not (batch.even and model.decoder.shares_memory):
+    if not model.decoder.packs:
         memory = memory.select(batch.rows)
-    real = batch.target_output != PAD
     if not model.doubly_stochastic:
-        return _cross_entropy(model, memory, batch, real, smoothing)
+        return _cross_entropy(model, memory, batch, smoothing)
     seen: dict[str, list[Tensor]] = {site: [] for site in model.looks}
 
     def keep(site: str, attention: Attention) -> None:
         seen[site].append(attention.weights.mean(dim=1))  # over the heads
 
     with observe(model, keep, lambda site: site in seen):
-        loss = _cross_entropy(model, memory, batch, real, smoothing)
-    # An RNN looks step by step; a Transformer's layer at all steps of a picture's captions at once.
-    looked = (torch.cat(steps, dim=1) for steps in seen.values())
-    terms = [overlooked(each.reshape(*real.shape, -1), real) for each in looked]
+        loss = _cross_entropy(model, memory, batch, smoothing)
+    real = _rows(model, batch).real
+    captions = torch.arange(len(batch.rows), device=real.device)
+    captions = captions.repeat_interleave(batch.real.sum(1))
+    # An RNN looks step by step; a Transformer's layer looks at all steps at once.
+    looked = (torch.cat(steps, dim=1)[real] for steps in seen.values())
+    terms = [overlooked(weights, captions) for weights in looked]
     return loss + model.doubly_stochastic * torch.stack(terms).mean()
 
 
+def _rows(model: Captioner, batch: CaptionBatch) -> CaptionRows:
+    return batch.packed if model.decoder.packs else batch.apart
+
+
 def _cross_entropy(
-    model: Captioner,
-    memory: Memory,
-    batch: CaptionBatch,
-    real: Bool[Tensor, "batch target"],
-    smoothing: float,
+    model: Captioner, memory: Memory, batch: CaptionBatch, smoothing: float
 ) -> Float[Tensor, ""]:
-    hidden = model.decoder.hidden(memory, batch.target_input)
+    rows = _rows(model, batch)
+    documents = () if rows.documents is None else (rows.documents,)
+    hidden = model.decoder.hidden(memory, rows.tokens, *documents)
     return smoothed_cross_entropy(
-        hidden[real], model.decoder.output.weight, batch.target_output[real], smoothing
+        hidden[rows.real],
+        model.decoder.output.weight,
+        batch.target_output[batch.real],
+        smoothing,
     )
 
 
 def overlooked(
-    weights: Float[Tensor, "batch target cells"], real: Bool[Tensor, "batch target"]
+    weights: Float[Tensor, "positions cells"], captions: Int[Tensor, " positions"]
 ) -> Float[Tensor, ""]:
     """sum over captions and cells of (1 - sum over steps of the cell's weight)^2.
 
     A caption of T steps gives T in all, so over L cells the least is L (1 - T / L)^2: where the
     grid has more cells than the caption has words, all are looked at alike.
 
+    Args:
+        captions: which caption each position is of, from 0.
+
     Source: Xu et al. 2015, section 4.2.1, formula 14.
     """
-    looked = (weights * real[..., None]).float().sum(dim=1)
-    return ((1.0 - looked) ** 2).sum()
+    looked = weights.new_zeros(int(captions[-1]) + 1, weights.shape[1], dtype=torch.float32)
+    return ((1.0 - looked.index_add(0, captions, weights.float())) ** 2).sum()
