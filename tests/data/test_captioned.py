@@ -74,7 +74,7 @@ def test_captions_are_drawn_anew_where_a_picture_has_more():
 
 
 def test_padding_is_the_share_that_is_not_real():
-    assert padding([pictures().batch([(0, [0, 1])])]) == pytest.approx(1 / 6)
+    assert padding([pictures().batch([(0, [0, 1])]).apart]) == pytest.approx(1 / 6)
 
 
 def test_validation_takes_every_caption_once():

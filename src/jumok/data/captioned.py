@@ -89,8 +89,8 @@ class CaptionBatch:
 
     @property
     def work(self) -> int:
-        """Target positions, padding counted, and what the pictures cost."""
-        return self.target_input.numel() + PICTURE_WORK * self.sources
+        """Target positions, and what the pictures cost."""
+        return self.targets + PICTURE_WORK * self.sources
 
 
 @dataclass(frozen=True)
@@ -262,10 +262,10 @@ class CaptionStream:
         return random.choice(count, self._captions, replace=False).tolist()
 
 
-def padding(batches: Sequence[CaptionBatch]) -> float:
-    """The share of target positions that are padding: 0 to 1."""
-    real = sum(batch.targets for batch in batches)
-    return 1 - real / sum(batch.target_output.numel() for batch in batches)
+def padding(batches: Sequence[CaptionRows]) -> float:
+    """The share of positions that are padding: 0 to 1."""
+    real = sum(int(batch.real.sum()) for batch in batches)
+    return 1 - real / sum(batch.tokens.numel() for batch in batches)
 
 
 def every_caption(data: CaptionedPictures, pictures: int) -> list[CaptionBatch]:

@@ -30,7 +30,7 @@ def captioning(model: nn.Module, batch: CaptionBatch, smoothing: float) -> Float
 
     with observe(model, keep, lambda site: site in seen):
         loss = _cross_entropy(model, memory, batch, smoothing)
-    real = _rows(model, batch).real
+    real = rows_of(model, batch).real
     captions = torch.arange(len(batch.rows), device=real.device)
     captions = captions.repeat_interleave(batch.real.sum(1))
     # An RNN looks step by step; a Transformer's layer looks at all steps at once.
@@ -39,14 +39,15 @@ def captioning(model: nn.Module, batch: CaptionBatch, smoothing: float) -> Float
     return loss + model.doubly_stochastic * torch.stack(terms).mean()
 
 
-def _rows(model: Captioner, batch: CaptionBatch) -> CaptionRows:
+def rows_of(model: Captioner, batch: CaptionBatch) -> CaptionRows:
+    """The captions as this model's decoder is trained on them."""
     return batch.packed if model.decoder.packs else batch.apart
 
 
 def _cross_entropy(
     model: Captioner, memory: Memory, batch: CaptionBatch, smoothing: float
 ) -> Float[Tensor, ""]:
-    rows = _rows(model, batch)
+    rows = rows_of(model, batch)
     documents = () if rows.documents is None else (rows.documents,)
     hidden = model.decoder.hidden(memory, rows.tokens, *documents)
     return smoothed_cross_entropy(

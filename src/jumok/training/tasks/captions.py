@@ -28,7 +28,7 @@ from jumok.shapes import Tensor
 from jumok.systems.captioner import Captioner, reader_of
 from jumok.training.captions import Prepared, prepare
 from jumok.training.objectives import mean_loss
-from jumok.training.objectives_captions import captioning
+from jumok.training.objectives_captions import captioning, rows_of
 from jumok.training.pairs import spread
 from jumok.training.task import Facts, Objective, Say, Scores, Updates, model_line
 
@@ -64,7 +64,9 @@ class Captions:
             f"tokens; {self._stream.pictures} pictures a step"
         )
         first = _stream(self._config, self._prepared)
-        share = padding(list(chain.from_iterable(islice(first, 5))))
+        assert isinstance(model, Model)
+        batches = chain.from_iterable(islice(first, 5))
+        share = padding([rows_of(model, batch) for batch in batches])
         yield f"padding: {share:.1%} of the target positions"
 
     def validate(self, model: nn.Module, dtype: torch.dtype) -> Scores:
