@@ -89,7 +89,7 @@ export function drawLook(canvas, look, side) {
 /**
  * The same on a surface, at a place of it: [x, y, width, height].
  *
- * look: as in `drawLook`; `against`: cells that are framed. `redraw` is called when the picture has come.
+ * look: as in `drawLook`; `against`: cells that are framed; `out`: cells that the model is not shown. `redraw` is called when the picture has come.
  */
 export function drawLookOn(surface, look, [x, y, width, height], redraw) {
   surface.rect(x, y, width, height, PAPER_SHADE);
@@ -100,6 +100,10 @@ export function drawLookOn(surface, look, [x, y, width, height], redraw) {
     const [left, top, w, h] = cellBox({ grid: look.grid, marked }, [width, height]);
     surface.frame(x + left + 1, y + top + 1, w - 2, h - 2, colour, thick);
   };
+  for (const cell of look.out) {
+    const [left, top, w, h] = cellBox({ grid: look.grid, marked: cell }, [width, height]);
+    surface.rect(x + left, y + top, w, h, PAPER_SHADE);
+  }
   for (const cell of look.against) {
     frame(cell, "#ffffff", 3);
     frame(cell, "#1c1e26", 1);

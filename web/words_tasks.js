@@ -29,6 +29,8 @@ const MATTERED_EN = {
   measure: "Measure",
   share: "share",
   cellName: "cell (row,column)",
+  cellsOut: "Cells taken out (a click puts one back)",
+  takeCellOut: (cell) => `Take ${cell} out`,
 };
 const MATTERED_KO = {
   matteredHelp: "설명의 낱말을 하나 고르세요. 지도마다 다른 방법으로 그림의 어느 칸이 그 낱말에 중요했는지 묻습니다. 회색이 걷힌 곳이 중요했고, 테두리 친 칸은 그 낱말에 반대로 작용했습니다. 어텐션은 모델이 본 곳, 기울기는 칸이 조금 바뀔 때의 변화, 지워 보기는 모델이 칸에서 읽어 낸 것을 0으로 만들 때, 칠해 보기는 칸의 화소를 덮어 칠할 때 낱말의 확률이 얼마나 줄어드는지입니다. 서로 다른 때가 많으며, 얼마나 다른지는 순위 상관 표에 나옵니다.",
@@ -41,6 +43,8 @@ const MATTERED_KO = {
   measure: "방법",
   share: "몫",
   cellName: "칸 (행,열)",
+  cellsOut: "뺀 칸 (누르면 되돌림)",
+  takeCellOut: (cell) => `${cell} 칸 빼기`,
 };
 
 export const TASKS = {

@@ -5,7 +5,7 @@ import torch
 
 from jumok.attention.multihead import MultiHeadAttention
 from jumok.attention.observe import observe
-from jumok.config import TransformerConfig
+from jumok.config import CaptionerConfig, TransformerConfig
 from jumok.config.causal import CausalConfig
 from jumok.config.recurrent import RecurrentConfig
 from jumok.data.tokenizer import END, START
@@ -15,6 +15,7 @@ from jumok.inspection.intervene import (
     Row,
     blanked,
     changed,
+    edited_words,
     set_rows,
     sites,
     switched_off,
@@ -22,10 +23,11 @@ from jumok.inspection.intervene import (
     words_of,
 )
 from jumok.kernels.noise import Noise
+from jumok.models.captioner import Captioner
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.encoder_decoder import Transformer
-from jumok.models.memory import SequenceToSequence
 from jumok.models.recurrent import RecurrentModel
+from tests.parity.torch_weights import roughen
 
 SOURCE, TARGET = torch.tensor([[5, 6, 7, END]]), torch.tensor([[START, 8, 9]])
 
@@ -199,23 +201,52 @@ def test_a_language_model_is_what_it_reads_with_a_cache_too():
 def test_a_token_that_does_not_exist_cannot_be_blanked(model, positions):
     with pytest.raises(ModelError) as caught, blanked(model, positions):
         model.encode(SOURCE)
-    assert "the text has no such token" in str(caught.value)
+    assert "what is read has no such place" in str(caught.value)
     assert "0 to 3" in str(caught.value)
     assert all(each.edit is None for each in words_of(model).values())
 
 
-class Describer(SequenceToSequence):
-    """What writes about pictures: the only words it knows are those that it writes."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.decoder = recurrent("luong", False).decoder
-
-
-@pytest.mark.parametrize("model", [torch.nn.Linear(1, 1), Describer()])
-def test_a_model_that_reads_no_words_says_so(model):
-    with pytest.raises(ModelError, match="reads no words"), blanked(model, [0]):
+def test_a_model_that_reads_no_words_says_so():
+    with pytest.raises(ModelError, match="reads no words"), blanked(torch.nn.Linear(1, 1), [0]):
         pass
+
+
+def captioner(memory: str) -> Captioner:
+    torch.manual_seed(5)
+    encoder = {"kind": "cnn", "size": 8, "patch": 2, "channels": [8], "blocks": 1}
+    decoder = {"kind": "transformer", "dim": 12, "heads": 3, "feedforward": 29, "layers": 1}
+    values = {"memory": memory, "encoder": encoder, "decoder": decoder}
+    return roughen(Captioner(CaptionerConfig.model_validate(values), 31)).eval()
+
+
+def test_a_blanked_cell_is_one_whose_vector_is_zero():
+    model, picture = captioner("grid"), torch.randint(256, (1, 3, 8, 8), dtype=torch.uint8)
+    with torch.no_grad():
+        cells = model.see(picture)
+        plain = model.encode(picture).states
+        with blanked(model, [0, 6]):
+            found = model.encode(picture).states
+        cells[:, [0, 6]] = 0.0
+        torch.testing.assert_close(found, model.write(cells).states)
+    assert ((found - plain).abs().amax(-1) > 1e-4).nonzero()[:, 1].tolist() == [0, 6]
+    assert model.writer.edit is None
+
+
+def test_of_one_vector_no_part_is_a_cells():
+    with pytest.raises(ModelError, match="looks at one vector"), blanked(captioner("one"), [0]):
+        pass
+
+
+def test_what_is_blanked_stays_so_while_something_else_is_changed():
+    """Blank-out and gradients change the same vectors once more."""
+    model, picture = captioner("grid"), torch.randint(256, (1, 3, 8, 8), dtype=torch.uint8)
+    with torch.no_grad(), blanked(model, [3]):
+        alone = model.encode(picture).states
+        with edited_words({model.writer: lambda states, first: 2 * states}):
+            doubled = model.encode(picture).states
+        torch.testing.assert_close(doubled[:, 3], alone[:, 3])
+        assert not torch.allclose(doubled[:, 4], alone[:, 4])
+        torch.testing.assert_close(model.encode(picture).states, alone)
 
 
 CROSS = "decoder.blocks.1.cross_attention"

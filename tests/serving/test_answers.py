@@ -66,5 +66,5 @@ def test_a_word_that_is_not_there_is_said_by_the_model(tiny_bundle):
     from jumok.systems.tracers import load_family
 
     family = load_family(tiny_bundle, device="cpu")
-    with pytest.raises(ModelError, match="the text has no such token"):
+    with pytest.raises(ModelError, match="what is read has no such place"):
         answers(Sides(family.trace))({"text": "the cat sat", "blank": [99]}, carry_on)

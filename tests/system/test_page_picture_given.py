@@ -1,5 +1,6 @@
 """A live page that is given another picture: by its path, or as a file."""
 
+import re
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -10,6 +11,7 @@ import pytest
 from PIL import Image
 
 from jumok.decoding import DecodingOptions
+from jumok.inspection.intervene import Change
 from jumok.inspection.page import page as html
 from jumok.serving.answers import answers
 from jumok.serving.local import LocalServer
@@ -102,6 +104,21 @@ def test_a_file_is_chosen_and_asked_about_further(shown):
     page.locator('.switches button[aria-pressed="true"]').first.click()
     expect(page.locator("dd.changed")).to_have_count(1)
     expect(page).to_have_title("What it looked at: 1.png")
+
+
+def test_a_cell_is_taken_out_and_put_back(shown):
+    """What the page shows then is what the model writes without the cell."""
+    page, family = shown.page, shown.family
+    page.get_by_role("tab", name="Who mattered?").click()
+    page.locator("#maps").focus()
+    page.keyboard.press("ArrowRight")
+    cell = int(re.search(r"spot=(\d+)", page.url)[1])
+    page.get_by_role("button", name=re.compile("^Take .* out$")).click()
+    trace = family.trace(str(shown.pictures[0]), options=SHORT, change=Change(blank=(cell,)))
+    expect(page.locator("dd.changed")).to_have_text(trace.output)
+    assert f"blank={cell}" in page.url
+    page.locator("#out-0").click()
+    expect(page.locator("dd.changed")).to_have_count(0)
 
 
 def test_what_is_no_picture_is_refused(shown, tmp_path):

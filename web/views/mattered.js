@@ -40,6 +40,7 @@ export function matteredView(trace, state, words, ask) {
   const top = [
     chips(words.outputWord, found.rows, "written", (i) => i === found.row, (i) => state.set({ word: i })),
     ...(ask && found.sources ? [blanks(found, state, words, ask)] : []),
+    ...(ask && found.grid && (found.cell !== null || found.out.size) ? [cellsOut(found, state, words, ask)] : []),
   ];
   if (state.get("as") === "table") body.push(...measuresTables(found, words));
   else body.push(...measuresPicture(found, state, words));
@@ -108,13 +109,30 @@ function chips(label, texts, name, isOn, onClick) {
 function blanks(found, state, words, ask) {
   const isIn = (i) => !found.sources[i][1].some((token) => found.out.has(token));
   const group = chips(words.takeOut, found.sources.map(([text]) => text), "blank", isIn, (i) => {
-    const goes = isIn(i);
-    for (const token of found.sources[i][1]) found.out[goes ? "add" : "delete"](token);
-    state.set({ blank: [...found.out].sort((a, b) => a - b).join(" ") });
-    ask();
+    takeOut(found, found.sources[i][1], isIn(i), state, ask);
   });
   group.classList.add("words");
   return group;
+}
+
+/** The cells that are out, and the marked one, which can be taken out. */
+function cellsOut(found, state, words, ask) {
+  const out = [...found.out].sort((a, b) => a - b);
+  const name = (cell) => cellText(cell, found.grid);
+  const group = chips(words.cellsOut, out.map(name), "out", () => true, (i) => takeOut(found, [out[i]], false, state, ask));
+  const { cell } = found;
+  if (cell !== null && !found.out.has(cell)) {
+    group.append(element("button", { type: "button", id: "take-out", onclick: () => takeOut(found, [cell], true, state, ask) },
+      words.takeCellOut(name(cell))));
+  }
+  return group;
+}
+
+/** Takes tokens or cells out, or puts them back, and asks what is written then. */
+function takeOut(found, places, goes, state, ask) {
+  for (const place of places) found.out[goes ? "add" : "delete"](place);
+  state.set({ blank: [...found.out].sort((a, b) => a - b).join(" ") });
+  ask();
 }
 
 /** Where the parts of the picture stand. */

@@ -52,7 +52,7 @@ export function drawMeasureMaps(surface, found, left, top, redraw) {
     surface.text(found.titles[i], x, y - 6, { size: 13 });
     const against = shares.flatMap((share, cell) => (share <= -LEAST ? [cell] : []));
     drawLookOn(surface, { picture: found.picture, grid: found.grid, weights: shares.map(Math.abs), most: found.most,
-      smooth: false, marked: found.cell ?? undefined, against }, [x, y, size.wide, size.high], redraw);
+      smooth: false, marked: found.cell ?? undefined, against, out: found.out }, [x, y, size.wide, size.high], redraw);
     const best = strongestCell(shares);
     const text = `${cellText(best, found.grid)}: ${signedPercent(shares[best])} %`;
     surface.text(text, x, y + size.high + 16, { size: 12, fill: INK[surface.theme] });

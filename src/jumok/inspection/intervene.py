@@ -1,10 +1,10 @@
 """Changing a model while it works: heads switched off, words blanked, weights set by hand.
 
 One mechanism serves all that is done to heads: `gate[head]` multiplies what a head found before
-the heads are mixed (`attention/observe.py`). A gate of 0 is a head that does not exist. A word is
-blanked by zeros in the place of its vector (`layers/embedding.py`), and weights are set where they
-are looked with; whatever stands above goes on from there. A model that nobody changes takes its
-fast paths.
+the heads are mixed (`attention/observe.py`). A gate of 0 is a head that does not exist. A word, or
+a cell of a picture, is blanked by zeros in the place of its vector (`layers/embedding.py`), and
+weights are set where they are looked with; whatever stands above goes on from there. A model that
+nobody changes takes its fast paths.
 
 Source: heads: Michel et al. 2019, Are sixteen heads really better than one?, section 2.3; set
 weights: Strobelt et al. 2018, Seq2Seq-Vis, section 4.
@@ -22,7 +22,7 @@ from torch import nn
 from jumok.attention.observe import Observable, Weights
 from jumok.errors import ModelError
 from jumok.layers.embedding import Edit, Editable, Embedding
-from jumok.models.memory import SequenceToSequence
+from jumok.models.captioner import Captioner, GridWriter
 from jumok.shapes import Float, Int, States, Tensor
 
 Heads = Mapping[str, Sequence[int]]
@@ -53,7 +53,7 @@ class Change:
 
     Attributes:
         off: heads that are switched off.
-        blank: positions of the text that is read whose words are blanked.
+        blank: positions of the text that is read whose words are blanked, or cells of a picture.
         rows: weights that are set.
     """
 
@@ -126,37 +126,44 @@ def words_of(model: nn.Module) -> dict[str, Embedding]:
 
 @contextmanager
 def edited_words(edits: Mapping[Editable, Edit]) -> Iterator[None]:
-    """Other vectors in the place of the words' or cells', inside the block."""
+    """Other vectors in the place of the words' or cells', inside the block.
+
+    Where they are changed already, they are changed once more.
+    """
+    before = {editable: editable.edit for editable in edits}
     try:
         for editable, edit in edits.items():
-            editable.edit = edit
+            editable.edit = _one_after_another(before[editable], edit)
         yield
     finally:
-        for editable in edits:
-            editable.edit = None
+        for editable, edit_before in before.items():
+            editable.edit = edit_before
+
+
+def _one_after_another(first: Edit | None, then: Edit) -> Edit:
+    if first is None:
+        return then
+    return lambda states, position: then(first(states, position), position)
 
 
 @contextmanager
 def blanked(model: nn.Module, positions: Sequence[int]) -> Iterator[None]:
-    """The model reads zeros where these words' vectors were; their places stay.
+    """The model reads zeros where the vectors of these words or cells were; their places stay.
 
     A Transformer still sees that something stands there, and where. The text that is read is the
-    encoder's; of a model without one, what its decoder is given.
+    encoder's; of a model without one, what its decoder is given. Of a picture it is the cells that
+    words look at, as the convolutions left them.
 
     Raises:
-        ModelError: a model that reads no words, or a position that the text does not have.
+        ModelError: a model that reads neither, or a position that the text does not have.
     """
-    name, embedding = next(iter(words_of(model).items()), ("", None))
-    at_once = name.startswith("encoder")  # a decoder is given its text piece by piece
-    # What writes about a picture has an embedding too, of the words that it writes.
-    if embedding is None or (isinstance(model, SequenceToSequence) and not at_once):
-        raise ModelError("this model reads no words, so none can be blanked.")
+    editable, at_once = _what_is_read(model)
 
     def blank(states: States, first: int) -> States:
         end = first + states.shape[1]
         if at_once and not all(0 <= position < end for position in positions):
             raise ModelError(
-                "the text has no such token.",
+                "what is read has no such place.",
                 expected=f"0 to {end - 1}",
                 got=", ".join(map(str, positions)),
             )
@@ -164,8 +171,21 @@ def blanked(model: nn.Module, positions: Sequence[int]) -> Iterator[None]:
         index = torch.tensor(inside, dtype=torch.long, device=states.device)
         return states.index_fill(1, index, 0.0)
 
-    with edited_words({embedding: blank}):
+    with edited_words({editable: blank}):
         yield
+
+
+def _what_is_read(model: nn.Module) -> tuple[Editable, bool]:
+    """Where words or cells become vectors, and whether all of them are there at once."""
+    if isinstance(model, Captioner):
+        # Its embedding is of the words that it writes.
+        if isinstance(model.writer, GridWriter):
+            return model.writer, True
+        raise ModelError("this model looks at one vector, of which no part is a cell's.")
+    name, embedding = next(iter(words_of(model).items()), ("", None))
+    if embedding is None:
+        raise ModelError("this model reads no words, so none can be blanked.")
+    return embedding, name.startswith("encoder")  # a decoder is given its text piece by piece
 
 
 @contextmanager
