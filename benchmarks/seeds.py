@@ -56,7 +56,7 @@ def table(name: str, facts: list[Facts]) -> str:
     minutes = [fact["cpu_seconds"] / 60 for fact in facts]
     clock = [fact["seconds"] / 60 for fact in facts]
     lines = [
-        f"{name}: {first['parameters']:,} parameters, {first['steps']:,} steps, "
+        f"{name}: {first['parameters']:,} parameters, "
         f"{statistics.mean(minutes):.1f} processor minutes, "
         f"{statistics.mean(clock):.1f} on the clock"
     ]
@@ -88,7 +88,6 @@ def _train(recipe: Path, run: Path, changes: list[str]) -> Facts:
     info = json.loads(_jumok("info", str(run / "model"), "--json"))
     return {
         "parameters": info["sizes"]["parameters"],
-        "steps": info["card"]["steps"],
         "seconds": seconds,
         "cpu_seconds": _processor_seconds() - before,
         "scores": {score["name"]: score["value"] for score in info["card"]["scores"]},
