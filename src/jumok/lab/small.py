@@ -8,7 +8,7 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 
@@ -59,7 +59,6 @@ class Small:
         corpus: writes train and validation, .en and .ko, into a folder of the cache.
         tokenizer: of the corpus.
         steps: of about `tokens` target tokens each.
-        optimizer: Muon needs a third of the steps for an RNN.
     """
 
     model: Mapping[str, Any] = field(default_factory=dict)
@@ -70,7 +69,6 @@ class Small:
     steps: int = 300
     tokens: int = 512
     learning_rate: float = 5e-3
-    optimizer: Literal["adamw", "muon"] = "adamw"
 
 
 @dataclass(frozen=True)
@@ -214,7 +212,6 @@ def config(small: Small, steps: int, seed: int, home: Path) -> TranslationConfig
             steps=steps,
             tokens_per_batch=small.tokens,
             tokens_per_micro_batch=small.tokens // 2,
-            optimizer=small.optimizer,
             learning_rate=small.learning_rate,
             label_smoothing=0.0,
             schedule=ScheduleConfig(warmup=max(1, steps // 10)),
