@@ -6,20 +6,22 @@ import torch
 
 from jumok.attention.convolution import PixelAttention
 from jumok.lab import convolution
-from jumok.lab.convolution import CELLS, SIDE, cells_of, draw, frame_weight, train
+from jumok.lab.convolution import CELLS, COLOURS, cells_of, draw, looks, train
 
 
-def test_square_and_frame_have_one_colour_where_the_answer_says_so() -> None:
+def test_the_answer_is_the_core_of_the_frame_in_the_asking_frames_colour() -> None:
     drawn = draw(60, 1)
-    for pixels, partners, corners in zip(
+    colours = {}
+    for pixels, answer, corners in zip(
         drawn.store.pixels, drawn.store.numbers, drawn.corners, strict=True
     ):
-        square, frame = (tuple(pixels[row, column].tolist()) for row, column in corners)
-        assert (square == frame) == bool(partners)
-        row, column = corners[0]
-        inside = pixels[row : row + SIDE, column : column + SIDE].reshape(-1, 3)
-        assert len(np.unique(inside, axis=0)) == 1
-    assert 15 < drawn.store.numbers.sum() < 45
+        frames = [tuple(pixels[row, column].tolist()) for row, column in corners]
+        cores = [tuple(pixels[row + 1, column + 1].tolist()) for row, column in corners]
+        assert cores[0] == (0, 0, 0)
+        assert frames[0] == frames[1]
+        assert len(set(frames[1:])) == len(frames) - 1
+        assert colours.setdefault(int(answer), cores[1]) == cores[1]
+    assert len(set(colours.values())) == COLOURS
 
 
 def test_a_thing_lies_on_four_cells() -> None:
@@ -27,13 +29,13 @@ def test_a_thing_lies_on_four_cells() -> None:
     assert cells_of(np.array([6, 12])) == [51, 52, 66, 67]  # cells (3, 6), (3, 7), (4, 6) ...
 
 
-def test_even_weights_give_the_frame_its_share_of_the_cells() -> None:
+def test_even_weights_give_each_frame_its_share_of_the_cells() -> None:
     drawn = draw(40, 1)
     model = train("attention", drawn, drawn, 20, seed=1).model
     (attention,) = [part for part in model.modules() if isinstance(part, PixelAttention)]
     torch.nn.init.zeros_(attention.query.weight)
     torch.nn.init.zeros_(attention.query.bias)
-    assert frame_weight(model, drawn, 1) == pytest.approx(4 / 15**2)
+    assert looks(model, drawn) == pytest.approx((4 / 15**2, 12 / 15**2))
 
 
 def test_attention_and_its_stand_in_have_as_many_parameters() -> None:

@@ -68,7 +68,7 @@ class Small:
     tokenizer: TokenizerConfig = PIECES
     steps: int = 300
     tokens: int = 512
-    learning_rate: float = 5e-3
+    learning_rate: float = 1e-2
 
 
 @dataclass(frozen=True)
@@ -212,6 +212,7 @@ def config(small: Small, steps: int, seed: int, home: Path) -> TranslationConfig
             steps=steps,
             tokens_per_batch=small.tokens,
             tokens_per_micro_batch=small.tokens // 2,
+            optimizer="muon",  # in 300 steps a third of the loss that AdamW reaches
             learning_rate=small.learning_rate,
             label_smoothing=0.0,
             schedule=ScheduleConfig(warmup=max(1, steps // 10)),
