@@ -6,6 +6,7 @@ joined by grow-diag-final-and (Koehn et al. 2003). All of it is lower-cased.
 """
 
 import gzip
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -45,9 +46,7 @@ def main(training: str, gold: str, links: str) -> None:
 
 def _cut(text: str) -> str:
     """Signs apart from words, as in the gold file."""
-    for sign in ".,!?;:\"()'":
-        text = text.replace(sign, f" {sign} " if sign != "'" else "' ")
-    return text
+    return re.sub(r'([.,!?;:"()])', r" \1 ", text).replace("'", "' ")
 
 
 def _lines(path: Path) -> list[str]:

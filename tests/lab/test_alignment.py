@@ -1,12 +1,16 @@
 """How much links cross, and reading attention at every place."""
 
+import gzip
+from pathlib import Path
+
 import pytest
 import torch
 
 from jumok.config.transformer import TransformerConfig
 from jumok.data.tokenizer import Tokenizer
-from jumok.lab import alignment
-from jumok.lab.alignment import Place
+from jumok.evaluation.alignment import GoldLinks
+from jumok.lab import alignment, tatoeba
+from jumok.lab.alignment import FRENCH, KOREAN, Place
 from jumok.lab.small import SIZES, Trained
 from jumok.models.encoder_decoder import Transformer
 
@@ -42,10 +46,28 @@ def test_attention_is_read_at_every_layer_head_and_step(tokenizer: Tokenizer) ->
 
 
 def test_the_report_needs_both_a_good_reading_and_a_crossing() -> None:
-    grid = alignment._grid(("I see", "나는 봐요", [(0, 0), (1, 1)]), torch.eye(2))
+    gold = GoldLinks(frozenset({(0, 0), (1, 1)}), frozenset({(0, 0), (1, 1), (1, 0)}))
+    grid = alignment._grid(("I see", "나는 봐요", gold), torch.eye(2), KOREAN)
+    assert grid.framed == [(0, 0), (1, 1)]  # the sure ones
     rates = {Place(0, None, False): 0.5, Place(0, None, True): 0.2}
-    assert alignment.report(rates, 0.4, 0.05, grid).outcome == "holds"
-    assert alignment.report(rates, 0.05, 0.05, grid).outcome == "partly"
-    alone = alignment.report(rates, 0.4, None, grid)
+    assert alignment.report(rates, KOREAN, 0.4, 0.05, grid).outcome == "holds"
+    assert alignment.report(rates, KOREAN, 0.05, 0.05, grid).outcome == "partly"
+    alone = alignment.report(rates, FRENCH, 0.4, None, grid)
     assert alone.outcome == "partly"
     assert "JUMOK_DATA" in alone.sentence.en
+    assert "English-French, read at layer 1" in alone.sentence.en
+
+
+def test_a_sentence_of_tatoeba_is_kept_out_with_all_its_translations(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tatoeba, "UNSEEN", 3)
+    file = tmp_path / "data" / tatoeba.PAIRS
+    file.parent.mkdir(parents=True)
+    rows = [("Go.", "Va !"), ("Hi.", "Salut !"), ("Run!", "Cours !"), ("Run!", "Fuis !")]
+    with gzip.open(file, "wt", encoding="utf-8") as out:
+        out.writelines(f"{english}\t{french}\n" for english, french in rows)
+    home = tatoeba.write(tmp_path / "data", tmp_path / "cache")
+    assert (home / "train.en").read_text() == "Hi.\n"
+    assert (home / "validation.en").read_text() == "Go.\nRun!\nRun!\n"
+    assert (home / "validation.fr").read_text() == "Va !\nCours !\nFuis !\n"

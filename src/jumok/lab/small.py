@@ -56,7 +56,8 @@ class Small:
         model: keys of a recipe's [model], over SIZES; of an RNN where they name its kind.
         change: what is done to the untrained model: layers shared, norms taken out ...
         objective: what to make small.
-        corpus: writes train and validation, .en and .ko, into a folder of the cache.
+        corpus: writes train and validation, .en and .TARGET, into a folder of the cache.
+        target: the language that is written.
         tokenizer: of the corpus.
         steps: of about `tokens` target tokens each.
     """
@@ -65,6 +66,7 @@ class Small:
     change: Change | None = None
     objective: Objective = translation
     corpus: Corpus = world.write
+    target: str = "ko"
     tokenizer: TokenizerConfig = PIECES
     steps: int = 300
     tokens: int = 512
@@ -199,10 +201,10 @@ def config(small: Small, steps: int, seed: int, home: Path) -> TranslationConfig
         name="small",
         seed=seed,
         data=DataConfig(
-            train=(_corpus(home, "train"),),
-            validation=(_corpus(home, "validation"),),
+            train=(_corpus(home, "train", small.target),),
+            validation=(_corpus(home, "validation", small.target),),
             source_language="en",
-            target_language="ko",
+            target_language=small.target,
             max_tokens=64,
             max_ratio=20.0,  # a pronoun's sentence has an answer of one word
         ),
@@ -228,5 +230,5 @@ def section(keys: Mapping[str, Any]) -> TransformerConfig | RecurrentConfig:
     return TransformerConfig.model_validate({**SIZES, **keys})
 
 
-def _corpus(home: Path, split: str) -> CorpusConfig:
-    return CorpusConfig(source=home / f"{split}.en", target=home / f"{split}.ko")
+def _corpus(home: Path, split: str, target: str) -> CorpusConfig:
+    return CorpusConfig(source=home / f"{split}.en", target=home / f"{split}.{target}")
