@@ -1,0 +1,43 @@
+"""Everyday sentences in English and French, where JUMOK_DATA has them, and gold links to read by.
+
+Source: Tatoeba (tatoeba.org), CC BY 2.0 FR; the Hansards' links of Och and Ney 2000.
+"""
+
+from pathlib import Path
+
+from jumok.data.corpora import Corpus, read_pairs
+from jumok.data.reading import read_lines
+from jumok.evaluation.alignment import GoldLinks, read_gold
+
+PAIRS = Path("tatoeba") / "eng-fra.tsv.gz"
+LINKS = Path("align_gold") / "hansards_en-fr_447.tsv"  # English, French, links
+UNSEEN = 500  # of every so many pairs one sentence is kept out, with all its translations
+
+
+def write(data: Path, folder: Path) -> Path:
+    """Writes train and validation, .en and .fr, into folder/tatoeba, unless they are there."""
+    home = folder / "tatoeba"
+    if home.exists():
+        return home
+    partial = folder / "tatoeba.partial"
+    partial.mkdir(parents=True, exist_ok=True)
+    pairs = list(read_pairs(Corpus(file=data / PAIRS)))
+    unseen = {pair.source for pair in pairs[::UNSEEN]}
+    for split in ("train", "validation"):
+        chosen = [pair for pair in pairs if (pair.source in unseen) == (split == "validation")]
+        for language, lines in (
+            ("en", [pair.source for pair in chosen]),
+            ("fr", [pair.target for pair in chosen]),
+        ):
+            text = "\n".join(lines) + "\n"
+            (partial / f"{split}.{language}").write_text(text, encoding="utf-8")
+    partial.rename(home)
+    return home
+
+
+def gold(data: Path) -> list[tuple[str, str, GoldLinks]]:
+    """The Hansards' sentences: English, French, and their links."""
+    rows = [line.split("\t") for line in read_lines(data / LINKS)]
+    return [
+        (row[0], row[1], links) for row, links in zip(rows, read_gold(data / LINKS), strict=True)
+    ]
