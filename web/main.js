@@ -44,6 +44,8 @@ export function start(raw, root) {
     layer: String(reading.layer ?? ""),
     head: String(reading.head ?? "mean"),
     reading: reading.at_input ? "reads" : "writes",
+    // Of a single word on either side the pieces tell more: the letters, where it is spelt.
+    unit: Object.values(trace.axes).every((axis) => axis.texts.length < 2) ? "pieces" : "words",
     text: raw.text,
     gold: goldText(trace.notes.gold),
     against: raw.other && raw.other.text !== raw.text ? raw.other.text : "",

@@ -14,7 +14,6 @@ const DEFAULTS = {
   key: "0",
   gold: "",
   click: "row",
-  word: "0",
   over: "source",
   off: "",
   blank: "",

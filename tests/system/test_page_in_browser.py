@@ -39,6 +39,20 @@ def test_words_at_the_writing_step_are_a_row_above(opened):
     np.testing.assert_allclose(shown, first[1:, :3], atol=0.0005)
 
 
+def test_one_word_on_either_side_is_shown_in_its_pieces(opened):
+    """A word that is spelt: three letters to two syllables; by words there is one cell."""
+    recorded = trace()
+    axes = {
+        name: replace(
+            axis, words=tuple(None if word is None else 0 for word in axis.words), texts=("w",)
+        )
+        for name, axis in recorded.axes.items()
+    }
+    reader = opened(replace(recorded, axes=axes))
+    reader.choose("Show as", "table")
+    assert reader.table()[0][1:] == ["a", "cat", "ran", "</s>"]
+
+
 def test_a_row_adds_up_when_redone_from_what_is_shown(opened):
     reader = opened(trace())
     reader.tab("One row, step by step")
