@@ -223,13 +223,26 @@ class BahdanauDecoder(AttentionDecoder):
     def hidden(
         self, memory: Memory, tokens: Int[Tensor, "batch target"]
     ) -> Float[Tensor, "batch target shown"]:
-        return self.one_by_one(memory, tokens)
+        """Only the RNN and its looking go step by step; what is shown waits until all is known."""
+        state, words = self.start(memory), self.embedding(tokens)
+        seen, contexts = [], []
+        for position in range(tokens.shape[1]):
+            context, state = self.read(words[:, position], state)
+            seen.append(state.seen)
+            contexts.append(context)
+        return self.show(torch.stack(seen, dim=1), torch.stack(contexts, dim=1), words)
 
     def advance(self, word: Word, state: RecurrentState) -> tuple[Shown, RecurrentState]:
+        context, state = self.read(word, state)
+        return self.show(state.seen, context, word), state
+
+    def read(
+        self, word: Word, state: RecurrentState
+    ) -> tuple[Float[Tensor, "batch memory_dim"], RecurrentState]:
+        """What the state before the word finds, and the state after both are read."""
         context, state = self.look(state.seen, state)
         cells = self.cells.step(torch.cat([word, context], dim=-1), state.cells)
-        state = replace(state, cells=cells)
-        return self.show(state.seen, context, word), state
+        return context, replace(state, cells=cells)
 
 
 class GatedDecoder(BahdanauDecoder):
