@@ -20,6 +20,7 @@ import statistics
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -70,9 +71,10 @@ def table(name: str, facts: list[Facts]) -> str:
 
 def evaluations(recipe: Path, run: Path) -> list[list[str]]:
     """The evaluations a recipe's header names, their arguments, for the model in the folder run."""
-    header = recipe.read_text(encoding="utf-8").split("\nname = ")[0]
-    text = re.sub(r"\\\n#\s*", "", header)
-    ours = re.sub(rf"\bruns/{re.escape(recipe.stem)}\b", str(run), text)
+    whole = recipe.read_text(encoding="utf-8")
+    header = re.sub(r"\\\n#\s*", "", whole.split("\nname = ")[0])
+    name = tomllib.loads(whole)["name"]
+    ours = re.sub(rf"\bruns/{re.escape(name)}(?=/)", str(run), header)
     data = {"JUMOK_DATA": str(data_folder())}
     return [
         shlex.split(re.sub(r"\$(\w+)", lambda match: data[match[1]], command))

@@ -12,15 +12,17 @@ Expect, of English with 1 epoch (10 are the default, and were not measured yet):
 47 s on two busy cores; 3.8 % of analogies right where all words have vectors (27.0 % of them), of
 those in the section family 13.8 %; Spearman 28.1 on WS-353 (66.0 % of its pairs have vectors), 10.0
 on SimLex-999 (76.1 %), 21.9 on MEN (77.5 %). 2.6 M words are a small corpus: the vectors that were
-published with word2vec were learnt from about 100,000 M. Korean: 4.7 M morphemes, not measured yet.
+published with word2vec were learnt from about 100,000 M. Korean, 3 epochs: 24,571 vectors of
+4.7 M morphemes in 90 s of processor time. There is no Korean test set here; nearest to 영화 (film)
+are 드라마, 수작, 사극, and 왕 - 남자 + 여자 finds kings and prophets of the Bible, not 여왕 (queen).
 
 Source: Mikolov et al. 2013 (skip-gram with negative sampling).
 """
 
+import argparse
 import gzip
 import os
 import re
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,20 +59,27 @@ def korean(data: Path) -> Iterator[list[str]]:
         yield tagger.parse(line).split()
 
 
-def main(language: str, out: str, epochs: str = "10") -> None:
+def main() -> None:
     """Learns and writes in word2vec's text format."""
+    parser = argparse.ArgumentParser(description="Learns word2vec vectors from real text.")
+    parser.add_argument("language", choices=("en", "ko"))
+    parser.add_argument("out", type=Path, help="the file to write, in word2vec's text format")
+    parser.add_argument("epochs", type=int, nargs="?", default=10)
+    language, out, epochs = vars(parser.parse_args()).values()
+    if "JUMOK_DATA" not in os.environ:
+        parser.error("say where the data is: export JUMOK_DATA=/path/to/the/data")
     read, text = {"en": english, "ko": korean}[language], Path(f"{out}.words")
     with text.open("w", encoding="utf-8") as stream:
         stream.writelines(f"{' '.join(words)}\n" for words in read(Path(os.environ["JUMOK_DATA"])))
     started = time.perf_counter()
     # from a file, because gensim then reads without Python and without waiting for it
-    model = Word2Vec(corpus_file=str(text), sg=1, seed=1, workers=2, epochs=int(epochs), **SIZES)
+    model = Word2Vec(corpus_file=str(text), sg=1, seed=1, workers=2, epochs=epochs, **SIZES)
     seconds = time.perf_counter() - started
-    model.wv.save_word2vec_format(out)
+    model.wv.save_word2vec_format(str(out))
     text.unlink()
     print(f"{len(model.wv):,} vectors of {model.vector_size} numbers in {out}")
     print(f"{model.corpus_total_words:,} words, {epochs} times, in {seconds:.0f} s")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

@@ -95,6 +95,13 @@ def test_scores_come_with_their_coverage(vectors: Path, tmp_path: Path) -> None:
     assert scores[0]["value"] == pytest.approx(100)
 
 
+def test_a_file_of_vectors_that_is_not_there_is_no_missing_bundle(tmp_path: Path) -> None:
+    pytest.importorskip("gensim")
+    error = fault(tmp_path / "vectors.txt", "--nearest", "왕")
+    assert isinstance(error, DataError)
+    assert "no such file" in str(error)
+
+
 def test_what_cannot_be_is_refused(tiny_bundle: Path, tmp_path: Path) -> None:
     error = fault(tiny_bundle, "--corpus", tmp_path / "a.txt")
     assert isinstance(error, ConfigError)

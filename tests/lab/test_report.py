@@ -115,6 +115,11 @@ def test_the_page_tells_of_every_lab_that_ran(tmp_path: Path) -> None:
     assert "errata" in missing
     assert "scale" not in missing
     assert "## errata" not in page
+    (together,) = [line for line in page.splitlines() if line.startswith("| together")]
+    figures = [
+        json.loads((tmp_path / f"docs/lab/{name}.json").read_text()) for name in ("scale", "order")
+    ]
+    assert f"{sum(each['cpu_seconds'] for each in figures):.0f}" in together
 
 
 def test_a_page_of_nothing_is_refused(tmp_path: Path) -> None:

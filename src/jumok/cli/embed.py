@@ -100,7 +100,7 @@ def load_embedder(
 
     if threads:
         torch.set_num_threads(threads)
-    if model.is_file():
+    if model.is_file() or (model.suffix and not model.is_dir()):
         return GivenVectors(read_vectors(model))
     system = load(model, device=device, precision=precision)
     if not isinstance(system, Embedder):

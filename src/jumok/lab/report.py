@@ -24,6 +24,7 @@ HEADINGS = {
     "lab": Text("lab", "실험"),
     "outcome": Text("outcome", "결과"),
     "seconds": Text("processor seconds", "프로세서 초"),
+    "together": Text("together", "모두"),
     "missing": Text("Not run for this page", "이 글을 위해 돌리지 않은 것"),
     "seeds": Text("seeds", "시드"),
 }
@@ -124,6 +125,8 @@ def page(folder: Path, file: Path, language: Language) -> None:
         ]
         for each in records
     ]
+    processor = sum(each["cpu_seconds"] for each in records)
+    summary.append([HEADINGS["together"].of(language), "", f"{processor:.0f}", ""])
     lines += markdown_table(columns, summary)
     missing = [lab.name for lab in LABS if lab.name not in {each["lab"] for each in records}]
     if missing:
