@@ -14,7 +14,7 @@ those in the section family 13.8 %; Spearman 28.1 on WS-353 (66.0 % of its pairs
 on SimLex-999 (76.1 %), 21.9 on MEN (77.5 %). 2.6 M words are a small corpus: the vectors that were
 published with word2vec were learnt from about 100,000 M. Korean, 3 epochs: 24,571 vectors of
 4.7 M morphemes in 90 s of processor time. There is no Korean test set here; nearest to 영화 (film)
-are 드라마, 수작, 사극, and 왕 - 남자 + 여자 finds kings and prophets of the Bible, not 여왕 (queen).
+are 드라마, 수작, 사극, and 왕 - 남자 + 여자 finds kings of the Bible, not 여왕 (queen).
 
 Source: Mikolov et al. 2013 (skip-gram with negative sampling).
 """
