@@ -23,7 +23,7 @@ class FlatParameters:
     """
 
     def __init__(self, model: nn.Module) -> None:
-        linear = {
+        inner = {
             id(module.weight)
             for module in model.modules()
             if isinstance(module, nn.Linear | nn.Conv2d)
@@ -31,7 +31,7 @@ class FlatParameters:
 
         def order(pair: tuple[str, nn.Parameter]) -> tuple[bool, bool, tuple[int, ...]]:
             parameter = pair[1]
-            inside = id(parameter) in linear
+            inside = id(parameter) in inner
             return not inside, parameter.ndim < 2, as_matrix(parameter.shape) if inside else ()
 
         self._places: list[tuple[str, int, torch.Size]] = []
@@ -39,12 +39,12 @@ class FlatParameters:
         self.size = self.decayed = self.hidden = 0
         for name, parameter in sorted(model.named_parameters(), key=order):
             self._places.append((name, self.size, parameter.shape))
-            if id(parameter) in linear:
+            if id(parameter) in inner:
                 self._stack(as_matrix(parameter.shape))
             self.size += -(-parameter.numel() // _ALIGN) * _ALIGN
             if parameter.ndim >= 2:
                 self.decayed = self.size
-            if id(parameter) in linear:
+            if id(parameter) in inner:
                 self.hidden = self.size
 
     def _stack(self, shape: tuple[int, int]) -> None:
