@@ -13,9 +13,23 @@ from jumok.kernels.noise import Mask
 from tests.kernels.twins import TOLERANCE, assert_twins
 
 BATCH, HEADS = 2, 3
-LENGTHS = [(1, 1), (1, 13), (13, 1), (13, 17), (16, 16), (17, 33), (33, 16), (5, 31)]
+LENGTHS = [(1, 1), (1, 13), (13, 1), (13, 17), (16, 16), (17, 33), (33, 16), (5, 31), (70, 70)]
 DIMS = [(16, 16), (32, 16), (16, 48), (64, 32)]
 DTYPES = [torch.float32, torch.bfloat16]
+
+
+def some(*shape: int) -> torch.Tensor:
+    """About two thirds allowed; the last row allows nothing, so that this case is always there."""
+    allowed = torch.arange(math.prod(shape)).mul(7).remainder(11).view(shape) < 7
+    allowed.view(-1, shape[-1])[-1] = False
+    return allowed
+
+
+def packed(queries: int, keys: int) -> torch.Tensor:
+    """Sentences of eleven side by side: most keys lie outside what a block of 16 queries sees."""
+    of_query, of_key = torch.arange(queries) // 11, torch.arange(keys) // 11
+    return (of_query[:, None] == of_key)[None, None] & causal(queries, keys, torch.device("cpu"))
+
 
 MASKS = {
     "none": lambda q, k: None,
@@ -26,16 +40,11 @@ MASKS = {
     "heads": lambda q, k: some(1, HEADS, 1, k),
     "one row": lambda q, k: some(1, 1, 1, k),
     "causal": lambda q, k: causal(q, k, torch.device("cpu")),
+    "packed": packed,
+    "a mask a head, packed": lambda q, k: torch.cat([packed(q, k), ~packed(q, k), packed(q, k)], 1),
     "strided": lambda q, k: some(BATCH, 1, k, q).transpose(2, 3),
     "nothing allowed": lambda q, k: torch.zeros(1, 1, 1, k, dtype=torch.bool),
 }
-
-
-def some(*shape: int) -> torch.Tensor:
-    """About two thirds allowed; the last row allows nothing, so that this case is always there."""
-    allowed = torch.arange(math.prod(shape)).mul(7).remainder(11).view(shape) < 7
-    allowed.view(-1, shape[-1])[-1] = False
-    return allowed
 
 
 def tensors(queries: int, keys: int, dim: int, value_dim: int) -> list[torch.Tensor]:

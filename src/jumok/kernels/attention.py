@@ -80,25 +80,27 @@ class _Attention(torch.autograd.Function):
         found = _side_by_side(query, value_dim)
         width = -(-keys // native.LANES) * native.LANES
         weights = query.new_empty(batch, heads, queries, width)
+        blocks = -(-queries // native.LANES)
+        reach = torch.empty(batch, heads, blocks, 2, dtype=torch.int32)
         allowed, bias = _expanded(allowed, query, key), _whole_rows(bias, query, key)
         native.call(
-            "attention_forward", query.dtype, query, key, value, found, weights, allowed, bias,
-            _sizes(query, value), _strides(query, key, value, found, allowed, bias),
-            *native.numbers(drop),
+            "attention_forward", query.dtype, query, key, value, found, weights, reach,
+            allowed, bias, _sizes(query, value),
+            _strides(query, key, value, found, allowed, bias), *native.numbers(drop),
         )  # fmt: skip
-        ctx.save_for_backward(query, key, value, weights)
+        ctx.save_for_backward(query, key, value, weights, reach)
         ctx.drop = drop
         return found
 
     @staticmethod
     def backward(ctx: Any, d_found: Tensor) -> tuple[Tensor | None, ...]:
-        query, key, value, weights = ctx.saved_tensors
+        query, key, value, weights, reach = ctx.saved_tensors
         if d_found.stride(-1) != 1:
             d_found = d_found.contiguous()
         slopes = [_side_by_side(tensor, tensor.shape[-1]) for tensor in (query, key, value)]
         native.call(
-            "attention_backward", query.dtype, query, key, value, weights, d_found, *slopes,
-            _sizes(query, value), _strides(query, key, value, d_found, *slopes),
+            "attention_backward", query.dtype, query, key, value, weights, reach, d_found,
+            *slopes, _sizes(query, value), _strides(query, key, value, d_found, *slopes),
             *native.numbers(ctx.drop),
         )  # fmt: skip
         return (*slopes, None, None, None)

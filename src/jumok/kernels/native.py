@@ -18,7 +18,15 @@ from jumok.shapes import Tensor
 
 SOURCES = tuple(
     Path(__file__).with_name(name)
-    for name in ("kernels.c", "vectors.h", "loss.h", "recurrent.h", "step.h", "flow.h")
+    for name in (
+        "kernels.c",
+        "vectors.h",
+        "attention.h",
+        "loss.h",
+        "recurrent.h",
+        "step.h",
+        "flow.h",
+    )
 )
 FLAGS = ("-O3", "-march=native", "-fno-math-errno", "-shared", "-fPIC")
 SUFFIXES = {torch.float32: "f32", torch.bfloat16: "bf16"}

@@ -121,8 +121,9 @@ static inline Drop drop_of(int64_t threshold, int64_t seed) {
 }
 
 /* C = A B for small float32 blocks that stay in the cache: A (rows x inner), B (inner x columns).
- * rows is a multiple of 4 and columns of 16; the caller pads with zeros. */
-static void multiply(const float *a, int64_t a_row, const float *b, int64_t b_row, float *c,
+ * a_row and a_column: how far apart A's rows and columns are, one of them 1: A may lie transposed.
+ * columns is a multiple of 16; rows are gone through by 4, and the caller has room for that. */
+static void multiply(const float *a, int64_t a_row, int64_t a_column, const float *b, int64_t b_row, float *c,
                      int64_t c_row, int64_t rows, int64_t inner, int64_t columns) {
     for (int64_t column = 0; column < columns; column += 2 * LANES) {
         int wide = column + LANES < columns;
@@ -131,18 +132,18 @@ static void multiply(const float *a, int64_t a_row, const float *b, int64_t b_ro
             const float *x = a + row * a_row;
             const float *y = b + column;
             if (wide)
-                for (int64_t k = 0; k < inner; k++, y += b_row) {
+                for (int64_t k = 0; k < inner; k++, x += a_column, y += b_row) {
                     floats first = load_f32(y), second = load_f32(y + LANES);
                     for (int r = 0; r < 4; r++) {
-                        floats factor = spread(x[r * a_row + k]);
+                        floats factor = spread(x[r * a_row]);
                         left[r] += factor * first;
                         right[r] += factor * second;
                     }
                 }
             else
-                for (int64_t k = 0; k < inner; k++, y += b_row) {
+                for (int64_t k = 0; k < inner; k++, x += a_column, y += b_row) {
                     floats first = load_f32(y);
-                    for (int r = 0; r < 4; r++) left[r] += spread(x[r * a_row + k]) * first;
+                    for (int r = 0; r < 4; r++) left[r] += spread(x[r * a_row]) * first;
                 }
             for (int r = 0; r < 4; r++) {
                 store_f32(c + (row + r) * c_row + column, left[r]);
@@ -194,6 +195,7 @@ static inline int64_t padded(int64_t n) { return (n + LANES - 1) / LANES * LANES
 /* Attention's tensors are (batch, heads, positions, dim) with any strides but the last, which is 1. */
 typedef struct { int64_t batch, heads, queries, keys, dim, value_dim; } Sizes;
 typedef struct { int64_t batch, head, position; } Strides;
+typedef struct { int32_t first, end; } Reach; /* keys, both ends multiples of 16 */
 
 /* A softmax that has not been divided yet: the sum of its powers, the logarithm of its divisor, and
  * the sum of its logits. */
