@@ -18,7 +18,7 @@ from jumok.config import (
     TranslationConfig,
     load_config,
 )
-from jumok.config.captioner import CaptionerConfig, CnnConfig, RnnDecoderConfig
+from jumok.config.captioner import CaptionerConfig, CnnConfig, ReaderConfig, RnnDecoderConfig
 from jumok.config.captions import (
     CaptionCorpusConfig,
     CaptionDataConfig,
@@ -131,7 +131,8 @@ def test_a_recipe_of_texts_names_the_keys_that_are_its_own(recipe, sections):
 CAPTIONERS = [
     ("scenes.toml", "data", CaptionDataConfig, {"train", "validation", "scenes"}),
     ("scenes.toml", "data.scenes", ScenesConfig, set()),
-    ("scenes.toml", "model", CaptionerConfig, {"kind", "encoder", "decoder"}),
+    ("scenes.toml", "model", CaptionerConfig, {"kind", "encoder", "reader", "decoder"}),
+    ("scenes.toml", "model.reader", ReaderConfig, set()),
     ("scenes.toml", "model.encoder", CnnConfig, {"kind"}),
     ("scenes.toml", "validation", CaptionValidationConfig, {"every", "patience", "keep"}),
     ("flickr8k.toml", "data.train", CaptionCorpusConfig, {"captions", "images"}),

@@ -52,6 +52,7 @@ export const TASKS = {
     captioning: {
       ...SWITCHES_EN,
       cross: "caption at picture",
+      image: "cells at cells",
       decoder: "caption at itself",
       ...MATTERED_EN,
       boardHelp: "Each row is a word of the caption, each column a cell of the picture (row,column); the darker, the more the word looked there. The scale is the same in every picture: 0 to 1.",
@@ -90,6 +91,7 @@ export const TASKS = {
     captioning: {
       ...SWITCHES_KO,
       cross: "설명이 그림을",
+      image: "칸이 칸을",
       decoder: "설명이 스스로를",
       ...MATTERED_KO,
       boardHelp: "행은 설명의 낱말이고 열은 그림의 칸(행,열)입니다. 진할수록 그 낱말이 그곳을 더 많이 보았다는 뜻입니다. 모든 그림의 눈금은 0에서 1까지로 같습니다.",

@@ -32,6 +32,8 @@ def test_the_grid_follows_from_the_encoders_sizes(encoder, grid):
         (recipe(encoder={"kind": "cnn", "size": 90}), "choose a multiple of 8"),
         (recipe(decoder={"kind": "transformer", "dim": 6, "heads": 2}), "a multiple of 4"),
         (recipe(memory="one", doubly_stochastic=1.0), "there is one alone"),
+        (recipe(memory="one", reader={"layers": 1}), "there is one vector alone"),
+        (recipe(reader={"layers": 1, "heads": 3}), "cannot be split among heads = 3"),
         (
             recipe(encoder={"kind": "given", "rows": 2, "columns": 2, "dim": 3})
             | {"data": {**DATA, "flip": True}},

@@ -27,6 +27,8 @@ RECURRENT = {
     "luong bilinear": {"attention": "bilinear", "order": "luong", "encoder_layers": 2},
     "luong additive kernels": {"order": "luong", "dim": 48, "embedding": 32},
     "luong coverage": {"order": "luong", "coverage": True},
+    "gnmt": {"order": "gnmt", "decoder_layers": 3, "cell": "lstm", "dropout": 0.2},
+    "gnmt coverage": {"order": "gnmt", "decoder_layers": 2, "coverage": True},
     "input feeding": {"attention": "bilinear", "order": "luong", "input_feeding": True},
     "bahdanau dot": {"attention": "dot", "cell": "rnn"},
     "bahdanau coverage kernels": {"coverage": True, "dim": 32, "embedding": 16},

@@ -24,9 +24,12 @@ STACK = {
     "dropout": 0.5,
 }
 RNN = {"kind": "rnn", "cell": "lstm", "dim": 12, "embedding": 7, "layers": 2, "dropout": 0.5}
+READER = {"layers": 2, "heads": 2, "feedforward": 17, "dropout": 0.5}
 VARIANTS = {
     "pixels": {"encoder": CNN},
     "features": {"encoder": GIVEN},
+    "cells that look": {"encoder": CNN, "reader": READER},
+    "rnn over cells that look": {"encoder": GIVEN, "decoder": RNN, "reader": READER},
     "one vector": {"encoder": CNN, "memory": "one"},
     "one vector of features": {"encoder": GIVEN, "memory": "one"},
     "rnn": {"encoder": GIVEN, "decoder": RNN},
@@ -79,7 +82,18 @@ def test_the_memory_has_a_state_for_every_cell_of_the_grid(variant):
     model = build(variant)
     rows, columns = model.grid
     assert model.encode(pictures(variant)).states.shape == (3, rows * columns, 12)
-    assert model.grid == ((1, 1) if "one" in variant else (4, 4) if variant == "pixels" else (3, 5))
+    of_encoder = (4, 4) if VARIANTS[variant]["encoder"] is CNN else (3, 5)
+    assert model.grid == ((1, 1) if "one" in variant else of_encoder)
+
+
+def test_cells_know_of_others_only_where_they_look_at_one_another():
+    """Of features: convolutions would see their neighbours."""
+    cells, other = pictures("features", 1), pictures("features", 1)
+    other[0, 14] += 1.0
+    for variant, moved in (("features", 1), ("rnn over cells that look", 15)):
+        model = build(variant)
+        change = model.encode(other).states - model.encode(cells).states
+        assert int((change.abs().amax(dim=2) > 1e-4).sum()) == moved
 
 
 @every_variant
@@ -116,7 +130,7 @@ def test_one_vector_is_an_mlp_over_all_cells():
     beside = squeezed.reshape(3, 15 * 3)
     inner = F.relu(beside @ named["inner.weight"].T + named["inner.bias"])
     outer = inner @ named["outer.weight"].T + named["outer.bias"]
-    expected = F.layer_norm(outer, (12,), model.norm.weight, model.norm.bias)
+    expected = F.layer_norm(outer, (12,), *model.reader.first_norm.parameters())
     assert_close(model.encode(features).states[:, 0], expected)
 
 

@@ -10,8 +10,14 @@ from jumok.config import RecurrentConfig
 from jumok.decoding.limits import Limits
 from jumok.models.memory import Memory
 from jumok.models.recurrent import RecurrentModel
-from jumok.models.recurrent_decoder import BahdanauDecoder, FeedingDecoder, LuongDecoder
+from jumok.models.recurrent_decoder import (
+    BahdanauDecoder,
+    FeedingDecoder,
+    GNMTDecoder,
+    LuongDecoder,
+)
 from tests.models.sequences import RECURRENT, build
+from tests.parity.torch_weights import roughen
 
 SOURCE = torch.tensor([[5, 6, 7, 8, 3], [9, 10, 3, 0, 0]])
 ALLOWED = SOURCE != 0
@@ -55,6 +61,29 @@ def test_a_step_of_bahdanaus_decoder_by_hand():
     assert float(after.seen) == pytest.approx(seen, abs=1e-6)
     shown = math.tanh(0.5 * (seen + context + 0.3) + 0.5)
     assert logits[0].tolist() == pytest.approx([0.5 * shown] * 4, abs=1e-6)
+
+
+@torch.no_grad()
+def test_gnmts_order_with_torchs_layers():
+    """The lowest GRU, attention with its states, and a GRU that reads both."""
+    config = RecurrentConfig(dim=14, embedding=13, order="gnmt", decoder_layers=2)
+    torch.manual_seed(1)
+    model = roughen(RecurrentModel(config, 31)).eval()
+    decoder = model.decoder
+    assert isinstance(decoder, GNMTDecoder)
+    memory = model.encode(SOURCE, ALLOWED)
+    state = decoder.start(memory)
+    layers = [torch.nn.GRU(width, 14, batch_first=True) for width in (13, 14 + 14)]
+    for layer, cell in zip(layers, decoder.cells, strict=True):
+        for theirs, ours in zip(layer.parameters(), cell.weights(), strict=True):
+            theirs.copy_(ours)
+    first, second = (each.contiguous()[None] for each in state.cells[:, :, 0].unbind(1))
+    below, _ = layers[0](decoder.embedding(TARGET), first)
+    found, _ = decoder.attention(below, state.keys, memory.states, memory.allowed)
+    above, _ = layers[1](torch.cat([below, found], dim=-1), second)
+    joined, readout = torch.cat([above, found], dim=-1), decoder.readout
+    shown = torch.tanh(joined @ readout.weight.T + readout.bias)
+    torch.testing.assert_close(decoder.hidden(memory, TARGET), shown, atol=1e-5, rtol=0)
 
 
 @torch.no_grad()
@@ -105,6 +134,7 @@ def test_coverage_counts_what_was_looked_at():
         ({"dim": 7}, "dim = 7 cannot be shared by two directions"),
         ({"attention": "none", "coverage": True}, "need an attention other than none"),
         ({"input_feeding": True}, 'input_feeding belongs to order = "luong"'),
+        ({"order": "gnmt"}, "layers above the one that looks: give decoder_layers = 2"),
         ({"attention": "dot", "coverage": True}, 'coverage is a part of attention = "additive"'),
     ],
 )

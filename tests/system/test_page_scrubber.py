@@ -18,7 +18,7 @@ from jumok.serving.pictures import Pictures
 from jumok.systems.sides import Sides
 from jumok.systems.tracers import load_family
 from tests.inspection.traces import HOSTILE, trace
-from tests.systems.pictures import write_captioner, write_pictures
+from tests.systems.pictures import READER, write_captioner, write_pictures
 from tests.systems.untrained import write_classifier
 
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
@@ -104,6 +104,21 @@ def test_the_keyboard_moves_along_the_words(opened, caption):
     assert reader.page.locator('[aria-pressed="true"]').inner_text() == "cat"
     reader.page.locator("#word-0").press("Enter")
     assert said.inner_text().startswith("the: ")
+
+
+def test_words_and_cells_that_look_are_chosen_apart(opened, picture, tmp_path):
+    folder = write_captioner(tmp_path / "model", reader=READER)
+    recorded = load_family(folder).trace(picture, "the cat sat")
+    reader = opened(recorded)
+    assert reader.page.locator(".said").inner_text().startswith("the: "), "words come first"
+    reader.choose("Who looks", "cells at cells")
+    reader.choose("Layer", "2")
+    reader.choose("Head", "2")
+    reader.page.locator("#look").press("ArrowRight")
+    reader.choose("Show as", "table")
+    (site,) = (each for each in recorded.sites if each.part == "image" and each.layer == 1)
+    expected = site.weights[1, 1].reshape(4, 4)
+    np.testing.assert_allclose(numbers(reader.table()[1:]), expected, atol=0.0005)
 
 
 def clearest(reader) -> tuple[int, int]:

@@ -30,7 +30,7 @@ from tests.conftest import TINY_TEXT
 from tests.parity.torch_weights import roughen
 from tests.systems.lm import write_lm
 from tests.systems.masked import untrained
-from tests.systems.pictures import write_captioner, write_pictures
+from tests.systems.pictures import READER, write_captioner, write_pictures
 from tests.systems.untrained import write_classifier, write_text_classifier
 
 THREE = ["the cat sat", "the dog barked and the cat sat", "the dog"]
@@ -222,9 +222,8 @@ def test_streams_of_a_search_are_those_of_the_pass(tiny_bundle):
         np.testing.assert_allclose(trace.streams[stack], stream, atol=1e-4)
 
 
-@pytest.mark.parametrize("decoder", [None, GATED])
-def test_captions_are_recorded_with_their_gates(tmp_path, picture, decoder):
-    changes = {} if decoder is None else {"decoder": decoder}
+@pytest.mark.parametrize("changes", [{}, {"decoder": GATED}, {"reader": READER}])
+def test_captions_are_recorded_with_their_gates(tmp_path, picture, changes):
     folder = write_captioner(tmp_path / "c", **changes)
     system = jumok.load(folder)
     with jumok.record(system, level="qk") as trace:
@@ -236,7 +235,7 @@ def test_captions_are_recorded_with_their_gates(tmp_path, picture, decoder):
     assert trace.axes["picture"].grid == (4, 4)
     ours = [step.gate for step in trace.steps]
     theirs = [step.gate for step in expected.steps][: len(ours)]
-    assert ours == (theirs if decoder is None else pytest.approx(theirs, abs=1e-5))
+    assert ours == (theirs if "decoder" not in changes else pytest.approx(theirs, abs=1e-5))
 
 
 @pytest.mark.parametrize("options", [{"beam": 1}, {"beam": 2}, {"sample": True, "beam": 1}])

@@ -23,7 +23,7 @@ from jumok.systems.tracing_parts import Extras
 from jumok.systems.tracing_texts import trace_gaps
 from tests.systems.lm import write_lm
 from tests.systems.masked import untrained
-from tests.systems.pictures import write_captioner, write_pictures
+from tests.systems.pictures import READER, write_captioner, write_pictures
 from tests.systems.untrained import write_classifier, write_text_classifier
 
 GATED = {"kind": "rnn", "dim": 16, "embedding": 12, "attention": "additive", "gate": True}
@@ -42,6 +42,7 @@ def captioners(tmp_path_factory):
         "transformer": write_captioner(folder / "t"),
         "rnn": write_captioner(folder / "r", decoder=GATED),
         "vector": write_captioner(folder / "v", memory="one"),
+        "reader": write_captioner(folder / "c", reader=READER),
     }
 
 
@@ -56,6 +57,7 @@ def traced(tmp_path_factory, captioners, picture, tiny_bundle):
         "caption by a Transformer": load_family(captioners["transformer"]).trace(picture),
         "caption by an RNN": load_family(captioners["rnn"]).trace(picture),
         "caption from one vector": load_family(captioners["vector"]).trace(picture),
+        "caption of cells that look": load_family(captioners["reader"]).trace(picture),
         "language model": load_family(lm).trace("a b", "c"),
         "picture class": load_family(cnn).trace(picture),
         "text class": load_family(texts).trace("the cat sat"),
@@ -66,6 +68,7 @@ def traced(tmp_path_factory, captioners, picture, tiny_bundle):
 
 FAMILIES = (
     *("translation", "caption by a Transformer", "caption by an RNN", "caption from one vector"),
+    "caption of cells that look",
     *("language model", "picture class", "text class", "gaps"),
 )
 
@@ -133,6 +136,14 @@ def test_captions_look_at_the_grid_and_at_themselves(traced):
         assert trace.picture.box(trace.axes["picture"].grid, 6) == (4.0, 2.0, 6.0, 4.0)
         assert trace.picture.png.startswith(b"\x89PNG")
     assert traced["caption from one vector"].axes["picture"].grid == (1, 1)
+
+
+def test_cells_that_look_at_cells_are_a_part_of_a_captioners_trace(traced):
+    sites = traced["caption of cells that look"].sites
+    own = [site for site in sites if site.part == "image"]
+    assert [site.name for site in own] == [f"reader.blocks.{n}.self_attention" for n in (0, 1)]
+    assert {(site.queries, site.keys) for site in own} == {("picture", "picture")}
+    assert {site.part for site in sites} == {"image", "decoder", "cross"}
 
 
 def test_looks_are_those_that_the_captioner_tells(captioners, picture):

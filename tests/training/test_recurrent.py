@@ -13,6 +13,7 @@ from jumok.training.run import train
 VARIANTS = {
     "gru, bahdanau, coverage": {"coverage": True},
     "lstm, luong, two layers": {"cell": "lstm", "order": "luong", "decoder_layers": 2},
+    "gnmt": {"order": "gnmt", "decoder_layers": 2},
     "no attention, word dropout": {"attention": "none", "word_dropout": 0.2},
 }
 

@@ -55,7 +55,10 @@ function gatesOf(trace, site, unit) {
 }
 
 export function scrubberView(trace, state, words) {
-  const sites = lookingSites(trace);
+  const all = lookingSites(trace);
+  const parts = trace.parts().filter((part) => all.some((each) => each.part === part));
+  const part = parts.includes(state.get("part")) ? state.get("part") : parts[0];
+  const sites = all.filter((each) => each.part === part);
   const site = sites.find((each) => String(each.layer) === state.get("layer")) ?? sites[sites.length - 1];
   const pixels = site.part === "image";
   const { grid } = trace.axes[site.keys];
@@ -74,13 +77,13 @@ export function scrubberView(trace, state, words) {
     details(looks, grid, words),
   ];
   return { help: pixels ? words.pixelsHelp : words.scrubberHelp,
-    controls: controlsOf(sites, site, state, words), body,
+    controls: controlsOf(parts, sites, site, state, words), body,
     svg: () => svgOfLook(of(at), LARGE, `${looks[at].name}: ${words.scrubberScale} 0 – ${most.toFixed(3)}`) };
 }
 
 scrubberView.needs = scrubberNeeds;
 
-function controlsOf(sites, site, state, words) {
+function controlsOf(parts, sites, site, state, words) {
   const pick = (name) => (value) => state.set({ [name]: value });
   const layers = sites.map(({ layer }) => [String(layer), String(layer + 1)]);
   const controls = [choice(words.layer, layers, String(site.layer), pick("layer")),
@@ -88,10 +91,13 @@ function controlsOf(sites, site, state, words) {
     valueChoice(site, state, words),
     choice(words.smooth, [["smooth", words.smoothly], ["cells", words.byCells]], state.get("smooth"), pick("smooth")),
     choice(words.as, [["picture", words.picture], ["table", words.table]], state.get("as"), pick("as"))];
-  if (!site.writes) return controls;
-  controls.splice(3, 0,
+  if (site.writes) controls.splice(3, 0,
     choice(words.reading, [["writes", words.writes], ["reads", words.reads]], state.get("reading"), pick("reading")),
     choice(words.unit, [["words", words.words], ["pieces", words.pieces]], state.get("unit"), pick("unit")));
+  if (parts.length > 1) {
+    controls.unshift(choice(words.part, parts.map((each) => [each, words[each]]), site.part,
+      (part) => state.set({ part, layer: "", at: 0 })));
+  }
   return controls;
 }
 

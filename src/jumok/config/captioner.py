@@ -77,6 +77,25 @@ class StackDecoderConfig(StackConfig):
     max_length: Count = 128
 
 
+class ReaderConfig(Section):
+    """Transformer blocks over the cells, in which these look at one another."""
+
+    layers: Annotated[int, Field(ge=0)] = 0
+    heads: Count = 4
+    feedforward: Count = 512
+    dropout: Share = 0.1
+
+    def stack(self, dim: int) -> StackDecoderConfig:
+        """The same as blocks of the width `dim`; the cells have their positions already."""
+        return StackDecoderConfig(
+            dim=dim,
+            heads=self.heads,
+            feedforward=self.feedforward,
+            dropout=self.dropout,
+            positions="none",
+        )
+
+
 class RnnDecoderConfig(Section):
     """An RNN that looks at the grid before every word, or that begins with the one vector."""
 
@@ -115,6 +134,7 @@ class CaptionerConfig(ModelSection):
     kind: Literal["captioner"] = "captioner"
     encoder: Annotated[CnnConfig | GivenConfig, Field(discriminator="kind")] = CnnConfig()
     memory: Literal["grid", "one"] = "grid"
+    reader: ReaderConfig = ReaderConfig()
     decoder: Annotated[StackDecoderConfig | RnnDecoderConfig, Field(discriminator="kind")] = (
         StackDecoderConfig()
     )
@@ -126,13 +146,21 @@ class CaptionerConfig(ModelSection):
         rows, columns = self.encoder.grid
         grid = f"a grid of {rows} x {columns} cells"
         memory = grid if self.memory == "grid" else f"one vector made of {grid}"
+        if self.reader.layers:
+            memory += f", {_counted(self.reader.layers)} in which they look at one another"
         decoder = self.decoder
         kind = decoder.cell.upper() if isinstance(decoder, RnnDecoderConfig) else "Transformer"
-        layers = f"{decoder.layers} layer{'s' * (decoder.layers > 1)}"
-        return f"{memory}; {kind} that writes, {layers}, width {decoder.dim}"
+        return f"{memory}; {kind} that writes, {_counted(decoder.layers)}, width {decoder.dim}"
 
     @model_validator(mode="after")
-    def _positions_fit(self) -> "CaptionerConfig":
+    def _parts_fit(self) -> "CaptionerConfig":
+        if self.reader.layers:
+            self.reader.stack(self.decoder.dim)  # refuses what does not fit
+        if self.memory == "one" and self.reader.layers:
+            raise ValueError(
+                "reader.layers are for cells that look at one another, and there is one vector "
+                'alone: leave them out, or set memory = "grid"'
+            )
         if self.memory == "grid" and self.decoder.dim % 4:
             raise ValueError(
                 f"decoder.dim = {self.decoder.dim} cannot hold sines and cosines of rows and "
@@ -144,3 +172,7 @@ class CaptionerConfig(ModelSection):
                 'leave it out, or set memory = "grid"'
             )
         return self
+
+
+def _counted(layers: int) -> str:
+    return f"{layers} layer{'s' * (layers > 1)}"

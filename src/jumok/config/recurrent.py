@@ -18,7 +18,7 @@ class RecurrentConfig(ModelSection):
     bidirectional: bool = True
     decoder_layers: Count = 1
     attention: Literal["none", "dot", "scaled-dot", "bilinear", "additive"] = "additive"
-    order: Literal["bahdanau", "luong"] = "bahdanau"
+    order: Literal["bahdanau", "luong", "gnmt"] = "bahdanau"
     input_feeding: bool = False
     coverage: bool = False
     gate: bool = False
@@ -48,6 +48,11 @@ class RecurrentConfig(ModelSection):
             raise ValueError('input_feeding belongs to order = "luong"')
         if self.gate and (self.attention == "none" or self.order != "bahdanau"):
             raise ValueError('gate belongs to an attention in order = "bahdanau"')
+        if self.order == "gnmt" and (self.attention == "none" or self.decoder_layers < 2):
+            raise ValueError(
+                'order = "gnmt" has layers above the one that looks: give decoder_layers = 2 or '
+                "more, and an attention"
+            )
         if self.coverage and self.attention != "additive":
             raise ValueError('coverage is a part of attention = "additive"')
         return self

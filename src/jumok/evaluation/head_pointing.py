@@ -96,8 +96,8 @@ class Pointing:
         return [self._judged(card) for card in cards]
 
     def _judged(self, card: Card) -> Card:
-        if not isinstance(card, GridCard) or not self.nouns:
-            return card
+        if not isinstance(card, GridCard) or card.part != "cross" or not self.nouns:
+            return card  # of cells that look at cells no word tells what they look for
         both = {reads: self.sums[card.site, reads] for reads in (False, True)}
         reads = bool(both[True].hits[card.head] > both[False].hits[card.head])
         return replace(

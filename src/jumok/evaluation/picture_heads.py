@@ -30,7 +30,6 @@ from jumok.inspection.grid_measures import GridMeter
 from jumok.inspection.intervene import sites
 from jumok.inspection.measures import HeadMeter, Pieces, mean_losses
 from jumok.models.image_classifier import ImageClassifier
-from jumok.models.memory import Memory
 from jumok.shapes import Float, Int, Tensor
 from jumok.systems.captioner import Captioner
 from jumok.systems.image_classifier import ImageClassification
@@ -75,6 +74,8 @@ def caption_head_cards_over(
         ([], _pieces(captioner, text)) for text in texts
     )
     grids = {site: GridMeter("cross", model.grid) for site in model.looks}
+    readers = (site for site in sites(model) if site.startswith("reader."))
+    grids |= {site: GridMeter("image", model.grid) for site in readers}
     meter = HeadMeter(model, Pieces.of(captioner.tokenizer, pairs), grids)
     pointing = Pointing(captioner, pictures.gold) if pictures.gold is not None else None
     for chunk in _chunks(pictures.captioned(), batch_size):
@@ -87,7 +88,7 @@ def caption_head_cards_over(
         if not captions:
             continue
         with observe(model, pointing.see if pointing else _see_nothing, model.looks.__contains__):
-            _watch(meter, captioner, _memory(captioner, pictures.files, chunk), captions)
+            _watch(meter, captioner, _cells(captioner, pictures.files, chunk), captions)
         if pointing is not None:
             sizes = sizes_of((pictures.files, each.file) for each in chunk)
             pointing.judge(captions, [each.file for each in chunk], sizes)
@@ -120,29 +121,36 @@ def _chunks(pictures: Iterable[Captioned], batch_size: int) -> Iterator[list[Cap
 
 
 @torch.no_grad()
-def _memory(captioner: Captioner, files: PictureFiles, chunk: Sequence[Captioned]) -> Memory:
-    """What the decoder reads of each picture; no head looks in the encoder."""
+def _cells(
+    captioner: Captioner, files: PictureFiles, chunk: Sequence[Captioned]
+) -> Float[Tensor, "pictures cells width"]:
+    """What the convolutions make of each picture; no head looks there."""
     read = captioner.reader.read
     arrays = [read(files.content(each.file), files.place(each.file)) for each in chunk]
     device = next(captioner.model.parameters()).device
-    return captioner.model.encode(torch.from_numpy(np.stack(arrays)).to(device))
+    return captioner.model.see(torch.from_numpy(np.stack(arrays)).to(device))
 
 
 def _watch(
-    meter: HeadMeter, captioner: Captioner, memory: Memory, captions: Sequence[Caption]
+    meter: HeadMeter,
+    captioner: Captioner,
+    cells: Float[Tensor, "pictures cells width"],
+    captions: Sequence[Caption],
 ) -> None:
-    """One pass over captions, and one back."""
-    device = memory.states.device
+    """One pass over captions, and one back. A picture is read anew for each of its captions."""
+    model, device = captioner.model, cells.device
     read, _ = fill([[START, *each.pieces] for each in captions])
     written, _ = fill([[*each.pieces, END] for each in captions])
     tokens = torch.from_numpy(read).to(device)
     wanted = torch.from_numpy(written).to(device)
-    own = memory.select(torch.tensor([each.picture for each in captions], device=device))
+    own = cells[torch.tensor([each.picture for each in captions], device=device)]
 
     def losses() -> Float[Tensor, " batch"]:
-        return mean_losses(captioner.model.decoder(own, tokens), wanted)
+        return mean_losses(model.decoder(model.write(own), tokens), wanted)
 
-    meter.watch({"decoder": (tokens, tokens), "cross": (tokens, tokens)}, losses)
+    all_look = tokens.new_ones(len(captions), 1)
+    words, grid = (tokens, tokens), (all_look, all_look)
+    meter.watch({"decoder": words, "cross": words, "image": grid}, losses)
 
 
 class LabelledPicture(NamedTuple):

@@ -82,11 +82,17 @@ def watch(
 
 
 def sequence_edges(
-    model: SequenceToSequence, source: str = "source", target: str = "target"
+    model: SequenceToSequence,
+    source: str = "source",
+    target: str = "target",
+    reads: Part = "encoder",
 ) -> Edges:
     """Of an encoder and a decoder: the attentions over the Memory are those that it names.
 
     It names none where the Memory is one vector; blocks look at that all the same.
+
+    Args:
+        reads: the part that what reads belongs to: "image" where cells look at cells.
     """
 
     def edge(site: str) -> Edge:
@@ -94,7 +100,7 @@ def sequence_edges(
             return Edge("cross", target, source)
         if site.startswith("decoder."):
             return Edge("decoder", target, target)
-        return Edge("encoder", source, source)
+        return Edge(reads, source, source)
 
     return edge
 

@@ -22,6 +22,7 @@ from jumok.attention.multihead import MultiHeadAttention
 from jumok.layers.block import Stack
 from jumok.layers.embedding import Embedding
 from jumok.layers.recurrent import Reader
+from jumok.models.captioner import GridReader
 from jumok.models.recurrent import RecurrentEncoder
 from jumok.models.recurrent_decoder import RecurrentDecoder
 from jumok.positions.alibi import AlibiPositions
@@ -64,7 +65,7 @@ class Place(NamedTuple):
 
 @torch.inference_mode()
 def place_facts(model: nn.Module) -> dict[str, Any]:
-    """The positions of every stack by its path, as plain JSON; stacks without a layer are left out.
+    """The positions of every stack that reads words, by its path, as plain JSON.
 
     A stack whose positions are those of one before it says so in "same": its path. A recurrent one
     is of the kind "recurrent", or "recurrent-both" where it also reads from the end.
@@ -77,6 +78,8 @@ def place_facts(model: nn.Module) -> dict[str, Any]:
         if not isinstance(module, Stack):
             continue
         stack = path.rpartition(".")[0]
+        if isinstance(model.get_submodule(stack), GridReader):
+            continue
         place = place_of(model.get_submodule(f"{stack}.embedding"), module)
         same = next((name for name, other in before.items() if _equal(place, other)), None)
         before[stack] = place

@@ -10,7 +10,8 @@ the others have h alone. Weights and gates are laid out as in torch's cells.
 Source: Elman 1990; Hochreiter and Schmidhuber 1997; Cho et al. 2014; lecture 004.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import cast
 
 import torch
 from torch import nn
@@ -163,13 +164,17 @@ class CellStack(nn.Module):
         self.dropout = dropout
         self.shape = (len(cells), cells[0].parts, cells[0].dim)
 
+    def __iter__(self) -> Iterator[Cell]:
+        """The cells from the lowest to the highest."""
+        return cast(Iterator[Cell], iter(self.cells))
+
     def forward(
         self,
         inputs: Float[Tensor, "batch length inner"],
         states: Float[Tensor, "batch layers parts dim"],
     ) -> Float[Tensor, "batch length dim"]:
         """What the last cell shows after each input."""
-        for layer, cell in enumerate(self.cells):
+        for layer, cell in enumerate(self):
             inputs = cell(self.dropout(inputs) if layer else inputs, states[:, layer])
         return inputs
 
@@ -178,8 +183,7 @@ class CellStack(nn.Module):
     ) -> Float[Tensor, "batch layers parts dim"]:
         """All states after one input more."""
         after = []
-        for layer, cell in enumerate(self.cells):
-            assert isinstance(cell, Cell)
+        for layer, cell in enumerate(self):
             state = cell.step(self.dropout(inputs) if layer else inputs, states[:, layer])
             after.append(state)
             inputs = state[:, 0]

@@ -1,24 +1,31 @@
 """The captioner: a picture in, a sentence out.
 
-    pixels -> convolutions ->  a grid of cells, row by row        -> Memory
-    pixels -> convolutions -> (all cells -> MLP -> one vector)    -> Memory of length one
+    pixels -> convolutions -> a grid of cells [-> blocks: cells look at cells] -> Memory
+    pixels -> convolutions -> (all cells -> MLP -> one vector) -> Memory of length one
     START and words -> decoder, which looks at the Memory -> logits
 
 Decoders are those of translation: what they read was a sentence there, and is a picture here.
 
-Source: Vinyals et al. 2015 (one vector); Xu et al. 2015 (a grid); lecture 004.
+Source: Vinyals et al. 2015 (one vector); Xu et al. 2015 (a grid); Carion et al. 2020, "End-to-End
+Object Detection with Transformers" (blocks over a grid of convolutions); lecture 004.
 """
 
 import torch.nn.functional as F
 from torch import nn
 
-from jumok.config.captioner import CaptionerConfig, CnnConfig, RnnDecoderConfig
+from jumok.config.captioner import (
+    CaptionerConfig,
+    CnnConfig,
+    ReaderConfig,
+    RnnDecoderConfig,
+)
 from jumok.kernels.linear import Linear
 from jumok.kernels.noise import Noise
+from jumok.layers.block import Stack
 from jumok.layers.convolution import ConvolutionStack, scale_pixels
 from jumok.layers.dropout import Dropout
 from jumok.layers.embedding import Edit, embedding_table
-from jumok.models.decoder import TransformerDecoder
+from jumok.models.decoder import TransformerDecoder, row_mask
 from jumok.models.memory import Memory, SequenceToSequence
 from jumok.models.parts import Parts
 from jumok.models.recurrent import RecurrentParts
@@ -53,7 +60,7 @@ class Captioner(SequenceToSequence):
             if config.memory == "grid"
             else VectorWriter(config.encoder.width, dim, config.encoder.grid)
         )
-        self.norm = nn.LayerNorm(dim)
+        self.reader = GridReader(config.reader, dim, self.noise)
         if isinstance(config.decoder, RnnDecoderConfig):
             table = embedding_table(vocabulary_size, config.decoder.embedding)
             recurrent = config.decoder.recurrent(looks=config.memory == "grid")
@@ -78,14 +85,14 @@ class Captioner(SequenceToSequence):
 
     def see(self, pictures: Tensor) -> Float[Tensor, "batch cells width"]:
         """What the convolutions make of each cell, row by row; features are that already."""
-        cells: Tensor = self.cells(pictures, self.norm.weight)
+        cells: Tensor = self.cells(pictures, self.reader.first_norm.weight)
         return cells
 
     def write(
         self, cells: Float[Tensor, "batch cells width"], allowed: Allowed | None = None
     ) -> Memory:
         """The Memory of cells that were seen."""
-        return Memory(self.norm(self.writer(cells)), allowed)
+        return Memory(self.reader(self.writer(cells), allowed), allowed)
 
 
 class Pixels(nn.Module):
@@ -135,6 +142,25 @@ class GridWriter(nn.Module):
         if self.edit is not None:
             cells = self.edit(cells, 0)
         return self.project(cells) + self.positions(cells)
+
+
+class GridReader(nn.Module):
+    """Blocks in which the cells look at one another, before anybody asks; without a block, a norm.
+
+    What a picture shows twice, or to the left of something, no cell can know alone.
+    """
+
+    def __init__(self, config: ReaderConfig, dim: int, noise: Noise) -> None:
+        super().__init__()
+        self.first_norm = nn.LayerNorm(dim)
+        layers = range(config.layers)
+        self.blocks = Stack(Parts(config.stack(dim), noise).block(cross=False) for _ in layers)
+
+    def forward(
+        self, cells: Float[Tensor, "batch cells dim"], allowed: Allowed | None = None
+    ) -> Float[Tensor, "batch cells dim"]:
+        """One vector a cell."""
+        return self.blocks(cells, self.first_norm(cells), row_mask(allowed))
 
 
 class VectorWriter(nn.Module):

@@ -32,6 +32,7 @@ from jumok.models.recurrent_decoder import (
     DecoderParts,
     FeedingDecoder,
     GatedDecoder,
+    GNMTDecoder,
     LuongDecoder,
     RecurrentDecoder,
 )
@@ -129,15 +130,29 @@ class RecurrentParts:
         if config.input_feeding:
             parts = self._decoder_parts(table, output, word + word, state + memory)
             return FeedingDecoder(parts, attention, config.coverage)
+        if config.order == "gnmt":
+            parts = self._decoder_parts(table, output, word, state + memory, above=state + memory)
+            return GNMTDecoder(parts, attention, config.coverage)
         parts = self._decoder_parts(table, output, word, state + memory)
         return LuongDecoder(parts, attention, config.coverage)
 
     def _decoder_parts(
-        self, table: nn.Parameter, output: nn.Parameter, read: int, known: int
+        self,
+        table: nn.Parameter,
+        output: nn.Parameter,
+        read: int,
+        known: int,
+        above: int | None = None,
     ) -> DecoderParts:
-        """Args: read: width of the RNN's input; known: width of what a step is read out from."""
+        """The parts by their widths.
+
+        Args:
+            read: of the lowest layer's input.
+            known: of what a step is read out from.
+            above: of the other layers' inputs; None: of a layer's state.
+        """
         config = self.config
-        widths = [read, *[config.dim] * (config.decoder_layers - 1)]
+        widths = [read, *[above or config.dim] * (config.decoder_layers - 1)]
         cells = CellStack([self._cell(width, config.dim) for width in widths], self._dropout())
         layers, parts, dim = cells.shape
         return DecoderParts(

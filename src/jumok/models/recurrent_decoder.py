@@ -5,12 +5,13 @@
     Bahdanau's order  c_t = look(s_{t-1});  s_t = f(s_{t-1}, y_{t-1}, c_t)
     Luong's order     s_t = f(s_{t-1}, y_{t-1});  c_t = look(s_t)
     input feeding     s_t = f(s_{t-1}, y_{t-1}, h_{t-1});  c_t = look(s_t)
+    GNMT's order      as Luong's, and a layer above remembers: u_t = g(u_{t-1}, [s_t, c_t])
 
 What is shown of a step is h_t = tanh(W [s_t, ...]), from which the next word is read. The first
 state is tanh(W m), with m the mean of the Memory.
 
 Source: Sutskever et al. 2014; Cho et al. 2014; Bahdanau et al. 2015; Luong et al. 2015,
-section 3.3 (input feeding); lecture 004.
+section 3.3 (input feeding); Wu et al. 2016, section 3 (GNMT); lecture 004.
 """
 
 from dataclasses import dataclass, replace
@@ -281,6 +282,44 @@ class LuongDecoder(AttentionDecoder):
         state = replace(state, cells=self.cells.step(word, state.cells))
         context, state = self.look(state.seen, state)
         return self.show(state.seen, context), state
+
+
+class GNMTDecoder(AttentionDecoder):
+    """The first layer looks; the layers above read its state and what it found.
+
+    So the past of what was looked at is remembered, and no layer waits for another's next step:
+    each goes over the whole sequence at once.
+    """
+
+    def hidden(
+        self, memory: Memory, tokens: Int[Tensor, "batch target"]
+    ) -> Float[Tensor, "batch target shown"]:
+        if self.covers:
+            return self.one_by_one(memory, tokens)
+        state = self.start(memory)
+        first, *above = self.cells
+        seen = first(self.embedding(tokens), state.cells[:, 0])
+        found, _ = self.attention(seen, state.keys, memory.states, memory.allowed)
+        for layer, cell in enumerate(above, start=1):
+            seen = cell(self.beside(seen, found), state.cells[:, layer])
+        return self.show(seen, found)
+
+    def advance(self, word: Word, state: RecurrentState) -> tuple[Shown, RecurrentState]:
+        """One step: the lowest layer looks, and all above read what it found."""
+        first, *above = self.cells
+        cells = [first.step(word, state.cells[:, 0])]
+        found, state = self.look(cells[0][:, 0], state)
+        for layer, cell in enumerate(above, start=1):
+            cells.append(cell.step(self.beside(cells[-1][:, 0], found), state.cells[:, layer]))
+        state = replace(state, cells=torch.stack(cells, dim=1))
+        return self.show(state.seen, found), state
+
+    def beside(
+        self, seen: Float[Tensor, "*axes dim"], found: Float[Tensor, "*axes memory_dim"]
+    ) -> Float[Tensor, "*axes _"]:
+        """What a layer above the first reads, with the dropout between layers."""
+        read: Tensor = self.cells.dropout(torch.cat([seen, found], dim=-1))
+        return read
 
 
 class FeedingDecoder(AttentionDecoder):

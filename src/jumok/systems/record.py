@@ -136,7 +136,7 @@ def _sequences(
 ) -> About:
     if isinstance(model, CaptionModel):
         axis = {"picture": grid_axis(*model.grid)}
-        edges = sequence_edges(model, source="picture")
+        edges = sequence_edges(model, source="picture", reads="image")
         return About(
             model, "captioning", name, names, edges, lambda _, __: axis, "target", True,
             reading=reading,

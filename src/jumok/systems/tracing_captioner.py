@@ -76,7 +76,7 @@ def trace_caption(
     else:
         write = given_pieces(target, tokenizer, captioner.max_tokens, "one caption")
     run, written = partial(after_every_prefix, model, read, write), [*write, END]
-    edges = sequence_edges(model, source="picture")
+    edges = sequence_edges(model, source="picture", reads="image")
     looked = look(
         model, run, edges, written, tokenizer.pieces, level=level, change=change, extras=extras
     )
