@@ -308,6 +308,6 @@ def test_averaged_model_has_the_averaged_weights():
     latest = learner(model(), config())
     means = {}
     for master in seen[1:]:
-        latest.load_state({"master": master})
+        latest.load_state(latest.state() | {"master": master})
         means[name] = means.get(name, 0) + latest.weights()[name] / 2
     torch.testing.assert_close(learning.averaged().get_parameter(name), means[name])

@@ -1,5 +1,8 @@
 """Muon beside torch's, and what an optimizer remembers."""
 
+import subprocess
+import sys
+
 import pytest
 import torch
 from torch import nn
@@ -100,3 +103,15 @@ def test_what_is_remembered_goes_on_bit_by_bit(kind):
                 stepping.load_state(kept)
         runs.append(master)
     assert torch.equal(*runs)
+
+
+def test_torchs_compiler_is_not_brought_along():
+    """It takes longer to import than all the rest of a training's start."""
+    code = """if True:
+        import sys
+        from tests.training.test_optimizer import RATE, optimizer, small
+        optimizer("muon", small())[0].step(RATE)
+        print("torch._dynamo" in sys.modules)
+    """
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "False\n"

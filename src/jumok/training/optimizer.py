@@ -12,19 +12,47 @@ Liu et al. 2025, section 2.2 (the factor).
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Literal
 
 import torch
-from torch import nn
 
 from jumok.shapes import Float, Tensor
 from jumok.training.parameters import FlatParameters
 
+EPSILON = 1e-8
 MOMENTUM = 0.95
 NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)
 NEWTON_SCHULZ_STEPS = 5
 MUON_FACTOR = 0.2
+
+
+class _Row:
+    """Weights that follow AdamW together, and what is remembered of their gradient.
+
+    The call is the one that torch.optim.AdamW(fused=True) ends in. That class itself would bring
+    torch's compiler along, which takes 2.6 seconds to import and is not used here.
+    """
+
+    def __init__(
+        self, weights: Float[Tensor, " row"], gradient: Float[Tensor, " row"], decay: float
+    ) -> None:
+        self.weights, self.gradient, self.decay = weights, gradient, decay
+        self.moments = {
+            "exp_avg": torch.zeros_like(weights),
+            "exp_avg_sq": torch.zeros_like(weights),
+            "step": torch.zeros((), device=weights.device),
+        }
+
+    def step(self, learning_rate: float, betas: tuple[float, float]) -> None:
+        """One step of AdamW."""
+        mean, square, steps = self.moments.values()
+        steps += 1
+        torch._fused_adamw_(
+            [self.weights], [self.gradient], [mean], [square], [], [steps],
+            lr=learning_rate, beta1=betas[0], beta2=betas[1], weight_decay=self.decay,
+            eps=EPSILON, amsgrad=False, maximize=False,
+        )  # fmt: skip
 
 
 class Optimizer:
@@ -49,46 +77,32 @@ class Optimizer:
         self._momentum = torch.zeros_like(self._weights)
         self._matrices = layout.matrices if kind == "muon" else []
         self._weight_decay, self._precision = weight_decay, precision
-        parts = [(hidden, layout.decayed, weight_decay), (layout.decayed, layout.size, 0.0)]
-        self._adamw = torch.optim.AdamW(
-            [
-                {"params": [_parameter(master, gradient, *span)], "weight_decay": decay}
-                for *span, decay in parts
-            ],
-            betas=betas,
-            fused=True,
-        )
+        self._betas = betas
+        spans = ((hidden, layout.decayed, weight_decay), (layout.decayed, layout.size, 0.0))
+        self._rows = [
+            _Row(master[start:end], gradient[start:end], decay) for start, end, decay in spans
+        ]
 
     def step(self, learning_rate: float) -> None:
         """One step, on the gradient as it stands."""
-        for group in self._adamw.param_groups:
-            group["lr"] = learning_rate
-        self._adamw.step()
+        for row in self._rows:
+            row.step(learning_rate, self._betas)
         if self._matrices:
             self._muon(learning_rate)
 
     def state(self) -> dict[str, Tensor]:
         """All that it remembers."""
         moments = {
-            f"adamw.{name}.{group}": self._adamw.state[part][name]
-            for group, part in enumerate(self._parts())
-            for name in self._adamw.state[part]
+            f"adamw.{name}.{number}": tensor
+            for number, row in enumerate(self._rows)
+            for name, tensor in row.moments.items()
         }
         return moments | ({"muon.momentum": self._momentum} if self._matrices else {})
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
         """Goes on from what `state` gave."""
-        for group, part in enumerate(self._parts()):
-            self._adamw.state[part] = {
-                name.split(".")[1]: tensor.clone()
-                for name, tensor in state.items()
-                if name.startswith("adamw.") and name.endswith(f".{group}")
-            }
-        if self._matrices:
-            self._momentum.copy_(state["muon.momentum"])
-
-    def _parts(self) -> Iterator[Tensor]:
-        return (group["params"][0] for group in self._adamw.param_groups)
+        for name, tensor in self.state().items():
+            tensor.copy_(state[name])
 
     def _muon(self, learning_rate: float) -> None:
         self._momentum.lerp_(self._gradient, 1 - MOMENTUM)
@@ -119,9 +133,3 @@ def orthogonalize(
         mixed = torch.baddbmm(square, square, square, beta=b, alpha=c)
         wide = torch.baddbmm(wide, mixed, wide, beta=a)
     return wide if wide.shape == matrices.shape else wide.mT
-
-
-def _parameter(master: Tensor, gradient: Tensor, start: int, end: int) -> nn.Parameter:
-    parameter = nn.Parameter(master[start:end], requires_grad=False)
-    parameter.grad = gradient[start:end]
-    return parameter
