@@ -1,6 +1,6 @@
 """Which sections a recipe has, for each kind of model."""
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, get_args
 
 from pydantic import Field, field_validator, model_validator
 
@@ -210,13 +210,21 @@ def check_room(max_tokens: int, model: EncoderConfig) -> None:
         )
 
 
-FAMILIES: dict[str, type[Config]] = {
-    "transformer": TranslationConfig,
-    "captioner": CaptionConfig,
-    "rnn": TranslationConfig,
-    "image-classifier": ImageClassificationConfig,
-    "causal-lm": LanguageModelConfig,
-    "masked-lm": MaskedLanguageModelConfig,
-    "text-classifier": TextClassificationConfig,
-}
+RECIPES: tuple[type[Config], ...] = (
+    TranslationConfig,
+    CaptionConfig,
+    ImageClassificationConfig,
+    LanguageModelConfig,
+    MaskedLanguageModelConfig,
+    TextClassificationConfig,
+)
+
+
+def _kinds(recipe: type[Config]) -> list[str]:
+    """What `model.kind` can be in it."""
+    model = recipe.model_fields["model"].annotation
+    return [section.model_fields["kind"].default for section in get_args(model) or (model,)]
+
+
+FAMILIES: dict[str, type[Config]] = {kind: recipe for recipe in RECIPES for kind in _kinds(recipe)}
 """The recipe of every `model.kind`."""

@@ -1,4 +1,4 @@
-"""Every architecture by name: the `model.kind` of a recipe."""
+"""Every architecture by the section [model] that describes it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -35,32 +35,23 @@ class Sizes:
     labels: int = 0
 
 
-CATALOG: dict[str, tuple[type[ModelSection], Callable[[Any, Sizes], nn.Module]]] = {
-    "transformer": (TransformerConfig, lambda config, sizes: Transformer(config, sizes.vocabulary)),
-    "captioner": (CaptionerConfig, lambda config, sizes: Captioner(config, sizes.vocabulary)),
-    "image-classifier": (
-        ImageClassifierConfig,
-        lambda config, sizes: ImageClassifier(config, sizes.labels),
+CATALOG: dict[type[ModelSection], Callable[[Any, Sizes], nn.Module]] = {
+    TransformerConfig: lambda config, sizes: Transformer(config, sizes.vocabulary),
+    RecurrentConfig: lambda config, sizes: RecurrentModel(config, sizes.vocabulary),
+    CaptionerConfig: lambda config, sizes: Captioner(config, sizes.vocabulary),
+    CausalConfig: lambda config, sizes: CausalLanguageModel(config, sizes.vocabulary),
+    MaskedConfig: lambda config, sizes: MaskedLanguageModel(config, sizes.vocabulary),
+    TextClassifierConfig: lambda config, sizes: TextClassifier(
+        config, sizes.vocabulary, sizes.labels
     ),
-    "causal-lm": (
-        CausalConfig,
-        lambda config, sizes: CausalLanguageModel(config, sizes.vocabulary),
-    ),
-    "masked-lm": (
-        MaskedConfig,
-        lambda config, sizes: MaskedLanguageModel(config, sizes.vocabulary),
-    ),
-    "text-classifier": (
-        TextClassifierConfig,
-        lambda config, sizes: TextClassifier(config, sizes.vocabulary, sizes.labels),
-    ),
-    "rnn": (RecurrentConfig, lambda config, sizes: RecurrentModel(config, sizes.vocabulary)),
+    ImageClassifierConfig: lambda config, sizes: ImageClassifier(config, sizes.labels),
 }
+SECTIONS = {section.model_fields["kind"].default: section for section in CATALOG}
 
 
 def build(config: ModelSection, sizes: Sizes) -> nn.Module:
     """The untrained model that a recipe's [model] section describes."""
-    return CATALOG[config.kind][1](config, sizes)
+    return CATALOG[type(config)](config, sizes)
 
 
 def model_config(values: Mapping[str, Any]) -> ModelSection:
@@ -69,5 +60,5 @@ def model_config(values: Mapping[str, Any]) -> ModelSection:
     Raises:
         ValidationError: pydantic's: keys or values that this kind does not have.
     """
-    section, _ = CATALOG.get(str(values.get("kind")), (TransformerConfig, None))
+    section = SECTIONS.get(str(values.get("kind")), TransformerConfig)
     return section.model_validate(values)

@@ -1,10 +1,18 @@
-"""Every task by the `model.kind` of a recipe."""
+"""Every task by its kind of recipe."""
 
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from jumok.config import Config
+from jumok.config.families import (
+    CaptionConfig,
+    Config,
+    ImageClassificationConfig,
+    LanguageModelConfig,
+    MaskedLanguageModelConfig,
+    TextClassificationConfig,
+    TranslationConfig,
+)
 from jumok.training.task import Say, Task
 from jumok.training.tasks.captions import Captions
 from jumok.training.tasks.image_classification import ImageClassification
@@ -13,14 +21,13 @@ from jumok.training.tasks.masked import MaskedLanguageModelling
 from jumok.training.tasks.text_classification import TextClassification
 from jumok.training.tasks.translation import Translation
 
-TASKS: dict[str, Callable[[Any, Path, Path, Say], Task]] = {
-    "transformer": Translation.prepare,
-    "captioner": Captions.prepare,
-    "image-classifier": ImageClassification.prepare,
-    "causal-lm": LanguageModelling.prepare,
-    "masked-lm": MaskedLanguageModelling.prepare,
-    "text-classifier": TextClassification.prepare,
-    "rnn": Translation.prepare,
+TASKS: dict[type[Config], Callable[[Any, Path, Path, Say], Task]] = {
+    TranslationConfig: Translation.prepare,
+    CaptionConfig: Captions.prepare,
+    ImageClassificationConfig: ImageClassification.prepare,
+    LanguageModelConfig: LanguageModelling.prepare,
+    MaskedLanguageModelConfig: MaskedLanguageModelling.prepare,
+    TextClassificationConfig: TextClassification.prepare,
 }
 
 
@@ -35,4 +42,4 @@ def prepare(config: Config, home: Path, cache: Path, say: Say) -> Task:
         DataError: data that cannot be read, or of which nothing is left.
         ConfigError: settings that the data does not allow.
     """
-    return TASKS[config.model.kind](config, home, cache, say)
+    return TASKS[type(config)](config, home, cache, say)
