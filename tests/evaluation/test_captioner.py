@@ -26,7 +26,7 @@ def test_the_head_that_points_best_is_chosen(tmp_path, reading):
     captioner = Captioner.load(write_captioner(tmp_path / "model"), device="cpu")
     files = write_pictures(tmp_path / "pictures", 3)
     pictures = [captioner.read(file) for file in files]
-    looks = captioner.reading_at(reading).look(pictures, [TEXT] * 3)
+    (looks,) = captioner.look_at([reading], pictures, [TEXT] * 3)
     known = {}
     for file, seen in zip(files, looks, strict=True):
         cells = [divmod(int(weights.argmax()), 4) for weights in seen.weights]

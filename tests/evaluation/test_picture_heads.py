@@ -166,7 +166,7 @@ def test_heads_point_as_the_captioner_says_when_it_is_asked_for_each(tmp_path, p
             looks = []
             for each in captioned:
                 for text in each.captions:
-                    (seen,) = captioner.reading_at(reading).look([read[each.file]], [text])
+                    ((seen,),) = captioner.look_at([reading], [read[each.file]], [text])
                     looks += [
                         Look(seen.weights[noun.word].numpy(), noun.boxes, *sizes[each.file])
                         for noun in gold.nouns(each.file, text)

@@ -81,10 +81,13 @@ def test_looks_at_a_given_caption_are_those_of_writing_it(captioner, files):
         torch.testing.assert_close(forced.weights, caption.looks.weights)
 
 
-def test_another_reading_looks_elsewhere(captioner, files):
-    other = captioner.reading_at(Reading(1, at_input=True))
-    here, there = (each.look(files[:1], ["the cat sat"])[0] for each in (captioner, other))
-    assert not torch.allclose(here.weights, there.weights)
+def test_looks_can_be_read_in_several_places_at_once(captioner, files):
+    readings = [captioner.reading, Reading(1, at_input=True)]
+    here, there = captioner.look_at(readings, files, ["the cat sat"] * len(files))
+    expected = captioner.look(files, ["the cat sat"] * len(files))
+    for seen, other, alone in zip(here, there, expected, strict=True):
+        assert torch.equal(seen.weights, alone.weights)
+        assert not torch.allclose(seen.weights, other.weights)
 
 
 def test_a_bad_picture_is_named_and_the_others_are_captioned(captioner, files, tmp_path):

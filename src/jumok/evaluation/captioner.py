@@ -69,8 +69,6 @@ def choose_reading(
         for at_input, head in product((False, True), (None, *range(count[site])))
     ]
 
-    def right(reading: Reading) -> int:
-        maps = captioner.reading_at(reading).look(pictures, texts)
-        return sum(points(look) for look in pointed.looks(texts, maps))
-
-    return max(readings, key=right)
+    seen = captioner.look_at(readings, pictures, texts)
+    right = [sum(points(look) for look in pointed.looks(texts, maps)) for maps in seen]
+    return readings[right.index(max(right))]

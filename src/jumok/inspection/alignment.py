@@ -55,40 +55,58 @@ def default_reading(layers: int) -> Reading | None:
 
 
 @torch.no_grad()
+def cross_attentions(
+    model: SequenceToSequence,
+    memory: Memory,
+    tokens: Int[Tensor, "batch target"],
+    readings: Sequence[Reading],
+) -> list[Float[Tensor, "batch pieces source"]]:
+    """How much each target piece looked at each source position, or what it was given by it.
+
+    All heads together are the mean of their weights, or the length of the sum of what they gave.
+
+    Args:
+        tokens: START and the pieces; the results have a row for each piece.
+        readings: one result each, of one and the same pass.
+
+    Raises:
+        ModelError: no such layer or head.
+    """
+    for reading in readings:
+        if not 0 <= reading.layer < len(model.looks):
+            raise ModelError(
+                "the model has no such layer.",
+                expected=f"1 to {len(model.looks)}, of the decoder's attentions over the source",
+                got=str(reading.layer + 1),
+            )
+    sites = [model.looks[reading.layer] for reading in readings]
+    seen: list[list[Tensor]] = [[] for _ in readings]
+
+    def keep(name: str, attention: Attention) -> None:
+        for steps, site, reading in zip(seen, sites, readings, strict=True):
+            if site == name:
+                output = output_weight(model, site) if reading.norms else None
+                steps.append(_looked(attention, reading, output))
+
+    with observe(model, keep, sites.__contains__):
+        model.decoder.hidden(memory, tokens)
+    # An RNN may look step by step.
+    found = [torch.cat(steps, dim=1) for steps in seen]
+    # Row i is the step whose input is tokens[i]: it reads piece i - 1 and writes piece i.
+    return [
+        steps[:, 1:] if reading.at_input else steps[:, :-1]
+        for steps, reading in zip(found, readings, strict=True)
+    ]
+
+
 def cross_attention(
     model: SequenceToSequence,
     memory: Memory,
     tokens: Int[Tensor, "batch target"],
     reading: Reading,
 ) -> Float[Tensor, "batch pieces source"]:
-    """How much each target piece looked at each source position, or what it was given by it.
-
-    All heads together are the mean of their weights, or the length of the sum of what they gave.
-
-    Args:
-        tokens: START and the pieces; the result has a row for each piece.
-
-    Raises:
-        ModelError: no such layer or head.
-    """
-    if not 0 <= reading.layer < len(model.looks):
-        raise ModelError(
-            "the model has no such layer.",
-            expected=f"1 to {len(model.looks)}, of the decoder's attentions over the source",
-            got=str(reading.layer + 1),
-        )
-    site = model.looks[reading.layer]
-    seen: list[Tensor] = []
-
-    def keep(_: str, attention: Attention) -> None:
-        output = output_weight(model, site) if reading.norms else None
-        seen.append(_looked(attention, reading, output))
-
-    with observe(model, keep, lambda name: name == site):
-        model.decoder.hidden(memory, tokens)
-    steps = torch.cat(seen, dim=1)  # an RNN may look step by step
-    # Row i is the step whose input is tokens[i]: it reads piece i - 1 and writes piece i.
-    return steps[:, 1:] if reading.at_input else steps[:, :-1]
+    """The same of one reading."""
+    return cross_attentions(model, memory, tokens, [reading])[0]
 
 
 def _looked(

@@ -4,12 +4,14 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import product
 from math import log
+from operator import itemgetter
 
 import torch
 
 from jumok.data.batches import collate
-from jumok.inspection.alignment import Reading, cross_attention
+from jumok.inspection.alignment import Reading, cross_attentions
 from jumok.models.memory import SequenceToSequence
+from jumok.shapes import Float, Tensor
 
 PiecePair = tuple[int, int]
 
@@ -42,15 +44,17 @@ def choose_reading(
         for layer, at_input in product(range(len(model.looks)), (False, True))
     ]
 
-    def told(reading: Reading) -> float:
-        weights = cross_attention(model, memory, tokens, reading).cpu()
+    seen = cross_attentions(model, memory, tokens, readings) if readings else []
+
+    def told(weights: Float[Tensor, "batch pieces source"]) -> float:
         links = Counter[PiecePair]()
         for row, (source, target) in enumerate(zip(sources, targets, strict=True)):
             looked = weights[row, : len(target), : len(source)].argmax(dim=1).tolist()
             links.update(zip((source[place] for place in looked), target, strict=True))
         return mutual_information(links)
 
-    return max(readings, key=told, default=None)
+    scores = [told(weights.cpu()) for weights in seen]
+    return max(zip(scores, readings, strict=True), key=itemgetter(0), default=(0.0, None))[1]
 
 
 def mutual_information(pairs: Counter[PiecePair]) -> float:

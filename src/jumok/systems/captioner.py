@@ -14,7 +14,7 @@ from jumok.data.inputs import Reader, feature_reader, pixel_reader
 from jumok.data.tokenizer import END, START, Tokenizer, normalize
 from jumok.decoding import DecodingOptions, Hypothesis, Listener, decode
 from jumok.errors import DataError, ModelError, Place
-from jumok.inspection.alignment import Reading, cross_attention, merge_words
+from jumok.inspection.alignment import Reading, cross_attentions, merge_words
 from jumok.models.captioner import Captioner as Model
 from jumok.models.memory import Memory
 from jumok.shapes import Tensor
@@ -182,7 +182,9 @@ class Captioner(Known):
         for listener in self.listeners:
             listener(hypotheses)
         written = [(row, each.tokens) for row, of_row in enumerate(hypotheses) for each in of_row]
-        maps = self._looks(memory, written) if looks and self.reading else None
+        maps: Iterator[Looks] | None = None
+        if looks and self.reading:
+            maps = iter(next(self._looks(memory, written, [self.reading])))
         for of_picture in hypotheses:
             best, *others = [
                 self._caption(each, None if maps is None else next(maps)) for each in of_picture
@@ -201,17 +203,6 @@ class Captioner(Known):
     def _text(self, pieces: Sequence[int]) -> str:
         # Bytes may spell a line break, and a caption is one line.
         return normalize(self.tokenizer.decode(pieces)).strip()
-
-    def reading_at(self, reading: Reading) -> "Captioner":
-        """The same captioner, whose looks are read there."""
-        return Captioner(
-            self.model,
-            self.tokenizer,
-            self.reader,
-            max_tokens=self.max_tokens,
-            language=self.language,
-            reading=reading,
-        )
 
     @torch.inference_mode()
     def look(
@@ -235,12 +226,26 @@ class Captioner(Known):
             )
         if self.reading is None:
             raise ModelError("this model does not look: it has one vector of the whole picture.")
-        looks: list[Looks] = []
+        return self.look_at([self.reading], pictures, texts, batch_size=batch_size)[0]
+
+    @torch.inference_mode()
+    def look_at(
+        self,
+        readings: Sequence[Reading],
+        pictures: Sequence[Path | str | np.ndarray | Tensor],
+        texts: Sequence[str],
+        *,
+        batch_size: int = 32,
+    ) -> list[list[Looks]]:
+        """The same read in several places at once: for each reading the looks of all captions."""
+        looks: list[list[Looks]] = [[] for _ in readings]
         targets = self.tokenizer.encode_batch(texts)
         for start in range(0, len(pictures), batch_size):
             end = start + batch_size
             memory = self._memory([self._input(each) for each in pictures[start:end]])
-            looks += self._looks(memory, list(enumerate(targets[start:end])))
+            found = self._looks(memory, list(enumerate(targets[start:end])), readings)
+            for kept, new in zip(looks, found, strict=True):
+                kept += new
         return looks
 
     def _memory(self, pictures: Sequence[Tensor]) -> Memory:
@@ -248,10 +253,12 @@ class Captioner(Known):
         return self.model.encode(torch.stack(list(pictures)).to(device))
 
     def _looks(
-        self, memory: Memory, written: Sequence[tuple[int, Sequence[int]]]
-    ) -> Iterator[Looks]:
+        self,
+        memory: Memory,
+        written: Sequence[tuple[int, Sequence[int]]],
+        readings: Sequence[Reading],
+    ) -> Iterator[list[Looks]]:
         """Where each text looked, in one pass over all: (row of the memory, its pieces)."""
-        assert self.reading is not None
         longest = max(len(pieces) for _, pieces in written)
         device = memory.states.device
         rows = torch.tensor([row for row, _ in written], device=device)
@@ -259,9 +266,11 @@ class Captioner(Known):
             [[START, *pieces, *[END] * (longest - len(pieces))] for _, pieces in written],
             device=device,
         )
-        weights = cross_attention(self.model, memory.select(rows), tokens, self.reading)
-        for seen, (_, pieces) in zip(weights.float().cpu(), written, strict=True):
-            yield self._looks_of(seen[: len(pieces)], pieces)
+        for weights in cross_attentions(self.model, memory.select(rows), tokens, readings):
+            yield [
+                self._looks_of(seen[: len(pieces)], pieces)
+                for seen, (_, pieces) in zip(weights.float().cpu(), written, strict=True)
+            ]
 
     def _looks_of(self, seen: Tensor, pieces: Sequence[int]) -> Looks:
         words, of_piece = self.words_of(pieces)
