@@ -37,9 +37,12 @@ def test_reading_that_sees_the_translation_is_chosen(
     sources = [[5, 6, 7], [8, 5], [6, 8, 7, 5]]
     targets = [[piece + 100 for piece in reversed(source)] for source in sources]
 
-    def fake(*arguments: object) -> torch.Tensor:
+    def fake(_: object, __: object, ___: object, readings: list[Reading]) -> list[torch.Tensor]:
+        return [seen(reading) for reading in readings]
+
+    def seen(reading: Reading) -> torch.Tensor:
         weights = torch.zeros(3, 4, 5)
-        if arguments[-1] != Reading(2, at_input=True):
+        if reading != Reading(2, at_input=True):
             weights[:, :, 0] = 1
             return weights
         for row, source in enumerate(sources):
@@ -47,7 +50,7 @@ def test_reading_that_sees_the_translation_is_chosen(
                 weights[row, place, len(source) - 1 - place] = 1
         return weights
 
-    monkeypatch.setattr(calibration, "cross_attention", fake)
+    monkeypatch.setattr(calibration, "cross_attentions", fake)
     assert choose_reading(model, sources, targets) == Reading(2, at_input=True)
 
 
