@@ -28,6 +28,7 @@ from jumok.kernels.cross_entropy import smoothed_cross_entropy
 from jumok.lab.findings import Bars, Cell, Column, Findings, Grid, Setting, judged, mean
 from jumok.lab.small import Small, Trained, train
 from jumok.lab.text import Text
+from jumok.lab.written import Splits, written
 from jumok.models.encoder_decoder import Transformer
 from jumok.shapes import Float, Tensor
 
@@ -75,19 +76,14 @@ def sentences() -> tuple[list[Sentence], list[Sentence]]:
 
 def write(folder: Path) -> Path:
     """Writes the sentences and their answers as a corpus, unless it is there."""
-    home = folder / "pronouns"
-    if not home.exists():
-        partial = folder / "pronouns.partial"
-        partial.mkdir(parents=True, exist_ok=True)
-        for split, chosen in zip(("train", "validation"), sentences(), strict=True):
-            for kind, lines in (
-                ("en", [each.text for each in chosen]),
-                ("ko", [each.right for each in chosen]),
-            ):
-                file = partial / f"{split}.{kind}"
-                file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        partial.rename(home)
-    return home
+    return written(folder / "pronouns", _splits)
+
+
+def _splits() -> Splits:
+    return {
+        split: {"en": [each.text for each in chosen], "ko": [each.right for each in chosen]}
+        for split, chosen in zip(("train", "validation"), sentences(), strict=True)
+    }
 
 
 def from_its_state(model: nn.Module, batch: Batch, smoothing: float) -> Float[Tensor, ""]:

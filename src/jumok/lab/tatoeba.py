@@ -8,6 +8,7 @@ from pathlib import Path
 from jumok.data.corpora import Corpus, read_pairs
 from jumok.data.reading import read_lines
 from jumok.evaluation.alignment import GoldLinks, read_gold
+from jumok.lab.written import Splits, written
 
 PAIRS = Path("tatoeba") / "eng-fra.tsv.gz"
 LINKS = Path("align_gold") / "hansards_en-fr_447.tsv"  # English, French, links
@@ -16,23 +17,20 @@ UNSEEN = 500  # of every so many pairs one sentence is kept out, with all its tr
 
 def write(data: Path, folder: Path) -> Path:
     """Writes train and validation, .en and .fr, into folder/tatoeba, unless they are there."""
-    home = folder / "tatoeba"
-    if home.exists():
-        return home
-    partial = folder / "tatoeba.partial"
-    partial.mkdir(parents=True, exist_ok=True)
+    return written(folder / "tatoeba", lambda: _splits(data))
+
+
+def _splits(data: Path) -> Splits:
     pairs = list(read_pairs(Corpus(file=data / PAIRS)))
     unseen = {pair.source for pair in pairs[::UNSEEN]}
-    for split in ("train", "validation"):
-        chosen = [pair for pair in pairs if (pair.source in unseen) == (split == "validation")]
-        for language, lines in (
-            ("en", [pair.source for pair in chosen]),
-            ("fr", [pair.target for pair in chosen]),
-        ):
-            text = "\n".join(lines) + "\n"
-            (partial / f"{split}.{language}").write_text(text, encoding="utf-8")
-    partial.rename(home)
-    return home
+    chosen = {
+        "train": [pair for pair in pairs if pair.source not in unseen],
+        "validation": [pair for pair in pairs if pair.source in unseen],
+    }
+    return {
+        split: {"en": [pair.source for pair in own], "fr": [pair.target for pair in own]}
+        for split, own in chosen.items()
+    }
 
 
 def gold(data: Path) -> list[tuple[str, str, GoldLinks]]:

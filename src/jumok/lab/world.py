@@ -5,11 +5,12 @@ all labs share; whatever the lab's seed, the sentences are the same.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
 from jumok import smallworld
+from jumok.lab.written import Splits, written
 from jumok.smallworld import Pair
 
 SEED = 1
@@ -21,23 +22,25 @@ WORDS, COUNTED = 300, 15_000  # the commonest words, by so many sentences
 
 def write(folder: Path) -> Path:
     """Writes SPLIT.en, .ko, .align and .kinds into folder/sentences, unless they are there."""
-    home = folder / HOME
-    if home.exists():
-        return home
+    return written(folder / HOME, _splits)
+
+
+def _splits() -> Splits:
     known = common_words()
-    partial = folder / f"{HOME}.partial"
-    partial.mkdir(parents=True, exist_ok=True)
-    for split, size in SIZES.items():
-        chosen = list(islice((pair for pair in stream(split) if words(pair) <= known), size))
-        for kind, lines in (
-            ("en", [pair.source for pair in chosen]),
-            ("ko", [pair.target for pair in chosen]),
-            ("align", [pair.pharaoh for pair in chosen]),
-            ("kinds", ["|".join(pair.constructions) for pair in chosen]),
-        ):
-            (partial / f"{split}.{kind}").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    partial.rename(home)
-    return home
+    return {
+        split: _files(islice((pair for pair in stream(split) if words(pair) <= known), size))
+        for split, size in SIZES.items()
+    }
+
+
+def _files(pairs: Iterable[Pair]) -> dict[str, list[str]]:
+    chosen = list(pairs)
+    return {
+        "en": [pair.source for pair in chosen],
+        "ko": [pair.target for pair in chosen],
+        "align": [pair.pharaoh for pair in chosen],
+        "kinds": ["|".join(pair.constructions) for pair in chosen],
+    }
 
 
 def stream(split: str) -> Iterator[Pair]:

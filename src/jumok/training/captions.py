@@ -1,6 +1,5 @@
 """From a recipe's data section to pictures on disk, captions as pieces, and splits by picture."""
 
-import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from jumok.data.images import ImageSource, PictureFiles
 from jumok.data.inputs import FeatureSource, Item, store_inputs
 from jumok.data.report import Report
 from jumok.data.tokenizer import Tokenizer, normalize
+from jumok.data.whole import written_whole
 from jumok.errors import DataError, Place
 from jumok.smallworld import scenes
 from jumok.systems.captioner import reader_of
@@ -89,10 +89,8 @@ def _corpora(
             "validation": data.scenes.validation_pictures,
             "test": data.scenes.test_pictures,
         }
-        partial = home / "scenes.partial"
-        shutil.rmtree(partial, ignore_errors=True)
-        scenes.write(partial, sizes, config.seed)
-        partial.rename(folder)
+        with written_whole(folder) as partial:
+            scenes.write(partial, sizes, config.seed)
         say(f"scenes: {data.scenes.pictures:,} pictures drawn into {folder}")
     train, validation = (
         CaptionCorpusConfig(

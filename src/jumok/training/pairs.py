@@ -17,6 +17,7 @@ from jumok.data.sampler import PairSampler
 from jumok.data.store import Filters, PairStore, prepare_pairs
 from jumok.data.store import prepare as prepare_corpus
 from jumok.data.tokenizer import Tokenizer
+from jumok.data.whole import written_whole
 from jumok.training.held_out import HeldOut
 from jumok.training.task import Say
 from jumok.training.vocabulary import learn_tokenizer
@@ -68,9 +69,8 @@ def write_world(world: SmallworldConfig, seed: int, folder: Path, say: Say) -> P
             "validation": world.validation_pairs,
             "test": world.test_pairs,
         }
-        partial = folder / "smallworld.partial"
-        smallworld.write(partial, sizes, seed, world.minimum_words, world.maximum_words)
-        partial.rename(home)
+        with written_whole(home) as partial:
+            smallworld.write(partial, sizes, seed, world.minimum_words, world.maximum_words)
         say(f"smallworld: {world.pairs:,} pairs written to {home}")
     return home
 
