@@ -81,6 +81,8 @@ class Contest:
             Text("training loss (nats a token)", "훈련 손실 (토큰당 nat)"),
             series,
             least=0.0,
+            # one that begins far off must not flatten the others
+            most=1.25 * min(each.points[0][1] for each in series),
         )
 
 
