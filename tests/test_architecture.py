@@ -50,6 +50,7 @@ OPTIONS = {
             "--coverage-penalty",
             "--minimum-length",
             "--maximum-length",
+            "--no-repeat-ngram",
             "--prefix",
         ),
         *("--sample", "--temperature", "--top-k", "--top-p", "--seed"),
@@ -57,12 +58,14 @@ OPTIONS = {
     },
     "caption": {
         *("model", "images", "--beam", "-b", "--nbest", "--length-penalty", "--scores", "--looks"),
+        "--no-repeat-ngram",
         *("--sample", "--temperature", "--top-k", "--top-p", "--seed"),
         *(WRITTEN | MACHINE),
     },
     "generate": {
         *("model", "prompt", "--max-tokens", "--samples", "--greedy", "--beam", "-b"),
         *("--temperature", "--top-k", "--top-p", "--seed", "--output", "-o"),
+        "--no-repeat-ngram",
         *(MACHINE - {"--batch"}),
     },
     "classify": {"model", "items", "--top", *(WRITTEN | MACHINE)},

@@ -57,6 +57,16 @@ def test_translate_numbers_the_lines_of_several_translations(tiny_bundle: Path) 
     assert [line.split("\t")[0] for line in out.splitlines()] == ["1", "1", "2", "3", "3"]
 
 
+def test_no_piece_is_written_twice_where_that_is_asked_for(tiny_bundle: Path) -> None:
+    tokens = []
+    for more in ((), ("--no-repeat-ngram", "1")):
+        out = call("translate", tiny_bundle, "--json", *more, *FAST, given="the cat\n").stdout
+        tokens.append(json.loads(out)["tokens"])
+    free, once = tokens
+    assert len(set(once)) == len(once)
+    assert len(set(free)) < len(free)
+
+
 def test_translate_json_is_an_object_a_line(tiny_bundle: Path) -> None:
     arguments = ["--json", "--nbest", "2", "--alignments", *FAST]
     out = call("translate", tiny_bundle, *arguments, given="the cat\n\n").stdout

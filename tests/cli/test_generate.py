@@ -51,6 +51,17 @@ def test_generate_refuses_a_prompt_that_is_no_text(bundle):
     assert r"'a\udcff'" in str(error)
 
 
+def test_generate_need_not_repeat_itself(bundle):
+    greedy = ["--greedy", "--max-tokens", 30]
+    free, once = (
+        call("generate", bundle, "a", *greedy, *more).stdout
+        for more in ([], ["--no-repeat-ngram", 1])
+    )
+    whole = once.rstrip("\n").replace("\N{REPLACEMENT CHARACTER}", "")  # of bytes
+    assert len(set(whole)) == len(whole)
+    assert len(set(free)) < 10
+
+
 def test_generate_draws_samples_that_differ(bundle):
     one = ["--max-tokens", 5, "--temperature", 2.0, "--seed", 7]
     three = call("generate", bundle, "a", *one, "--samples", 3).stdout

@@ -3,7 +3,7 @@ from math import inf, log
 import pytest
 import torch
 
-from jumok.decoding.filters import FREE, Filter, forbid, force, temperature, top_k, top_p
+from jumok.decoding.filters import FREE, Filter, forbid, force, no_repeat, temperature, top_k, top_p
 from jumok.errors import ConfigError
 
 # probabilities 0.15, 0.5, 0.05, 0.3
@@ -20,6 +20,17 @@ def kept(apply: Filter, scores: torch.Tensor = SCORES) -> list[list[int]]:
 
 def test_forbid_takes_tokens_out() -> None:
     assert kept(forbid((0, 3))) == [[1, 2]]
+
+
+def test_no_repeat_takes_out_what_would_end_a_stretch_again() -> None:
+    """Row 0 has written 1 2 1 3 1 2; row 1 has repeated nothing."""
+    written = torch.tensor([[1, 2, 1, 3, 1, 2], [0, 1, 2, 3, 0, 0]])
+    rows = SCORES.repeat(2, 1)
+    assert kept(no_repeat(written, 1), rows) == [[0], []]
+    assert kept(no_repeat(written, 2), rows) == [[0, 2, 3], [2, 3]]  # 2 1; 0 1 and 0 0
+    assert kept(no_repeat(written, 3), rows) == [[0, 2, 3], [0, 1, 2, 3]]  # 1 2 1
+    assert kept(no_repeat(written, 4), rows) == [[0, 1, 2, 3]] * 2
+    assert kept(no_repeat(written, 7), rows) == [[0, 1, 2, 3]] * 2
 
 
 def test_force_leaves_one_token_and_its_score() -> None:

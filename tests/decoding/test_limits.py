@@ -56,6 +56,7 @@ def test_longest_counts_real_positions() -> None:
         ({"minimum_length": 9, "maximum_length": 5}, "expected: minimum_length <= 5"),
         ({"maximum_ratio": -0.5}, "expected: maximum_ratio >= 0 and maximum_extra >= 0"),
         ({"maximum_extra": -1}, "got:      maximum_ratio=None, maximum_extra=-1"),
+        ({"no_repeat_ngram": -1}, "0 lets everything repeat"),
         ({"end": 2}, "No sentence could end: the end token is forbidden"),
     ],
 )

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -5,9 +7,11 @@ from jumok.decoding import DecodingOptions, decode
 from jumok.decoding.beam import beam_search
 from jumok.decoding.filters import temperature, top_k, top_p
 from jumok.decoding.greedy import greedy
+from jumok.decoding.largest import place_of_largest
 from jumok.decoding.limits import Limits
 from jumok.decoding.rank import Ranker, google_length_penalty, power_length_penalty
 from jumok.decoding.sample import sample
+from jumok.decoding.stream import stream
 from jumok.errors import ConfigError
 from tests.decoding.tables import CachedTable, mixed_logits, sentences
 
@@ -52,6 +56,37 @@ def test_decode_samples_with_its_seed() -> None:
     assert decode(table(), MEMORY, options) == sample(
         table(), MEMORY, Limits(maximum_length=6), generator, filters, 3, ranker
     )
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_no_stretch_is_written_twice_however_one_decodes(count) -> None:
+    """Of six tokens that may be written hypotheses of fifteen would repeat themselves."""
+
+    def repeats(tokens: list[int], count: int) -> bool:
+        stretches = [tuple(tokens[i : i + count]) for i in range(len(tokens) - count + 1)]
+        return len(set(stretches)) < len(stretches)
+
+    plain = DecodingOptions(beam=3, nbest=3, minimum_length=5, maximum_length=15)
+    for options in (plain, replace(plain, beam=1, nbest=1), replace(plain, sample=True)):
+        written = [
+            best.tokens
+            for repeating in (0, count)
+            for of_row in decode(table(), MEMORY, replace(options, no_repeat_ngram=repeating))
+            for best in of_row
+        ]
+        middle = len(written) // 2
+        assert any(repeats(tokens, count) for tokens in written[:middle])
+        assert not any(repeats(tokens, count) for tokens in written[middle:])
+
+
+def test_a_streamed_text_repeats_nothing_either() -> None:
+    """It is what `greedy` writes, after a beginning and without one."""
+    limits = Limits(maximum_length=15, no_repeat_ngram=2)
+    for row, prefix in ((0, []), (2, [4, 5, 4])):
+        memory = sentences(row)
+        (expected,) = greedy(table(), memory, limits, prefixes=[prefix])
+        streamed = list(stream(table(), memory, limits, place_of_largest, prefix))
+        assert (*prefix, *streamed) == expected.tokens
 
 
 def test_decode_with_a_coverage_penalty_needs_attention() -> None:

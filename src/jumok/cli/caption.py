@@ -37,6 +37,7 @@ def caption(
     beam: option.Beam = 5,
     nbest: Annotated[int, typer.Option(help="Captions for each picture, best first.")] = 1,
     length_penalty: option.LengthPenalty = 1.0,
+    no_repeat_ngram: option.NoRepeatNgram = 0,
     sample: option.Sample = False,
     temperature: option.Temperature = 1.0,
     top_k: option.TopK = None,
@@ -65,7 +66,7 @@ def caption(
         beam, nbest, length_penalty, 0, 256, sample, temperature, top_k, top_p, seed
     )
     # How long a caption may get does not depend on how many cells a picture has.
-    options = replace(options, maximum_ratio=None)
+    options = replace(options, maximum_ratio=None, no_repeat_ngram=no_repeat_ngram)
     captioner = option.load_system(model, "caption", device, precision, threads)
     found = captioner.caption_files(images, options, looks=looks and as_json, batch_size=batch)
     failed = False

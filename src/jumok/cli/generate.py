@@ -33,6 +33,7 @@ def generate(
     samples: Samples = 1,
     greedy: Greedy = False,
     beam: Beam = 1,
+    no_repeat_ngram: option.NoRepeatNgram = 0,
     temperature: option.Temperature = 1.0,
     top_k: option.TopK = None,
     top_p: option.TopP = None,
@@ -60,7 +61,12 @@ def generate(
     if greedy and beam > 1:
         raise ConfigError("--greedy is a beam of 1.", got=f"--beam {beam}", do="choose one")
     options = DecodingOptions(
-        beam=beam, sample=not searched, temperature=temperature, top_k=top_k, top_p=top_p
+        beam=beam,
+        sample=not searched,
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        no_repeat_ngram=no_repeat_ngram,
     )
     options.filters()  # out of range is said before a model is loaded
     system: LanguageModel = option.load_system(model, "generate", device, precision, threads)

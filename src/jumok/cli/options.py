@@ -54,6 +54,14 @@ CoveragePenalty = Annotated[
 ]
 MinimumLength = Annotated[int, typer.Option(help="Pieces at least.", rich_help_panel=LENGTH)]
 MaximumLength = Annotated[int, typer.Option(help="Pieces at most.", rich_help_panel=LENGTH)]
+NoRepeatNgram = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        help="So many pieces in a row are never written twice; 0: they may be.",
+        rich_help_panel=LENGTH,
+    ),
+]
 Prefix = Annotated[str, typer.Option(help="How all translations begin.", rich_help_panel=LENGTH)]
 
 Sample = Annotated[

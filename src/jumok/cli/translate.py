@@ -25,6 +25,7 @@ def translate(
     coverage_penalty: option.CoveragePenalty = 0.0,
     minimum_length: option.MinimumLength = 0,
     maximum_length: option.MaximumLength = 256,
+    no_repeat_ngram: option.NoRepeatNgram = 0,
     prefix: option.Prefix = "",
     sample: option.Sample = False,
     temperature: option.Temperature = 1.0,
@@ -54,7 +55,7 @@ def translate(
         beam, nbest, length_penalty, minimum_length, maximum_length,
         sample, temperature, top_k, top_p, seed,
     )  # fmt: skip
-    options = replace(options, coverage_penalty=coverage_penalty)
+    options = replace(options, coverage_penalty=coverage_penalty, no_repeat_ngram=no_repeat_ngram)
     translator = option.load_translator(model, device, precision, threads)
     if alignments:
         translator.check_alignments()

@@ -66,6 +66,11 @@ class Beams:
     log_probabilities: Float[Tensor, "sentences width written"]
     attention: Float[Tensor, "sentences width source"] | None
 
+    @property
+    def written(self) -> Int[Tensor, "rows written"]:
+        """The tokens without START, a row a hypothesis."""
+        return self.tokens[:, :, 1:].flatten(0, 1)
+
     def keep(
         self, sentences: Int[Tensor, " kept"], parents: Int[Tensor, "kept width"]
     ) -> tuple["Beams", Int[Tensor, " rows"]]:
@@ -152,7 +157,7 @@ def beam_search(
         forced_now = None
         if length < forced.shape[1]:
             forced_now = forced[beams.sentences, length].repeat_interleave(width)
-        scores = limits.log_probabilities(logits, length, forced_now)
+        scores = limits.log_probabilities(logits, length, forced_now, beams.written)
         beams, rows = search.advance(beams, scores.view(-1, width, scores.shape[1]), length)
         if len(rows):
             state = decoder.reorder(state, rows)

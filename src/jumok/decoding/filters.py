@@ -33,6 +33,25 @@ def forbid(tokens: Sequence[int]) -> Filter:
     return filter_tokens
 
 
+def no_repeat(written: Int[Tensor, "batch length"], count: int) -> Filter:
+    """No token may come that would end `count` tokens in a row that stand there already.
+
+    Source: Paulus et al. 2018, section 2.5 (trigrams that are not written twice).
+    """
+    if written.shape[1] < count:
+        return lambda scores: scores
+    last = written[:, written.shape[1] - count + 1 :]
+    stretches = written.unfold(1, count, 1)  # (batch stretches count)
+    row, stretch = (stretches[:, :, :-1] == last[:, None]).all(2).nonzero(as_tuple=True)
+
+    def filter_tokens(scores: Float[Tensor, "batch vocabulary"]) -> Tensor:
+        scores = scores.clone()
+        scores[row, stretches[row, stretch, -1]] = -inf
+        return scores
+
+    return filter_tokens
+
+
 def force(forced: Int[Tensor, " batch"]) -> Filter:
     """Only `forced[i]` may come in row i, and anything where it is FREE."""
     chosen = forced.clamp(min=0)[:, None]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 
 from jumok.data.tokenizer import END, PAD, START
-from jumok.decoding.filters import FREE, forbid, force
+from jumok.decoding.filters import FREE, forbid, force, no_repeat
 from jumok.errors import ConfigError, ModelError
 from jumok.models.memory import Memory
 from jumok.shapes import Float, Int, Tensor
@@ -30,6 +30,7 @@ class Limits:
         maximum_ratio: None where the length of the memory sets no limit.
         start: what a decoder reads first.
         end: what a decoder writes last.
+        no_repeat_ngram: so many tokens in a row never stand in a hypothesis twice; 0: they may.
         forbidden: tokens that are never chosen. They keep their probability: the others are not
             raised to make up for it, so scores agree with `score_pairs`.
 
@@ -41,6 +42,7 @@ class Limits:
     maximum_length: int = 256
     maximum_ratio: float | None = None
     maximum_extra: int = 10
+    no_repeat_ngram: int = 0
     start: int = START
     end: int = END
     forbidden: tuple[int, ...] = (PAD, START)
@@ -63,6 +65,12 @@ class Limits:
                 "The maximum length would shrink as the source grows.",
                 expected="maximum_ratio >= 0 and maximum_extra >= 0",
                 got=f"maximum_ratio={self.maximum_ratio}, maximum_extra={self.maximum_extra}",
+            )
+        if self.no_repeat_ngram < 0:
+            raise ConfigError(
+                "Stretches that are not written twice have a length.",
+                expected="no_repeat_ngram >= 0; 0 lets everything repeat",
+                got=f"no_repeat_ngram={self.no_repeat_ngram}",
             )
         if self.end in self.forbidden:
             raise ConfigError(
@@ -88,6 +96,7 @@ class Limits:
         logits: Float[Tensor, "batch vocabulary"],
         length: int,
         forced: Int[Tensor, " batch"] | None = None,
+        written: Int[Tensor, "batch length"] | None = None,
     ) -> Float[Tensor, "batch vocabulary"]:
         """The log-probability, in float32, of every token that may follow `length` tokens.
 
@@ -98,12 +107,15 @@ class Limits:
         Args:
             forced: the one token that may follow in each row, whatever is forbidden; FREE where
                 nothing is forced. It keeps its own log-probability.
+            written: those tokens, where no stretch of them may be written twice.
         """
         logits = logits.float()
         if length < self.minimum_length:
             logits = forbid((self.end,))(logits)
         everything = logits.log_softmax(1)
         allowed = forbid(self.forbidden)(everything)
+        if self.no_repeat_ngram and written is not None:
+            allowed = no_repeat(written, self.no_repeat_ngram)(allowed)
         if forced is None:
             return allowed
         return torch.where((forced == FREE)[:, None], allowed, force(forced)(everything))

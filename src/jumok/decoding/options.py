@@ -40,6 +40,7 @@ class DecodingOptions:
         minimum_length, maximum_length: of the target, in tokens, without END.
         maximum_ratio, maximum_extra: a maximum of ratio * source length + extra as well; None for
             the ratio: none.
+        no_repeat_ngram: so many tokens in a row are never written twice; 0: they may be.
         seed: of sampling.
 
     Raises:
@@ -60,6 +61,7 @@ class DecodingOptions:
     maximum_length: int = 256
     maximum_ratio: float | None = None
     maximum_extra: int = 10
+    no_repeat_ngram: int = 0
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -79,7 +81,11 @@ class DecodingOptions:
     def limits(self) -> Limits:
         """What every hypothesis keeps to."""
         return Limits(
-            self.minimum_length, self.maximum_length, self.maximum_ratio, self.maximum_extra
+            self.minimum_length,
+            self.maximum_length,
+            self.maximum_ratio,
+            self.maximum_extra,
+            self.no_repeat_ngram,
         )
 
     def ranker(self) -> Ranker:

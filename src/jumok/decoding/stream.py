@@ -41,9 +41,10 @@ def stream(
     if len(prefix):
         _, state = read_beginning(decoder, state, forced, limits)
         tokens = forced[:, -1]
+    written = forced
     for length in range(len(prefix), int(longest)):
         logits, state = decoder.step(tokens, state)
-        scores = limits.log_probabilities(logits, length)
+        scores = limits.log_probabilities(logits, length, written=written)
         tokens = choose(scores)
         token = int(tokens)
         if not isfinite(float(scores[0, token])):
@@ -51,3 +52,5 @@ def stream(
         if token == limits.end:
             return
         yield token
+        if limits.no_repeat_ngram:
+            written = torch.cat([written, tokens[:, None]], dim=1)

@@ -50,7 +50,7 @@ def walk(
     for length in range(beginning, width):
         logits, state = decoder.step(tokens, state)
         forced_now = forced[rows, length] if length < forced.shape[1] else None
-        scores = limits.log_probabilities(logits, length, forced_now)
+        scores = limits.log_probabilities(logits, length, forced_now, written[rows, :length])
         tokens = choose(scores)
         written[rows, length] = tokens
         log_probabilities[rows, length] = scores.gather(1, tokens[:, None])[:, 0]
