@@ -214,6 +214,7 @@ def test_these_recipes_are_shipped():
         "smallworld-mlm",
         "tatoeba-en-fr",
         "translit",
+        "translit-one-vector",
         "translit-rnn",
     ]
     assert sorted(recipe.stem for recipe in RECIPES) == names
