@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import nn
 
+from jumok.layers.recurrent import GRUCell
 from jumok.training.optimizer import Optimizer, orthogonalize
 from jumok.training.parameters import FlatParameters
 
@@ -68,6 +69,30 @@ def test_matrices_of_one_shape_step_together():
     assert [shape for _, shape in layout.matrices] == [(1, 5, 7), (2, 8, 8), (1, 20, 8)]
     assert layout.hidden == 64 + 2 * 64 + 160  # the odd one's 35 elements take two cache lines
     assert layout.decayed == layout.hidden + 128  # the table's 104 take four
+
+
+def test_the_gates_of_a_cell_are_matrices_of_their_own():
+    """As torch's Muon steps, which is given gate by gate."""
+    torch.manual_seed(0)
+    ours, layout, master, gradient = optimizer("muon", GRUCell(16, 32))
+    assert layout.matrices == [(0, (3, 32, 16)), (3 * 32 * 16, (3, 32, 32))]
+    weights = layout.views(master)
+    gates = {
+        name: [nn.Parameter(gate.clone()) for gate in weights[name].chunk(3)]
+        for name in ("input.weight", "state.weight")
+    }
+    every = [gate for of_layer in gates.values() for gate in of_layer]
+    muon = torch.optim.Muon(every, lr=RATE, weight_decay=DECAY, adjust_lr_fn="match_rms_adamw")
+    for step in range(3):
+        for name, own in gates.items():
+            view = layout.views(gradient)[name]
+            view.copy_(noise(step, view))
+            for gate, part in zip(own, view.chunk(3), strict=True):
+                gate.grad = part.clone()
+        ours.step(RATE)
+        muon.step()
+    for name, own in gates.items():
+        torch.testing.assert_close(weights[name], torch.cat(own).detach(), atol=0.01 * RATE, rtol=0)
 
 
 @pytest.mark.parametrize("shape", [(3, 11, 17), (3, 17, 11)])

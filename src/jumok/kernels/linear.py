@@ -70,8 +70,13 @@ def _sum_rows(states: Float[Tensor, "rows dim"]) -> Float[Tensor, " dim"]:
 class Linear(nn.Linear):
     """y = x W^T + b, with Xavier's uniform initialisation and biases of zero.
 
+    Attributes:
+        stacked: how many matrices of equal height W is made of, one above the other.
+
     Source: Glorot and Bengio 2010, formula 16.
     """
+
+    stacked: int = 1
 
     def forward(self, states: Float[Tensor, "*axes inner"]) -> Float[Tensor, "*axes outer"]:
         """x W^T + b."""

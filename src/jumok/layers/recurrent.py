@@ -51,6 +51,7 @@ class Cell(nn.Module):
         self.dim = dim
         self.input = Linear(inner, self.gates * dim)
         self.state = Linear(dim, self.gates * dim)
+        self.input.stacked = self.state.stacked = self.gates
         with torch.no_grad():  # each gate on its own, as if it were a layer of its own
             for gate in self.input.weight.chunk(self.gates):
                 nn.init.xavier_uniform_(gate)

@@ -5,6 +5,7 @@ import math
 import torch
 from torch import nn
 
+from jumok.kernels.linear import Linear
 from jumok.shapes import Float, Tensor
 
 _ALIGN = 32  # elements: every parameter starts on a cache line, in bfloat16 too
@@ -24,15 +25,14 @@ class FlatParameters:
 
     def __init__(self, model: nn.Module) -> None:
         inner = {
-            id(module.weight)
+            id(module.weight): as_matrices(module)
             for module in model.modules()
             if isinstance(module, nn.Linear | nn.Conv2d)
         }
 
         def order(pair: tuple[str, nn.Parameter]) -> tuple[bool, bool, tuple[int, ...]]:
             parameter = pair[1]
-            inside = id(parameter) in inner
-            return not inside, parameter.ndim < 2, as_matrix(parameter.shape) if inside else ()
+            return id(parameter) not in inner, parameter.ndim < 2, inner.get(id(parameter), ())[1:]
 
         self._places: list[tuple[str, int, torch.Size]] = []
         self.matrices: list[tuple[int, tuple[int, int, int]]] = []
@@ -40,22 +40,21 @@ class FlatParameters:
         for name, parameter in sorted(model.named_parameters(), key=order):
             self._places.append((name, self.size, parameter.shape))
             if id(parameter) in inner:
-                self._stack(as_matrix(parameter.shape))
+                self._stack(*inner[id(parameter)])
             self.size += -(-parameter.numel() // _ALIGN) * _ALIGN
             if parameter.ndim >= 2:
                 self.decayed = self.size
             if id(parameter) in inner:
                 self.hidden = self.size
 
-    def _stack(self, shape: tuple[int, int]) -> None:
-        """Adds a matrix, at the end of the row, to the last stack, or begins another."""
-        rows, columns = shape
+    def _stack(self, count: int, rows: int, columns: int) -> None:
+        """Adds matrices, at the end of the row, to the last stack, or begins another."""
         if self.matrices:
-            start, (count, *last) = self.matrices[-1]
-            if last == [rows, columns] and start + count * rows * columns == self.size:
-                self.matrices[-1] = start, (count + 1, rows, columns)
+            start, (before, *last) = self.matrices[-1]
+            if last == [rows, columns] and start + before * rows * columns == self.size:
+                self.matrices[-1] = start, (before + count, rows, columns)
                 return
-        self.matrices.append((self.size, (1, rows, columns)))
+        self.matrices.append((self.size, (count, rows, columns)))
 
     def flatten(self, model: nn.Module) -> Float[Tensor, " size"]:
         """A float32 copy of the weights of `model`."""
@@ -85,6 +84,11 @@ class FlatParameters:
                 model.get_parameter(name).grad = view
 
 
-def as_matrix(shape: torch.Size) -> tuple[int, int]:
-    """What a layer multiplies by, as rows and columns: a convolution's filter is a row."""
-    return shape[0], math.prod(shape[1:])
+def as_matrices(layer: nn.Linear | nn.Conv2d) -> tuple[int, int, int]:
+    """What a layer multiplies by: how many matrices, their rows and their columns.
+
+    A convolution's filter is a row. The gates of a recurrent cell are a matrix each.
+    """
+    count = layer.stacked if isinstance(layer, Linear) else 1
+    rows, *columns = layer.weight.shape
+    return count, rows // count, math.prod(columns)
