@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import pytest
 from typer.testing import CliRunner
@@ -109,6 +110,9 @@ def test_evaluate_gives_loss_perplexity_and_bits(bundle, tmp_path):
     assert "text, 7 tokens" in judged["scores"][0]["on"]  # two ENDs
     assert perplexity == pytest.approx(math.exp(loss))
     assert bits == pytest.approx(loss * 7 / 5 / math.log(2))
+    shown = call("evaluate", bundle, "--data", tmp_path / "text").stdout  # 80 columns wide
+    for name, value in (("loss", loss), ("perplexity", perplexity), ("bits per byte", bits)):
+        assert re.search(rf"{name} +{value:.2f} ", shown), shown
 
 
 def test_evaluate_reads_a_column(bundle, tmp_path):
