@@ -40,7 +40,7 @@ def by_hand(captioner: Captioner, cells: torch.Tensor) -> torch.Tensor:
     """The log-probabilities of what was written, from the cells on, in double precision."""
     _, target, written = asked(captioner)
     model = captioner.model
-    memory = model.norm(model.writer.project(cells) + model.writer.positions(cells))
+    memory = model.reader(model.writer.project(cells) + model.writer.positions(cells))
     with torch.no_grad():
         logits = model.decoder(Memory(memory), target)[0]
     return logits.log_softmax(-1).gather(1, written[:, None])[:, 0]
