@@ -273,10 +273,22 @@ class LuongDecoder(AttentionDecoder):
     ) -> Float[Tensor, "batch target shown"]:
         if self.covers:
             return self.one_by_one(memory, tokens)
-        state = self.start(memory)
-        seen = self.cells(self.embedding(tokens), state.cells)
+        return self.show(*self.whole(self.embedding(tokens), self.start(memory)))
+
+    def whole(
+        self, words: Float[Tensor, "batch target embedding"], state: RecurrentState
+    ) -> tuple[Float[Tensor, "batch target dim"], Float[Tensor, "batch target memory_dim"]]:
+        """All states at once, and what was found with them."""
+        seen = self.cells(words, state.cells)
+        return seen, self.find(seen, state)
+
+    def find(
+        self, seen: Float[Tensor, "batch target dim"], state: RecurrentState
+    ) -> Float[Tensor, "batch target memory_dim"]:
+        """What all states find."""
+        memory = state.memory
         found, _ = self.attention(seen, state.keys, memory.states, memory.allowed)
-        return self.show(seen, found)
+        return found
 
     def advance(self, word: Word, state: RecurrentState) -> tuple[Shown, RecurrentState]:
         state = replace(state, cells=self.cells.step(word, state.cells))
@@ -284,25 +296,23 @@ class LuongDecoder(AttentionDecoder):
         return self.show(state.seen, context), state
 
 
-class GNMTDecoder(AttentionDecoder):
+class GNMTDecoder(LuongDecoder):
     """The first layer looks; the layers above read its state and what it found.
 
     So the past of what was looked at is remembered, and no layer waits for another's next step:
     each goes over the whole sequence at once.
     """
 
-    def hidden(
-        self, memory: Memory, tokens: Int[Tensor, "batch target"]
-    ) -> Float[Tensor, "batch target shown"]:
-        if self.covers:
-            return self.one_by_one(memory, tokens)
-        state = self.start(memory)
+    def whole(
+        self, words: Float[Tensor, "batch target embedding"], state: RecurrentState
+    ) -> tuple[Float[Tensor, "batch target dim"], Float[Tensor, "batch target memory_dim"]]:
+        """All states of the last layer at once, and what the first one's found."""
         first, *above = self.cells
-        seen = first(self.embedding(tokens), state.cells[:, 0])
-        found, _ = self.attention(seen, state.keys, memory.states, memory.allowed)
+        seen = first(words, state.cells[:, 0])
+        found = self.find(seen, state)
         for layer, cell in enumerate(above, start=1):
             seen = cell(self.beside(seen, found), state.cells[:, layer])
-        return self.show(seen, found)
+        return seen, found
 
     def advance(self, word: Word, state: RecurrentState) -> tuple[Shown, RecurrentState]:
         """One step: the lowest layer looks, and all above read what it found."""
