@@ -78,6 +78,7 @@ OPTIONS = {
         *("model", "--source", "-s", "--reference", "-r", "--beam", "-b"),
         *("--data", "-d", "--columns", "--by"),
         *("--images", "--tokenize", "--lowercase", "--metrics"),
+        *("--length-penalty", "--no-repeat-ngram"),
         *(WRITTEN | MACHINE),
     },
     "score": {"model", "--source", "-s", "--target", "-t", *WRITTEN, *MACHINE},

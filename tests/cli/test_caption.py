@@ -86,6 +86,17 @@ def test_evaluate_scores_captions_by_the_folder_beside_the_table(model, files):
     assert found["examples"] == "3 pictures, beam 1"
 
 
+def test_evaluate_writes_what_caption_does_with_the_same_options(model, files, tmp_path):
+    def written(*options: object) -> list[str]:
+        jumok("evaluate", model, "--data", table(files), "--output", tmp_path / "found", *options)
+        return (tmp_path / "found").read_text("utf-8").splitlines()
+
+    for options in ((), ("--beam", 1, "--no-repeat-ngram", 1)):
+        said = jumok("caption", model, *files, *options).stdout.splitlines()
+        assert written(*options) == [line.split("\t")[1] for line in said]
+    assert written("--beam", 1) != written("--beam", 1, "--no-repeat-ngram", 1)
+
+
 def test_evaluate_takes_the_folder_that_images_names(model, files, tmp_path):
     captions = tmp_path / "test.tsv"
     captions.write_text(f"the cat sat\t{files[1].name}\n", "utf-8")

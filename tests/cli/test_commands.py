@@ -211,6 +211,18 @@ def test_evaluate_json_is_one_object(tiny_bundle: Path, texts: tuple[Path, Path]
     assert "tok:char" in facts["scores"][0]["signature"]
 
 
+def test_evaluate_writes_what_translate_does_with_the_same_options(
+    tiny_bundle: Path, texts: tuple[Path, Path], tmp_path: Path
+) -> None:
+    source, reference = texts
+    found = tmp_path / "found"
+    for options in ([], ["--length-penalty", "0", "--no-repeat-ngram", "1"]):
+        said = call("translate", tiny_bundle, source, *options).stdout
+        call("evaluate", tiny_bundle, "-s", source, "-r", reference, "-o", found, *options)
+        assert found.read_text("utf-8") == said
+    assert said != call("translate", tiny_bundle, source).stdout  # they do change something
+
+
 def test_evaluate_counts_lines_and_characters_that_are_right(
     tiny_bundle: Path, texts: tuple[Path, Path]
 ) -> None:

@@ -12,6 +12,13 @@ def test_the_cosine_of_equal_vectors_is_one_and_of_right_angles_nothing() -> Non
     assert context.cosine_of_word(right) == pytest.approx(0.0)
 
 
+def test_what_all_vectors_share_is_taken_out() -> None:
+    sentences = [torch.tensor([[9.0, 1.0], [9.0, 2.0]]), torch.tensor([[12.0, 3.0]])]
+    first, second = context.centred(sentences)
+    assert first.tolist() == [[-1.0, -1.0], [-1.0, 0.0]]
+    assert second.tolist() == [[2.0, 1.0]]
+
+
 def test_a_sentence_shares_with_its_nearest_neighbour() -> None:
     kinds = [frozenset("ab"), frozenset("ac"), frozenset("d")]
     vectors = torch.tensor([[1.0, 0.0], [0.9, 0.1], [0.5, 0.8]])

@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,6 +17,7 @@ from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
     from jumok.bundle.card import Score
+    from jumok.decoding.options import DecodingOptions
 
 Outputs = list[str]
 Data = Annotated[
@@ -47,6 +48,8 @@ class Evaluation:
     columns: str
     by: str | None
     beam: int
+    length_penalty: float
+    no_repeat_ngram: int
     tokenize: str | None
     lowercase: bool
     metrics: option.MetricSets
@@ -54,6 +57,15 @@ class Evaluation:
     device: str
     precision: option.Precisions
     threads: int
+
+    def search(self, defaults: "DecodingOptions") -> "DecodingOptions":
+        """How to write: as asked, and as this kind of model has it where nobody was asked."""
+        return replace(
+            defaults,
+            beam=self.beam,
+            length_penalty=self.length_penalty,
+            no_repeat_ngram=self.no_repeat_ngram,
+        )
 
     def needs_data(self) -> Path:
         """The file that --data names.
@@ -112,6 +124,8 @@ def evaluate(
     columns: Columns = None,
     by: By = None,
     beam: option.Beam = 5,
+    length_penalty: option.LengthPenalty = 1.0,
+    no_repeat_ngram: option.NoRepeatNgram = 0,
     tokenize: Annotated[
         str | None,
         typer.Option(help="How BLEU cuts words: 13a, intl, char, zh, ko-mecab, ja-mecab, none."),
@@ -144,7 +158,8 @@ def evaluate(
     asked = Evaluation(
         model=model, source=source, reference=reference, data=data, images=images,
         columns=columns or USUAL_COLUMNS.get(task, "0,1"), by=by,
-        beam=beam, tokenize=tokenize, lowercase=lowercase, metrics=metrics,
+        beam=beam, length_penalty=length_penalty, no_repeat_ngram=no_repeat_ngram,
+        tokenize=tokenize, lowercase=lowercase, metrics=metrics,
         batch=batch, device=device, precision=precision, threads=threads,
     )  # fmt: skip
     started = time.perf_counter()

@@ -94,14 +94,16 @@ def _write(
 ) -> Iterator["Caption"]:
     import torch
 
-    stream = iter(pictures)
+    from jumok.systems.captioner import DEFAULTS
+
+    options, stream = asked.search(DEFAULTS), iter(pictures)
     while chunk := list(islice(stream, asked.batch)):
         arrays = [
             captioner.reader.read(files.content(picture.file), files.place(picture.file))
             for picture in chunk
         ]
         read = [torch.from_numpy(array) for array in arrays]
-        yield from captioner.caption(read, beam=asked.beam, looks=looks, batch_size=asked.batch)
+        yield from captioner.caption(read, options, looks=looks, batch_size=asked.batch)
 
 
 def _pointing(

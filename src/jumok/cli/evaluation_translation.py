@@ -33,7 +33,7 @@ def evaluate_translation(asked: Evaluation) -> Judged:
     translator = option.load_translator(asked.model, asked.device, asked.precision, asked.threads)
     translations = translator.translate_lines(
         (pair.source for pair in pairs),
-        replace(DEFAULTS, beam=asked.beam),
+        asked.search(DEFAULTS),
         alignments=False,
         batch_size=asked.batch,
     )

@@ -5,7 +5,12 @@ word in its sentence. Tried on the encoder of a small translator: how far the ve
 lie apart in different sentences, and whether the nearest sentence by contextual vectors is built
 more alike (asks, denies, counts, compares as the other does) than the nearest by static ones.
 
-Source: Peters et al. 2018; Devlin et al. 2019; lecture 000 ("contextual embeddings"), 001.
+All vectors of a space may point much the same way, and then any two of them have a large cosine.
+So the mean of a space is taken out first: the cosine of two words that have nothing to do with each
+other is then about 0.
+
+Source: Peters et al. 2018; Devlin et al. 2019; Ethayarajh 2019 (what all vectors share); lecture
+000 ("contextual embeddings"), 001.
 """
 
 from collections import defaultdict
@@ -36,6 +41,14 @@ def states(
     return pieces, encoder.embedding.table[pieces].float(), found.float()
 
 
+def centred(
+    sentences: Sequence[Float[Tensor, "_ dim"]],
+) -> list[Float[Tensor, "_ dim"]]:
+    """The vectors of each sentence without the mean of all."""
+    middle = torch.cat(list(sentences)).mean(0)
+    return [sentence - middle for sentence in sentences]
+
+
 def cosine_of_word(vectors: Sequence[Tensor]) -> float:
     """The mean cosine of all pairs: 1 where all are the same."""
     both = [torch.cosine_similarity(a, b, dim=0) for a, b in combinations(vectors, 2)]
@@ -60,12 +73,11 @@ def run(setting: Setting) -> Findings:
     sentences = world.read(setting.cache, "test")[0]
     kinds = [each - {"polite"} or each for each in world.kinds(setting.cache, "test")]
     trained = train(Small(), setting.seed, setting.cache, setting.full)
-    static, contextual = [], []
+    read = [states(trained, sentence) for sentence in sentences]
+    static = centred([fixed for _, fixed, _ in read])
+    contextual = centred([found for _, _, found in read])
     by_word: dict[int, list[Tensor]] = defaultdict(list)
-    for sentence in sentences:
-        pieces, fixed, found = states(trained, sentence)
-        static.append(fixed.mean(0))
-        contextual.append(found.mean(0))
+    for (pieces, _, _), found in zip(read, contextual, strict=True):
         for piece, state in zip(pieces, found, strict=True):
             by_word[piece].append(state)
     commonest = sorted(by_word, key=lambda piece: -len(by_word[piece]))
@@ -74,8 +86,8 @@ def run(setting: Setting) -> Findings:
         trained.tokenizer.decode([piece]): cosine_of_word(by_word[piece][:MOST]) for piece in words
     }
     share = {
-        "static": shared(kinds, torch.stack(static)),
-        "contextual": shared(kinds, torch.stack(contextual)),
+        "static": shared(kinds, torch.stack([each.mean(0) for each in static])),
+        "contextual": shared(kinds, torch.stack([each.mean(0) for each in contextual])),
     }
     return report(cosines, share)
 
