@@ -18,7 +18,7 @@ INSTALL = $(UV) pip install --quiet --python $(BIN)/python -c constraints.txt \
 	$(if $(UV_FIND_LINKS),,--torch-backend=auto) "$(TORCH)"
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test bench lab lint types clean
+.PHONY: demo test bench lab lint clean
 .DEFAULT_GOAL := help
 
 help:
