@@ -1,7 +1,8 @@
 """Learns word2vec vectors from real text, for `jumok embed` and the section [vectors] of a recipe.
 
-    JUMOK_DATA=/path/to/data python recipes/word_vectors.py en vectors-en.txt [EPOCHS]
-    JUMOK_DATA=/path/to/data python recipes/word_vectors.py ko vectors-ko.txt
+    export JUMOK_DATA=/path/to/the/data
+    python recipes/word_vectors.py en vectors-en.txt [EPOCHS]
+    python recipes/word_vectors.py ko vectors-ko.txt
     jumok embed vectors-en.txt --evaluate $JUMOK_DATA/embed_eval/questions-words.txt
     jumok embed vectors-ko.txt --analogy 왕 남자 여자
 

@@ -310,3 +310,10 @@ def test_info_says_what_the_model_is(tiny_bundle: Path) -> None:
     facts = json.loads(call("info", tiny_bundle, "--json").stdout)
     assert facts["sizes"]["parameters"] == 31604
     assert facts["card"]["scores"][0]["high"] == 13.75
+
+
+def test_evaluate_refuses_a_side_beside_a_table(
+    tiny_bundle: Path, texts: tuple[Path, Path]
+) -> None:
+    error = fault("evaluate", tiny_bundle, "--source", texts[0], "--data", texts[1])
+    assert "is evaluated on a text and its translation" in str(error)

@@ -11,8 +11,10 @@ from jumok.bundle.writing import write_bundle
 from jumok.cli.main import app
 from jumok.config import MaskedConfig, TextClassifierConfig
 from jumok.data.tokenizer import Tokenizer
-from jumok.errors import DataError
+from jumok.errors import ConfigError, DataError
 from jumok.models.catalog import Sizes, build
+from jumok.systems import masked_model
+from jumok.systems.masked_model import plain_batches
 from tests.systems.masked import LINES
 
 SIZES = {"dim": 12, "heads": 3, "layers": 1, "feedforward": 20, "max_length": 29}
@@ -122,3 +124,25 @@ def test_info_says_what_they_are(bundles):
     result = run("info", bundles["text-classification"])
     assert result.exit_code == 0, result.output
     assert "bad, good" in result.stdout
+
+
+@pytest.mark.parametrize("option", [("--by", "0"), ("--lowercase",), ("--beam", "4")])
+def test_evaluate_refuses_what_counts_for_nothing(bundles, tmp_path, option):
+    data = tmp_path / "texts.tsv"
+    data.write_text("the cat sat\tgood\n")
+    words = ["evaluate", bundles["text-classification"], "--data", data, *option]
+    error = run(*words).exception
+    assert isinstance(error, ConfigError)
+    assert f"{option[0]} counts for nothing with this kind of model" in str(error)
+
+
+def test_fill_reads_as_many_lines_at_once_as_it_is_told(bundles, monkeypatch):
+    sizes = []
+
+    def batches(ids, size):
+        sizes.append(size)
+        return plain_batches(ids, size)
+
+    monkeypatch.setattr(masked_model, "plain_batches", batches)
+    assert run("fill", bundles["masked-lm"], "--batch", 40, stdin="a ___\n" * 3).exit_code == 0
+    assert sizes == [40]

@@ -200,3 +200,14 @@ def test_an_override_without_key_and_value_is_refused(tmp_path, override):
 
 def test_an_override_inside_a_value_is_refused(tmp_path):
     assert "'name' in 'name.x' is a value, not a section" in refusal(tmp_path, MINIMAL, "name.x=1")
+
+
+def test_a_kind_that_is_no_text_is_refused():
+    with pytest.raises(ConfigError, match="no such kind of model"):
+        parse_config({"name": "x"}, ["model.kind=[1]"])
+
+
+def test_the_given_values_stay_as_they_were():
+    values = {"name": "x", "data": {"smallworld": {}}}
+    parse_config(values, ["training.steps=3"])
+    assert values == {"name": "x", "data": {"smallworld": {}}}

@@ -1,4 +1,5 @@
 import json
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -7,19 +8,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jumok.data.batches import (
+    Batch,
     Resampling,
     UpdateStream,
     collate,
     gather_batch,
+    on_device,
     padding,
     source_batches,
     validation_batches,
 )
+from jumok.data.captioned import CaptionBatch
 from jumok.data.corpora import Corpus, Pair, read_pairs
+from jumok.data.picture_batches import PictureBatch
 from jumok.data.report import Report
 from jumok.data.sampler import PairSampler
 from jumok.data.store import Filters, PairStore, prepare, prepare_pairs
+from jumok.data.text_batches import LabelledBatch, MaskedBatch
 from jumok.data.tokenizer import END, PAD, START, Tokenizer
+from jumok.data.windows import TextBatch
 from tests.data.sentences import ENGLISH
 
 
@@ -166,3 +173,29 @@ def test_multi30k_is_gone_through_once_an_epoch_with_little_padding(
     assert padding(batches) < 0.02
     unmasked = sum(batch.sources for batch in batches if batch.source_allowed is None)
     assert unmasked / sum(batch.sources for batch in batches) > 0.99
+
+
+META = torch.device("meta")
+IDS = torch.ones(2, 3, dtype=torch.long)
+
+
+@pytest.mark.parametrize(
+    "batch",
+    [
+        Batch(IDS, IDS > 0, IDS, IDS, 6, 6),
+        TextBatch(IDS, IDS, None, 6),
+        MaskedBatch(IDS, None, IDS > 0, IDS.flatten(), 6),
+        LabelledBatch(IDS, IDS > 0, IDS[:, 0], 6),
+        PictureBatch(torch.zeros(2, 3, 4, 5, dtype=torch.uint8), IDS[:, 0]),
+        CaptionBatch(IDS, IDS[:, 0], IDS, IDS, 6),
+    ],
+    ids=lambda batch: type(batch).__name__,
+)
+def test_a_batch_of_any_kind_goes_to_the_device_of_the_model(batch):
+    moved = on_device(batch, META)
+    for field in fields(batch):
+        before, after = getattr(batch, field.name), getattr(moved, field.name)
+        if isinstance(before, torch.Tensor):
+            assert (after.device, after.shape) == (META, before.shape)
+        else:
+            assert after == before

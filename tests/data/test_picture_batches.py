@@ -1,10 +1,12 @@
 """The stream of pictures: order, augmentation and resuming."""
 
 import numpy as np
+import pytest
 import torch
 
 from jumok.data.picture_batches import Augmentation, PictureStream, in_order
 from jumok.data.picture_store import PictureStore
+from jumok.errors import DataError
 
 
 def store(count: int = 11) -> PictureStore:
@@ -75,3 +77,9 @@ def test_validation_sees_each_picture_once_unchanged() -> None:
     batches = list(in_order(store(), 4))
     assert [batch.targets for batch in batches] == [4, 4, 3]
     assert torch.cat([batch.labels for batch in batches]).tolist() == list(range(11))
+
+
+@pytest.mark.parametrize("other", [{"seed": 2}, {"augmentation": Augmentation(flip=True)}])
+def test_a_cursor_of_another_stream_is_refused(other) -> None:
+    with pytest.raises(DataError, match="not what it was when training stopped"):
+        stream().restore(stream(**other).cursor)

@@ -106,3 +106,13 @@ def test_labels_that_do_not_count_the_pictures_are_refused(tmp_path: Path) -> No
     )
     with pytest.raises(DataError, match=r"(?s)not one label for each picture.*expected: 2 labels"):
         list(source.read())
+
+
+def test_another_archive_of_the_same_name_is_other_content(tmp_path: Path) -> None:
+    table = tmp_path / "table.tsv"
+    table.write_text("file\tlabel\nall.zip/red/0000.png\twarm\n")
+    seen = set()
+    for count in (1, 2):
+        pack(paint(tmp_path / f"{count}" / "all", count)).replace(tmp_path / "all.zip")
+        seen.add(tuple(PictureSource(table=table).identity()))
+    assert len(seen) == 2

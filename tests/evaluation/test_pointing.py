@@ -88,3 +88,18 @@ def test_gold_nouns_of_another_caption_mean_all_things_of_their_kind() -> None:
     assert gold.nouns("b.png", "a circle.") == [NamedBoxes(1, ())]
     with pytest.raises(DataError, match="no boxes for this picture"):
         gold.nouns("c.png", "a circle")
+
+
+@pytest.mark.parametrize(
+    ("nouns", "message"),
+    [
+        (((Noun(2, (0,)),), ()), "of other captions"),
+        (((Noun(6, (0,)),),), "a word that its caption lacks"),
+    ],
+)
+def test_boxes_of_other_captions_are_refused(
+    nouns: tuple[tuple[Noun, ...], ...], message: str
+) -> None:
+    boxes = {"a.png": Boxes(("circle",), (CIRCLE,), nouns)}
+    with pytest.raises(DataError, match=message):
+        Gold(boxes, WRITTEN[:1])

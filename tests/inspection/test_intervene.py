@@ -10,6 +10,7 @@ from jumok.config.causal import CausalConfig
 from jumok.config.recurrent import RecurrentConfig
 from jumok.data.tokenizer import END, START
 from jumok.errors import ModelError
+from jumok.inspection.capture import heads_of
 from jumok.inspection.intervene import (
     Change,
     Row,
@@ -347,3 +348,14 @@ def test_changes_are_made_together_and_unmade(model):
         torch.testing.assert_close(at_once(), expected)
     with changed(model, Change(), count(model)):
         torch.testing.assert_close(at_once(), plain)
+
+
+def test_a_head_that_was_off_before_stays_off(model):
+    count = heads_of(model)
+    site = next(iter(count))
+    known = sites(model)[site]
+    with switched_off(model, {site: [0]}, count):
+        with switched_off(model, {site: [1]}, count):
+            assert known.gate[:2].tolist() == [0.0, 0.0]
+        assert known.gate[:2].tolist() == [0.0, 1.0]
+    assert known.gate is None

@@ -7,7 +7,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from jumok.errors import BundleError
+from jumok.errors import BundleError, DataError
 from jumok.inspection.trace import HEAD, load_trace
 from tests.inspection.traces import HOSTILE, trace
 
@@ -87,3 +87,21 @@ def test_a_trace_of_a_newer_format_is_refused(tmp_path):
 def test_a_trace_that_is_not_there_is_named(tmp_path):
     with pytest.raises(BundleError, match="no such trace"):
         load_trace(tmp_path / "none.npz")
+
+
+def test_numbers_that_cannot_be_unpacked_are_no_trace(tmp_path):
+    def flip(file):
+        content = bytearray(file.read_bytes())
+        content[len(content) // 2] ^= 0xFF
+        file.write_bytes(content)
+
+    assert "not a trace" in broken(tmp_path, flip)
+    with pytest.raises(BundleError, match="not a trace"):
+        load_trace(tmp_path)
+
+
+def test_a_trace_is_there_whole_or_not_at_all(tmp_path):
+    with pytest.raises(DataError, match="cannot be written"):
+        trace().save(tmp_path / "nowhere" / "t.npz")
+    trace().save(tmp_path / "t.npz")
+    assert [each.name for each in tmp_path.iterdir()] == ["t.npz"]

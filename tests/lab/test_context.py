@@ -28,6 +28,8 @@ def test_a_sentence_shares_with_its_nearest_neighbour() -> None:
 
 def test_the_claim_has_two_halves() -> None:
     apart, alike = {"go": 0.5}, {"static": 0.3, "contextual": 0.5}
-    assert context.report(apart, alike).outcome == "holds"
+    found = context.report(apart, alike)
+    assert found.outcome == "holds"
+    assert "a mean cosine below 0.90 and more than 2 points more in common" in found.sentence.en
     assert context.report({"go": 0.99}, alike).outcome == "partly"
     assert context.report({"go": 0.99}, {"static": 0.5, "contextual": 0.5}).outcome == "fails"

@@ -25,7 +25,7 @@ def findings() -> Findings:
         rows=[[Text("one", "하나"), 1.25], ["b|c", None]],
         figures={"value": 1.25},
         outcome="partly",
-        sentence=Text("It is 1.2.", "1.2이다."),
+        sentence=Text("It is 1.2.", "1.2입니다."),
         panels=(
             Chart(
                 Text("lines", "선"),
@@ -67,7 +67,7 @@ def test_a_lab_that_is_not_there_names_the_nearest() -> None:
 def test_a_table_is_written_in_the_language_asked_for() -> None:
     assert table(findings(), "en") == (["name", "value"], [["one", "1.2"], ["b|c", ""]])
     assert table(findings(), "ko") == (["이름", "값"], [["하나", "1.2"], ["b|c", ""]])
-    assert findings().verdict("ko").startswith("이 주장은 일부만 성립한다.")
+    assert findings().verdict("ko").startswith("이 주장은 일부만 성립합니다.")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -120,6 +120,24 @@ def test_the_page_tells_of_every_lab_that_ran(tmp_path: Path) -> None:
         json.loads((tmp_path / f"docs/lab/{name}.json").read_text()) for name in ("scale", "order")
     ]
     assert f"{sum(each['cpu_seconds'] for each in figures):.0f}" in together
+
+
+@pytest.mark.parametrize(("language", "flag"), [("en", ""), ("ko", " --lang ko")])
+def test_the_page_names_its_command_with_the_paths_as_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, language: str, flag: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    report.run(find("order"), Setting((1,), False, tmp_path), Path("my figures"), "en")
+    report.page(Path("my figures"), Path("docs/all.md"), language)
+    page = Path("docs/all.md").read_text("utf-8")
+    assert f"`jumok lab --all --folder 'my figures' --page docs/all.md{flag}`" in page
+
+
+@pytest.mark.parametrize(("lectures", "named"), [("001", "lecture 001"), ("0, 2", "lectures 0, 2")])
+def test_a_chapter_has_one_lecture_or_several(lectures: str, named: str) -> None:
+    text = {"title": "t", "claim": "c", "verdict": "v", "columns": ["x"], "rows": [["1"]]}
+    each = {"lab": "scale", "lectures": lectures, "text": {"en": text}}
+    assert f"Claim ({named}): c" in report._chapter(each, Path(), "en")
 
 
 def test_a_page_of_nothing_is_refused(tmp_path: Path) -> None:

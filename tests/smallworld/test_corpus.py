@@ -129,3 +129,8 @@ def test_impossible_lengths_are_refused(shortest: int, longest: int) -> None:
         f"  got:      {shortest} and {longest}\n"
         "  do:       Choose lengths within these bounds."
     )
+
+
+def test_no_sentence_is_longer_than_the_longest(tmp_path: Path) -> None:
+    smallworld.write(tmp_path, {"train": 2, "longer": 2}, maximum_words=60)
+    assert {file.stem for file in tmp_path.iterdir()} == {"train"}

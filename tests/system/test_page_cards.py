@@ -86,7 +86,7 @@ def test_a_click_says_what_a_card_means(opened):
     assert "Looks one position back" in region.inner_text()
     cells = {row[0]: row[1:] for row in reader.table()[1:]}
     assert cells["weight on the one before"][0] == "0.510"
-    assert cells["importance"][1].endswith("(Michel et al. 2019).")
+    assert cells["importance"][1].endswith("the squares of a layer add up to 1.")
     assert "alignment error" not in cells
     reader.page.locator(".definition summary").click()
     rows = reader.page.locator(".definition details tr").all()

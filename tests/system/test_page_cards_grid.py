@@ -109,7 +109,7 @@ def test_offsets_of_cells_are_rows_and_columns(opened):
     assert labels(reader)[0].startswith("cells at cells 2.1: no clear role")
     said = reader.page.locator("#panel .help").inner_text()
     assert "darkest offset is 50 %" in said
-    assert "darkest place 40 %" in said
+    assert "darkest cell is 40 %" in said
     reader.page.locator("#card-0").click()
     reader.page.locator(".definition summary").first.click()
     summary = reader.page.locator(".definition summary").first.inner_text()
@@ -142,7 +142,7 @@ def test_maps_are_drawn_on_one_scale(opened):
 
 def test_korean_readers_get_every_word_in_korean(opened):
     reader = opened({"scenes": CAPTIONER}, "ko-KR")
-    assert labels(reader)[2].startswith("설명이 그림을 1.2: 가리킴;")
+    assert labels(reader)[2].startswith("캡션이 그림을 1.2: 가리킴;")
     assert "captions.tsv의 그림 60장에 대한 평균" in reader.page.locator("header").inner_text()
     reader.choose("보기", "표")
     told = " ".join(reader.page.locator(".left-out").all_inner_texts())

@@ -180,7 +180,7 @@ def test_korean_readers_get_korean(opened, recorded):
     assert "회색이 걷힌 곳" in reader.page.locator("#panel .help").inner_text()
     reader.choose("보기", "표")
     captions = reader.page.locator("#panel caption").all_inner_texts()
-    assert any("그림의 몫" in caption for caption in captions)
+    assert any("그림의 비중" in caption for caption in captions)
 
 
 @pytest.mark.parametrize("fragment", ["view=mattered&spot=5", "view=mattered&as=table"])

@@ -8,7 +8,7 @@ import torch
 
 import jumok
 from jumok.data.text_tokenizer import ByteTokenizer, train_text_tokenizer
-from jumok.data.tokenizer import END, START
+from jumok.data.tokenizer import END, START, UNKNOWN
 from jumok.decoding import DecodingOptions, decode
 from jumok.errors import BundleError, DataError, ModelError
 from jumok.systems.language_model import DEFAULTS, LanguageModel, certain_text, together
@@ -136,3 +136,13 @@ def test_another_tokenizer_is_refused(system):
     other = train_text_tokenizer(["abc"], "char", 300)
     with pytest.raises(ModelError, match="not this model's"):
         LanguageModel(system.model, other, context=CONTEXT)
+
+
+@pytest.mark.parametrize("beam", [1, 2])
+def test_what_no_text_holds_is_never_written(folder, beam):
+    system = LanguageModel.load(folder, device="cpu")
+    likely = torch.zeros(system.tokenizer.size).index_fill(0, torch.tensor([UNKNOWN]), 1e3)
+    system.model.decoder.output.register_forward_hook(lambda *call: call[-1] + likely)
+    options = DecodingOptions(beam=beam)
+    written = "".join(system.generate("ab", options, max_tokens=5))
+    assert len(written.encode()) >= 1

@@ -111,3 +111,9 @@ def test_texts_filled_together_are_filled_as_alone(system):
             assert [each.text for each in ours] == [each.text for each in theirs]
             for one, other in zip(ours, theirs, strict=True):
                 assert one.probability == pytest.approx(other.probability, abs=1e-6)
+
+
+def test_a_long_text_without_a_gap_passes_too(system):
+    text = "the cat sat " * 30
+    system.check(text)
+    assert system.fill([text])[0].gaps == ()

@@ -19,6 +19,7 @@ from jumok.inspection.trace import load_trace
 from jumok.models.catalog import Sizes, build
 from jumok.systems.catalog import SYSTEMS
 from jumok.systems.tracers import TRACERS, check_given, load_family
+from jumok.systems.tracing import trace_translation
 from jumok.systems.tracing_parts import Extras
 from jumok.systems.tracing_texts import trace_gaps
 from tests.systems.lm import write_lm
@@ -353,3 +354,13 @@ def test_without_the_tree_the_output_is_the_same(tiny_bundle):
     assert (bare.output, bare.steps) == (whole.output, whole.steps)
     assert bare.notes["search"] == {"left_out": True}
     assert whole.notes["search"]["nodes"]
+
+
+def test_where_nothing_was_written_no_word_mattered(tiny_bundle):
+    translator = jumok.load(tiny_bundle, device="cpu")
+    output = translator.models[0].decoder.output
+    ends = torch.zeros(output.weight.shape[0]).index_fill(0, torch.tensor([END]), 1e3)
+    output.register_forward_hook(lambda *call: call[-1] + ends)
+    trace = trace_translation(translator, "the cat sat")
+    assert (trace.output, trace.axes["target"].texts) == ("", ())
+    assert "mattered" not in trace.notes

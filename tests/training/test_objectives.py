@@ -6,8 +6,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from jumok.data.batches import collate
-from jumok.training.objectives import ConsistentTranslation, translation
+from jumok.data.batches import Batch, collate
+from jumok.training.objectives import ConsistentTranslation, mean_loss, translation
 from tests.training.tiny import model, pairs
 
 
@@ -83,3 +83,15 @@ def test_consistent_translation_without_dropout_is_translation():
     once = translation(trained, batch, 0.1).detach()
     twice = ConsistentTranslation(5.0)(trained, batch, 0.1).detach()
     assert float(twice) == pytest.approx(float(once), rel=1e-6)
+
+
+def test_the_mean_loss_is_of_batches_on_the_models_device():
+    seen = []
+
+    def objective(of: torch.nn.Module, batch: Batch, smoothing: float) -> torch.Tensor:
+        seen.append(batch.source.device.type)
+        return torch.tensor(6.0)
+
+    batch = collate(*pairs(7))
+    assert mean_loss(objective, model().to("meta"), [batch, batch]) == 12 / (2 * batch.targets)
+    assert seen == ["meta", "meta"]

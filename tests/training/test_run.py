@@ -9,6 +9,7 @@ import torch
 from safetensors.torch import load_file
 
 from jumok.bundle.reading import read_bundle
+from jumok.config import CorpusConfig
 from jumok.errors import BundleError, ConfigError, DataError, TrainingError
 from jumok.systems.translator import Translator
 from jumok.training import checkpoint
@@ -334,3 +335,38 @@ def test_a_disk_that_is_full_from_the_start_is_said(small_disk, make_config, rec
     with pytest.raises(TrainingError, match="could not be read or written") as caught:
         train(make_config(), small_disk, recorder())
     assert "No space left on device" in str(caught.value)
+
+
+@pytest.mark.parametrize("positions", ["learned", "binary"])
+def test_validation_stops_where_the_positions_do(tmp_path, make_config, recorder, positions):
+    """An early model does not end its sentences; they are as long as positions let them be."""
+    config = make_config("training.steps=2", "validation.every=1", "data.max_tokens=14")
+    model = {"positions": positions, "max_length": 16}
+    config = config.model_copy(update={"model": config.model.model_copy(update=model)})
+    train(config, tmp_path, recorder())
+    assert (tmp_path / "tiny" / "model").is_dir()
+
+
+def test_a_validation_sentence_that_is_too_long_for_the_model_is_no_fault(
+    tmp_path, make_config, recorder
+):
+    source, target = tmp_path / "long.en", tmp_path / "long.back"
+    for file in (source, target):
+        file.write_text("one two three\n" + "four " * 60 + "\n", encoding="utf-8")
+    config = make_config("training.steps=1", "data.max_tokens=14")
+    data = {"validation": (CorpusConfig(source=str(source), target=str(target)),)}
+    changed = {
+        "model": config.model.model_copy(update={"positions": "learned", "max_length": 16}),
+        "data": config.data.model_copy(update=data),
+    }
+    train(config.model_copy(update=changed), tmp_path, recorder())
+    assert (tmp_path / "tiny" / "model").is_dir()
+
+
+def test_what_a_run_without_a_checkpoint_left_is_made_anew(tmp_path, make_config, recorder):
+    left = tmp_path / "tiny"
+    for folder in ("scenes", "smallworld"):
+        (left / folder).mkdir(parents=True)
+    (left / "test.tsv").write_text("of another corpus\n")
+    train(make_config("training.steps=1"), tmp_path, recorder())
+    assert not {"scenes", "smallworld", "test.tsv"} & {each.name for each in left.iterdir()}

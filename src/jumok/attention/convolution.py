@@ -79,7 +79,7 @@ class PixelAttention(Observable):
         return features + self.residual_gate * self.output(grid)
 
     def _pixels(
-        self, grid: Float[Tensor, "batch width height columns"]
+        self, grid: Float[Tensor, "batch channels height columns"]
     ) -> Float[Tensor, "batch heads pixels dim"]:
         """The channels cut into heads, and each head's pixels in a row."""
         return grid.flatten(2).unflatten(1, (self.heads, -1)).transpose(2, 3).contiguous()

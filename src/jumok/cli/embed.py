@@ -11,7 +11,8 @@ from rich.table import Table
 
 from jumok.cli import options as option
 from jumok.cli.screen import console, counted
-from jumok.cli.streams import open_output, read_lines, replaced
+from jumok.cli.streams import open_output, read_lines
+from jumok.data.whole import replaced
 from jumok.errors import BundleError, ConfigError, Place
 
 if TYPE_CHECKING:

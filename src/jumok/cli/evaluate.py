@@ -34,6 +34,11 @@ Columns = Annotated[
 By = Annotated[
     str | None, typer.Option(help="A column of --data; each of its values is scored apart.")
 ]
+Tokenize = Annotated[
+    str | None,
+    typer.Option(help="How BLEU cuts words: 13a, intl, char, zh, ko-mecab, ja-mecab, none."),
+]
+Lowercase = Annotated[bool, typer.Option("--lowercase", help="Do not tell cases apart.")]
 
 
 @dataclass(frozen=True)
@@ -106,11 +111,26 @@ EVALUATORS: dict[str, str] = {
 }
 """By task the function that evaluates it, imported when it is needed."""
 
+WRITERS = {"translation", "captioning"}
+ONLY: dict[str, set[str]] = {
+    "columns": EVALUATORS.keys() - {"image-classification"},
+    "images": {"captioning"},
+    "by": {"translation"},
+    "beam": WRITERS,
+    "length_penalty": WRITERS,
+    "no_repeat_ngram": WRITERS,
+    "tokenize": WRITERS,
+    "lowercase": {"translation"},
+    "metrics": {"translation"},
+}
+"""The tasks that an option is for, where it is not for all."""
+
 USUAL_COLUMNS = {"captioning": "0,2"}
 """By task what --columns is where it was not given; "0,1" in all others."""
 
 
 def evaluate(
+    context: typer.Context,
     model: option.Model,
     source: Annotated[
         Path | None, typer.Option("--source", "-s", help="Text to translate, a sentence a line.")
@@ -126,13 +146,8 @@ def evaluate(
     beam: option.Beam = 5,
     length_penalty: option.LengthPenalty = 1.0,
     no_repeat_ngram: option.NoRepeatNgram = 0,
-    tokenize: Annotated[
-        str | None,
-        typer.Option(help="How BLEU cuts words: 13a, intl, char, zh, ko-mecab, ja-mecab, none."),
-    ] = None,
-    lowercase: Annotated[
-        bool, typer.Option("--lowercase", help="Do not tell cases apart.")
-    ] = False,
+    tokenize: Tokenize = None,
+    lowercase: Lowercase = False,
     metrics: option.Metrics = "text",
     as_json: option.Json = False,
     output: option.Output = None,
@@ -155,6 +170,7 @@ def evaluate(
     from jumok.bundle.reading import read_bundle
 
     task = read_bundle(option.model_folders(model)[0]).config.task
+    _refuse_unread(task, context)
     asked = Evaluation(
         model=model, source=source, reference=reference, data=data, images=images,
         columns=columns or USUAL_COLUMNS.get(task, "0,1"), by=by,
@@ -169,6 +185,18 @@ def evaluate(
         with open_output(output) as stream:
             stream.writelines(f"{line}\n" for line in judged.outputs)
     say(judged, model, seconds, as_json)
+
+
+def _refuse_unread(task: str, context: typer.Context) -> None:
+    for name, tasks in ONLY.items():
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE" and task not in tasks:
+            raise ConfigError(
+                f"--{name.replace('_', '-')} counts for nothing with this kind of model.",
+                expected=f"a model for {' or '.join(sorted(tasks))}",
+                got=f"one for {task}",
+                do="leave it out",
+            )
 
 
 def say(judged: Judged, model: str, seconds: float, as_json: bool) -> None:

@@ -43,7 +43,9 @@ def evaluate_captions(asked: Evaluation) -> Judged:
     corpus = CaptionCorpus(table, images, *caption_columns(asked.columns))
     pictures = read_captions(corpus, files, others=True)
     boxes = table.parent / BOXES
-    pointing = boxes.is_file() and captioner.reading is not None
+    # Boxes are in pixels of pictures, and features do not say how many these had.
+    boxed = boxes.is_file() and not captioner.reads_features
+    pointing = boxed and captioner.reading is not None
     captions = list(counted(_write(asked, captioner, files, pictures, pointing)))
     texts = [caption.text for caption in captions]
     tokenizer = asked.tokenize or caption_tokenizer(captioner.language)

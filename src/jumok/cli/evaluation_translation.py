@@ -47,7 +47,8 @@ def _corpus(asked: Evaluation) -> "Corpus":
     from jumok.data.corpora import Corpus
 
     files = asked.source is not None and asked.reference is not None
-    if files == (asked.data is not None) or (asked.by is not None and files):
+    half = (asked.source is None) != (asked.reference is None)
+    if half or files == (asked.data is not None) or (asked.by is not None and files):
         raise ConfigError(
             "a translation model is evaluated on a text and its translation.",
             do=f"jumok evaluate {asked.model} --source FILE --reference FILE, "

@@ -64,7 +64,8 @@ def _filled(
     numbered = enumerate(counted(read_lines(file)), start=1)
     while chunk := list(islice(numbered, batch)):
         readable = {number for number, line in chunk if _readable(system, number, line)}
-        found = iter(system.fill([line for number, line in chunk if number in readable], top))
+        lines = [line for number, line in chunk if number in readable]
+        found = iter(system.fill(lines, top, batch_size=batch))
         for number, line in chunk:
             yield number, line, next(found) if number in readable else None
 

@@ -1,6 +1,5 @@
 """Lines from a file or standard input, and text to a file or standard output."""
 
-import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import TextIO
 
 from jumok.data.reading import open_bytes
+from jumok.data.whole import replaced
 from jumok.errors import DataError, Place
 
 # What a terminal and a pipe both understand as "standard input".
@@ -61,22 +61,3 @@ def open_output(file: Path | None) -> Iterator[TextIO]:
         return
     with replaced(file) as part, part.open("w", encoding="utf-8") as stream:
         yield stream
-
-
-@contextmanager
-def replaced(file: Path) -> Iterator[Path]:
-    """Where to write what shall stand at `file`, which is there whole or not at all.
-
-    Raises:
-        DataError: the file cannot be written.
-    """
-    part = file.with_name(f".{file.name}.writing-{os.getpid()}")
-    try:
-        yield part
-        part.replace(file)
-    except OSError as error:
-        raise DataError(
-            "the output cannot be written.", got=str(error.strerror), place=Place(file)
-        ) from error
-    finally:
-        part.unlink(missing_ok=True)

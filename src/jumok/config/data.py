@@ -15,7 +15,7 @@ class CorpusConfig(Section):
     file: DataPath | None = None
     source_column: str | int = 0
     target_column: str | int = 1
-    format: Literal["auto", "text", "tsv", "jsonl", "parquet", "tmx", "po"] = "auto"
+    format: Literal["auto", "tsv", "jsonl", "parquet", "tmx", "po"] = "auto"
     weight: Annotated[float, Field(gt=0.0)] | None = None
 
     @model_validator(mode="after")

@@ -6,6 +6,7 @@ A key that does not exist is refused with its nearest neighbour named; all fault
 once.
 """
 
+import copy
 import difflib
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -67,6 +68,7 @@ def parse_config(
     Args:
         recipe: the file that the values came from; None: relative paths stay as they are.
     """
+    values = copy.deepcopy(values)
     for override in overrides:
         _override(values, override)
     context = {"folder": recipe.parent if recipe else "", "variables": variables or {}}
@@ -109,7 +111,7 @@ def _family(values: Mapping[str, Any], recipe: Path | None) -> type[Config]:
     """The sections that belong to the recipe's kind of model."""
     model = values.get("model", {})
     kind = model.get("kind", DEFAULT_KIND) if isinstance(model, dict) else DEFAULT_KIND
-    if kind not in FAMILIES:
+    if str(kind) not in FAMILIES:
         near = difflib.get_close_matches(str(kind), FAMILIES, n=1)
         raise ConfigError(
             "there is no such kind of model.",
@@ -118,7 +120,7 @@ def _family(values: Mapping[str, Any], recipe: Path | None) -> type[Config]:
             got=f"model.kind = {kind!r}",
             do=f"did you mean {near[0]!r}?" if near else "choose one of these",
         )
-    return FAMILIES[kind]
+    return FAMILIES[str(kind)]
 
 
 def _faults(error: ValidationError, family: type[Config]) -> Iterator[str]:

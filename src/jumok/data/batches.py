@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Generic, TypeVar
 
@@ -18,6 +18,13 @@ from jumok.shapes import Bool, Int, Tensor
 
 Ids = npt.NDArray[np.int64]
 Micro = TypeVar("Micro")
+
+
+def on_device(batch: Micro, device: torch.device) -> Micro:
+    """A batch of any kind with its tensors on the device."""
+    tensors = {name: each for name, each in vars(batch).items() if isinstance(each, Tensor)}
+    moved = {name: tensor.to(device) for name, tensor in tensors.items()}
+    return replace(batch, **moved)  # type: ignore[type-var]  # every batch is a dataclass
 
 
 @dataclass(frozen=True)

@@ -63,16 +63,15 @@ def read_boxes(file: Path, language: str) -> dict[str, Boxes]:
                 got=f"no {error}" if isinstance(error, KeyError) else str(error),
                 place=place,
             ) from None
-        most = max(
-            (each for nouns in boxes.nouns for noun in nouns for each in noun.things), default=-1
-        )
-        if most >= len(boxes.boxes):
-            raise DataError(
-                "A noun names a thing that is not there.",
-                expected=f"an index below {len(boxes.boxes)}",
-                got=str(most),
-                place=place,
-            )
+        there = range(len(boxes.boxes))
+        for noun in (noun for nouns in boxes.nouns for noun in nouns):
+            if not noun.things or any(each not in there for each in noun.things):
+                raise DataError(
+                    "A noun names no thing, or one that is not there.",
+                    expected=f"indices from 0, below {len(there)}",
+                    got=str(list(noun.things)),
+                    place=place,
+                )
         found[name] = boxes
     return found
 

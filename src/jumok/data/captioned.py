@@ -14,8 +14,8 @@ import numpy.typing as npt
 import torch
 
 from jumok.data.batches import fill, with_end
+from jumok.data.sampler import check_plan
 from jumok.data.tokenizer import PAD, START
-from jumok.errors import DataError
 from jumok.shapes import Bool, Int, Tensor
 
 PICTURE_WORK = 40  # about as many target positions take as long as one picture
@@ -218,13 +218,7 @@ class CaptionStream:
         Raises:
             DataError: it belongs to other data, batches or another seed.
         """
-        if cursor["plan"] != self._plan:
-            raise DataError(
-                "The data is not what it was when training stopped.",
-                expected=cursor["plan"],
-                got=self._plan,
-                do="resume with the same pictures, captions, batch sizes and seed",
-            )
+        check_plan(cursor["plan"], self._plan)
         self._update = cursor["update"]
 
     def __iter__(self) -> "CaptionStream":

@@ -33,7 +33,7 @@ class Corpus:
         file: one file that holds both sides.
         source_column, target_column: in `file`, a column's name (TSV with a header line, JSONL,
             Parquet), its number from 0 (TSV without a header, Parquet) or a language code (TMX).
-        format: lines, tsv, jsonl, parquet, tmx or po; None finds it from the file's suffix.
+        format: tsv, jsonl, parquet, tmx or po; None finds it from the file's suffix.
         weight: the share of training this corpus gets beside others; None goes by its size.
         name: what reports call it; empty takes the file's name.
     """

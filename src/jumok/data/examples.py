@@ -134,6 +134,12 @@ def label_names(texts: Iterable[Example]) -> tuple[str, ...]:
             got=", ".join(map(repr, found)) or "no label",
             do="name the label's column: label_column in the recipe",
         )
+    return in_order(found)
+
+
+def in_order(labels: Iterable[str]) -> tuple[str, ...]:
+    """Numbers by their size, words by the alphabet."""
+    found = set(labels)
     numbers = all(label.isdecimal() for label in found)
     return tuple(sorted(found, key=lambda label: (int(label) if numbers else 0, label)))
 

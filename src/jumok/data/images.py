@@ -52,10 +52,15 @@ def read_image(source: Path | bytes, name: str = "") -> Pixels:
     """
     if isinstance(source, bytes):
         return _decode(source, name or "the picture")
-    archive = next((each for each in source.parents if each.suffix == ".zip"), None)
+    archive = archive_of(source)
     if archive is not None and archive.is_file():
         return ImageSource(archive).read(str(source.relative_to(archive)))
     return _decode(_content(source), name or str(source))
+
+
+def archive_of(path: Path) -> Path | None:
+    """The archive of "archive.zip/member.jpg"; None of any other path."""
+    return next((each for each in path.parents if each.suffix == ".zip"), None)
 
 
 def resize(
@@ -179,7 +184,7 @@ class ImageSource:
 def _content(path: Path) -> bytes:
     try:
         return path.read_bytes()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         what, do = "There is no such file.", "check the name; it is read as written"
     except IsADirectoryError:
         what, do = "This is a folder, not a picture.", "name a file inside it"

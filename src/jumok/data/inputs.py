@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from os.path import splitext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -122,7 +123,7 @@ class FeatureSource:
 
     def _stem(self, name: str) -> str:
         """ "b/a" of "b/a.jpg", and of "b/a"."""
-        return name if name in self._files else Path(name).with_suffix("").as_posix()
+        return name if name in self._files else Path(splitext(name)[0]).as_posix()
 
 
 class Item(NamedTuple):

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
 from jumok.data.picture_store import PictureStore
+from jumok.data.sampler import check_plan
 from jumok.shapes import Int, Tensor, UInt8
 
 Rows = npt.NDArray[np.int64]
@@ -63,6 +65,13 @@ class Augmentation:
                 pixels[index] = padded[index, down : down + height, right : right + width]
 
 
+class PictureCursor(TypedDict):
+    """Where a stream of updates stands; plain numbers and strings, for a JSON file."""
+
+    plan: str
+    update: int
+
+
 class PictureStream:
     """An endless iterator of updates, each a list of micro-batches, that can be resumed.
 
@@ -84,6 +93,10 @@ class PictureStream:
     ) -> None:
         self._store, self._batch, self._micro_batch = store, batch, micro_batch
         self._augmentation, self._seed = augmentation, seed
+        self._plan = (
+            f"pictures {store.key}, {batch} an update, {micro_batch} at once, seed {seed}, "
+            f"{augmentation}"
+        )
         self._updates = 0
         self._epoch, self._order = -1, np.empty(0, dtype=np.int64)
 
@@ -105,13 +118,18 @@ class PictureStream:
         ]
 
     @property
-    def cursor(self) -> int:
-        """How many updates were handed out."""
-        return self._updates
+    def cursor(self) -> PictureCursor:
+        """Where the stream stands after the update that was handed out last."""
+        return PictureCursor(plan=self._plan, update=self._updates)
 
-    def restore(self, cursor: int) -> None:
-        """Goes to where `cursor` was taken."""
-        self._updates = cursor
+    def restore(self, cursor: PictureCursor) -> None:
+        """Goes to where `cursor` was taken.
+
+        Raises:
+            DataError: it belongs to other pictures, batches or another seed.
+        """
+        check_plan(cursor["plan"], self._plan)
+        self._updates = cursor["update"]
 
     def _rows(self) -> Rows:
         """The pictures of the next update."""

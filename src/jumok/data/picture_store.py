@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from jumok.data.examples import in_order
 from jumok.data.flat import STORE, kept
 from jumok.data.pictures import Labelled, PictureSource, Shape
 from jumok.errors import DataError, Place
@@ -135,7 +136,7 @@ def _write(
         os.fsync(file.fileno())
     if not numbers:
         raise DataError("No picture is left.", got="; ".join(left_out[:3]) or "no picture at all")
-    names = list(found) if allowed is not None else sorted(found)
+    names = list(found) if allowed is not None else list(in_order(found))
     order = np.array([names.index(name) for name in found], dtype=np.int64)
     (folder / "labels").write_bytes(order[numbers].tobytes())
     return {"labels": names, "left_out": left_out}

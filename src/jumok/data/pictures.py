@@ -15,7 +15,7 @@ from jaxtyping import UInt8
 
 from jumok.data.flat import digest
 from jumok.data.idx import read_idx
-from jumok.data.images import ImageSource, Pixels, read_image, resize
+from jumok.data.images import ImageSource, Pixels, archive_of, read_image, resize
 from jumok.data.tables import read_tsv
 from jumok.errors import DataError, Place
 
@@ -71,8 +71,9 @@ class PictureSource:
         if self.folder is not None and self.folder.is_dir():
             return [f"{name} {digest(file)}" for name, file in _files(self.folder)]
         if self.table is not None:
-            rows = (file for file, _, _ in _rows(self.table))
-            return [digest(self.table), *(digest(self.table.parent / file) for file in rows)]
+            rows = (self.table.parent / file for file, _, _ in _rows(self.table))
+            files = {archive_of(file) or file: None for file in rows}  # an archive is read once
+            return [digest(self.table), *map(digest, files)]
         return [digest(file) for file in (self.folder, self.images, self.labels) if file]
 
     def read(self) -> Iterator[Labelled]:

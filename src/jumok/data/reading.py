@@ -47,7 +47,7 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
             raise DataError("The file is empty.", expected="at least one line", place=place)
         with path.open("rb") as raw, _decompressed(raw, path.suffix) as stream:
             yield stream
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise DataError(
             "There is no such file.", do="check the name; it is read as written", place=place
         ) from None

@@ -174,13 +174,7 @@ class PairSampler:
         Raises:
             DataError: the cursor belongs to other data, budgets, weights or another seed.
         """
-        if cursor["plan"] != self._plan:
-            raise DataError(
-                "The data is not what it was when training stopped.",
-                expected=cursor["plan"],
-                got=self._plan,
-                do="resume with the same corpora, tokenizer, filters, batch sizes and seed",
-            )
+        check_plan(cursor["plan"], self._plan)
         self.update = cursor["update"]
         self._places = [place.copy() for place in cursor["corpora"]]
         self._plans = [None] * len(self._places)
@@ -232,3 +226,14 @@ class PairSampler:
             plan = plan_epoch(*self._lengths[corpus], self._micro_tokens, random)
             self._plans[corpus] = plan
         return plan
+
+
+def check_plan(before: str, now: str) -> None:
+    """Raises DataError if a cursor is of another stream."""
+    if before != now:
+        raise DataError(
+            "The data is not what it was when training stopped.",
+            expected=before,
+            got=now,
+            do="resume with the same data, tokenizer, filters, batch sizes and seed",
+        )

@@ -1,9 +1,12 @@
-"""Folders that are there whole or not at all."""
+"""Files and folders that are there whole or not at all."""
 
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from jumok.errors import DataError, Place
 
 
 @contextmanager
@@ -17,3 +20,22 @@ def written_whole(folder: Path) -> Iterator[Path]:
     partial.mkdir(parents=True)
     yield partial
     partial.rename(folder)
+
+
+@contextmanager
+def replaced(file: Path) -> Iterator[Path]:
+    """Where to write what shall stand at `file`, which is there whole or not at all.
+
+    Raises:
+        DataError: the file cannot be written.
+    """
+    part = file.with_name(f".{file.name}.writing-{os.getpid()}")
+    try:
+        yield part
+        part.replace(file)
+    except OSError as error:
+        raise DataError(
+            "the output cannot be written.", got=str(error.strerror), place=Place(file)
+        ) from error
+    finally:
+        part.unlink(missing_ok=True)

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from jumok.data.sampler import check_plan
 from jumok.data.text_store import TextStore
 from jumok.data.tokenizer import PAD, START
-from jumok.errors import DataError
 from jumok.shapes import Int, Tensor
 
 Indices = npt.NDArray[np.int64]
@@ -263,17 +263,6 @@ class PackedWindows:
         """
         check_plan(cursor["plan"], self._plan)
         self._epoch, self._update, self._packed = cursor["epoch"], cursor["update"], None
-
-
-def check_plan(before: str, now: str) -> None:
-    """Raises DataError if a cursor is of another stream."""
-    if before != now:
-        raise DataError(
-            "The data is not what it was when training stopped.",
-            expected=before,
-            got=now,
-            do="resume with the same text, tokenizer, batch sizes and seed",
-        )
 
 
 def reading_batches(store: TextStore, context: int, rows: int) -> Iterator[TextBatch]:

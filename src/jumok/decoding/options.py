@@ -5,6 +5,7 @@ from typing import TypeVar
 
 import torch
 
+from jumok.data.tokenizer import PAD, START
 from jumok.decoding.beam import ReadAttention, Watch, beam_search, check_beam
 from jumok.decoding.filters import Filter, temperature, top_k, top_p
 from jumok.decoding.greedy import greedy
@@ -41,6 +42,7 @@ class DecodingOptions:
         maximum_ratio, maximum_extra: a maximum of ratio * source length + extra as well; None for
             the ratio: none.
         no_repeat_ngram: so many tokens in a row are never written twice; 0: they may be.
+        forbidden: tokens that are never chosen; see `Limits`.
         seed: of sampling.
 
     Raises:
@@ -62,6 +64,7 @@ class DecodingOptions:
     maximum_ratio: float | None = None
     maximum_extra: int = 10
     no_repeat_ngram: int = 0
+    forbidden: tuple[int, ...] = (PAD, START)
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -86,6 +89,7 @@ class DecodingOptions:
             self.maximum_ratio,
             self.maximum_extra,
             self.no_repeat_ngram,
+            forbidden=self.forbidden,
         )
 
     def ranker(self) -> Ranker:

@@ -125,6 +125,9 @@ class Gold:
     Args:
         boxes: as `read_boxes` gives them.
         captions: the same pictures with the captions that the boxes are about.
+
+    Raises:
+        DataError: the boxes are of other captions.
     """
 
     def __init__(self, boxes: dict[str, Boxes], captions: Iterable[Captioned]) -> None:
@@ -135,9 +138,21 @@ class Gold:
             written = {text: index for index, text in enumerate(picture.captions)}
             self._written[picture.file] = written
             known = self._of(picture.file)
+            if len(known.nouns) != len(picture.captions):
+                raise DataError(
+                    f"The boxes of {picture.file} are of other captions.",
+                    expected=f"the nouns of {len(picture.captions)} captions",
+                    got=f"those of {len(known.nouns)}",
+                )
             for text, nouns in zip(picture.captions, known.nouns, strict=True):
                 words = text.split(" ")
                 for noun in nouns:
+                    if noun.word not in range(len(words)):
+                        raise DataError(
+                            f"The boxes of {picture.file} name a word that its caption lacks.",
+                            expected=f"an index below {len(words)}: {text!r}",
+                            got=str(noun.word),
+                        )
                     self._kinds[_bare(words[noun.word])] = known.kinds[noun.things[0]]
 
     def nouns(self, file: str, caption: str) -> list[NamedBoxes]:

@@ -8,7 +8,7 @@ from operator import itemgetter
 
 import torch
 
-from jumok.data.batches import collate
+from jumok.data.batches import collate, on_device
 from jumok.inspection.alignment import Reading, cross_attentions
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Float, Tensor
@@ -34,17 +34,14 @@ def choose_reading(
     Returns:
         None where the model has no attention over the source.
     """
-    batch = collate(sources, targets)
-    device = next(model.parameters()).device
-    allowed = None if batch.source_allowed is None else batch.source_allowed.to(device)
-    memory = model.encode(batch.source.to(device), allowed)
-    tokens = batch.target_input.to(device)
+    batch = on_device(collate(sources, targets), next(model.parameters()).device)
+    memory = model.encode(batch.source, batch.source_allowed)
     readings = [
         Reading(layer, at_input)
         for layer, at_input in product(range(len(model.looks)), (False, True))
     ]
 
-    seen = cross_attentions(model, memory, tokens, readings) if readings else []
+    seen = cross_attentions(model, memory, batch.target_input, readings) if readings else []
 
     def told(weights: Float[Tensor, "batch pieces source"]) -> float:
         links = Counter[PiecePair]()

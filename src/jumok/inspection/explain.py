@@ -69,7 +69,9 @@ def choose(trace: Trace, word: str, part: str | None, layer: int | None) -> tupl
         ]
         if not chosen:
             raise ModelError(
-                "the model has no such layer.", expected=f"1 to {len(sites)}", got=f"{layer}"
+                "the model has no such layer.",
+                expected=f"1 to {sites[-1].layer + 1}; in Python from 0",
+                got=f"{int(layer or 0) + 1}; in Python {layer}",
             )
         return chosen[0], row
     known = {name: " ".join(map(readable, axis.tokens)) for name, axis in trace.axes.items()}

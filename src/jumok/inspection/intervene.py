@@ -85,19 +85,21 @@ def switched_off(model: nn.Module, heads: Heads, count: Mapping[str, int]) -> It
     """
     known = sites(model)
     parameter = next(model.parameters())
-    chosen = [(name, numbers) for name, numbers in heads.items() if numbers]
-    for name, numbers in chosen:
+    chosen = {name: numbers for name, numbers in heads.items() if numbers}
+    for name, numbers in chosen.items():
         if name not in known or not all(0 <= head < count[name] for head in numbers):
             raise _no_such_head(count, f"{name}: {', '.join(map(str, numbers))}")
+    before = {name: known[name].gate for name in chosen}
     try:
-        for name, numbers in chosen:
+        for name, numbers in chosen.items():
             gate = torch.ones(count[name], dtype=parameter.dtype, device=parameter.device)
             gate[list(numbers)] = 0.0
-            known[name].gate = gate
+            outer = before[name]
+            known[name].gate = gate if outer is None else outer * gate
         yield
     finally:
-        for name, _ in chosen:
-            known[name].gate = None
+        for name, outer in before.items():
+            known[name].gate = outer
 
 
 @contextmanager
@@ -206,13 +208,14 @@ def set_rows(model: nn.Module, rows: Sequence[Row], count: Mapping[str, int]) ->
             raise _no_such_head(count, f"{row.site}: {row.head}")
         _check_weights(row)
         by_site.setdefault(row.site, []).append(row)
+    before = {site: known[site].edit for site in by_site}
     try:
         for site, of_site in by_site.items():
             known[site].edit = partial(_with_rows, of_site)
         yield
     finally:
-        for site in by_site:
-            known[site].edit = None
+        for site, outer in before.items():
+            known[site].edit = outer
 
 
 def _check_weights(row: Row) -> None:

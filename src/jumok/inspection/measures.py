@@ -6,7 +6,7 @@ that look and are real, whatever sentences they stand in.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol, runtime_checkable
 from unicodedata import category
@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from jumok.attention.observe import Attention, observe
-from jumok.data.batches import Batch
+from jumok.data.batches import Batch, on_device
 from jumok.data.text_tokenizer import TextTokenizer
 from jumok.data.tokenizer import END, PAD, SPACE, START
 from jumok.inspection.capture import heads_of, layer_of, part_of
@@ -273,7 +273,7 @@ class HeadMeter:
         # What stands at each position: the decoder reads START where its target has its first
         # piece, and a last piece where that has END.
         assert isinstance(self._model, SequenceToSequence)
-        batch = _on(batch, next(self._model.parameters()).device)
+        batch = on_device(batch, next(self._model.parameters()).device)
         target = batch.target_input.masked_fill(batch.target_output == PAD, PAD)
         looks = {"encoder": (batch.source,) * 2, "decoder": (target,) * 2}
         self.watch(
@@ -382,14 +382,3 @@ def _gates(
     finally:
         for name in gates:
             known[name].gate = None
-
-
-def _on(batch: Batch, device: torch.device) -> Batch:
-    allowed = batch.source_allowed
-    return replace(
-        batch,
-        source=batch.source.to(device),
-        source_allowed=None if allowed is None else allowed.to(device),
-        target_input=batch.target_input.to(device),
-        target_output=batch.target_output.to(device),
-    )

@@ -9,6 +9,7 @@ import hashlib
 import io
 import json
 import zipfile
+import zlib
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from jumok.data.whole import replaced
 from jumok.errors import BundleError, Place
 from jumok.inspection.belonging import Fingerprinted, check_model
 from jumok.inspection.picture import Picture
@@ -192,11 +194,18 @@ class Trace:
         )
 
     def save(self, file: Path | str) -> None:
-        """Writes one file: a zip of .npy arrays and a JSON head, as numpy's npz is."""
+        """Writes one file: a zip of .npy arrays and a JSON head, as numpy's npz is.
+
+        Raises:
+            DataError: it cannot be written.
+        """
         parts = {f"{name}.npy": _packed(array) for name, array in self._arrays("")}
         head = self.head()
         head["digest"] = _digest(head, parts)
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        with (
+            replaced(Path(file)) as partial,
+            zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive,
+        ):
             archive.writestr(HEAD, json.dumps(head, ensure_ascii=False))
             for name, part in parts.items():
                 archive.writestr(name, part)
@@ -277,7 +286,7 @@ def load_trace(file: Path | str, of: Fingerprinted | Path | str | None = None) -
             raise ValueError("its digest is not that of what is in it")
     except FileNotFoundError as error:
         raise BundleError("there is no such trace.", place=Place(path)) from error
-    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, EOFError) as error:
+    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, TypeError, OSError) as error:
         raise BundleError(
             "this is not a trace, or it is cut off or edited.",
             got=str(error),

@@ -152,7 +152,7 @@ def _grid(pair: tuple[str, str, GoldLinks], weights: Tensor, language: Text) -> 
     return Grid(
         Text(
             f"Where each {language.en} word looked; gold framed",
-            f"{language.ko} 단어가 본 곳, 정답은 테두리",
+            f"각 {language.ko} 단어가 본 곳 (테두리: 정답)",
         ),
         target.split(),
         source.split(),
@@ -174,12 +174,12 @@ def report(
     finds = rates[best] < FOUND
     crosses = None if french is None else korean > CROSSES * french
     there = "" if french is None else f" against {french:.0%} in English-French (gold, Hansards)"
-    there_ko = "" if french is None else f", 영어-프랑스어(Hansards 정답)에서는 {french:.0%}"
+    there_ko = "" if french is None else f", 영어-프랑스어(Hansards 정답)에서 {french:.0%}"
     missing = Text("", "")
     if french is None:
         missing = Text(
             " English-French was not compared: JUMOK_DATA names no folder with its gold links.",
-            " 영어-프랑스어는 견주지 못했다. JUMOK_DATA에 정답 정렬이 없다.",
+            " 영어-프랑스어는 비교하지 못했습니다. JUMOK_DATA의 폴더에 정답 정렬이 없습니다.",
         )
     rows: list[list[Cell]] = [[place.name, rates[place]] for place in ordered]
     return Findings(
@@ -199,11 +199,10 @@ def report(
             f"rate of {rates[best]:.2f}; the mean of a layer's heads has {writing:.2f} "
             f"at the step that writes a word and {reading:.2f} at the step that reads it."
             f"{missing.en}",
-            f"두 연결이 엇갈리는 비율은 영어-한국어에서 {korean:.0%}{there_ko}이다. "
-            f"영어-{target.ko}: {best.name.ko}에서 읽으면 어텐션은 정답 정렬을 오류율 "
-            f"{rates[best]:.2f}로 찾는다. "
-            f"한 층의 헤드를 평균하면 단어를 쓰는 단계에서 {writing:.2f}, 읽는 단계에서 "
-            f"{reading:.2f}이다.{missing.ko}",
+            f"연결 두 개가 서로 엇갈리는 비율은 영어-한국어에서 {korean:.0%}{there_ko}입니다. "
+            f"영어-{target.ko}의 어텐션을 {best.name.ko}에서 읽으면 정렬 오류율은 "
+            f"{rates[best]:.2f}입니다. 한 층의 헤드를 평균하면 단어를 쓰는 단계에서 "
+            f"{writing:.2f}, 읽는 단계에서 {reading:.2f}입니다.{missing.ko}",
         ),
         panels=(
             grid,
@@ -222,7 +221,7 @@ def _crossing_bars(korean: float, french: float | None) -> list[Bars]:
     return [
         Bars(
             Text("Gold links that cross", "엇갈리는 정답 연결"),
-            Text("share of pairs of links", "연결 쌍 가운데 비율"),
+            Text("share of pairs of links", "연결 쌍 가운데 엇갈리는 비율"),
             [(Text(en, ko), value) for en, ko, value in both if value is not None],
         )
     ]

@@ -38,52 +38,54 @@ LABS = (
         Text(
             "Dot products grow with d_k; divided by √d_k they leave softmax soft and its "
             "gradient alive.",
-            "내적은 d_k가 클수록 커진다. √d_k로 나누면 softmax가 부드럽고 기울기가 살아 있다.",
+            "d_k가 클수록 내적도 커집니다. √d_k로 나누면 softmax가 한 곳에 쏠리지 않고 기울기가 "
+            "사라지지 않습니다.",
         ),
         "000, 001, 002",
         1,
     ),
     Lab(
         "order",
-        Text("Attention sees a set", "어텐션은 집합을 본다"),
+        Text("Attention sees a set", "집합을 보는 어텐션"),
         Text(
             "Permute the words and the outputs of self-attention permute with them; with "
             "positions they do not.",
-            "단어의 순서를 바꾸면 셀프 어텐션의 출력도 똑같이 바뀔 뿐이다. 위치를 넣으면 그렇지 "
-            "않다.",
+            "단어의 순서를 바꾸면 셀프 어텐션의 출력도 같은 순서로 바뀔 뿐입니다. 위치 정보를 "
+            "넣으면 그렇지 않습니다.",
         ),
         "002, 004",
         1,
     ),
     Lab(
         "errata",
-        Text("Where the notes slip or disagree", "강의 노트가 틀리거나 엇갈리는 곳"),
+        Text("Where the notes slip or disagree", "강의 노트가 틀렸거나 서로 어긋나는 곳"),
         Text(
             "Six statements of the notes, each run in the form that is written and in the form "
             "that is right.",
-            "노트의 여섯 문장을 적힌 대로, 그리고 옳은 꼴로 각각 돌려 본다.",
+            "강의 노트의 여섯 문장을 적힌 대로, 그리고 바로잡은 대로 각각 계산합니다.",
         ),
         "000, 001, 002, 004",
         2,
     ),
     Lab(
         "heads",
-        Text("How many heads", "헤드는 몇 개인가"),
+        Text("How many heads", "헤드는 몇 개가 좋은가"),
         Text(
             "Several heads at a fixed budget see more than one; full-size heads cost more.",
-            "같은 예산이라도 여러 헤드가 하나보다 많이 본다. 온전한 크기의 헤드는 더 비싸다.",
+            "매개변수 수가 같아도 헤드가 여러 개이면 하나일 때보다 더 많은 것을 봅니다. 헤드의 "
+            "너비를 모델과 같게 하면 비용이 더 듭니다.",
         ),
         "001, 002",
         140,
     ),
     Lab(
         "cheating",
-        Text("Training without the look-ahead mask", "미래 가림 없이 훈련하기"),
+        Text("Training without the look-ahead mask", "룩어헤드 마스크 없이 학습하기"),
         Text(
             "Without the mask the training loss falls and generation fails; with it, the parallel "
             "pass and the stepwise pass are the same.",
-            "가리지 않으면 훈련 손실은 떨어지지만 생성에 실패한다. 가리면 한꺼번에 계산해도 한 "
-            "단계씩 계산해도 같다.",
+            "마스크가 없으면 학습 손실은 떨어지지만 생성에 실패합니다. 마스크가 있으면 한꺼번에 "
+            "계산해도 한 단계씩 계산해도 결과가 같습니다.",
         ),
         "001, 002",
         50,
@@ -93,7 +95,7 @@ LABS = (
         Text("Residual connections", "잔차 연결"),
         Text(
             "With x + F(x) only the rest is left to learn, and training converges faster.",
-            "x + F(x)에서는 나머지만 배우면 되므로 훈련이 빨리 수렴한다.",
+            "x + F(x)에서는 나머지만 학습하면 되므로 더 빨리 수렴합니다.",
         ),
         "000, 001",
         70,
@@ -103,7 +105,7 @@ LABS = (
         Text("Layer normalisation", "계층 정규화"),
         Text(
             "Layer normalisation helps training; the notes put it after the residual connection.",
-            "계층 정규화는 훈련을 돕는다. 강의는 잔차 연결 뒤에 둔다.",
+            "계층 정규화는 학습을 돕습니다. 강의에서는 잔차 연결 뒤에 둡니다.",
         ),
         "000, 001",
         90,
@@ -113,52 +115,53 @@ LABS = (
         Text("The same structure, not the same weights", "같은 구조, 다른 가중치"),
         Text(
             "Encoder layers have the same structure and do not share their weights.",
-            "인코더들은 구조는 같지만 가중치를 공유하지 않는다.",
+            "인코더의 층들은 구조가 같지만 가중치를 공유하지 않습니다.",
         ),
         "001",
         70,
     ),
     Lab(
         "parallel",
-        Text("No for-loop over the sequence", "시퀀스에 대한 for 반복이 없다"),
+        Text("No for-loop over the sequence", "시퀀스에 대한 for 반복문 없이"),
         Text(
             "An RNN takes its steps one after another; self-attention takes all at once, at a "
             "quadratic cost.",
-            "RNN은 한 단계씩 나아가고, 셀프 어텐션은 제곱 비용으로 한꺼번에 처리한다.",
+            "RNN은 한 단계씩 차례로 계산합니다. 셀프 어텐션은 한꺼번에 계산하는 대신 비용이 길이의 "
+            "제곱에 비례합니다.",
         ),
         "000, 002",
         9,
     ),
     Lab(
         "positions",
-        Text("What an encoding of positions should be", "위치 인코딩이 갖출 것"),
+        Text("What an encoding of positions should be", "위치 인코딩의 조건"),
         Text(
             "An encoding should be unique, consistent, bounded and deterministic; such ones "
             "bear sentences longer than any in training.",
-            "위치 인코딩은 유일하고 거리가 일정하고 유계이고 결정적이어야 한다. "
-            "그런 것은 훈련보다 긴 문장도 견딘다.",
+            "위치 인코딩은 위치마다 유일하고, 거리가 일정하고, 값이 일정한 범위 안에 있고, "
+            "결정적이어야 합니다. 그런 인코딩은 학습에 없던 긴 문장에서도 잘 작동합니다.",
         ),
         "001, 002, 004",
         110,
     ),
     Lab(
         "alignment",
-        Text("Where each word looked", "단어마다 어디를 보았나"),
+        Text("Where each word looked", "각 단어가 본 곳"),
         Text(
             "Attention finds which words belong together: near a diagonal in English-French, "
             "crossing in English-Korean.",
-            "어텐션은 서로 대응하는 단어를 찾는다. "
-            "영어-프랑스어는 대각선에 가깝고 영어-한국어는 엇갈린다.",
+            "어텐션은 서로 대응하는 단어를 찾습니다. "
+            "영어-프랑스어에서는 대각선에 가깝고 영어-한국어에서는 엇갈립니다.",
         ),
         "000, 004",
         40,
     ),
     Lab(
         "bottleneck",
-        Text("One vector for a whole sentence", "문장 전체를 벡터 하나에"),
+        Text("One vector for a whole sentence", "문장 전체를 벡터 하나에 담기"),
         Text(
             "A fixed context vector loses more the longer the sentence; attention does not.",
-            "고정된 문맥 벡터는 문장이 길수록 많이 잃고, 어텐션은 그렇지 않다.",
+            "고정된 문맥 벡터는 문장이 길수록 정보를 더 많이 잃습니다. 어텐션은 그렇지 않습니다.",
         ),
         "001, 004",
         120,
@@ -169,27 +172,27 @@ LABS = (
         Text(
             "In an encoder a word has another vector in every sentence, and near vectors mean "
             "like sentences.",
-            "인코더에서 단어의 벡터는 문장마다 다르고, 가까운 벡터는 비슷한 문장을 뜻한다.",
+            "인코더에서는 같은 단어라도 문장마다 벡터가 다르고, 벡터가 가까우면 문장도 비슷합니다.",
         ),
         "000, 001",
         20,
     ),
     Lab(
         "coreference",
-        Text("What “it” looks at", "“it”이 보는 것"),
+        Text("What “it” looks at", "“it”이 보는 단어"),
         Text(
             "Attention from “it” goes to what it stands for: the animal that was too tired.",
-            "“it”의 어텐션은 그것이 가리키는 것, 너무 피곤했던 동물로 간다.",
+            "“it”의 어텐션은 “it”이 가리키는 것, 곧 너무 피곤했던 동물로 향합니다.",
         ),
         "001",
         20,
     ),
     Lab(
         "looking",
-        Text("Captions, and where each word looks", "그림 설명, 그리고 단어마다 본 곳"),
+        Text("Captions, and where each word looks", "캡션, 그리고 각 단어가 보는 곳"),
         Text(
             "With attention over the grid every word looks where the thing is that it names.",
-            "격자에 어텐션을 두면 단어마다 자기가 가리키는 것이 있는 곳을 본다.",
+            "격자에 어텐션을 적용하면 각 단어는 자기가 가리키는 것이 있는 곳을 봅니다.",
         ),
         "004",
         32,
@@ -200,7 +203,8 @@ LABS = (
         Text(
             "Attention over the pixels brings together what lies apart; convolutions of the same "
             "size do not.",
-            "픽셀 사이의 어텐션은 떨어져 있는 것을 잇고, 같은 크기의 합성곱은 그러지 못한다.",
+            "픽셀 사이의 어텐션은 떨어져 있는 것을 이어 주지만, 같은 크기의 합성곱은 그러지 "
+            "못합니다.",
         ),
         "004",
         90,

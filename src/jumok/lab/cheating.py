@@ -24,8 +24,8 @@ LOWER, FAILS = 0.5, 0.5  # the claim: less than this share of the loss, and of t
 SAME = 1e-4  # between logits of both passes, in float32
 
 NAMES = {
-    "masked": Text("with the mask", "가림 있음"),
-    "cheating": Text("without it (cheating)", "가림 없음 (커닝)"),
+    "masked": Text("with the mask", "마스크 있음"),
+    "cheating": Text("without it (cheating)", "마스크 없음 (커닝)"),
 }
 
 
@@ -70,8 +70,8 @@ def run(setting: Setting) -> Findings:
     return Findings(
         columns=(
             Column(Text("decoder", "디코더")),
-            Column(Text("loss, right words given", "손실, 정답을 보여 줌"), ".3f"),
-            Column(Text("BLEU, its own words", "BLEU, 스스로 씀"), ".1f"),
+            Column(Text("loss, right words given", "손실, 정답 단어를 줄 때"), ".3f"),
+            Column(Text("BLEU, its own words", "BLEU, 스스로 쓸 때"), ".1f"),
         ),
         rows=[[NAMES[name], loss[name], bleu[name]] for name in NAMES],
         figures={**found.figures(), "parallel_and_stepwise_differ_by": difference},
@@ -81,12 +81,13 @@ def run(setting: Setting) -> Findings:
             f"and BLEU {bleu['cheating']:.1f} instead of {bleu['masked']:.1f} once it has to write "
             f"on its own. With it, the logits of the parallel pass and of the pass step by step "
             f"differ by {difference:.0e} at most.",
-            f"가리지 않으면 손실은 {loss['masked']:.3f} 대신 {loss['cheating']:.3f}이지만, 스스로 "
-            f"써야 할 때 BLEU는 {bleu['masked']:.1f} 대신 {bleu['cheating']:.1f}이다. 가리면 "
-            f"한꺼번에 계산한 로짓과 한 단계씩 계산한 로짓이 많아야 {difference:.0e} 차이 난다.",
+            f"마스크가 없으면 손실은 {loss['cheating']:.3f}이고(있으면 {loss['masked']:.3f}), "
+            f"스스로 써야 할 때의 BLEU는 {bleu['cheating']:.1f}입니다(있으면 "
+            f"{bleu['masked']:.1f}). 마스크가 있을 때 한꺼번에 계산한 로짓과 한 단계씩 계산한 "
+            f"로짓의 차이는 최대 {difference:.0e}입니다.",
         ),
         panels=(
-            found.curves(Text("Training loss", "훈련 손실")),
+            found.curves(Text("Training loss", "학습 손실")),
             Bars(
                 Text("Writing on its own", "스스로 쓰기"),
                 Text("BLEU on unseen sentences", "처음 보는 문장의 BLEU"),

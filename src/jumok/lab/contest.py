@@ -77,8 +77,8 @@ class Contest:
             )
         return Chart(
             title,
-            Text("training step", "훈련 단계"),
-            Text("training loss (nats a token)", "훈련 손실 (토큰당 nat)"),
+            Text("training step", "학습 단계"),
+            Text("training loss (nats a token)", "학습 손실 (토큰당 nat)"),
             series,
             least=0.0,
             # one that begins far off must not flatten the others

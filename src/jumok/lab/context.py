@@ -108,34 +108,38 @@ def report(cosines: dict[str, float], share: dict[str, float]) -> Findings:
     return Findings(
         columns=(
             Column(Text("word, in different sentences", "여러 문장 속의 단어")),
-            Column(Text("cosine, static", "코사인, 정적"), ".2f"),
-            Column(Text("cosine, in context", "코사인, 문맥"), ".2f"),
+            Column(Text("cosine, static", "코사인, 정적 벡터"), ".2f"),
+            Column(Text("cosine, in context", "코사인, 문맥화된 벡터"), ".2f"),
         ),
         rows=rows,
         figures={"cosine": cosines, "shared_constructions": share},
         outcome=judged(apart and alike, in_part=apart or alike),
         sentence=Text(
-            f"In different sentences the vectors of one word have a cosine of {average:.2f} on "
-            f"average (static: 1), least for “{widest}” ({cosines[widest]:.2f}). A sentence shares "
-            f"{share['contextual']:.0%} of its constructions with its nearest neighbour in "
-            f"context, and {share['static']:.0%} with its nearest by static vectors.",
-            f"한 단어의 벡터는 문장이 다르면 평균 코사인이 {average:.2f}이고(정적 벡터는 1), "
-            f"“{widest}”가 가장 작다({cosines[widest]:.2f}). 문장은 문맥 공간의 가장 가까운 "
-            f"이웃과 구문의 {share['contextual']:.0%}를, 정적 벡터의 이웃과는 "
-            f"{share['static']:.0%}를 함께 가진다.",
+            "The mean of all vectors is taken out first. In different sentences the vectors of "
+            f"one word have a cosine of {average:.2f} on average (static: 1), least for “{widest}” "
+            f"({cosines[widest]:.2f}). A sentence shares {share['contextual']:.0%} of its "
+            "constructions with its nearest neighbour in context, and "
+            f"{share['static']:.0%} with its nearest by static vectors. To hold, the claim needs a "
+            f"mean cosine below {APART:.2f} and more than {100 * MORE:.0f} points more in common.",
+            "먼저 모든 벡터의 평균을 뺍니다. 서로 다른 문장에 있는 같은 단어의 벡터는 코사인이 "
+            f"평균 {average:.2f}입니다(정적 벡터: 1). 가장 작은 단어는 “{widest}”입니다"
+            f"({cosines[widest]:.2f}). 가장 가까운 문장과 공통된 구문의 비율은 문맥화된 벡터로 "
+            f"찾으면 {share['contextual']:.0%}, 정적 벡터로 찾으면 {share['static']:.0%}입니다. "
+            f"주장이 성립하려면 평균 코사인이 {APART:.2f}보다 작고 공통된 구문의 비율이 "
+            f"{100 * MORE:.0f}%포인트 넘게 커야 합니다.",
         ),
         panels=(
             Bars(
                 Text("One word in different sentences", "여러 문장 속의 같은 단어"),
-                Text("mean cosine in context (static: 1)", "문맥 속 평균 코사인 (정적: 1)"),
+                Text("mean cosine in context (static: 1)", "문맥화된 벡터의 평균 코사인 (정적: 1)"),
                 [(same(word), value) for word, value in cosines.items()],
             ),
             Bars(
                 Text("Nearest sentences", "가장 가까운 문장"),
-                Text("share of constructions in common", "함께 가진 구문의 비율"),
+                Text("share of constructions in common", "공통된 구문의 비율"),
                 [
                     (Text("static vectors", "정적 벡터"), share["static"]),
-                    (Text("contextual vectors", "문맥 벡터"), share["contextual"]),
+                    (Text("contextual vectors", "문맥화된 벡터"), share["contextual"]),
                 ],
             ),
         ),

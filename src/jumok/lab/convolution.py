@@ -1,10 +1,10 @@
 """A convolutional network with and without attention over its pixels.
 
 The pictures are drawn here: four frames on a noisy ground, each with a core of some colour, and
-one more frame, whose core is black. Which core has the frame of the same colour? A convolution sees
-its neighbourhood, and the two frames lie apart; a pixel that attends to all others can look for its
-partner and fetch the colour of its core. The network without attention has 1x1 convolutions of
-exactly as many parameters in its place; a third has neither.
+one more frame, whose core is black. What colour is the core of the frame of the same colour? A
+convolution sees its neighbourhood, and the two frames lie apart; a pixel that attends to all others
+can look for its partner and fetch the colour of its core. The network without attention has 1x1
+convolutions of exactly as many parameters in its place; a third has neither.
 
 Source: lecture 004, last figure; Zhang et al. 2019.
 """
@@ -41,7 +41,7 @@ CELLS = PLACES * STEP // PATCH
 
 NAMES = {
     "attention": Text("with attention", "어텐션 있음"),
-    "mixing": Text("1x1 convolutions instead", "대신 1x1 합성곱"),
+    "mixing": Text("1x1 convolutions instead", "어텐션 대신 1x1 합성곱"),
     "neither": Text("neither", "둘 다 없음"),
 }
 AFTER = {"attention": {"attention_after": (1,)}, "mixing": {"mixing_after": (1,)}, "neither": {}}
@@ -178,7 +178,7 @@ def run(setting: Setting) -> Findings:
         columns=(
             Column(Text("network", "신경망")),
             Column(Text("parameters", "매개변수"), ",d"),
-            Column(Text("right on unseen pictures, %", "처음 보는 그림의 정답률(%)"), ".1f"),
+            Column(Text("right on unseen pictures, %", "처음 보는 그림의 정답률 (%)"), ".1f"),
             Column(Text("± over seeds", "시드 간 ±"), ".1f"),
         ),
         rows=[
@@ -195,16 +195,16 @@ def run(setting: Setting) -> Findings:
         sentence=_sentence(centre, gain, partner, others),
         panels=(
             Bars(
-                Text("Which core has the partner?", "짝의 속은 무슨 색인가?"),
-                Text("right, % (13 by chance)", "정답률(%), 우연은 13"),
+                Text("What colour is the partner's core?", "짝의 속은 무슨 색인가?"),
+                Text("right, % (13 by chance)", "정답률 (%), 우연: 13"),
                 [(NAMES[name], centre[name]) for name in NAMES],
                 spread=[spread(accuracies[name]) for name in NAMES],
                 form=".1f",
             ),
             Chart(
-                Text("Training", "훈련"),
-                Text("training step", "훈련 단계"),
-                Text("training loss (nats a picture)", "훈련 손실(그림당 nat)"),
+                Text("Training", "학습"),
+                Text("training step", "학습 단계"),
+                Text("training loss (nats a picture)", "학습 손실 (그림당 nat)"),
                 [Series(NAMES[name], runs[name][0].curve) for name in NAMES],
                 least=0.0,
             ),
@@ -214,12 +214,17 @@ def run(setting: Setting) -> Findings:
 
 def _sentence(centre: dict[str, float], gain: float, partner: float, others: float) -> Text:
     return Text(
-        f"With as many parameters and steps, attention is right in {centre['attention']:.1f} % and "
-        f"1x1 convolutions in {centre['mixing']:.1f} % of unseen pictures ({gain:+.1f} points; "
-        f"neither: {centre['neither']:.1f} %). The frame that asks gives {partner:.0%} of its "
-        f"attention to its partner and {others:.0%} to the three others together.",
-        f"매개변수와 단계가 같을 때 어텐션은 처음 보는 그림의 {centre['attention']:.1f}%, 1x1 "
-        f"합성곱은 {centre['mixing']:.1f}%를 맞힌다({gain:+.1f}점, 둘 다 없으면 "
-        f"{centre['neither']:.1f}%). 묻는 테두리는 주목의 {partner:.0%}를 짝에, {others:.0%}를 "
-        "나머지 셋에 준다.",
+        "Each picture has four frames of different colours with coloured cores, and a fifth, whose "
+        "core is black; asked is the core colour of the frame that has the fifth one's colour, its "
+        "partner. With as many parameters and steps, attention is right in "
+        f"{centre['attention']:.1f}% and 1x1 convolutions in {centre['mixing']:.1f}% of unseen "
+        f"pictures ({gain:+.1f} points; neither: {centre['neither']:.1f}%). The fifth frame gives "
+        f"{partner:.0%} of its attention to its partner and {others:.0%} to the three others "
+        "together.",
+        "그림마다 색이 서로 다르고 속에도 색이 있는 테두리 네 개와, 속이 검은 다섯째 테두리가 "
+        "있습니다. 다섯째와 색이 같은 테두리(짝)의 속이 무슨 색인지 묻습니다. 매개변수와 단계가 "
+        f"같을 때 처음 보는 그림에서 어텐션은 {centre['attention']:.1f}%, 1x1 합성곱은 "
+        f"{centre['mixing']:.1f}%를 맞힙니다({gain:+.1f}%포인트, 둘 다 없으면 "
+        f"{centre['neither']:.1f}%). 다섯째 테두리는 어텐션의 {partner:.0%}를 짝에, "
+        f"{others:.0%}를 나머지 세 테두리에 줍니다.",
     )

@@ -19,8 +19,8 @@ LAYERS = 4
 BETTER = 0.02  # the claim: weights of their own lower the loss by more than this share
 
 NAMES = {
-    "own": Text("4 layers, own weights", "4층, 각자의 가중치"),
-    "shared": Text("4 layers, shared weights", "4층, 공유 가중치"),
+    "own": Text("4 layers, own weights", "4층, 층마다 다른 가중치"),
+    "shared": Text("4 layers, shared weights", "4층, 가중치 공유"),
     "one": Text("1 layer", "1층"),
 }
 
@@ -70,9 +70,10 @@ def run(setting: Setting) -> Findings:
             f"{own / shared - 1:.0%} more parameters; after training the layers' weights have a "
             f"cosine of {alike:.2f} (1 would be equal). Applying one layer four times instead of "
             f"once changes the loss by {-depth:+.0%}.",
-            f"각자의 가중치는 공유할 때보다 손실을 {-gain:+.0%} 바꾸고 매개변수를 "
-            f"{own / shared - 1:.0%} 더 쓴다. 훈련 뒤 층들의 가중치는 코사인이 {alike:.2f}이다"
-            f"(같으면 1). 한 층을 네 번 적용하면 한 번일 때보다 손실이 {-depth:+.0%} 바뀐다.",
+            f"층마다 다른 가중치를 두면 손실은 공유할 때와 비교해 {-gain:+.0%} 달라지고, "
+            f"매개변수는 {own / shared - 1:.0%} 늘어납니다. 학습한 뒤 층 사이 가중치의 코사인은 "
+            f"{alike:.2f}입니다(같으면 1). 한 층을 네 번 적용하면 손실은 한 번 적용할 때와 비교해 "
+            f"{-depth:+.0%} 달라집니다.",
         ),
         panels=(
             Bars(
@@ -81,6 +82,6 @@ def run(setting: Setting) -> Findings:
                 [(NAMES[name], loss[name]) for name in NAMES],
                 form=".3f",
             ),
-            found.curves(Text("Training", "훈련")),
+            found.curves(Text("Training", "학습")),
         ),
     )

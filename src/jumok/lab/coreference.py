@@ -174,8 +174,8 @@ def report(
     where = names[best]
     return Findings(
         columns=(
-            Column(Text("from “it”", "“it”에서")),
-            Column(Text("looks more at the right noun", "옳은 명사를 더 봄"), ".1%"),
+            Column(Text("from “it”", "“it”의 어텐션")),
+            Column(Text("looks more at the right noun", "옳은 명사를 더 보는 비율"), ".1%"),
         ),
         rows=rows,
         figures={
@@ -191,9 +191,10 @@ def report(
             f"head that a first half of them chose ({where.en}) looks more at the right noun than "
             f"at the other in {at_best:.0%} of the second half (chance: 50%); all heads together "
             f"in {average:.0%}. One head found by looking is not “the attention”.",
-            f"처음 보는 조합에서 “it”의 상태는 {told:.0%}에서 옳은 명사를 말한다. 앞 절반으로 고른 "
-            f"헤드({where.ko})는 뒤 절반의 {at_best:.0%}에서 옳은 명사를 더 보고(우연: 50%), 모든 "
-            f"헤드를 합치면 {average:.0%}이다. 찾아서 고른 헤드 하나가 ‘어텐션’ 전부는 아니다.",
+            f"처음 보는 조합으로 된 문장의 {told:.0%}에서 “it”의 상태로 옳은 명사를 알아맞힙니다. "
+            f"앞 절반의 문장으로 고른 헤드({where.ko})는 뒤 절반의 {at_best:.0%}에서 다른 명사보다 "
+            f"옳은 명사를 더 봅니다(우연: 50%). 모든 헤드의 평균은 {average:.0%}입니다. 찾아서 "
+            "고른 헤드 하나가 ‘어텐션’ 전체는 아닙니다.",
         ),
         panels=(
             Grid(
@@ -206,7 +207,7 @@ def report(
                 framed=[(0, words.index("animal")), (1, words.index("street"))],
             ),
             Bars(
-                Text("Looks more at the right noun", "옳은 명사를 더 봄"),
+                Text("Looks more at the right noun", "옳은 명사를 더 보는 비율"),
                 Text("share of sentences (chance: 0.5)", "문장의 비율 (우연: 0.5)"),
                 [(names[place], float(shares[place])) for place in places],
             ),

@@ -68,7 +68,7 @@ def gradient_chart(names: dict[str, Text], gradients: dict[str, list[float]]) ->
         for name, values in gradients.items()
     ]
     return Chart(
-        Text(f"Gradient before training, {DEEP} layers", f"훈련 전 기울기, {DEEP}층"),
+        Text(f"Gradient before training, {DEEP} layers", f"학습 전 기울기, {DEEP}층"),
         Text("encoder layer", "인코더 층"),
         Text("norm of the gradient", "기울기의 노름"),
         series,

@@ -57,10 +57,10 @@ def width_of_heads() -> Erratum:
     return Erratum(
         "d_k",
         "000",
-        Text("Vaswani et al. 2017 set d_k = d_v = 1024", "Vaswani 외 2017은 d_k = d_v = 1024"),
+        Text("Vaswani et al. 2017 set d_k = d_v = 1024", "Vaswani 외(2017): d_k = d_v = 1024"),
         Text(
             "million parameters of the base model: d_k = 1024 | 64 (published: 65)",
-            "기본 모형의 매개변수(백만): d_k = 1024 | 64 (논문: 65)",
+            "기본 모델의 매개변수(백만 개): d_k = 1024 | 64 (논문: 65)",
         ),
         written,
         right,
@@ -86,10 +86,10 @@ def mask_multiplied(
     return Erratum(
         "mask",
         "001, 002",
-        Text("the mask is multiplied before softmax", "마스크를 softmax 전에 곱한다"),
+        Text("the mask is multiplied before softmax", "softmax 전에 마스크를 곱함"),
         Text(
             "share of the attention on the future: times 0 | plus -∞",
-            "미래에 간 주목의 비율: 0을 곱함 | -∞를 더함",
+            "미래로 가는 어텐션의 비율: 0을 곱함 | -∞를 더함",
         ),
         written,
         right,
@@ -106,7 +106,7 @@ def times_root(seed: int) -> Erratum:
     return Erratum(
         "√D",
         "004",
-        Text("scores are multiplied by √D", "점수에 √D를 곱한다"),
+        Text("scores are multiplied by √D", "점수에 √D를 곱함"),
         Text(
             f"entropy of softmax in nats (most: {math.log(64):.2f}), D = 64: times | divided",
             f"softmax의 엔트로피(최대 {math.log(64):.2f} nat), D = 64: 곱함 | 나눔",
@@ -127,10 +127,10 @@ def why_scale(seed: int) -> Erratum:
     return Erratum(
         "overflow",
         "000",
-        Text("scaling prevents overflow in exp", "나누는 것은 exp의 오버플로를 막기 위해서다"),
+        Text("scaling prevents overflow in exp", "exp의 오버플로를 막으려고 점수를 나눔"),
         Text(
-            "share of queries at d_k = 1024: score above 709 | one key takes 99 %",
-            "d_k = 1024에서 query의 비율: 709를 넘는 점수 | 한 key가 99 %를 가져감",
+            "share of queries at d_k = 1024: score above 709 | one key takes 99%",
+            "d_k = 1024일 때 쿼리의 비율: 점수가 709를 넘음 | 키 하나가 99%를 차지함",
         ),
         overflowing,
         saturated,
@@ -146,7 +146,7 @@ def stable_softmax() -> Erratum:
     return Erratum(
         "exp(710)",
         "000",
-        Text("softmax computes exp of the score", "softmax는 점수의 exp를 계산한다"),
+        Text("softmax computes exp of the score", "softmax는 점수의 exp를 계산함"),
         Text(
             "first weight of scores 710 and 709: exp(s) | exp(s - max)",
             "점수 710과 709의 첫 가중치: exp(s) | exp(s - max)",
@@ -170,11 +170,11 @@ def concatenated(seed: int) -> Erratum:
     return Erratum(
         "positions",
         "004",
-        Text("positions are concatenated to the words", "위치를 단어 벡터에 연결한다"),
+        Text("positions are concatenated to the words", "단어 벡터에 위치를 연결함(concatenate)"),
         Text(
             f"weights of one projection of width 64 (outputs differ by {gap:.0e}): "
             "concatenated | added",
-            f"폭 64의 사영 하나의 가중치 수(출력 차이 {gap:.0e}): 연결 | 덧셈",
+            f"너비가 64인 투영 하나의 가중치 수(출력 차이 {gap:.0e}): 연결 | 덧셈",
         ),
         float(matrix.numel()),
         float(matrix[:64].numel()),
@@ -200,9 +200,9 @@ def run(setting: Setting) -> Findings:
         columns=(
             Column(Text("lecture", "강의")),
             Column(Text("as written", "적힌 대로")),
-            Column(Text("what was measured: written | right", "잰 것: 적힌 대로 | 옳은 꼴")),
+            Column(Text("what was measured: written | right", "측정값: 적힌 대로 | 바로잡은 대로")),
             Column(Text("written", "적힌 대로")),
-            Column(Text("right", "옳은 꼴")),
+            Column(Text("right", "바로잡은 대로")),
         ),
         rows=[
             [
@@ -226,8 +226,8 @@ def run(setting: Setting) -> Findings:
         sentence=_sentence(errata, slips),
         panels=(
             Bars(
-                Text("The base model of Vaswani et al. 2017", "Vaswani 외 2017의 기본 모형"),
-                Text("million parameters", "매개변수 (백만)"),
+                Text("The base model of Vaswani et al. 2017", "Vaswani 외(2017)의 기본 모델"),
+                Text("million parameters", "매개변수 (백만 개)"),
                 [
                     (Text("d_k = 1024 (000)", "d_k = 1024 (000)"), errata[0].written),
                     (Text("d_k = 64", "d_k = 64"), errata[0].right),
@@ -248,17 +248,17 @@ def _sentence(errata: list[Erratum], slips: int) -> Text:
         f"{errata[0].written:.0f} M with 1024; a multiplied mask leaves "
         f"{errata[1].written:.0%} of the attention on the future. Concatenated positions are "
         "no mistake: the outputs are those of added ones, with a matrix more.",
-        f"{len(errata)}가지 중 {slips}가지에서 수가 적힌 말과 어긋난다. 기본 모형의 "
-        f"매개변수는 d_k = 64이면 {errata[0].right:.0f}백만, 1024이면 "
-        f"{errata[0].written:.0f}백만이고, 곱한 마스크는 주목의 {errata[1].written:.0%}를 "
-        "미래에 남긴다. 위치를 연결하는 것은 잘못이 아니라, 행렬 하나를 더 두고 더하는 것과 "
-        "같다.",
+        f"{len(errata)}가지 가운데 {slips}가지에서 수치가 적힌 말과 어긋납니다. 기본 모델의 "
+        f"매개변수는 d_k = 64이면 {errata[0].right:.0f}M개, 1024이면 "
+        f"{errata[0].written:.0f}M개입니다. 마스크를 곱하면 어텐션의 "
+        f"{errata[1].written:.0%}가 미래에 남습니다. 위치를 연결하는 것은 잘못이 아닙니다. 행렬 "
+        "하나를 더 두고 위치를 더할 때와 출력이 같습니다.",
     )
 
 
 def _grid(title: Text, weights: Float[Tensor, "query key"]) -> Grid:
     names = [str(place) for place in range(1, len(weights) + 1)]
-    title_of_rows, title_of_columns = Text("query", "query"), Text("key", "key")
+    title_of_rows, title_of_columns = Text("query", "쿼리"), Text("key", "키")
     return Grid(title, names, names, weights.tolist(), title_of_rows, title_of_columns)
 
 

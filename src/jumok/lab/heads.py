@@ -15,11 +15,11 @@ from jumok.lab.text import Text
 BETTER = 0.02  # the claim: several heads lower the loss of one by more than this share
 
 NAMES = {
-    "1": Text("1 head of 64", "64짜리 1개"),
-    "2": Text("2 heads of 32", "32짜리 2개"),
-    "4": Text("4 heads of 16", "16짜리 4개"),
-    "8": Text("8 heads of 8", "8짜리 8개"),
-    "4 full": Text("4 full-size heads of 64", "온전한 크기 64짜리 4개"),
+    "1": Text("1 head of 64", "너비 64인 헤드 1개"),
+    "2": Text("2 heads of 32", "너비 32인 헤드 2개"),
+    "4": Text("4 heads of 16", "너비 16인 헤드 4개"),
+    "8": Text("8 heads of 8", "너비 8인 헤드 8개"),
+    "4 full": Text("4 full-size heads of 64", "너비 64인 헤드 4개"),
 }
 
 
@@ -44,10 +44,11 @@ def run(setting: Setting) -> Findings:
             f"changes by {-gain:+.0%} ({several[best]:.3f} and {loss['1']:.3f}); {worse} "
             f"of 3 divisions do worse than one head. Full-size heads change the loss of four by "
             f"{-full_gain:+.0%} for {extra:.0%} more parameters.",
-            f"같은 예산에서는 헤드 {best}개가 가장 좋아 손실이 헤드 하나일 때와 {-gain:+.0%} "
-            f"다르다({several[best]:.3f} 대 {loss['1']:.3f}). 세 가지 나누기 중 {worse}가지는 "
-            f"하나보다 나쁘다. 온전한 크기의 헤드는 매개변수 {extra:.0%}를 더 써서 헤드 네 개의 "
-            f"손실을 {-full_gain:+.0%} 바꾼다.",
+            f"매개변수 수가 같을 때는 헤드 {best}개가 가장 좋습니다. 손실은 헤드가 하나일 때와 "
+            f"비교해 {-gain:+.0%} 달라집니다({several[best]:.3f} 대 {loss['1']:.3f}). 나누는 방법 "
+            f"세 가지 가운데 헤드 하나보다 나쁜 것은 {worse}가지입니다. 너비가 모델과 같은 헤드 네 "
+            f"개는 매개변수가 {extra:.0%} 더 필요하고, 손실은 나눈 헤드 네 개와 비교해 "
+            f"{-full_gain:+.0%} 달라집니다.",
         ),
         panels=(
             Bars(
@@ -56,6 +57,6 @@ def run(setting: Setting) -> Findings:
                 [(NAMES[name], loss[name]) for name in NAMES],
                 form=".3f",
             ),
-            found.curves(Text("Training", "훈련")),
+            found.curves(Text("Training", "학습")),
         ),
     )

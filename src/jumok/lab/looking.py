@@ -184,10 +184,7 @@ def run(setting: Setting) -> Findings:
             model = train(name, seed, steps)
             with one_thread():
                 written = captions(model, pictures)
-                right[name].append(
-                    100.0
-                    * mean([float(w == p.words) for w, p in zip(written, pictures, strict=True)])
-                )
+                right[name].append(_right(pictures, written))
                 if name == "grid":
                     seen = [looks(model, p, w) for p, w in zip(pictures, written, strict=True)]
                     pointing.append(_pointing(pictures, written, seen))
@@ -221,7 +218,7 @@ def _grid(picture: Picture, words: list[str], weights: Float[Tensor, "word cell"
         if word in SHAPES and row and named == [words[row - 1], word]
     ]
     return Grid(
-        Text("Where each word looks; what it names framed", "단어마다 본 곳, 가리킨 것은 테두리"),
+        Text("Where each word looks; what it names framed", "각 단어가 본 곳 (테두리: 정답)"),
         words,
         cells,
         weights.tolist(),
@@ -239,9 +236,9 @@ def report(right: dict[str, list[float]], pointing: list[float], grid: Grid) -> 
     return Findings(
         columns=(
             Column(Text("what the decoder reads", "디코더가 읽는 것")),
-            Column(Text("captions wholly right (%)", "통째로 맞은 설명 (%)"), ".1f"),
-            Column(Text("pointing accuracy (%)", "가리키기 정확도 (%)"), ".1f"),
-            Column(Text("attention in the box (%)", "상자 안의 주목 (%)"), ".1f"),
+            Column(Text("captions wholly right (%)", "완전히 맞은 캡션 (%)"), ".1f"),
+            Column(Text("pointing accuracy (%)", "포인팅 게임 정확도 (%)"), ".1f"),
+            Column(Text("attention in the box (%)", "상자 안의 어텐션 (%)"), ".1f"),
         ),
         rows=[
             [NAMES["one"], share["one"], None, None],
@@ -259,15 +256,16 @@ def report(right: dict[str, list[float]], pointing: list[float], grid: Grid) -> 
             f"vector {share['one']:.0f}%. A noun looks into the box of what it names in "
             f"{accuracy:.0f}% of the cases; {inside:.0f}% of its attention lies there, where even "
             f"attention would have {even:.0f}%.",
-            f"어텐션이 있으면 설명의 {share['grid']:.0f}%가 통째로 맞고, 벡터 하나로는 "
-            f"{share['one']:.0f}%가 맞는다. 명사는 {accuracy:.0f}%의 경우에 가리키는 것의 상자를 "
-            f"본다. 주목의 {inside:.0f}%가 그 안에 있고, 고르게 보았다면 {even:.0f}%일 것이다.",
+            f"완전히 맞은 캡션은 어텐션이 있으면 {share['grid']:.0f}%, 벡터 하나만 있으면 "
+            f"{share['one']:.0f}%입니다. 명사의 {accuracy:.0f}%는 자기가 가리키는 것의 상자 안을 "
+            f"봅니다. 명사의 어텐션 가운데 {inside:.0f}%가 상자 안에 있고, 고르게 보았다면 "
+            f"{even:.0f}%였을 것입니다.",
         ),
         panels=(
             grid,
             Bars(
-                Text("Captions wholly right", "통째로 맞은 설명"),
-                Text("percent of new pictures", "새 그림 가운데 퍼센트"),
+                Text("Captions wholly right", "완전히 맞은 캡션"),
+                Text("percent of new pictures", "새 그림에서의 비율 (%)"),
                 [(NAMES[name], share[name]) for name in NAMES],
                 form=".0f",
             ),

@@ -26,10 +26,10 @@ Reader = Callable[[Int[Tensor, "batch length"]], Float[Tensor, "batch length dim
 
 NAMES = {
     "none": Text("no positions", "위치 없음"),
-    "mask": Text("no positions, look-ahead mask", "위치 없음, 미래 가림"),
+    "mask": Text("no positions, look-ahead mask", "위치 없음, 룩어헤드 마스크"),
     "sinusoidal": Text("sinusoidal", "사인파"),
-    "learned": Text("learned", "학습한 위치"),
-    "rotary": Text("rotary", "회전"),
+    "learned": Text("learned", "학습된 위치"),
+    "rotary": Text("rotary", "회전(rotary)"),
 }
 
 
@@ -82,8 +82,8 @@ def run(setting: Setting) -> Findings:
     return Findings(
         columns=(
             Column(Text("encoder", "인코더")),
-            Column(Text("outputs moved", "출력이 움직인 정도"), ".1e"),
-            Column(Text("their mean moved", "평균이 움직인 정도"), ".1e"),
+            Column(Text("outputs moved", "출력의 변화"), ".1e"),
+            Column(Text("their mean moved", "출력 평균의 변화"), ".1e"),
             Column(Text("a set?", "집합인가?")),
         ),
         rows=[[NAMES[name], *found[name], _set(outputs[name] < SAME)] for name in NAMES],
@@ -95,16 +95,17 @@ def run(setting: Setting) -> Findings:
             f"({NAMES[nearest].en}) or more. The look-ahead mask alone tells order: "
             f"{outputs['mask']:.0%}. Strictly the layer is equivariant; only the mean of its "
             "outputs is invariant, as lecture 004 says of the layer.",
-            f"위치가 없으면 출력이 단어와 함께 {outputs['none']:.0e}(반올림 오차)까지 똑같이 "
-            f"바뀌고, 순서를 알려 주면 {with_order[nearest]:.0%}({NAMES[nearest].ko}) 이상 "
-            f"움직인다. 미래 가림만으로도 순서가 드러난다({outputs['mask']:.0%}). 엄밀히 말해 "
-            "이 계층은 등변(equivariant)이고, 강의 004가 말한 불변(invariant)은 출력의 평균에만 "
-            "맞는다.",
+            "위치 정보가 없으면 단어의 순서를 바꿀 때 출력도 같은 순서로 바뀝니다(차이 "
+            f"{outputs['none']:.0e}, 반올림 오차). 순서를 알려 주면 출력이 "
+            f"{with_order[nearest]:.0%} 이상 달라집니다(가장 적은 것: {NAMES[nearest].ko}). "
+            f"룩어헤드 마스크만 있어도 순서가 드러납니다({outputs['mask']:.0%}). 엄밀히 말하면 이 "
+            "계층은 등변(equivariant)입니다. 강의 004가 말한 불변(invariant)은 출력의 평균에만 "
+            "해당합니다.",
         ),
         panels=(
             Bars(
-                Text("Outputs, when the words are permuted", "단어의 순서를 바꾸었을 때의 출력"),
-                Text("relative change (logarithmic)", "상대 변화 (로그)"),
+                Text("Outputs, when the words are permuted", "단어 순서를 바꾸었을 때 출력의 변화"),
+                Text("relative change (logarithmic)", "상대 변화 (로그 눈금)"),
                 [(NAMES[name], value) for name, value in outputs.items()],
                 form=".0e",
                 log_x=True,
@@ -114,4 +115,4 @@ def run(setting: Setting) -> Findings:
 
 
 def _set(is_set: bool) -> Text:
-    return Text("yes", "그렇다") if is_set else Text("no", "아니다")
+    return Text("yes", "예") if is_set else Text("no", "아니요")

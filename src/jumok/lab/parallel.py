@@ -88,14 +88,14 @@ def report(lengths: tuple[int, ...], rnn: list[float], attention: list[float]) -
     at = lengths.index(SENTENCE)
     times = rnn[at] / attention[at]
     where = "beyond the longest that was tried" if meet is None else f"at about {meet:.0f}"
-    where_ko = "재어 본 가장 긴 길이 너머" if meet is None else f"{meet:.0f} 부근"
+    where_ko = "측정한 가장 긴 길이보다 깁니다" if meet is None else f"약 {meet:.0f}입니다"
     return Findings(
         columns=(
             Column(Text("length", "길이"), "d"),
             Column(Text("GRU (ms)", "GRU (ms)"), ".2f"),
             Column(Text("self-attention (ms)", "셀프 어텐션 (ms)"), ".2f"),
             Column(Text("GRU / attention", "GRU / 어텐션"), ".2f"),
-            Column(Text("steps in a row: GRU", "잇달은 단계: GRU"), "d"),
+            Column(Text("steps in a row: GRU", "차례로 거치는 단계: GRU"), "d"),
             Column(Text("attention", "어텐션"), "d"),
         ),
         rows=[
@@ -115,9 +115,10 @@ def report(lengths: tuple[int, ...], rnn: list[float], attention: list[float]) -
             f"{SENTENCE}; at the longest lengths the GRU's time grows with the power "
             f"{growth[0]:.1f} of the length and attention's with {growth[1]:.1f}, and the "
             f"quadratic cost overtakes {where}.",
-            f"코어 하나에서 길이 {SENTENCE}일 때 셀프 어텐션은 GRU보다 {times:.1f}배 빠르다. 가장 "
-            f"긴 길이들에서 GRU의 시간은 길이의 {growth[0]:.1f}제곱, 어텐션은 "
-            f"{growth[1]:.1f}제곱으로 늘고, 제곱 비용이 앞지르는 곳은 {where_ko}이다.",
+            f"코어 하나에서 길이가 {SENTENCE}일 때 셀프 어텐션은 GRU보다 {times:.1f}배 빠릅니다. "
+            f"가장 긴 길이들에서 GRU의 시간은 길이의 {growth[0]:.1f}제곱에, 어텐션의 시간은 "
+            f"{growth[1]:.1f}제곱에 비례해 늘어납니다. 제곱 비용 때문에 어텐션이 GRU보다 느려지는 "
+            f"길이는 {where_ko}.",
         ),
         panels=(
             Chart(

@@ -35,7 +35,7 @@ NAMES = {
     "fraction": Text("fraction of the length", "길이에 대한 비율"),
     "binary": Text("binary", "이진수"),
     "sinusoidal": Text("sinusoidal", "사인파"),
-    "learned": Text("learned", "학습한 위치"),
+    "learned": Text("learned", "학습된 위치"),
     "rotary": Text("rotary", "회전(rotary)"),
     "alibi": Text("ALiBi", "ALiBi"),
     "none": Text("none", "없음"),
@@ -163,9 +163,9 @@ def report(
             Column(Text("encoding", "인코딩")),
             Column(Text("unique", "유일")),
             Column(Text("consistent", "일정")),
-            Column(Text("bounded, longer", "유계, 더 긴 문장")),
+            Column(Text("bounded, longer", "범위 안, 더 긴 문장")),
             Column(Text("deterministic", "결정적")),
-            Column(Text("drift of distances", "거리의 흔들림"), ".2f"),
+            Column(Text("drift of distances", "거리의 편차"), ".2f"),
             Column(Text("loss, usual lengths", "손실, 보통 길이"), ".2f"),
             Column(Text("loss, longer", "손실, 더 긴 문장"), ".2f"),
             Column(Text("BLEU, longer", "BLEU, 더 긴 문장"), ".1f"),
@@ -184,7 +184,7 @@ def report(
         sentence=_sentence(all_four, gap, best, losses, cost),
         panels=(
             Bars(
-                Text("Sentences longer than any in training", "훈련에 없던 더 긴 문장"),
+                Text("Sentences longer than any in training", "학습에 없던 긴 문장"),
                 Text("loss in nats a token; less is better", "손실(토큰당 nat), 낮을수록 좋음"),
                 [(NAMES[kind], losses[kind][1]) for kind in KINDS],
             ),
@@ -198,7 +198,7 @@ def report(
 
 
 def _row(kind: str, wished: Wishes, loss: tuple[float, float], bleu: float) -> list[Cell]:
-    yes, no = Text("yes", "예"), Text("no", "아니오")
+    yes, no = Text("yes", "예"), Text("no", "아니요")
     granted = [yes if each else no for each in wished.granted]
     return [NAMES[kind], *granted, wished.drift, *loss, bleu]
 
@@ -217,7 +217,7 @@ def _sentence(
         f"All four wishes are granted by: {english[0]}. On longer sentences the loss of the other "
         f"encodings is {gap:+.2f} nats a token against these; the best is {NAMES[best].en} "
         f"({losses[best][1]:.2f}). More than {WORSE:g} nat is lost to length with: {english[1]}.",
-        f"네 조건을 모두 채우는 것: {korean[0]}. 더 긴 문장에서 나머지의 손실은 이들보다 토큰당 "
-        f"{gap:+.2f} nat이고, 가장 나은 것은 {NAMES[best].ko}({losses[best][1]:.2f})이다. 길이 "
-        f"때문에 {WORSE:g} nat 넘게 잃는 것: {korean[1]}.",
+        f"네 조건을 모두 만족하는 인코딩: {korean[0]}. 더 긴 문장에서 나머지 인코딩의 손실은 "
+        f"이들과 비교해 토큰당 {gap:+.2f} nat입니다. 손실이 가장 작은 인코딩: {NAMES[best].ko}, "
+        f"{losses[best][1]:.2f} nat. 문장이 길어지면 {WORSE:g} nat 넘게 잃는 인코딩: {korean[1]}.",
     )

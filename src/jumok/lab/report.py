@@ -1,6 +1,7 @@
 """Running a lab, and what it leaves: NAME.svg, NAME.png, NAME.json, and a page of all labs."""
 
 import json
+import shlex
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,24 +15,21 @@ from jumok.lab.picture import draw
 from jumok.lab.text import LANGUAGES, Language, Text
 
 HEADINGS = {
-    "title": Text("The lectures' claims, tried", "강의의 주장을 실험하다"),
-    "made": Text(
-        "Made by `jumok lab --all --page`. Every figure comes from the JSON beside its picture.",
-        "`jumok lab --all --page`가 만든 글이다. 모든 수는 그림 옆의 JSON에서 왔다.",
-    ),
+    "title": Text("The lectures' claims, tried", "강의의 주장, 실험으로 확인하기"),
     "claim": Text("Claim", "주장"),
+    "lecture": Text("lecture", "강의"),
     "lectures": Text("lectures", "강의"),
     "lab": Text("lab", "실험"),
     "outcome": Text("outcome", "결과"),
-    "seconds": Text("processor seconds", "프로세서 초"),
-    "together": Text("together", "모두"),
-    "missing": Text("Not run for this page", "이 글을 위해 돌리지 않은 것"),
+    "seconds": Text("processor seconds", "CPU 시간(초)"),
+    "together": Text("together", "합계"),
+    "missing": Text("Not run for this page", "이 페이지에 없는 실험"),
     "seeds": Text("seeds", "시드"),
 }
 OUTCOMES = {
     "holds": Text("holds", "성립"),
     "partly": Text("in part", "일부 성립"),
-    "fails": Text("does not hold", "불성립"),
+    "fails": Text("does not hold", "성립하지 않음"),
 }
 
 
@@ -114,7 +112,7 @@ def page(folder: Path, file: Path, language: Language) -> None:
         )
     records = [_read(path) for path in there]
     pictures = Path(*[".."] * len(_apart(folder, file)[1]), *_apart(folder, file)[0])
-    lines = [f"# {HEADINGS['title'].of(language)}", "", HEADINGS["made"].of(language), ""]
+    lines = [f"# {HEADINGS['title'].of(language)}", "", _made(folder, file, language), ""]
     columns = [HEADINGS[name].of(language) for name in ("lab", "outcome", "seconds", "seeds")]
     summary = [
         [
@@ -137,6 +135,18 @@ def page(folder: Path, file: Path, language: Language) -> None:
     file.write_text("\n".join(lines), encoding="utf-8")
 
 
+def _made(folder: Path, file: Path, language: Language) -> str:
+    """The command that makes this page, with the paths as they were given."""
+    command = ["jumok", "lab", "--all", "--folder", str(folder), "--page", str(file)]
+    if language == "ko":
+        command += ["--lang", language]
+    line = shlex.join(command)
+    return Text(
+        f"Made by `{line}`. Every figure comes from the JSON beside its picture.",
+        f"`{line}` 명령으로 만든 페이지입니다. 모든 수치는 그림 옆의 JSON에 있습니다.",
+    ).of(language)
+
+
 def _apart(folder: Path, file: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What is left of the folder's and the page's absolute paths after their common beginning."""
     here, there = folder.absolute().parts, file.absolute().parent.parts
@@ -148,14 +158,14 @@ def _apart(folder: Path, file: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def _chapter(each: Mapping[str, Any], pictures: Path, language: Language) -> list[str]:
     text, name = each["text"][language], each["lab"]
+    lectures = HEADINGS["lectures" if "," in each["lectures"] else "lecture"].of(language)
     return [
         "",
         f"## {name}",
         "",
         f"**{text['title']}**",
         "",
-        f"{HEADINGS['claim'].of(language)} ({HEADINGS['lectures'].of(language)} "
-        f"{each['lectures']}): {text['claim']}",
+        f"{HEADINGS['claim'].of(language)} ({lectures} {each['lectures']}): {text['claim']}",
         "",
         text["verdict"],
         "",

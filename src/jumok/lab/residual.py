@@ -25,7 +25,7 @@ FASTER = 0.75  # the claim: with it, a loss is reached in less than this share o
 
 NAMES = {
     "with": Text("with residual connections", "잔차 연결 있음"),
-    "without": Text("without", "없음"),
+    "without": Text("without", "잔차 연결 없음"),
 }
 
 
@@ -46,11 +46,12 @@ def run(setting: Setting) -> Findings:
     share = steps / all_steps if steps is not None else 1.0
     falls = {name: fall(gradient) for name, gradient in gradients.items()}
     better = found.loss("with") < found.loss("without")
+    reached_ko = f"{steps}단계 만에 이릅니다" if steps else f"{all_steps}단계 안에 이르지 못합니다"
     return Findings(
         columns=(
-            Column(Text("model", "모형")),
+            Column(Text("model", "모델")),
             *COLUMNS,
-            Column(Text("gradient, first layer / last", "기울기, 첫 층 / 끝 층"), ".3f"),
+            Column(Text("gradient, first layer / last", "기울기, 첫 층 / 마지막 층"), ".3f"),
         ),
         rows=[[NAMES[name], *found.row(name), falls[name]] for name in NAMES],
         figures={**found.figures(), "gradients": gradients, "share_of_steps": share},
@@ -61,13 +62,14 @@ def run(setting: Setting) -> Findings:
             f"the end it is {found.loss('with'):.3f} against {found.loss('without'):.3f} on unseen "
             f"sentences. Over {DEEP} layers the first one's gradient is {falls['with']:.2f} times "
             f"the last one's with them, and {falls['without']:.2g} times without.",
-            f"잔차 연결이 없을 때 {all_steps}단계 만에 닿는 손실({reached:.2f})에 잔차 연결이 "
-            f"있으면 {steps or str(all_steps) + ' 넘는'}단계 만에 닿고, 처음 보는 문장의 마지막 "
-            f"손실은 {found.loss('with'):.3f} 대 {found.loss('without'):.3f}이다. {DEEP}층에서 첫 "
-            f"층의 기울기는 끝 층의 {falls['with']:.2f}배이고, 없으면 {falls['without']:.2g}배다.",
+            f"잔차 연결이 없으면 {all_steps}단계 뒤에 이르는 손실({reached:.2f})에, 잔차 연결이 "
+            f"있으면 {reached_ko}. 처음 보는 문장에서 마지막 손실은 "
+            f"{found.loss('with'):.3f} 대 {found.loss('without'):.3f}입니다. "
+            f"{DEEP}층에서 첫 층의 기울기는 잔차 연결이 있으면 마지막 층의 {falls['with']:.2f}배, "
+            f"없으면 {falls['without']:.2g}배입니다.",
         ),
         panels=(
-            found.curves(Text(f"Training, {LAYERS}+{LAYERS} layers", f"훈련, {LAYERS}+{LAYERS}층")),
+            found.curves(Text(f"Training, {LAYERS}+{LAYERS} layers", f"학습, {LAYERS}+{LAYERS}층")),
             gradient_chart(NAMES, gradients),
         ),
     )

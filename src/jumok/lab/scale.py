@@ -104,9 +104,9 @@ def report(plain: list[Softness], scaled: list[Softness]) -> Findings:
             Column(Text("d_k", "d_k"), "d"),
             Column(Text("spread of q·k", "q·k의 표준편차"), ".2f"),
             Column(Text("largest q·k", "가장 큰 q·k"), ".1f"),
-            Column(Text("entropy, plain", "엔트로피, 그대로"), ".3f"),
+            Column(Text("entropy, plain", "엔트로피, 나누지 않음"), ".3f"),
             Column(Text("entropy, / √d_k", "엔트로피, √d_k로 나눔"), ".3f"),
-            Column(Text("gradient, plain", "기울기, 그대로"), ".4f"),
+            Column(Text("gradient, plain", "기울기, 나누지 않음"), ".4f"),
             Column(Text("gradient, / √d_k", "기울기, √d_k로 나눔"), ".4f"),
         ),
         rows=[
@@ -128,12 +128,12 @@ def report(plain: list[Softness], scaled: list[Softness]) -> Findings:
             f"reason: the largest score at d_k = 1024 is {largest:.0f}, far from 710, and softmax "
             f"minus the largest score gives {over['stable_first_weight']:.3f} where the form as "
             "written gives NaN.",
-            f"d_k = {WIDTHS[-1]}에서 나누지 않은 기울기는 나눈 것의 {left:.0%}이고(엔트로피 "
-            f"{plain[-1].entropy:.2f} 대 {scaled[-1].entropy:.2f} nat), 나누면 엔트로피와 "
-            f"기울기가 모든 d_k에서 많아야 {moved:.0%} 차이 난다. 오버플로는 이유가 아니다. "
-            f"d_k = 1024에서 가장 큰 점수는 {largest:.0f}로 710에 한참 못 미치며, 최댓값을 뺀 "
-            f"softmax는 적힌 대로의 식이 NaN을 내는 곳에서 {over['stable_first_weight']:.3f}을 "
-            "낸다.",
+            f"d_k = {WIDTHS[-1]}일 때 나누지 않은 기울기는 나눈 기울기의 {left:.0%}입니다(엔트로피 "
+            f"{plain[-1].entropy:.2f} 대 {scaled[-1].entropy:.2f} nat). 나누면 엔트로피와 기울기는 "
+            f"d_k에 따라 최대 {moved:.0%}만 다릅니다. 오버플로는 나누는 이유가 아닙니다. "
+            f"d_k = 1024일 때 가장 큰 점수도 {largest:.0f}에 그쳐 710에 한참 못 미칩니다. 적힌 "
+            "식대로 계산한 softmax가 NaN이 되는 점수에서도, 최댓값을 빼고 계산한 softmax는 "
+            f"{over['stable_first_weight']:.3f}입니다.",
         ),
         panels=_panels(plain, scaled),
     )
@@ -142,15 +142,15 @@ def report(plain: list[Softness], scaled: list[Softness]) -> Findings:
 def _panels(plain: list[Softness], scaled: list[Softness]) -> tuple[Chart, ...]:
     return (
         _chart(
-            Text("How soft the weights are", "가중치가 얼마나 부드러운가"),
+            Text("How soft the weights are", "가중치가 고르게 퍼진 정도"),
             Text("entropy of softmax (nats)", "softmax의 엔트로피 (nat)"),
             [each.entropy for each in plain],
             [each.entropy for each in scaled],
-            (Text("ln 32: all keys alike", "ln 32: 모든 key가 같음"), math.log(KEYS)),
+            (Text("ln 32: all keys alike", "ln 32: 모든 키에 같은 가중치"), math.log(KEYS)),
         ),
         _chart(
-            Text("How much gradient passes", "기울기가 얼마나 지나가는가"),
-            Text("norm of softmax's Jacobian", "softmax 야코비안의 노름"),
+            Text("How much gradient passes", "softmax를 지나는 기울기"),
+            Text("norm of softmax's Jacobian", "softmax 야코비 행렬의 노름"),
             [each.gradient for each in plain],
             [each.gradient for each in scaled],
         ),

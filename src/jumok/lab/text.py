@@ -24,6 +24,6 @@ def same(text: str) -> Text:
     return Text(text, text)
 
 
-HOLDS = Text("The claim holds here.", "이 주장은 여기서 성립한다.")
-FAILS = Text("The claim does not hold here.", "이 주장은 여기서 성립하지 않는다.")
-PARTLY = Text("The claim holds in part.", "이 주장은 일부만 성립한다.")
+HOLDS = Text("The claim holds here.", "이 주장은 여기서 성립합니다.")
+FAILS = Text("The claim does not hold here.", "이 주장은 여기서 성립하지 않습니다.")
+PARTLY = Text("The claim holds in part.", "이 주장은 일부만 성립합니다.")

@@ -77,6 +77,5 @@ def places_of(
         places = encoding(position, length, lengths)
     else:
         places = encoding(position, length)[None]
-    if indexes is not None:
-        places = F.embedding(indexes, places[0])
-    return places.to(states)
+    places = places.to(states)
+    return places if indexes is None else F.embedding(indexes, places[0])

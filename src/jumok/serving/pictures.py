@@ -76,12 +76,14 @@ class Pictures:
                 )
             return self._first
         if asked.startswith(SENT):
-            if asked not in self._sent:
+            with self._turn:
+                sent = self._sent.get(asked)
+            if sent is None:
                 raise DataError(
                     "this picture was sent to another page, or many were sent after it.",
                     do="choose its file again",
                 )
-            return str(self._sent[asked])
+            return str(sent)
         path = os.path.expanduser(asked.strip())
         self._check(path)
         return path

@@ -122,17 +122,20 @@ def write(
     """Writes NAME.en, NAME.ko and NAME.align (Pharaoh) for every split in `sizes`.
 
     NAME is the split with "-" for spaces. "train" is streamed as it comes; in the other splits
-    every sentence occurs once. "longer" begins one word above `maximum_words`.
+    every sentence occurs once. "longer" begins one word above `maximum_words`; where the grammar
+    has no longer sentences, that split is not written.
 
     Raises:
         ConfigError: as `pairs`, before anything is written.
     """
     streams = {}
+    longest_known = maximum_words or USUAL_LENGTHS[1]
+    if longest_known == LONGEST:
+        sizes = {split: size for split, size in sizes.items() if split != "longer"}
     for split in sizes:
         shortest, longest = minimum_words, maximum_words
         if split == "longer":
-            shortest = (maximum_words or USUAL_LENGTHS[1]) + 1
-            longest = LONGEST
+            shortest, longest = longest_known + 1, LONGEST
         stream = pairs(split, seed, shortest, longest)
         streams[split] = stream if split == "train" else distinct(stream)
     folder.mkdir(parents=True, exist_ok=True)

@@ -57,7 +57,8 @@ class Frame:
     auxiliary: the English auxiliary that takes no -s ("will"), "be" or "have", or "" for none.
     helper: the verb that takes the tense in place of the main verb ("want"), if there is one.
     form: the form of the main verb after them.
-    endings: the Korean chain: (ending of the stem before, words between, next stem).
+    ending, between, stem: the Korean chain: the ending of the stem before, the words between, the
+        next stem.
     """
 
     auxiliary: str = ""

@@ -249,7 +249,7 @@ class Writer:
         return phrases.counted(noun, self.small_number(), case)
 
     def small_number(self) -> int:
-        """2 to 12, the small ones more often; 20 now and then, whose Korean form is its own."""
+        """2 to 11, the small ones more often; 20 now and then, whose Korean form is its own."""
         draw = self.random()
         return 20 if draw > 0.97 else 2 + int(draw * draw * 10)
 
@@ -341,7 +341,7 @@ class Writer:
         return Event(verb, (thing, TO, receiver.fragment), (receiver.fragment, TO, thing))
 
     def duration(self, ago: bool) -> Fragment:
-        """A span of time, from one to the largest number said of its unit."""
+        """A span of time, from two to the largest number said of its unit."""
         unit = int(self.random() * len(phrases.UNITS_OF_TIME))
         largest = phrases.UNITS_OF_TIME[unit][3]
         number = 2 + int(self.random() ** 2 * (largest - 1))

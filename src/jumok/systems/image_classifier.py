@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from jumok.bundle.reading import read_bundle
 from jumok.bundle.weights import load_model
 from jumok.config.pictures import ImageClassifierConfig
 from jumok.data.images import Pixels, read_image
@@ -18,6 +17,7 @@ from jumok.models.image_classifier import ImageClassifier
 from jumok.systems.classification import Classification, ranked
 from jumok.systems.device import DTYPES, Precision, choose_device
 from jumok.systems.known import Known, loaded_from
+from jumok.systems.loading import read_bundles
 
 Picture = Path | str | Pixels
 """A file, or pixels (height width 3) of bytes."""
@@ -46,7 +46,7 @@ class ImageClassification(Known):
             ConfigError: no such device.
         """
         where = choose_device(device)
-        bundles = [read_bundle(Path(folder)) for folder in folders]
+        bundles = read_bundles(folders, "image-classification")
         shapes = [shape_of(model_config(bundle.config.model)) for bundle in bundles]
         models = []
         for bundle, shape in zip(bundles, shapes, strict=True):

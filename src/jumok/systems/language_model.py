@@ -169,13 +169,12 @@ class LanguageModel(Known):
         ids = self.tokenizer.encode(prompt)
         options = replace(
             options, nbest=1, minimum_length=0, maximum_length=len(ids) + max_tokens,
-            maximum_ratio=None,
+            maximum_ratio=None, forbidden=(PAD, UNKNOWN, START),
         )  # fmt: skip
         return certain_text(self.tokenizer, prompt, self._tokens(ids, options))
 
     def _tokens(self, prompt: list[int], options: DecodingOptions) -> Iterator[int]:
         memory = self.model.nothing()
-        limits = replace(options.limits(), forbidden=(PAD, UNKNOWN, START))
         if not options.sample and options.beam > 1:
             hypotheses = decode(self.decoder, memory, options, [prompt])
             for listener in self.listeners:
@@ -186,7 +185,7 @@ class LanguageModel(Known):
         if options.sample:
             generator = torch.Generator(memory.states.device).manual_seed(options.seed)
             choose = drawer(generator, options.filters())
-        return stream(self.decoder, memory, limits, choose, prompt)
+        return stream(self.decoder, memory, options.limits(), choose, prompt)
 
     def score(self, texts: Sequence[str], *, batch_size: int = 32) -> list[TextScore]:
         """What the model thinks of given texts, each a document of its own.

@@ -17,6 +17,27 @@ from jumok.systems.device import DTYPES, Precision, choose_device
 Model = TypeVar("Model", bound=nn.Module)
 
 
+def read_bundles(folders: Sequence[Path | str], task: str) -> list[Bundle]:
+    """The bundles in these folders, at least one, all of them for this task.
+
+    Raises:
+        BundleError: no folder; a bundle that is missing, damaged, unsafe, or for another task.
+    """
+    if not folders:
+        raise BundleError("there is no model to load.", do="give the folder of a bundle")
+    bundles = [read_bundle(Path(folder)) for folder in folders]
+    for bundle in bundles:
+        if bundle.config.task != task:
+            raise BundleError(
+                "this bundle holds another kind of model.",
+                place=Place(bundle.folder),
+                expected=f"one for {task}",
+                got=f"one for {bundle.config.task}",
+                do="jumok.load(FOLDER) takes any kind",
+            )
+    return bundles
+
+
 def load_one(
     folders: Sequence[Path | str],
     kind: type[Model],

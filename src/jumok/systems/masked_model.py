@@ -224,9 +224,9 @@ class MaskedModel(Known):
 
     def _around_gaps(self, ids: list[int]) -> list[int]:
         """At most `max_tokens` of the pieces, every gap among them."""
-        if len(ids) <= self.max_tokens:
-            return ids
         gaps = [place for place, id in enumerate(ids) if id == self.model.mask]
+        if not gaps or len(ids) <= self.max_tokens:
+            return ids
         if gaps[-1] - gaps[0] >= self.max_tokens:
             raise DataError(
                 "the gaps are too far apart to be read together.",

@@ -163,12 +163,16 @@ def words_worth(
     extras: Extras,
     also: Callable[[], Mapping[str, Measure]] = dict,
 ) -> dict[str, Any]:
-    """As a note: which words mattered for what was written; nothing where nobody asked.
+    """As a note: which words mattered for what was written; nothing where nobody asked, or where
+    no word was written.
 
     Args:
         also: gives further measures by tokens; is not asked where nobody asked.
     """
-    if change or not extras.words:
+    own = axes[text.own]
+    # A token is written a step before it is read: the first `count` steps write tokens 1 to count.
+    wrote = any(word is not None for word in own.words[1 : text.count + 1])
+    if change or not extras.words or not wrote:
         return {}
 
     def score(rows: int) -> Float[Tensor, "rows written"]:

@@ -43,7 +43,7 @@ def trace_picture_class(
     Of several models the first is traced, and its own label is shown.
 
     Args:
-        target: the label whose probability is wanted, or its number; None: the likeliest.
+        target: the label whose probability is wanted, or [its number]; None: the likeliest.
         options, prefix: count for nothing, as nothing is written.
         level, change, extras, name: as in `trace_translation`.
 

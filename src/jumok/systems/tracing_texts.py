@@ -156,7 +156,7 @@ def trace_text_class(
     Of a long text the beginning is read, as in `TextClassification.classify`.
 
     Args:
-        target: the label whose probability is wanted, or its number; None: the likeliest.
+        target: the label whose probability is wanted, or [its number]; None: the likeliest.
         options, prefix: count for nothing, as nothing is written.
         level, change, extras, name: as in `trace_translation`.
 

@@ -15,8 +15,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from jumok.bundle.reading import TOKENIZER, Bundle, read_bundle
+from jumok.bundle.reading import TOKENIZER, Bundle
 from jumok.bundle.weights import load_model
+from jumok.config.section import ModelSection
 from jumok.config.stack import StackConfig
 from jumok.data.batches import SourceBatch, source_batches
 from jumok.data.tokenizer import Tokenizer, normalize
@@ -35,7 +36,7 @@ from jumok.systems.device import DTYPES, Precision, choose_device
 from jumok.systems.embedding import SourceReader
 from jumok.systems.known import Known, loaded_from
 from jumok.systems.languages import WITHOUT_SPACES, language_code
-from jumok.systems.loading import reading_of
+from jumok.systems.loading import read_bundles, reading_of
 from jumok.systems.parts import Part, cut_lines, join, plain_words
 from jumok.systems.translation import Translation, WordAttention
 
@@ -103,9 +104,7 @@ class Translator(SourceReader, Known):
                 differ.
             ConfigError: no such device.
         """
-        bundles = [read_bundle(Path(folder)) for folder in folders]
-        if not bundles:
-            raise BundleError("there is no model to load.", do="give the folder of a bundle")
+        bundles = read_bundles(folders, "translation")
         place = choose_device(device)
         tokenizers = [Tokenizer.load(bundle.folder / TOKENIZER) for bundle in bundles]
         for bundle, tokenizer in zip(bundles, tokenizers, strict=True):
@@ -383,11 +382,14 @@ def _reading(bundle: Bundle, model: SequenceToSequence) -> Reading | None:
     return known or default_reading(len(model.looks))
 
 
-def _positions_end(bundle: Bundle) -> int | None:
-    """The most pieces that the positions leave room for beside START or END."""
-    config = model_config(bundle.config.model)
+def longest_of(config: ModelSection) -> int | None:
+    """The most pieces that the positions leave room for beside START or END; None: any."""
     reach = config.reach if isinstance(config, StackConfig) else None
     return None if reach is None else reach - 1
+
+
+def _positions_end(bundle: Bundle) -> int | None:
+    return longest_of(model_config(bundle.config.model))
 
 
 def _longest_part(bundle: Bundle) -> int:

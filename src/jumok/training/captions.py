@@ -15,6 +15,7 @@ from jumok.data.whole import written_whole
 from jumok.errors import DataError, Place
 from jumok.smallworld import scenes
 from jumok.systems.captioner import reader_of
+from jumok.training.folder import SCENES, TEST
 from jumok.training.task import Say
 from jumok.training.vocabulary import learn_tokenizer
 
@@ -66,7 +67,7 @@ def prepare(config: CaptionConfig, home: Path, cache: Path, say: Say) -> Prepare
                 do="give more pictures, or other shares in [data]",
             )
     if len(splits["test"]):
-        _write_table(home / "test.tsv", splits["test"])
+        _write_table(home / TEST, splits["test"])
     lines = (caption for captions in splits["train"].captions for caption in captions)
     tokenizer = learn_tokenizer(config.tokenizer, lines, home / "tokenizer.model", config.seed, say)
     train, _ = _stored(splits["train"], "train", config, tokenizer, cache, say)
@@ -82,7 +83,7 @@ def _corpora(
     data = config.data
     if data.scenes is None:
         return data.train, data.validation, None
-    folder = home / "scenes"
+    folder = home / SCENES
     if not folder.exists():
         sizes = {
             "train": data.scenes.pictures,

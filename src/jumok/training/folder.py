@@ -6,6 +6,8 @@ log.jsonl               every record
 checkpoint.safetensors  the last checkpoint, and checkpoint.previous.safetensors
 model/                  the bundle of the best validation
 steps/000500/           the bundle of each, where the recipe keeps them all
+test.tsv                what was kept out of training to test on
+smallworld/, scenes/    the built-in corpus, where it is trained on
 """
 
 import json
@@ -22,6 +24,7 @@ from jumok.training import checkpoint
 
 CONFIG, LOG, TOKENIZER, MODEL = "config.json", "log.jsonl", "tokenizer.model", "model"
 STEPS = "steps"
+SMALLWORLD, SCENES, TEST = "smallworld", "scenes", "test.tsv"  # what a run makes to learn from
 # What a resumed run may change: how long it lasts and what it tells, but not its steps.
 FREE_TO_CHANGE = frozenset(
     {
@@ -63,9 +66,9 @@ def start(folder: Path) -> None:
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for left in (CONFIG, LOG, TOKENIZER):
+        for left in (CONFIG, LOG, TOKENIZER, TEST):
             (folder / left).unlink(missing_ok=True)
-        for made in ("smallworld", STEPS):
+        for made in (SMALLWORLD, SCENES, STEPS):
             shutil.rmtree(folder / made, ignore_errors=True)
     except OSError as error:
         raise ConfigError(

@@ -18,6 +18,7 @@ import torch
 from torch import nn
 
 from jumok.config import TrainingConfig
+from jumok.data.batches import on_device
 from jumok.kernels.noise import Noise
 from jumok.shapes import Float, Tensor
 from jumok.training.average import Average
@@ -158,7 +159,8 @@ class Learner:
             for index in share:
                 worker.noise.rekey(self._seed, step, index)
                 smoothing = self._config.label_smoothing
-                loss = self._objective(worker.model, batches[index], smoothing)
+                batch = on_device(batches[index], worker.gradient.device)
+                loss = self._objective(worker.model, batch, smoothing)
                 (loss * scale).backward()
                 losses.append(float(loss.detach()))
             return losses

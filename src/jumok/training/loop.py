@@ -206,7 +206,7 @@ class Loop:
         with one_thread():
             scores = self.task.validate(self.learner.averaged(), self.dtype)
             value = scores.value(metric)
-            best = progress.best is None or value > progress.best
+            best = progress.best is None or math.isnan(progress.best) or value > progress.best
             if best:
                 progress.best, progress.best_step, progress.worse = value, progress.step, 0
             else:

@@ -1,4 +1,7 @@
-"""Where a batch meets a model, and nowhere else: one objective a kind of system."""
+"""Where a batch meets a model, and nowhere else: one objective a kind of system.
+
+An objective finds model and batch on one device; who calls it has seen to that (`on_device`).
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from jumok.data.batches import Batch
+from jumok.data.batches import Batch, on_device
 from jumok.data.picture_batches import PictureBatch
 from jumok.data.tokenizer import PAD
 from jumok.data.windows import TextBatch
@@ -58,28 +61,26 @@ def picture_classification(
 ) -> Float[Tensor, ""]:
     """The label-smoothed cross-entropy of each picture's label."""
     assert isinstance(model, ImageClassifier)
-    device = model.output.weight.device
-    logits = model(batch.pixels.to(device)).float()
-    labels = batch.labels.to(device)
-    return F.cross_entropy(logits, labels, label_smoothing=smoothing, reduction="sum")
+    logits = model(batch.pixels).float()
+    return F.cross_entropy(logits, batch.labels, label_smoothing=smoothing, reduction="sum")
 
 
 def next_token(model: nn.Module, batch: TextBatch, smoothing: float) -> Float[Tensor, ""]:
     """The cross-entropy of each token, given the ones before it in its document."""
     assert isinstance(model, CausalLanguageModel)
-    table = model.decoder.output.weight
-    documents = None if batch.documents is None else batch.documents.to(table.device)
-    hidden = model.hidden(batch.tokens.to(table.device), documents)
-    following = batch.following.to(table.device)
-    real = following != PAD
-    return smoothed_cross_entropy(hidden[real], table, following[real], smoothing)
+    hidden = model.hidden(batch.tokens, batch.documents)
+    real = batch.following != PAD
+    return smoothed_cross_entropy(
+        hidden[real], model.decoder.output.weight, batch.following[real], smoothing
+    )
 
 
 @torch.no_grad()
 def mean_loss(objective: Objective, model: nn.Module, batches: Iterable[MicroBatch]) -> float:
     """The loss a target over all `batches`, in nats, without label smoothing."""
+    device = next(model.parameters()).device
     total, targets = 0.0, 0
     for batch in batches:
-        total += float(objective(model, batch, 0.0))
+        total += float(objective(model, on_device(batch, device), 0.0))
         targets += batch.targets
     return total / targets

@@ -18,11 +18,10 @@ from jumok.data.store import Filters, PairStore, prepare_pairs
 from jumok.data.store import prepare as prepare_corpus
 from jumok.data.tokenizer import Tokenizer
 from jumok.data.whole import written_whole
+from jumok.training.folder import SMALLWORLD, TEST
 from jumok.training.held_out import HeldOut
 from jumok.training.task import Say
 from jumok.training.vocabulary import learn_tokenizer
-
-FORMATS = {"auto": None, "text": "lines"}
 
 Item = TypeVar("Item")
 
@@ -62,7 +61,7 @@ def corpora(config: TranslationConfig, folder: Path, say: Say) -> tuple[list[Cor
 
 def write_world(world: SmallworldConfig, seed: int, folder: Path, say: Say) -> Path:
     """The folder of the embedded corpus, written into the run's folder if it is not there yet."""
-    home = folder / "smallworld"
+    home = folder / SMALLWORLD
     if not home.exists():
         sizes = {
             "train": world.pairs,
@@ -83,7 +82,7 @@ def _corpus(config: CorpusConfig) -> Corpus:
         file=config.file,
         source_column=config.source_column,
         target_column=config.target_column,
-        format=FORMATS.get(config.format, config.format),
+        format=None if config.format == "auto" else config.format,
         weight=config.weight,
     )
 
@@ -105,7 +104,7 @@ def prepare(config: TranslationConfig, folder: Path, cache: Path, say: Say) -> P
     held, tested = _held_out(config.data, train, bool(check), say)
     if tested:
         test = (pair for pair in _read_all(train) if pair.source in tested)
-        _write_pairs(folder / "test.tsv", test)
+        _write_pairs(folder / TEST, test)
     unseen = HeldOut(held.hashes | tested.hashes)
     seen = (pair for pair in _read_all(train) if pair.source not in unseen)
     lines = chain.from_iterable((pair.source, pair.target) for pair in seen)

@@ -21,7 +21,7 @@ from jumok.kernels.linear import prepare_for_inference
 from jumok.models.catalog import Sizes, build
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Tensor
-from jumok.systems.translator import Translator
+from jumok.systems.translator import Translator, longest_of
 from jumok.training.objectives import ConsistentTranslation, mean_loss, translation
 from jumok.training.pairs import Prepared, padding_share, prepare, update_stream
 from jumok.training.task import Facts, Objective, Say, Scores, Updates, model_line
@@ -81,6 +81,7 @@ class Translation:
             self._prepared.tokenizer,
             max_tokens=data.max_tokens,
             target_language=data.target_language,
+            longest_target=longest_of(self._config.model),
         )
         translations = translator.translate(self._prepared.sources, beam=beam, alignments=False)
         texts = [translation.text for translation in translations]
@@ -135,8 +136,9 @@ class Translation:
             model = self.build().eval()
         assert isinstance(model, SequenceToSequence)
         fill(model, weights)
+        most = self._config.data.max_tokens  # validation sentences may be longer than positions
         sources, targets = (
-            self._prepared.tokenizer.encode_batch(side[:READING_PAIRS])
+            [ids[:most] for ids in self._prepared.tokenizer.encode_batch(side[:READING_PAIRS])]
             for side in (self._prepared.sources, self._prepared.references)
         )
         return choose_reading(model, sources, targets)
