@@ -46,7 +46,7 @@ function showCards(raw, root) {
 function saveButtons(view, words) {
   if (!view.svg) return [];
   const save = (kind, make) =>
-    element("button", { type: "button", id: `save-${kind}`, onclick: make }, `${words.save} ${kind.toUpperCase()}`);
+    element("button", { type: "button", id: `save-${kind}`, onclick: make }, words.save(kind.toUpperCase()));
   return [
     save("svg", () => download("heads.svg", new Blob([view.svg()], { type: "image/svg+xml" }))),
     save("png", () => {

@@ -171,7 +171,7 @@ function tabs(names, shown, state, text) {
 export function savers(view, text) {
   if (!view.svg && !view.figure) return [];
   const save = (kind, make) =>
-    element("button", { type: "button", id: `save-${kind}`, onclick: make }, `${text.save} ${kind.toUpperCase()}`);
+    element("button", { type: "button", id: `save-${kind}`, onclick: make }, text.save(kind.toUpperCase()));
   return [
     save("svg", () => download("attention.svg",
       new Blob([view.figure ? svgOf(view.figure) : view.svg()], { type: "image/svg+xml" }))),

@@ -14,7 +14,7 @@ const SWITCHES_EN = {
   switchesSaved: "The change of the output's log-probability (nats) when one head alone is off. In the live page (jumok look) heads can be clicked off together.",
 };
 const SWITCHES_KO = {
-  switchesHelp: "헤드를 눌러 끄면 모델이 그 헤드 없이 돕니다. 숫자는 그 헤드 하나만 껐을 때 출력의 로그 확률 변화(nat)입니다.",
+  switchesHelp: "헤드를 눌러 끄면 그 헤드 없이 다시 계산합니다. 숫자는 그 헤드 하나만 껐을 때 출력의 로그 확률 변화(nat)입니다.",
   switchesSaved: "헤드 하나만 껐을 때 출력의 로그 확률 변화(nat)입니다. 실시간 페이지(jumok look)에서는 여러 헤드를 함께 끌 수 있습니다.",
 };
 
@@ -33,17 +33,17 @@ const MATTERED_EN = {
   takeCellOut: (cell) => `Take ${cell} out`,
 };
 const MATTERED_KO = {
-  matteredHelp: "설명의 낱말을 하나 고르세요. 지도마다 다른 방법으로 그림의 어느 칸이 그 낱말에 중요했는지 묻습니다. 회색이 걷힌 곳이 중요했고, 테두리 친 칸은 그 낱말에 반대로 작용했습니다. 어텐션은 모델이 본 곳, 기울기는 칸이 조금 바뀔 때의 변화, 지워 보기는 모델이 칸에서 읽어 낸 것을 0으로 만들 때, 칠해 보기는 칸의 화소를 덮어 칠할 때 낱말의 확률이 얼마나 줄어드는지입니다. 서로 다른 때가 많으며, 얼마나 다른지는 순위 상관 표에 나옵니다.",
+  matteredHelp: "캡션의 단어를 하나 고르세요. 지도마다 다른 방법으로 그림의 어느 칸이 그 단어에 중요했는지 따집니다. 회색이 걷힌 곳이 중요한 곳이고, 테두리 친 칸은 그 단어가 나오지 않는 쪽으로 작용했습니다. 어텐션은 모델이 본 곳, 기울기는 칸이 조금 바뀔 때의 변화, 지워 보기는 모델이 칸에서 읽어 낸 것을 0으로 만들 때, 칠해 보기는 칸의 픽셀을 덮어 칠할 때 단어의 확률이 얼마나 줄어드는지입니다. 방법끼리 어긋날 때가 많으며, 얼마나 어긋나는지는 순위 상관 표에 나옵니다.",
   sourceWords: "그림",
   over: "지도로 볼 것",
-  barsTitle: (word) => `“${word}”에 중요했던 것, 방법마다의 몫`,
-  mapsScale: (most) => `완전히 또렷한 곳: ${most} %, 모든 방법과 낱말 가운데 가장 큰 몫. 테두리: 낱말에 반대. 지도 아래는 가장 강한 칸 (행,열).`,
-  markHelp: "칸을 누르거나 화살표 키로 옮기면 그 칸의 몫을 방법마다 읽을 수 있습니다",
-  sharesTitle: "앞서 쓴 것에 견준 그림의 몫 (%)",
+  barsTitle: (word) => `“${word}”에 중요했던 것, 방법마다의 비중`,
+  mapsScale: (most) => `완전히 또렷한 곳은 ${most} %(모든 방법과 단어 가운데 가장 큰 비중), 테두리는 반대로 작용한 칸. 지도 아래는 가장 강한 칸(행,열).`,
+  markHelp: "칸을 누르거나 화살표 키로 옮기면 그 칸의 비중을 방법마다 읽을 수 있습니다",
+  sharesTitle: "앞서 쓴 것과 비교한 그림의 비중(%)",
   measure: "방법",
-  share: "몫",
-  cellName: "칸 (행,열)",
-  cellsOut: "뺀 칸 (누르면 되돌림)",
+  share: "비중",
+  cellName: "칸(행,열)",
+  cellsOut: "뺀 칸(누르면 되돌림)",
   takeCellOut: (cell) => `${cell} 칸 빼기`,
 };
 
@@ -69,6 +69,8 @@ export const TASKS = {
       output: "Filled",
       boardHelp: "Each row is a word of the text; the darker a cell, the more that word looked at the word above it, before or after it. The scale is the same in every picture: 0 to 1.",
       beamHelp: "What might stand in each gap, and how probable it is.",
+      after: (token) => `at ${token}`,
+      lensHelp: "What the model would say if it stopped after each layer, from the top (nothing but the embedding) to the bottom (its real answer). Columns are what was read; cells show the likeliest token in its place, the stronger the colour the more probable, from 0 to 1. Click a cell for its five likeliest.",
     },
     "text-classification": {
       ...OWN_EN, ...SWITCHES_EN,
@@ -90,30 +92,32 @@ export const TASKS = {
   ko: {
     captioning: {
       ...SWITCHES_KO,
-      cross: "설명이 그림을",
+      cross: "캡션이 그림을",
       image: "칸이 칸을",
-      decoder: "설명이 스스로를",
+      decoder: "캡션이 스스로를",
       ...MATTERED_KO,
-      boardHelp: "행은 설명의 낱말이고 열은 그림의 칸(행,열)입니다. 진할수록 그 낱말이 그곳을 더 많이 보았다는 뜻입니다. 모든 그림의 눈금은 0에서 1까지로 같습니다.",
+      boardHelp: "행은 캡션의 단어이고 열은 그림의 칸(행,열)입니다. 진할수록 그 단어가 그 칸을 더 많이 보았다는 뜻입니다. 모든 그림의 눈금은 0에서 1까지로 같습니다.",
     },
     "language-model": {
       ...OWN_KO, ...SWITCHES_KO,
       output: "이어 쓴 글",
-      boardHelp: "행은 글의 낱말입니다. 칸이 진할수록 다음 낱말을 고를 때 그 낱말이 위쪽 낱말을 더 많이 보았다는 뜻입니다. 어느 낱말도 뒤에 올 것을 보지 못합니다. 모든 그림의 눈금은 0에서 1까지로 같습니다.",
-      beamHelp: "글의 토큰마다 모델이 무엇을 예상했고 그 확률이 얼마였는지 보여 줍니다. 먼저 주어진 글, 그다음 이어 쓴 글입니다.",
+      boardHelp: "행은 글의 단어입니다. 칸이 진할수록 다음 단어를 고를 때 그 단어가 위에 적힌 단어를 더 많이 보았다는 뜻입니다. 어느 단어도 뒤에 오는 단어를 보지 못합니다. 모든 그림의 눈금은 0에서 1까지로 같습니다.",
+      beamHelp: "글의 토큰마다 모델이 무엇을 예측했고 그 확률이 얼마였는지 보여 줍니다. 주어진 글의 토큰이 먼저, 모델이 이어 쓴 토큰이 그다음에 나옵니다.",
     },
     "masked-lm": {
       ...OWN_KO, ...SWITCHES_KO,
       beam: "빈칸",
       output: "채운 글",
-      boardHelp: "행은 글의 낱말입니다. 칸이 진할수록 그 낱말이 앞뒤의 위쪽 낱말을 더 많이 보았다는 뜻입니다. 모든 그림의 눈금은 0에서 1까지로 같습니다.",
+      boardHelp: "행은 글의 단어입니다. 칸이 진할수록 그 단어가 위에 적힌 단어를 더 많이 보았다는 뜻이고, 앞의 단어도 뒤의 단어도 볼 수 있습니다. 모든 그림의 눈금은 0에서 1까지로 같습니다.",
       beamHelp: "빈칸마다 무엇이 들어갈 만하고 그 확률이 얼마인지 보여 줍니다.",
+      after: (token) => `${token} 자리`,
+      lensHelp: "층마다 그 층에서 멈춘다면 모델이 무엇을 예측할지 보여 줍니다. 맨 위는 임베딩만 있을 때이고, 맨 아래는 실제 답입니다. 열은 읽은 토큰이고, 칸에는 그 자리에 가장 그럴듯한 토큰이 적혀 있으며 확률이 높을수록 진합니다(0에서 1까지). 칸을 누르면 확률이 높은 다섯 개가 나옵니다.",
     },
     "text-classification": {
       ...OWN_KO, ...SWITCHES_KO,
       beam: "레이블",
       output: "레이블",
-      boardHelp: "행은 글의 낱말입니다. 칸이 진할수록 그 낱말이 위쪽 낱말을 더 많이 보았다는 뜻입니다. 모든 그림의 눈금은 0에서 1까지로 같습니다.",
+      boardHelp: "행은 글의 단어입니다. 칸이 진할수록 그 단어가 위에 적힌 단어를 더 많이 보았다는 뜻입니다. 모든 그림의 눈금은 0에서 1까지로 같습니다.",
       beamHelp: "레이블마다 확률이 얼마인지 보여 줍니다.",
     },
     "image-classification": {
@@ -122,7 +126,7 @@ export const TASKS = {
       beam: "레이블",
       output: "레이블",
       words: "칸",
-      boardHelp: "행도 열도 그림의 칸(행,열)입니다. 진할수록 한 칸이 다른 칸을 더 많이 보았다는 뜻입니다. 모든 그림의 눈금은 0에서 1까지로 같습니다.",
+      boardHelp: "행도 열도 그림의 칸(행,열)입니다. 진할수록 행의 칸이 열의 칸을 더 많이 보았다는 뜻입니다. 모든 그림의 눈금은 0에서 1까지로 같습니다.",
       beamHelp: "레이블마다 확률이 얼마인지 보여 줍니다.",
     },
   },

@@ -1,13 +1,17 @@
 """`jumok caption` and `jumok evaluate` of captioners, as a person sees them."""
 
+import importlib.util
 import json
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from jumok.cli.main import app
-from jumok.errors import ConfigError
+from jumok.errors import ConfigError, MissingExtraError
+from jumok.systems.captioner import Captioner
 from tests.systems.pictures import write_captioner, write_pictures
 
 
@@ -135,3 +139,26 @@ def test_evaluate_asks_where_the_pictures_are(model, tmp_path):
         f"  expected: --images, or {tmp_path}/images, or {tmp_path}/images.zip\n"
         f"  do:       jumok evaluate {model} --data {captions} --images FOLDER"
     )
+
+
+def test_evaluate_says_what_meteor_needs_before_it_captions(model, files, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pycocoevalcap.meteor.meteor", None)
+    monkeypatch.setattr(Captioner, "caption", None)
+    done = jumok("evaluate", model, "--data", table(files), "--metrics", "meteor")
+    assert isinstance(done.exception, MissingExtraError)
+    assert "METEOR needs the extra 'meteor'" in str(done.exception)
+    done = jumok("evaluate", model, "--data", table(files), "--metrics", "spelling")
+    assert "--metrics spelling counts for nothing with this kind of model" in str(done.exception)
+
+
+def test_evaluate_gives_meteor_where_java_is(model, files):
+    if importlib.util.find_spec("pycocoevalcap") is None or shutil.which("java") is None:
+        pytest.skip("needs the extra meteor and Java")
+    asked = ("--data", table(files), "--beam", 1, "--json")
+    done = jumok("evaluate", model, *asked, "--metrics", "meteor")
+    assert done.exit_code == 0, done.output
+    found = {score["name"] for score in json.loads(done.stdout)["scores"]}
+    plain = {
+        score["name"] for score in json.loads(jumok("evaluate", model, *asked).stdout)["scores"]
+    }
+    assert found - plain == {"METEOR"}

@@ -161,7 +161,7 @@ def test_what_cannot_be_scored_is_named(outputs, references, message: str) -> No
 
 
 def test_meteor_names_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pycocoevalcap", None)
+    monkeypatch.setitem(sys.modules, "pycocoevalcap.meteor.meteor", None)
     with pytest.raises(MissingExtraError, match=r'pip install "jumok\[meteor\]"'):
         score_captions(["a"], [["a"]], meteor=True)
 

@@ -84,7 +84,7 @@ export function boardView(trace, state, words) {
     );
   }
   if (gold?.signs.size) map.marks = { signs: gold.signs, found: strongest(map) };
-  const label = `${words[site.part]}, ${words.layer} ${site.layer + 1}`;
+  const label = `${words[site.part]}, ${words.layerNumber(site.layer + 1)}`;
   const shown = state.get("as") === "table" ? mapTable(map, label) : heatmap(map, {
     label,
     cursor: state.get("click") === "link" ? [state.number("query"), state.number("key")] : [0, 0],

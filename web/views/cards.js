@@ -190,8 +190,8 @@ function helpOf(raw, parts, words) {
   const percent = (share) => (100 * share).toFixed(share < 0.1 ? 1 : 0);
   return [words.help,
     ...(most.texts ? [words.helpOffsets(percent(most.texts))] : []),
-    ...(most.where && !most.offsets ? [words.helpWhere(percent(most.where))] : []),
-    ...(most.offsets ? [words.helpAway(percent(most.offsets), percent(most.where))] : []),
+    ...(most.where ? [words.helpWhere(percent(most.where))] : []),
+    ...(most.offsets ? [words.helpAway(percent(most.offsets))] : []),
     ...(parts.includes("cross") && raw.unit !== "pictures" ? [words.helpSource] : []),
     ...(raw.models.length > 1 ? [`${words.helpCurve} ${shortNames(raw.models.map(({ name }) => name)).join(" → ")}.`] : []),
   ].join(" ");

@@ -63,7 +63,7 @@ function same(one, other) {
 }
 
 function sideNamed(letter, trace, site, map, words) {
-  const where = `${trace.model}, ${words[site.part]}, ${words.layer} ${site.layer + 1}`;
+  const where = `${trace.model}, ${words[site.part]}, ${words.layerNumber(site.layer + 1)}`;
   return { title: `${letter}: ${where}`, note: `${trace.text} → ${trace.output}`, map };
 }
 

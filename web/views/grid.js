@@ -47,7 +47,7 @@ function thumbnail({ site, head, entropy, confidence }, name, words, onClick) {
   paint(canvas, site.columns, site.rows, shades, palette(theme()));
   canvas.style.width = `${SIDE}px`;
   canvas.style.height = `${Math.round(SIDE * Math.min(site.rows / site.columns, 1.6))}px`;
-  const label = `${words.layer} ${site.layer + 1}, ${words.head} ${head + 1}${measured}`;
+  const label = `${words.layerNumber(site.layer + 1)}, ${words.head} ${head + 1}${measured}`;
   return element("button", { type: "button", "aria-label": label, title: label, onclick: onClick },
     canvas, element("span", {}, name));
 }

@@ -41,7 +41,7 @@ function row(site, changes, most, off, state, words, ask) {
     const name = `${site.name}:${head}`;
     const sum = total(change);
     const sign = Math.abs(sum) < NOTICED ? "" : sum.toFixed(2);
-    const label = `${words.layer} ${site.layer + 1}, ${words.head} ${head + 1}: ${words.change} ${sum.toFixed(3)}`;
+    const label = `${words.layerNumber(site.layer + 1)}, ${words.head} ${head + 1}: ${words.change} ${sum.toFixed(3)}`;
     const button = element("button", {
       type: "button", id: `switch-${name}`, title: label, "aria-label": label,
       "aria-pressed": String(!off.has(name)), disabled: !ask,

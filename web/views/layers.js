@@ -25,7 +25,7 @@ export function layersView(trace, state, words, ask) {
 }
 
 function layerNames(count, words, first = words.embedding) {
-  return Array.from({ length: count }, (_, layer) => (layer === 0 ? first : `${words.layer} ${layer}`));
+  return Array.from({ length: count }, (_, layer) => (layer === 0 ? first : words.layerNumber(layer)));
 }
 
 /** The axis whose tokens a stack reads: a side of a translation, or the one text there is. */
@@ -56,12 +56,12 @@ function lensView(trace, state, words) {
   };
   const [l, p] = cellChosen(state, best.length, wanted.length);
   const say = (row, column, value) =>
-    `${words.after} ${read[column]}, ${map.rows[row]}: ${readable(best[row][column][0][0])} ${value.toFixed(3)}`;
+    `${words.after(read[column])}, ${map.rows[row]}: ${readable(best[row][column][0][0])} ${value.toFixed(3)}`;
   const picture = heatmap(map, { label: words.show_lens, cursor: [l, p], say,
     onPick: (row, column) => state.set({ cell: `${row},${column}` }) });
   const top = table([words.token, words.probability],
     best[l][p].map(([token, probability]) => [readable(token), probability.toFixed(4)]),
-    `${map.rows[l]}, ${words.after} ${read[p]}`);
+    `${map.rows[l]}, ${words.after(read[p])}`);
   controls.push(pictureOrTable(state, words));
   const whole = table(["", ...map.columns], map.rows.map((name, row) => [
     name, ...map.columns.map((_, column) =>

@@ -52,5 +52,5 @@ function pictureOf(place, words) {
 function named(name, words) {
   const [first, number] = name.split(" ");
   if (first === "head" && number) return `${words.head} ${number}`;
-  return words[{ "pair of dimensions": "pair" }[name] ?? name] ?? name;
+  return words[{ "pair of dimensions": "pair", mean: "average" }[name] ?? name] ?? name;
 }

@@ -121,9 +121,12 @@ ONLY: dict[str, set[str]] = {
     "no_repeat_ngram": WRITERS,
     "tokenize": WRITERS,
     "lowercase": {"translation"},
-    "metrics": {"translation"},
+    "metrics": WRITERS,
 }
 """The tasks that an option is for, where it is not for all."""
+
+METRICS = {"text": WRITERS, "spelling": {"translation"}, "meteor": {"captioning"}}
+"""The tasks that each of --metrics is for."""
 
 USUAL_COLUMNS = {"captioning": "0,2"}
 """By task what --columns is where it was not given; "0,1" in all others."""
@@ -170,7 +173,7 @@ def evaluate(
     from jumok.bundle.reading import read_bundle
 
     task = read_bundle(option.model_folders(model)[0]).config.task
-    _refuse_unread(task, context)
+    _refuse_unread(task, context, metrics)
     asked = Evaluation(
         model=model, source=source, reference=reference, data=data, images=images,
         columns=columns or USUAL_COLUMNS.get(task, "0,1"), by=by,
@@ -187,12 +190,14 @@ def evaluate(
     say(judged, model, seconds, as_json)
 
 
-def _refuse_unread(task: str, context: typer.Context) -> None:
-    for name, tasks in ONLY.items():
+def _refuse_unread(task: str, context: typer.Context, metrics: option.MetricSets) -> None:
+    read_by = {f"--{name.replace('_', '-')}": (name, tasks) for name, tasks in ONLY.items()}
+    read_by[f"--metrics {metrics}"] = ("metrics", METRICS[metrics])
+    for said, (name, tasks) in read_by.items():
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE" and task not in tasks:
             raise ConfigError(
-                f"--{name.replace('_', '-')} counts for nothing with this kind of model.",
+                f"{said} counts for nothing with this kind of model.",
                 expected=f"a model for {' or '.join(sorted(tasks))}",
                 got=f"one for {task}",
                 do="leave it out",

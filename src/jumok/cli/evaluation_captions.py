@@ -33,7 +33,11 @@ def evaluate_captions(asked: Evaluation) -> Judged:
     from jumok.data.inputs import FeatureSource
     from jumok.evaluation.captioner import caption_tokenizer
     from jumok.evaluation.captions import score_captions
+    from jumok.evaluation.meteor import meteor_program
 
+    with_meteor = asked.metrics == "meteor"
+    if with_meteor:
+        meteor_program()  # what is missing is said before minutes of captioning
     table = asked.needs_data()
     images = images_of(asked.images, table, f"jumok evaluate {asked.model}")
     captioner: Captioner = option.load_system(
@@ -49,7 +53,8 @@ def evaluate_captions(asked: Evaluation) -> Judged:
     captions = list(counted(_write(asked, captioner, files, pictures, pointing)))
     texts = [caption.text for caption in captions]
     tokenizer = asked.tokenize or caption_tokenizer(captioner.language)
-    scores = score_captions(texts, [picture.captions for picture in pictures], tokenizer=tokenizer)
+    references = [picture.captions for picture in pictures]
+    scores = score_captions(texts, references, tokenizer=tokenizer, meteor=with_meteor)
     if pointing:
         scores += _pointing(boxes, captioner.language, files, pictures, captions)
     return Judged(tuple(scores), texts, f"{len(pictures):,} pictures, beam {asked.beam}")

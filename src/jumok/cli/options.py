@@ -35,10 +35,13 @@ Images = Annotated[
 Beam = Annotated[int, typer.Option("--beam", "-b", help="Hypotheses kept; 1 is greedy.")]
 Nbest = Annotated[int, typer.Option(help="Translations for each line, best first.")]
 
-MetricSets = Literal["text", "spelling"]
+MetricSets = Literal["text", "spelling", "meteor"]
 Metrics = Annotated[
     MetricSets,
-    typer.Option(help="text: BLEU, chrF, TER; spelling: lines and characters that are right."),
+    typer.Option(
+        help="text: BLEU, chrF, TER, of captions BLEU, CIDEr-D, ROUGE-L; spelling: lines and "
+        "characters that are right; meteor, of English captions: METEOR too, by Java."
+    ),
 ]
 
 LengthPenalty = Annotated[

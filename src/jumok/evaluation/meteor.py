@@ -6,6 +6,7 @@ written again. Source: Denkowski and Lavie 2014, "Meteor Universal".
 
 from collections.abc import Sequence
 from shutil import which
+from typing import Any
 
 from jumok.errors import ConfigError, MissingExtraError
 
@@ -17,6 +18,21 @@ def meteor_score(
 
     Matches are summed over the corpus before the score is made of them: it is not the mean of the
     pictures' scores.
+
+    Raises:
+        MissingExtraError, ConfigError: as `meteor_program`.
+    """
+    program = meteor_program()
+    # The program takes an empty line for the end of its input: a caption of no words is one of a
+    # word that no reference has.
+    written = {number: [" ".join(each) or "∅"] for number, each in enumerate(outputs)}
+    wanted = {number: [" ".join(each) for each in group] for number, group in enumerate(references)}
+    score, _ = program().compute_score(wanted, written)
+    return float(score)
+
+
+def meteor_program() -> Any:
+    """What starts the program.
 
     Raises:
         MissingExtraError: the program is not installed.
@@ -32,9 +48,4 @@ def meteor_score(
             expected="the command `java` (version 8 or newer)",
             do="install Java, or leave METEOR out",
         )
-    # The program takes an empty line for the end of its input: a caption of no words is one of a
-    # word that no reference has.
-    written = {number: [" ".join(each) or "∅"] for number, each in enumerate(outputs)}
-    wanted = {number: [" ".join(each) for each in group] for number, group in enumerate(references)}
-    score, _ = Meteor().compute_score(wanted, written)
-    return float(score)
+    return Meteor
