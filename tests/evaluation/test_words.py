@@ -1,6 +1,5 @@
 """Analogies and likeness, by hand; ranks against SciPy where it is installed."""
 
-import math
 import os
 from pathlib import Path
 
@@ -8,7 +7,7 @@ import pytest
 import torch
 
 from jumok.errors import DataError
-from jumok.evaluation.words import read_questions, score_words, spearman
+from jumok.evaluation.words import read_questions, score_words
 from jumok.systems.words import WordSpace
 
 PLACES = {
@@ -49,22 +48,6 @@ def test_likeness_is_the_correlation_of_ranks(tmp_path):
     assert score.name == "Spearman, questions"
     assert score.value == pytest.approx(100)
     assert score.on == "3 of 4 (75.0%)"
-
-
-def test_spearman_by_hand():
-    """d^2 = 0 + 1 + 1: 1 - 6 * 2 / (3 * 8) = 0.5; equal values share 1.5 and 1.5."""
-    ordered = [1.0, 2.0, 3.0]
-    assert spearman(ordered, [1.0, 3.0, 2.0]) == pytest.approx(0.5)
-    assert spearman(ordered, [9.0, 5.0, 1.0]) == pytest.approx(-1)
-    assert spearman([7.0, 7.0, 8.0], ordered) == pytest.approx(1.5 / math.sqrt(1.5 * 2))
-    assert math.isnan(spearman([1.0, 1.0], [1.0, 2.0]))
-
-
-def test_spearman_is_scipys():
-    stats = pytest.importorskip("scipy.stats")
-    torch.manual_seed(1)
-    left, right = torch.randint(0, 7, (2, 41)).double().tolist()
-    assert spearman(left, right) == pytest.approx(stats.spearmanr(left, right).statistic)
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,7 @@ def load_embedder(
 
     if threads:
         torch.set_num_threads(threads)
+    # What is not there is told apart by its suffix: which message helps depends on what was meant.
     if model.is_file() or (model.suffix and not model.is_dir()):
         return GivenVectors(read_vectors(model))
     system = load(model, device=device, precision=precision)

@@ -15,12 +15,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from jumok.bundle.card import Score
 from jumok.data.reading import read_lines
 from jumok.errors import DataError, Place
-from jumok.shapes import Float, Tensor
+from jumok.inspection.ranks import spearman
 from jumok.systems.words import WordSpace
 
 ANALOGIES, LIKENESS = "analogies", "Spearman"
@@ -88,23 +89,6 @@ def read_questions(file: Path) -> Questions:
     return questions
 
 
-def spearman(left: Sequence[float], right: Sequence[float]) -> float:
-    """The correlation of ranks, -1 to 1; equal values share the mean of their ranks.
-
-    NaN where one side has one value only.
-    """
-    ranks = torch.stack([_ranks(left), _ranks(right)])
-    centred = ranks - ranks.mean(dim=1, keepdim=True)
-    spread = centred.square().sum(1).prod().sqrt()
-    return float((centred[0] * centred[1]).sum() / spread)
-
-
-def _ranks(values: Sequence[float]) -> Float[Tensor, " values"]:
-    number = torch.tensor(values, dtype=torch.float64)
-    _, kind, counts = number.unique(return_inverse=True, return_counts=True)
-    return (counts.cumsum(0) - (counts - 1) / 2)[kind]
-
-
 def _analogies(space: WordSpace, questions: Questions) -> list[Score]:
     rows = [[space.row(word) for word in line] for line in questions.words]
     asked = [index for index, line in enumerate(rows) if None not in line]
@@ -133,7 +117,7 @@ def _likeness(space: WordSpace, questions: Questions) -> Score:
         if first is not None and second is not None:
             cosines.append(float(space.directions[first] @ space.directions[second]))
             human.append(score)
-    value = 100 * spearman(cosines, human) if len(human) > 1 else 0.0
+    value = 100 * spearman(np.array(cosines), np.array(human)) if len(human) > 1 else 0.0
     name = f"{LIKENESS}, {questions.file.stem}"
     return Score(
         name, value, signature="100 rho of cosines and scores", on=_on(len(human), len(rows))

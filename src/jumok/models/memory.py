@@ -7,6 +7,7 @@ from torch import nn
 
 from jumok.kernels.linear import Projection
 from jumok.kernels.noise import Noise
+from jumok.layers.pooling import mean_of_real
 from jumok.shapes import Allowed, Float, Int, States, Tensor
 
 State = TypeVar("State")
@@ -36,10 +37,7 @@ class Memory:
 
     def mean(self) -> Float[Tensor, "batch dim"]:
         """The mean of each row's real positions."""
-        if self.allowed is None:
-            return self.states.mean(dim=1)
-        real = self.allowed[..., None].to(self.states.dtype)
-        return (self.states * real).sum(dim=1) / real.sum(dim=1)
+        return mean_of_real(self.states, self.allowed)
 
 
 @runtime_checkable  # the tests check annotations while they run

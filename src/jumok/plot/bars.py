@@ -9,7 +9,7 @@ from jumok.errors import ModelError
 from jumok.inspection.explain import explain, readable
 from jumok.inspection.trace import Part, Trace
 from jumok.plot.board import PARTS, chosen_site, title_of
-from jumok.plot.paper import INK, MUTED, finish, new_figure, stops
+from jumok.plot.paper import INK, MUTED, finish, new_figure, shade
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -113,7 +113,7 @@ def choices(trace: Trace) -> "Figure":
     panels = figure.subplots(down, across, squeeze=False)
     for axes in panels.flat:
         axes.set_axis_off()
-    dark, pale = (_shade(place) for place in (3, 1))
+    dark, pale = (shade(place) for place in (3, 1))
     for number, (axes, step) in enumerate(zip(panels.flat, trace.steps, strict=False), start=1):
         axes.set_axis_on()
         values = [exp(value) for _, value in step.best]
@@ -126,15 +126,11 @@ def choices(trace: Trace) -> "Figure":
     return finish(figure)
 
 
-def _shade(place: int) -> tuple[float, ...]:
-    return tuple(channel / 255 for channel in stops()[place])
-
-
 def _bars(axes: "Axes", names: list[str], values: list[float], form: str) -> list:  # type: ignore[type-arg]
     """A bar for each value, the first at the top, with its number at its end."""
     places = range(len(values))
     lengths = [value if np.isfinite(value) else 0.0 for value in values]
-    drawn = axes.barh(places, lengths, color=_shade(3), height=0.68)
+    drawn = axes.barh(places, lengths, color=shade(3), height=0.68)
     if names:
         axes.set_yticks(places, names, fontsize=9)
     axes.set_ylim(len(values) - 0.5, -0.5)

@@ -11,7 +11,7 @@ from jumok.inspection.explain import readable
 from jumok.inspection.trace import Trace
 from jumok.plot.board import Unit
 from jumok.plot.maps import draw_over, pixels_of
-from jumok.plot.paper import INK, MUTED, colour_bar, draw_map, finish, new_figure, stops
+from jumok.plot.paper import INK, MUTED, colour_bar, draw_map, finish, new_figure, shade
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,7 +101,7 @@ def _bars(figure: "SubFigure", facts: dict[str, Any], row: int, columns: list[st
     for axes, (name, measure) in zip(panels, facts["measures"].items(), strict=True):
         values = np.array(measure[facts["read"]][row][: len(columns)])
         shares = 100 * values / max(np.abs(values).sum(), 1e-30)
-        drawn = axes.barh(range(len(columns)), np.abs(shares), color=_shade(3), height=0.66)
+        drawn = axes.barh(range(len(columns)), np.abs(shares), color=shade(3), height=0.66)
         for place, (bar, share) in enumerate(zip(drawn, shares, strict=True)):
             if share < 0:
                 bar.set(facecolor="none", edgecolor=INK, linewidth=0.8)
@@ -179,7 +179,7 @@ def _shares(
     for number, (name, share) in enumerate(shares.items()):
         places = np.arange(len(written)) + (number - (len(shares) - 1) / 2) * width
         heights = 100 * np.array(share)
-        axes.bar(places, heights, width * 0.92, color=_shade(number + 2), label=NAMES[name])
+        axes.bar(places, heights, width * 0.92, color=shade(number + 2), label=NAMES[name])
     axes.axvspan(row - 0.5, row + 0.5, color=MUTED, alpha=0.12, linewidth=0, zorder=0)
     axes.set_ylim(0, 100)
     axes.set_xticks(range(len(written)), written, fontsize=9, rotation=30, ha="right")
@@ -188,7 +188,3 @@ def _shares(
     )
     axes.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
     axes.spines[["top", "right"]].set_visible(False)
-
-
-def _shade(place: int) -> tuple[float, ...]:
-    return tuple(channel / 255 for channel in stops()[place])

@@ -36,12 +36,17 @@ def stops() -> tuple[tuple[int, int, int], ...]:
     return tuple(tuple(colour) for colour in json.loads(found[1]))
 
 
+def shade(place: int) -> tuple[float, ...]:
+    """One of the stops, as matplotlib has colours."""
+    return tuple(channel / 255 for channel in stops()[place])
+
+
 def colours() -> "Colormap":
     """From 0 to 1 as on the page: lightness falls all the way, for every kind of colour vision."""
     _matplotlib()
     from matplotlib.colors import LinearSegmentedColormap
 
-    shades = [tuple(channel / 255 for channel in colour) for colour in stops()]
+    shades = [shade(place) for place in range(len(stops()))]
     return LinearSegmentedColormap.from_list("jumok", shades, N=1021)
 
 
