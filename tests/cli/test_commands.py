@@ -317,3 +317,23 @@ def test_evaluate_refuses_a_side_beside_a_table(
 ) -> None:
     error = fault("evaluate", tiny_bundle, "--source", texts[0], "--data", texts[1])
     assert "is evaluated on a text and its translation" in str(error)
+
+
+@pytest.mark.parametrize("verb", ["translate", "evaluate"])
+def test_an_output_that_would_replace_an_input_is_refused(
+    tiny_bundle: Path, texts: tuple[Path, Path], verb: str
+) -> None:
+    before = texts[0].read_bytes()
+    given = {"translate": [texts[0]], "evaluate": ["-s", texts[0], "-r", texts[1]]}[verb]
+    error = fault(verb, tiny_bundle, *given, "--output", texts[0])
+    assert isinstance(error, ConfigError)
+    assert "the output would replace what is read" in str(error)
+    assert texts[0].read_bytes() == before
+
+
+def test_lines_of_windows_are_those_of_others(tiny_bundle: Path) -> None:
+    outputs = [
+        call("translate", tiny_bundle, *FAST, given=given).stdout
+        for given in (b"the cat\nI am\n", b"\xef\xbb\xbfthe cat\r\nI am\r\n")
+    ]
+    assert outputs[0] == outputs[1]

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from jumok.cli import main
+from jumok.errors import JumokError
+
 JUMOK = [sys.executable, "-c", "from jumok.cli.main import run; run()"]
 HEAVY = {"torch", "numpy", "sacrebleu", "sentencepiece", "safetensors"}
 
@@ -108,3 +111,31 @@ def test_threads_wait_asleep_unless_the_user_says_otherwise(
     if "OPENMP DISPLAY ENVIRONMENT" not in done.stderr:
         pytest.skip("this torch was built with another OpenMP than GNU's")
     assert f"OMP_WAIT_POLICY = '{policy}'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("raised", "said"),
+    [
+        (MemoryError("Unable to allocate 8 TiB"), "there is not enough memory"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory"), "there is not enough memory"),
+        (JumokError("what is wrong"), "what is wrong"),
+    ],
+)
+def test_what_a_person_can_mend_is_said_in_plain_words(monkeypatch, capsys, raised, said):
+    def fail() -> None:
+        raise raised
+
+    monkeypatch.setattr(main, "app", fail)
+    with pytest.raises(SystemExit) as caught:
+        main.run()
+    assert caught.value.code == 2
+    assert f"error: {said}" in capsys.readouterr().err
+
+
+def test_another_fault_is_not_hidden(monkeypatch):
+    def fail() -> None:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(main, "app", fail)
+    with pytest.raises(RuntimeError, match="a bug"):
+        main.run()

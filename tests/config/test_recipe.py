@@ -211,3 +211,16 @@ def test_the_given_values_stay_as_they_were():
     values = {"name": "x", "data": {"smallworld": {}}}
     parse_config(values, ["training.steps=3"])
     assert values == {"name": "x", "data": {"smallworld": {}}}
+
+
+def test_a_recipe_may_begin_with_a_byte_order_mark(tmp_path: Path):
+    file = tmp_path / "a.toml"
+    text = 'name = "x"\n[data]\nsmallworld = {}\n'
+    file.write_text(text, encoding="utf-8-sig")
+    assert load_config(file).name == "x"
+
+
+@pytest.mark.parametrize("change", ["name='..'", "training.learning_rate=inf", f"seed={2**64}"])
+def test_names_rates_and_seeds_that_cannot_be_are_refused(change: str):
+    with pytest.raises(ConfigError, match=change.partition("=")[0]):
+        parse_config({"name": "x", "data": {"smallworld": {}}}, [change])

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from jumok.data import images
 from jumok.data.images import ImageSource, read_image, resize
 from jumok.errors import DataError, MissingExtraError
 
@@ -254,3 +255,20 @@ def test_a_damaged_member_is_named(pictures: Path) -> None:
     with pytest.raises(DataError, match=r"1\.PNG: The picture cannot be taken out"):
         source.read("1.PNG")
     assert source.read("b/2.png").tolist() == [[[0, 0, 255]]]
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "nul\0.png", "ring.png", "/dev/zero"])
+def test_what_cannot_be_read_is_a_fault_of_the_data(tmp_path: Path, name: str) -> None:
+    (tmp_path / "ring.png").symlink_to(tmp_path / "ring.png")
+    with pytest.raises(DataError):
+        read_image(tmp_path / name)
+
+
+def test_what_is_larger_than_any_picture_is_not_read(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(images, "MOST_BYTES", 10)
+    (tmp_path / "a.png").write_bytes(b"x" * 11)
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        archive.write(tmp_path / "a.png", "a.png")
+    for place in ("a.png", "all.zip/a.png"):
+        with pytest.raises(DataError, match="too large to be a picture"):
+            read_image(tmp_path / place)

@@ -120,10 +120,10 @@ def test_features_of_another_shape_are_refused():
     with pytest.raises(DataError) as error:
         feature_reader(2, 3, 5).read(npy(np.zeros((3, 5))), "a.npy")
     assert str(error.value) == (
-        "a.npy: The features have another shape than the recipe says.\n"
+        "a.npy: The features have another shape than the model reads.\n"
         "  expected: (6, 5) or (2, 3, 5)\n"
         "  got:      (3, 5)\n"
-        "  do:       mend rows, columns and dim of [model.encoder]"
+        "  do:       make them anew, or train with their rows, columns and dim in [model.encoder]"
     )
 
 
@@ -163,3 +163,19 @@ def test_a_pictures_features_are_found_by_its_name(tmp_path):
 def test_a_missing_folder_of_features_is_named(tmp_path):
     with pytest.raises(DataError, match="There is no such folder of features"):
         FeatureSource(tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (np.full((6, 4), 1e300), "not a number of float32"),
+        (np.full((6, 4), np.nan), "not a number of float32"),
+        (np.full((6, 4), "text"), "The features cannot be read"),
+        (np.full((6, 4), 1j), "The features cannot be read"),
+    ],
+)
+def test_features_that_are_no_numbers_are_refused(values: np.ndarray, said: str) -> None:
+    file = io.BytesIO()
+    np.save(file, values)
+    with pytest.raises(DataError, match=said):
+        feature_reader(2, 3, 4).read(file.getvalue(), "a.npy")

@@ -161,3 +161,10 @@ def test_a_missing_file_and_an_empty_one_are_refused(tmp_path):
         read_vectors(tmp_path / "none.txt")
     assert "The file is empty" in refusal(tmp_path, "")
     assert "there are no vectors in this file" in refusal(tmp_path, "0 3\n")
+
+
+def test_a_byte_order_mark_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "vectors.txt"
+    file.write_text("good 1 2\nbad 3 4\n", encoding="utf-8-sig")
+    with pytest.raises(DataError, match="begins with a byte order mark"):
+        read_vectors(file)

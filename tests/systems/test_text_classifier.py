@@ -41,3 +41,8 @@ def test_labels_are_the_same_whatever_stands_in_the_batch(pooling):
 def test_an_empty_text_names_itself():
     with pytest.raises(DataError, match="text 2 is empty: there is nothing to classify"):
         untrained().classify(["the cat", " "])
+
+
+def test_a_text_that_is_not_utf_8_is_named():
+    with pytest.raises(DataError, match="text 3 is not valid UTF-8"):
+        untrained().check("caf\udce9", 3)

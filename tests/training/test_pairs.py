@@ -25,6 +25,7 @@ def test_the_choice_depends_on_the_sentences_alone():
 def test_a_small_corpus_gives_a_tenth_and_at_least_one():
     assert len(HeldOut.among([f"{n}" for n in range(53)], 500)) == 5
     assert len(HeldOut.among(["a", "b"], 500)) == 1
+    assert len(HeldOut.among([f"{n}" for n in range(53)], 1)) == 1
 
 
 def test_one_sentence_cannot_be_split():

@@ -240,6 +240,13 @@ def test_an_absurd_learning_rate_stops_with_an_explanation(tmp_path, make_config
     assert len(screen.steps) < 20
 
 
+def test_a_model_that_diverged_is_never_the_best(tmp_path, make_config, recorder):
+    config = make_config("training.learning_rate=1e30", "training.steps=2", "validation.every=1")
+    with pytest.raises(TrainingError, match="validation loss of step 1 is not finite"):
+        train(config, tmp_path, recorder())
+    assert not (tmp_path / "tiny" / "model").exists()
+
+
 def test_training_stops_when_nothing_improves(tmp_path, make_config, recorder):
     # A learning rate this small changes no validation loss: the first one stays the best.
     config = make_config(

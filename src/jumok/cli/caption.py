@@ -10,7 +10,7 @@ import typer
 
 from jumok.cli import options as option
 from jumok.cli.screen import counted
-from jumok.cli.streams import open_output
+from jumok.cli.streams import check_output, open_output
 from jumok.cli.translate import decoding_options
 from jumok.errors import DataError
 
@@ -32,7 +32,7 @@ LooksOption = Annotated[
 
 
 def caption(
-    model: option.Model,
+    model: option.OneModel,
     images: Images,
     beam: option.Beam = 5,
     nbest: Annotated[int, typer.Option(help="Captions for each picture, best first.")] = 1,
@@ -67,6 +67,7 @@ def caption(
     )
     # How long a caption may get does not depend on how many cells a picture has.
     options = replace(options, maximum_ratio=None, no_repeat_ngram=no_repeat_ngram)
+    check_output(output, *images)
     captioner = option.load_system(model, "caption", device, precision, threads)
     found = captioner.caption_files(images, options, looks=looks and as_json, batch_size=batch)
     failed = False

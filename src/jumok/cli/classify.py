@@ -13,7 +13,7 @@ import typer
 
 from jumok.cli import options as option
 from jumok.cli.screen import counted
-from jumok.cli.streams import open_output, read_lines
+from jumok.cli.streams import check_output, is_typed, open_output, read_lines
 from jumok.errors import BundleError, DataError, JumokError, Place
 
 
@@ -69,8 +69,10 @@ def classify(
 
       ls photos/*.png | jumok classify runs/cifar10/model --json --top 3
     """
+    check_output(output, *map(Path, items or ()))
     system = option.load_system(model, "classify", device, precision, threads)
-    answers = _classifier(model)(system, items or read_lines(None), batch)
+    typed = not items and is_typed(None)
+    answers = _classifier(model)(system, items or read_lines(None), 1 if typed else batch)
     unread = total = 0
     with open_output(output) as stream:
         for answer in counted(answers):
@@ -79,6 +81,8 @@ def classify(
                 unread += 1
                 sys.stderr.write(f"error: {answer.error}\n")
             stream.write(to_json(answer, top) if as_json else to_columns(answer, top))
+            if typed:
+                stream.flush()
     if unread:
         raise DataError(
             f"{unread:,} of {total:,} could not be read; the others were classified.",

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from jumok.cli import options as option
 from jumok.cli.screen import console, counted
-from jumok.cli.streams import open_output, read_lines
+from jumok.cli.streams import check_output, open_output, read_lines
 from jumok.data.whole import replaced
 from jumok.errors import BundleError, ConfigError, Place
 
@@ -69,8 +69,7 @@ def embed(
 
       jumok embed glove.txt --analogy king man woman
     """
-    if (corpus is not None) > (nearest is not None):
-        raise ConfigError("--corpus needs a text to look for.", do="add --nearest TEXT")
+    _check_asked(corpus, nearest, bool(evaluate or analogy or nearest), file, output)
     embedder = load_embedder(model, device, precision, threads)
     if evaluate:
         _evaluate(embedder, evaluate, as_json)
@@ -82,6 +81,17 @@ def embed(
         _show(embedder.word_space().nearest(nearest, top), as_json)
     if file is not None or not (evaluate or analogy or nearest):
         write_vectors(embedder, counted(read_lines(file)), words, batch, output)
+
+
+def _check_asked(
+    corpus: Path | None, nearest: str | None, asked: bool, file: Path | None, output: Path | None
+) -> None:
+    """Raises ConfigError where an option has nothing to do, and as `check_output`."""
+    if corpus is not None and nearest is None:
+        raise ConfigError("--corpus needs a text to look for.", do="add --nearest TEXT")
+    if output is not None and file is None and asked:
+        raise ConfigError("--output is for the vectors of a text.", do="name a file of texts too")
+    check_output(output, file)
 
 
 def load_embedder(

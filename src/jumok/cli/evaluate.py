@@ -12,7 +12,7 @@ import typer
 
 from jumok.cli import options as option
 from jumok.cli.screen import console, print_scores
-from jumok.cli.streams import open_output
+from jumok.cli.streams import check_output, open_output
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -122,6 +122,7 @@ ONLY: dict[str, set[str]] = {
     "tokenize": WRITERS,
     "lowercase": {"translation"},
     "metrics": WRITERS,
+    "output": EVALUATORS.keys() - {"masked-lm"},
 }
 """The tasks that an option is for, where it is not for all."""
 
@@ -174,6 +175,7 @@ def evaluate(
 
     task = read_bundle(option.model_folders(model)[0]).config.task
     _refuse_unread(task, context, metrics)
+    check_output(output, source, reference, data)
     asked = Evaluation(
         model=model, source=source, reference=reference, data=data, images=images,
         columns=columns or USUAL_COLUMNS.get(task, "0,1"), by=by,
@@ -184,10 +186,10 @@ def evaluate(
     started = time.perf_counter()
     judged = _evaluator(task)(asked)
     seconds = time.perf_counter() - started
+    say(judged, model, seconds, as_json)
     if output is not None:
         with open_output(output) as stream:
             stream.writelines(f"{line}\n" for line in judged.outputs)
-    say(judged, model, seconds, as_json)
 
 
 def _refuse_unread(task: str, context: typer.Context, metrics: option.MetricSets) -> None:

@@ -9,7 +9,7 @@ from jumok.cli import options as option
 from jumok.cli.evaluate import Evaluation, Judged
 from jumok.cli.evaluation_translation import column_of
 from jumok.cli.screen import counted
-from jumok.errors import ConfigError
+from jumok.errors import ConfigError, Place
 
 if TYPE_CHECKING:
     from jumok.bundle.card import Score
@@ -82,7 +82,7 @@ def images_of(images: Path | None, table: Path, command: str) -> Path:
         ConfigError: nobody said where the pictures are.
     """
     beside = [table.parent / name for name in ("images", "images.zip")]
-    found = next((path for path in (images, *beside) if path and path.exists()), images)
+    found = images or next((path for path in beside if path.exists()), None)
     if found is None:
         raise ConfigError(
             "nobody said where the pictures are.",
@@ -101,15 +101,13 @@ def _write(
 ) -> Iterator["Caption"]:
     import torch
 
+    from jumok.data.inputs import Item, read_item
     from jumok.systems.captioner import DEFAULTS
 
     options, stream = asked.search(DEFAULTS), iter(pictures)
     while chunk := list(islice(stream, asked.batch)):
-        arrays = [
-            captioner.reader.read(files.content(picture.file), files.place(picture.file))
-            for picture in chunk
-        ]
-        read = [torch.from_numpy(array) for array in arrays]
+        items = (Item(files, each.file, Place(asked.needs_data(), each.line)) for each in chunk)
+        read = [torch.from_numpy(read_item(item, captioner.reader)) for item in items]
         yield from captioner.caption(read, options, looks=looks, batch_size=asked.batch)
 
 

@@ -1,7 +1,6 @@
 """`jumok fill`: lines with gaps in, lines without gaps out."""
 
 import json
-import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import islice
@@ -12,7 +11,7 @@ import typer
 
 from jumok.cli import options as option
 from jumok.cli.screen import counted
-from jumok.cli.streams import STANDARD, open_output, read_lines
+from jumok.cli.streams import check_output, is_typed, open_output, read_lines
 from jumok.errors import DataError
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def fill(
-    model: option.Model,
+    model: option.OneModel,
     file: option.Text = None,
     top: Annotated[int, typer.Option(min=1, help="Candidates for each gap.")] = 5,
     as_json: option.Json = False,
@@ -39,12 +38,15 @@ def fill(
 
       echo "정말 ___ 영화였다" | jumok fill runs/nsmc-mlm/model
     """
+    check_output(output, file)
     system = option.load_system(model, "fill", device, precision, threads)
-    typed = file in (None, STANDARD) and sys.stdin.isatty()
+    typed = is_typed(file)
     plain: list[int] = []
+    unread = 0
     with open_output(output) as stream:
         for number, line, filled in _filled(system, file, top, 1 if typed else batch):
             if filled is None:
+                unread += 1
                 stream.write(to_json(number, line, None) if as_json else f"{line}\n")
                 continue
             if not filled.gaps and line.strip():
@@ -55,6 +57,11 @@ def fill(
     if plain:
         numbers = ", ".join(map(str, plain[:5])) + (", ..." if len(plain) > 5 else "")
         typer.echo(f"no gap ([MASK] or ___), passed unchanged: line {numbers}", err=True)
+    if unread:
+        raise DataError(
+            f"{unread:,} lines could not be read; the others were filled.",
+            do="see the errors above",
+        )
 
 
 def _filled(
@@ -75,7 +82,7 @@ def _readable(system: "MaskedModel", number: int, line: str) -> bool:
     try:
         system.check(line)
     except DataError as error:
-        typer.echo(f"line {number}: {error}", err=True)
+        typer.echo(f"error: line {number}: {error}", err=True)
         return False
     return True
 

@@ -17,17 +17,19 @@ BETWEEN = "-" * 20
 Prompt = Annotated[
     str, typer.Argument(help="What the text begins with; - reads it from standard input.")
 ]
-MaximumTokens = Annotated[int, typer.Option("--max-tokens", min=1, help="Tokens at most.")]
+MaximumTokens = Annotated[
+    int, typer.Option("--max-tokens", min=1, max=10**9, help="Tokens at most.")
+]
 Samples = Annotated[int, typer.Option(min=1, help="Texts, each drawn anew.")]
 Greedy = Annotated[bool, typer.Option("--greedy", help="Always the likeliest token.")]
 Beam = Annotated[
-    int, typer.Option("--beam", "-b", min=1, help="Search with so many hypotheses; 1 draws.")
+    int,
+    typer.Option("--beam", "-b", min=1, max=1000, help="Search with so many hypotheses; 1 draws."),
 ]
-Model = Annotated[str, typer.Argument(help="A bundle: the folder that training wrote.")]
 
 
 def generate(
-    model: Model,
+    model: option.OneModel,
     prompt: Prompt = "",
     max_tokens: MaximumTokens = 500,
     samples: Samples = 1,

@@ -1,6 +1,9 @@
 """The command `jumok`: one verb a file. Starting it imports neither torch nor sacreBLEU."""
 
+import errno
+import io
 import os
+import re
 import sys
 from importlib.metadata import version
 from typing import Annotated
@@ -60,6 +63,9 @@ app = typer.Typer(
 MAKE, USE, JUDGE, INSIDE = "Make a model", "Use a model", "Judge a model", "Look inside"
 LEARN = "Try what the lectures claim"
 
+# What torch says where there is none, of the processor and of a GPU.
+OUT_OF_MEMORY = re.compile("can't allocate memory|out of memory")
+
 app.command(rich_help_panel=MAKE)(demo)
 app.command(rich_help_panel=MAKE)(train)
 app.command(rich_help_panel=MAKE)(smallworld)
@@ -104,8 +110,25 @@ def run() -> None:
     # any other work that takes four times as long; asleep they are as fast where nothing else runs.
     # It is read when torch comes, which is later than this.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that knows ASCII alone shows "?"
+            stream.reconfigure(errors="replace")
     try:
         app()
     except JumokError as error:
         typer.echo(f"error: {error}", err=True)
         sys.exit(error.exit_code)
+    except (MemoryError, RuntimeError) as error:
+        if not isinstance(error, MemoryError) and not OUT_OF_MEMORY.search(str(error)):
+            raise
+        typer.echo(
+            f"error: there is not enough memory.\n  got:      {error}\n"
+            "  do:       take a smaller --batch or --beam, or a smaller model",
+            err=True,
+        )
+        sys.exit(JumokError.exit_code)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        typer.echo("error: the output cannot be written: the disk is full.", err=True)
+        os._exit(JumokError.exit_code)  # what is still to be written would fail once more

@@ -20,6 +20,7 @@ Model = Annotated[
         "write together (an ensemble)."
     ),
 ]
+OneModel = Annotated[str, typer.Argument(help="A bundle: the folder that training wrote.")]
 Text = Annotated[
     Path | None, typer.Argument(help="Text, one sentence a line (also .gz, .zst); else stdin.")
 ]
@@ -32,7 +33,7 @@ Images = Annotated[
     Path | None,
     typer.Option(help="Captions: where --data's pictures are; else images or images.zip by it."),
 ]
-Beam = Annotated[int, typer.Option("--beam", "-b", help="Hypotheses kept; 1 is greedy.")]
+Beam = Annotated[int, typer.Option("--beam", "-b", max=1000, help="Hypotheses kept; 1 is greedy.")]
 Nbest = Annotated[int, typer.Option(help="Translations for each line, best first.")]
 
 MetricSets = Literal["text", "spelling", "meteor"]
@@ -83,7 +84,10 @@ TopP = Annotated[
     float | None,
     typer.Option(help="Only the likeliest that hold this share.", rich_help_panel=SAMPLING),
 ]
-Seed = Annotated[int, typer.Option(help="Equal seeds draw equally.", rich_help_panel=SAMPLING)]
+Seed = Annotated[
+    int,
+    typer.Option(min=0, max=2**63 - 1, help="Equal seeds draw equally.", rich_help_panel=SAMPLING),
+]
 
 Alignments = Annotated[
     bool,
@@ -116,7 +120,7 @@ Precision = Annotated[
     ),
 ]
 Threads = Annotated[
-    int, typer.Option(min=0, help="0 takes all processor cores.", rich_help_panel=MACHINE)
+    int, typer.Option(min=0, max=1024, help="0 takes all processor cores.", rich_help_panel=MACHINE)
 ]
 
 

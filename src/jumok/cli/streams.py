@@ -8,7 +8,7 @@ from typing import TextIO
 
 from jumok.data.reading import open_bytes
 from jumok.data.whole import replaced
-from jumok.errors import DataError, Place
+from jumok.errors import ConfigError, DataError, Place
 
 # What a terminal and a pipe both understand as "standard input".
 STANDARD = Path("-")
@@ -17,8 +17,9 @@ STANDARD = Path("-")
 def read_lines(file: Path | None) -> Iterator[str]:
     """The lines of a text file (also .gz and .zst) or of standard input, as they come.
 
-    A line ends at \\n alone. Whatever else a line holds is left to the translator, which copes
-    with it: a NUL or a lone CR is no reason to refuse a book.
+    A line ends at \\n, or \\r\\n as on Windows; a byte order mark before the first is dropped.
+    Whatever else a line holds is left to the translator, which copes with it: a NUL or a lone CR
+    is no reason to refuse a book.
 
     Raises:
         DataError: no such file, a folder, damaged compression, or bytes that are not UTF-8.
@@ -42,8 +43,43 @@ def _decoded(stream: Iterable[bytes], name: Path) -> Iterator[str]:
                 do="convert it, for example: iconv -f LATIN1 -t UTF-8",
                 place=Place(name, number, offset + error.start),
             ) from None
-        yield text.removesuffix("\n")
+        text = text.removesuffix("\n").removesuffix("\r")
+        yield text.removeprefix("\ufeff") if number == 1 else text
         offset += len(line)
+
+
+def is_typed(file: Path | None) -> bool:
+    """Whether a person types the lines, and waits for each answer."""
+    return file in (None, STANDARD) and sys.stdin is not None and sys.stdin.isatty()
+
+
+def check_output(output: Path | None, *inputs: Path | None) -> None:
+    """Says before the work is done what would spoil it.
+
+    Raises:
+        ConfigError: the output would replace an input.
+        DataError: the output's folder is not there.
+    """
+    if output is None or output == STANDARD:
+        return
+    if any(each is not None and _same(each, output) for each in inputs):
+        raise ConfigError(
+            "the output would replace what is read.", got=str(output), do="name another file"
+        )
+    if not output.parent.is_dir():
+        raise DataError(
+            "the output cannot be written.",
+            got="No such file or directory",
+            do=f"make it: mkdir -p {output.parent}",
+            place=Place(output),
+        )
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except (OSError, ValueError):  # what is not there, or has no name that could be
+        return False
 
 
 @contextmanager
@@ -59,5 +95,5 @@ def open_output(file: Path | None) -> Iterator[TextIO]:
         yield sys.stdout
         sys.stdout.flush()  # here a reader that left is no fault; at the interpreter's end it is
         return
-    with replaced(file) as part, part.open("w", encoding="utf-8") as stream:
+    with replaced(file) as part, part.open("w", encoding="utf-8", errors="replace") as stream:
         yield stream

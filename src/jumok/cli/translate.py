@@ -1,14 +1,13 @@
 """`jumok translate`: lines in, lines out."""
 
 import json
-import sys
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from jumok.cli import options as option
 from jumok.cli.screen import counted
-from jumok.cli.streams import STANDARD, open_output, read_lines
+from jumok.cli.streams import check_output, is_typed, open_output, read_lines
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -59,7 +58,8 @@ def translate(
     translator = option.load_translator(model, device, precision, threads)
     if alignments:
         translator.check_alignments()
-    typed = file in (None, STANDARD) and sys.stdin.isatty()
+    check_output(output, file)
+    typed = is_typed(file)
     translations = translator.translate_lines(
         read_lines(file),
         options,

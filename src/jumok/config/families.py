@@ -41,8 +41,8 @@ class Config(Section):
 
     manual: ClassVar[str] = "recipes/multi30k-en-de.toml explains every one"
 
-    name: Annotated[str, Field(pattern=r"^[\w.-]+$")]
-    seed: Annotated[int, Field(ge=0)] = 1
+    name: Annotated[str, Field(pattern=r"^\w[\w.-]*$")]
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
     model: ModelSection
     training: TrainingConfig = TrainingConfig()
     validation: ValidationConfig

@@ -48,13 +48,15 @@ def read_recipe(recipe: Path) -> dict[str, Any]:
             do=f"did you mean {recipe.parent / nearest[0]}?" if nearest else "check the path",
         )
     try:
-        return tomllib.loads(recipe.read_text(encoding="utf-8"))
+        return tomllib.loads(recipe.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError as error:
         raise ConfigError(
             "the recipe is not UTF-8.", place=Place(recipe, byte=error.start), do="save it as UTF-8"
         ) from error
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError("the recipe is not TOML.", place=place, got=str(error)) from error
+        raise ConfigError(
+            "the recipe is not TOML.", place=place, got=str(error), do="mend that line"
+        ) from error
 
 
 def parse_config(

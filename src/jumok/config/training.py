@@ -32,7 +32,7 @@ class TrainingConfig(Section):
     tokens_per_batch: Count = 4096
     tokens_per_micro_batch: Count = 1024
     optimizer: Literal["adamw", "muon"] = "adamw"
-    learning_rate: Annotated[float, Field(gt=0.0)] = 1.5e-3
+    learning_rate: Annotated[float, Field(gt=0.0, allow_inf_nan=False)] = 1.5e-3
     betas: tuple[Share, Share] = (0.9, 0.98)
     weight_decay: Annotated[float, Field(ge=0.0)] = 0.0
     clip: Annotated[float, Field(gt=0.0)] | None = 1.0

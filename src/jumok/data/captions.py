@@ -71,7 +71,7 @@ def read_captions(
             picture has no caption (unless skipped); nothing is left; or as `read_tsv` and
             `ImageSource`. The text names the file and the row.
     """
-    pictures = pictures or ImageSource(corpus.images)
+    pictures = ImageSource(corpus.images) if pictures is None else pictures
     count = report or Report(corpus.captions.name)
     found: dict[str, list[str]] = {}
     first: dict[str, int] = {}
@@ -95,7 +95,7 @@ def read_captions(
             "Some pictures have no caption.",
             expected=f"at least one row for each of the {len(pictures):,} pictures",
             got=f"none for {len(bare):,} of them: {', '.join(bare[:3])}{', ...' * (len(bare) > 3)}",
-            do="add captions, take the pictures out, or let them be skipped",
+            do="add captions, take the pictures out, or set data.skip_damaged = true",
             place=Place(corpus.images),
         )
     if bare:
@@ -115,14 +115,14 @@ def _bad_row(reason: str, name: str, corpus: CaptionCorpus, line: int) -> DataEr
     if reason == EMPTY:
         return DataError(
             f"The caption of {name!r} is empty.",
-            do="write one, take the row out, or let it be skipped",
+            do="write one, take the row out, or set data.skip_damaged = true",
             place=Place(corpus.captions, line),
         )
     return DataError(
         "The row names a picture that is not there.",
         expected=f"a picture in {corpus.images}",
         got=repr(name),
-        do="add the picture, take the row out, or let it be skipped",
+        do="add the picture, take the row out, or set data.skip_damaged = true",
         place=Place(corpus.captions, line),
     )
 

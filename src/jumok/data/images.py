@@ -9,6 +9,7 @@ A file is refused before its pixels are unpacked if its sides or its area are be
 import io
 import struct
 import unicodedata
+import warnings
 import zipfile
 import zlib
 from pathlib import Path
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 Pixels: TypeAlias = UInt8[np.ndarray, "height width 3"]
 
 LONGEST_SIDE = 16_384  # pixels
+MOST_BYTES = 1 << 30  # of a file: pictures of the most pixels have a fifth of it unpacked
 MOST_PIXELS = 64_000_000  # 192 MB unpacked; the largest sensors in common use have 50 million
 # Formats that pixels are read from and nothing is executed for (PostScript is a program).
 FORMATS = ("JPEG", "PNG", "GIF", "BMP", "WEBP", "TIFF", "PPM")
@@ -52,10 +54,19 @@ def read_image(source: Path | bytes, name: str = "") -> Pixels:
     """
     if isinstance(source, bytes):
         return _decode(source, name or "the picture")
-    archive = archive_of(source)
+    return _decode(content_of(source), name or str(source))
+
+
+def content_of(path: Path) -> bytes:
+    """The bytes of a file, or of "archive.zip/member.jpg".
+
+    Raises:
+        DataError: there are none, or too many.
+    """
+    archive = archive_of(path)
     if archive is not None and archive.is_file():
-        return ImageSource(archive).read(str(source.relative_to(archive)))
-    return _decode(_content(source), name or str(source))
+        return ImageSource(archive).content(str(path.relative_to(archive)))
+    return _content(path)
 
 
 def archive_of(path: Path) -> Path | None:
@@ -158,6 +169,7 @@ class ImageSource:
         file = self._files[unicodedata.normalize("NFC", name)]
         if self._archive is None:
             return _content(self.path / file)
+        _check_bytes(self._archive.getinfo(file).file_size, self.path / name)
         try:
             return self._archive.read(file)
         except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, OSError) as error:
@@ -183,14 +195,29 @@ class ImageSource:
 
 def _content(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        _check_bytes(path.stat().st_size, path)
+        if not path.is_char_device():
+            return path.read_bytes()
+        what, do = "This is a device, not a picture.", "name a file"
     except (FileNotFoundError, NotADirectoryError):
         what, do = "There is no such file.", "check the name; it is read as written"
     except IsADirectoryError:
         what, do = "This is a folder, not a picture.", "name a file inside it"
     except PermissionError:
         what, do = "The file may not be read (permission denied).", None
+    except (OSError, ValueError) as error:  # a name too long, links in a ring, a NUL in the name
+        what, do = f"The file cannot be read ({error}).", "check the name; it is read as written"
     raise DataError(what, do=do, place=Place(path))
+
+
+def _check_bytes(size: int, path: Path) -> None:
+    if size > MOST_BYTES:
+        raise DataError(
+            "The file is too large to be a picture.",
+            expected=f"at most {MOST_BYTES:,} bytes",
+            got=f"{size:,}",
+            place=Place(path),
+        )
 
 
 def _decode(content: bytes, name: str) -> Pixels:
@@ -226,8 +253,10 @@ def _opened(content: bytes, name: str) -> "Image":
     """The picture with its header read and its pixels not."""
     pillow = _pillow()
     try:
-        image: Image = pillow.open(io.BytesIO(content), formats=FORMATS)
-    except (pillow.DecompressionBombError, pillow.DecompressionBombWarning) as error:
+        with warnings.catch_warnings():  # what Pillow warns of is judged below
+            warnings.simplefilter("ignore", pillow.DecompressionBombWarning)
+            image: Image = pillow.open(io.BytesIO(content), formats=FORMATS)
+    except pillow.DecompressionBombError as error:
         raise _too_large(str(error), name) from None
     except DAMAGE:
         raise DataError(

@@ -60,15 +60,23 @@ def feature_reader(rows: int, columns: int, dim: int) -> Reader:
         features = _tensor(content, name)
         if features.shape not in ((rows * columns, dim), (rows, columns, dim)):
             raise DataError(
-                "The features have another shape than the recipe says.",
+                "The features have another shape than the model reads.",
                 expected=f"({rows * columns}, {dim}) or ({rows}, {columns}, {dim})",
                 got=str(features.shape),
-                do="mend rows, columns and dim of [model.encoder]",
+                do="make them anew, or train with their rows, columns and dim in [model.encoder]",
                 place=Place(name),
             )
-        if not np.isfinite(features).all():
-            raise DataError("The features hold what is not a number.", place=Place(name))
-        return features.reshape(rows * columns, dim).astype(np.float32)
+        with np.errstate(over="ignore"):
+            numbers = features.reshape(rows * columns, dim).astype(np.float32)
+        if not np.isfinite(numbers).all():
+            raise DataError(
+                "The features hold what is not a number of float32.",
+                expected="finite numbers below 3.4e38",
+                got=str(features.reshape(numbers.shape)[~np.isfinite(numbers)][0]),
+                do="make the file anew",
+                place=Place(name),
+            )
+        return numbers
 
     return Reader((rows * columns, dim), "float32", read)
 
@@ -77,15 +85,23 @@ def _tensor(content: bytes, name: str) -> Array:
     """The one array in a .npy or .safetensors file; nothing in it is executed."""
     try:
         if name.endswith(".npy"):
-            return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
-        (features,) = load(content).values()
-    except (ValueError, EOFError, SafetensorError, TypeError, KeyError) as error:
+            features = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
+        else:
+            (features,) = load(content).values()
+    except (ValueError, EOFError, SafetensorError, TypeError, KeyError, MemoryError) as error:
         raise DataError(
             "The features cannot be read.",
             expected="a .npy file, or a .safetensors file with one tensor",
             got=str(error),
             place=Place(name),
         ) from None
+    if features.dtype.kind not in "fiu":
+        raise DataError(
+            "The features cannot be read.",
+            expected="real numbers",
+            got=str(features.dtype),
+            place=Place(name),
+        )
     return features
 
 
@@ -182,7 +198,7 @@ def _write(items: list[Item], reader: Reader, folder: Path, skip: bool) -> dict[
     with (folder / VALUES).open("wb") as file:
         for index, item in enumerate(items):
             try:
-                file.write(_read(item, reader).tobytes())
+                file.write(read_item(item, reader).tobytes())
                 rows.append(index)
             except DataError as error:
                 if not skip:
@@ -195,7 +211,7 @@ def _write(items: list[Item], reader: Reader, folder: Path, skip: bool) -> dict[
     return {"kept": rows, "faults": faults}
 
 
-def _read(item: Item, reader: Reader) -> Array:
+def read_item(item: Item, reader: Reader) -> Array:
     """The array; an error names the row that named the picture."""
     name = item.source.place(item.name)
     try:
@@ -205,7 +221,7 @@ def _read(item: Item, reader: Reader) -> Array:
             f"The picture of this row cannot be used: {error.what}",
             expected=error.expected,
             got=f"{name}: {error.got}" if error.got else name,
-            do=error.do or "mend the file, take the row out, or set data.skip_damaged = true",
+            do=f"{error.do or 'mend the file'}, take the row out, or set data.skip_damaged = true",
             place=item.place,
         ) from None
 

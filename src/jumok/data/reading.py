@@ -4,6 +4,7 @@ A line ends at \\n and nowhere else (one \\r before it goes too), so the N-th li
 files is the same sentence whatever else the sentences contain. Text comes out as NFC.
 """
 
+import codecs
 import gzip
 import io
 import unicodedata
@@ -142,7 +143,7 @@ def _decode(block: bytes, path: Path, number: int, offset: int) -> str:
         raise DataError(
             "The text is not valid UTF-8.",
             got=f"byte {block[error.start]:#04x}",
-            do="convert the file, for example: iconv -f LATIN1 -t UTF-8",
+            do=f"convert the file, for example: iconv -f {_guess(block)} -t UTF-8",
             place=Place(path, line, offset + error.start),
         ) from None
     if "\0" in text:
@@ -154,6 +155,10 @@ def _decode(block: bytes, path: Path, number: int, offset: int) -> str:
             place=Place(path, number + block.count(b"\n", 0, start) + 1, offset + start),
         )
     return text
+
+
+def _guess(block: bytes) -> str:
+    return "UTF-16" if block.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "LATIN1"
 
 
 def _split(text: str, number: int, report: Report | None) -> list[str]:

@@ -11,6 +11,7 @@ gensim reads them (the extra `vectors`). Before it does, the shape of the file i
 gensim takes a header at its word, keeps the first of equal words, and names no line.
 """
 
+import codecs
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -57,6 +58,12 @@ def read_vectors(path: Path) -> Vectors:
     """
     with open_bytes(path) as stream:
         start = stream.read(1 << 16)
+    if start.startswith(codecs.BOM_UTF8):
+        raise DataError(
+            "The file begins with a byte order mark, which would become part of the first word.",
+            do="save it as UTF-8 without one, for example: sed -i '1s/^\\xEF\\xBB\\xBF//' FILE",
+            place=Place(path),
+        )
     if start.startswith(FASTTEXT_MAGIC):
         return _finite(_read_fasttext(path), path, first=None)
     first, _, rest = start.partition(b"\n")

@@ -3,7 +3,7 @@
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from jumok.errors import DataError, Place
@@ -38,4 +38,5 @@ def replaced(file: Path) -> Iterator[Path]:
             "the output cannot be written.", got=str(error.strerror), place=Place(file)
         ) from error
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):  # said above, where it matters
+            part.unlink(missing_ok=True)

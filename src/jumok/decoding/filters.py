@@ -76,7 +76,8 @@ def temperature(value: float) -> Filter:
             "The temperature must be a positive number.",
             expected="temperature > 0",
             got=str(value),
-            do="for the most probable token at every step, decode with beam=1 instead of sampling",
+            do="for the most probable token at every step do not sample: jumok generate --greedy, "
+            "jumok translate without --sample, sample=False",
         )
     return lambda scores: scores / value
 

@@ -10,10 +10,11 @@ import torch
 
 from jumok.bundle.reading import TOKENIZER
 from jumok.config.captioner import CaptionerConfig, CnnConfig
+from jumok.data.images import content_of
 from jumok.data.inputs import Reader, feature_reader, pixel_reader
 from jumok.data.tokenizer import END, START, Tokenizer, normalize
 from jumok.decoding import DecodingOptions, Hypothesis, Listener, decode
-from jumok.errors import DataError, ModelError, Place
+from jumok.errors import DataError, ModelError
 from jumok.inspection.alignment import Reading, cross_attentions, merge_words
 from jumok.models.captioner import Captioner as Model
 from jumok.models.memory import Memory
@@ -98,13 +99,7 @@ class Captioner(Known):
             DataError: a file that is missing, damaged, or not a picture (features: of another
                 shape).
         """
-        try:
-            content = file.read_bytes()
-        except OSError as error:
-            raise DataError(
-                "the picture cannot be read.", got=error.strerror, place=Place(file)
-            ) from None
-        return torch.from_numpy(self.reader.read(content, str(file)))
+        return torch.from_numpy(self.reader.read(content_of(file), str(file)))
 
     def caption(
         self,

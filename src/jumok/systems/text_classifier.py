@@ -66,6 +66,14 @@ class TextClassification(Known):
         """Raises a DataError that names `number` where there is nothing to classify."""
         if not text.strip():
             raise DataError(f"text {number} is empty: there is nothing to classify.")
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise DataError(
+                f"text {number} is not valid UTF-8.",
+                got=ascii(text),
+                do="convert it, for example: iconv -f LATIN1 -t UTF-8",
+            ) from None
 
     @torch.inference_mode()
     def probabilities(

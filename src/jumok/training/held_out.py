@@ -30,9 +30,13 @@ class HeldOut:
         total = 0
         smallest: list[int] = []  # negated: the largest of them on top
         members: set[int] = set()
+        different = False
+        first: int | None = None
         for text in texts:
             total += 1
             key = _hash(text)
+            first = key if first is None else first
+            different = different or key != first
             if key in members or (len(smallest) == count and key >= -smallest[0]):
                 continue
             members.add(key)
@@ -40,7 +44,7 @@ class HeldOut:
                 heapq.heappush(smallest, -key)
             else:
                 members.discard(-heapq.heapreplace(smallest, -key))
-        if len(members) < 2:
+        if not different:
             raise DataError(
                 "no validation data is given, and there is too little to hold some out.",
                 expected="two different source sentences or texts at the very least",

@@ -29,6 +29,10 @@ from jumok.training.schedule import learning_rate
 from jumok.training.task import Facts, Scores, Task, label
 
 PATIENCE_WITH_NONFINITE = 5
+CALMER = (
+    "start anew with a lower training.learning_rate, a longer training.schedule.warmup, or "
+    "training.precision=fp32; training.clip helps too"
+)
 
 
 @dataclass
@@ -171,8 +175,7 @@ class Loop:
             f"the loss or its gradient was not finite in {progress.skipped_in_a_row} steps in a "
             f"row (up to step {progress.step}); training has diverged.",
             got=f"a learning rate of {rate:.3g} at that step",
-            do="start anew with a lower training.learning_rate, a longer "
-            "training.schedule.warmup, or training.precision=fp32; training.clip helps too",
+            do=CALMER,
         )
 
     def _record(self, rate: float, gradient_norm: float) -> None:
@@ -205,8 +208,9 @@ class Loop:
         # Products this small, cut among threads, take longer: 11 s for 1 s on two busy cores.
         with one_thread():
             scores = self.task.validate(self.learner.averaged(), self.dtype)
+            self._stop_if_lost(scores.loss)
             value = scores.value(metric)
-            best = progress.best is None or math.isnan(progress.best) or value > progress.best
+            best = progress.best is None or value > progress.best
             if best:
                 progress.best, progress.best_step, progress.worse = value, progress.step, 0
             else:
@@ -223,6 +227,15 @@ class Loop:
         )
         for log in (self.screen, *self.files):
             log.validation(record)
+
+    def _stop_if_lost(self, loss: float) -> None:
+        if math.isfinite(loss):
+            return
+        raise TrainingError(
+            f"the validation loss of step {self.progress.step} is not finite: training diverged.",
+            got=str(loss),
+            do=CALMER,
+        )
 
     def _write(self, scores: Scores, best: bool) -> None:
         """The bundles of a validation: where the best one stands, and where each does."""
