@@ -30,7 +30,7 @@ JUMOK = (sys.executable, "-c", "from jumok.cli.main import run; run()")
 WIDTH, MOST_BYTES = 1080, 60_000
 ENGLISH = "A young girl in a red dress is playing with a dog on the beach."
 OTHER = "An old man in a red hat is sitting on the beach."
-KOREAN = "The teacher gave the student a new book."
+KOREAN = "The teacher gave five cups to Hyunwoo at eight o'clock."
 
 
 @dataclass(frozen=True)
