@@ -98,7 +98,7 @@ def test_a_bad_picture_is_named_and_the_others_are_captioned(captioner, files, t
     assert isinstance(found[1], DataError)
     assert str(found[1]).startswith(f"{bad}: The file is not a picture.")
     assert isinstance(found[2], DataError)
-    assert str(found[2]).startswith(f"{missing}: the picture cannot be read.")
+    assert str(found[2]).startswith(f"{missing}: There is no such file.")
     texts = [caption.text for caption in captioner.caption([files[0], files[2]])]
     assert [found[0].text, found[3].text] == texts
 

@@ -26,13 +26,9 @@ from jumok.training.learner import Learner
 from jumok.training.log import Log, StepRecord, ValidationRecord, peak_memory
 from jumok.training.precision import one_thread
 from jumok.training.schedule import learning_rate
-from jumok.training.task import Facts, Scores, Task, label
+from jumok.training.task import CALMER, Facts, Scores, Task, finite, label
 
 PATIENCE_WITH_NONFINITE = 5
-CALMER = (
-    "start anew with a lower training.learning_rate, a longer training.schedule.warmup, or "
-    "training.precision=fp32; training.clip helps too"
-)
 
 
 @dataclass
@@ -208,7 +204,7 @@ class Loop:
         # Products this small, cut among threads, take longer: 11 s for 1 s on two busy cores.
         with one_thread():
             scores = self.task.validate(self.learner.averaged(), self.dtype)
-            self._stop_if_lost(scores.loss)
+            finite(scores.loss)
             value = scores.value(metric)
             best = progress.best is None or value > progress.best
             if best:
@@ -227,15 +223,6 @@ class Loop:
         )
         for log in (self.screen, *self.files):
             log.validation(record)
-
-    def _stop_if_lost(self, loss: float) -> None:
-        if math.isfinite(loss):
-            return
-        raise TrainingError(
-            f"the validation loss of step {self.progress.step} is not finite: training diverged.",
-            got=str(loss),
-            do=CALMER,
-        )
 
     def _write(self, scores: Scores, best: bool) -> None:
         """The bundles of a validation: where the best one stands, and where each does."""

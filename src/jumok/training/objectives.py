@@ -19,7 +19,7 @@ from jumok.models.causal import CausalLanguageModel
 from jumok.models.image_classifier import ImageClassifier
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Float, Tensor
-from jumok.training.task import MicroBatch, Objective
+from jumok.training.task import MicroBatch, Objective, finite
 
 
 def translation(model: nn.Module, batch: Batch, smoothing: float) -> Float[Tensor, ""]:
@@ -77,10 +77,14 @@ def next_token(model: nn.Module, batch: TextBatch, smoothing: float) -> Float[Te
 
 @torch.no_grad()
 def mean_loss(objective: Objective, model: nn.Module, batches: Iterable[MicroBatch]) -> float:
-    """The loss a target over all `batches`, in nats, without label smoothing."""
+    """The loss a target over all `batches`, in nats, without label smoothing.
+
+    Raises:
+        TrainingError: as `finite`.
+    """
     device = next(model.parameters()).device
     total, targets = 0.0, 0
     for batch in batches:
         total += float(objective(model, on_device(batch, device), 0.0))
         targets += batch.targets
-    return total / targets
+    return finite(total / targets)

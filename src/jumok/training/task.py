@@ -4,6 +4,7 @@ A task has read the recipe's data. It builds the model, hands out the batches of
 scores the averaged weights, and writes the bundle. One file a kind, in `training/tasks/`.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +14,28 @@ import torch
 from torch import nn
 
 from jumok.bundle.card import Score
+from jumok.errors import TrainingError
 from jumok.shapes import Float, Tensor
 
 Say = Callable[[str], None]
+
+CALMER = (
+    "start anew with a lower training.learning_rate, a longer training.schedule.warmup, or "
+    "training.precision=fp32; training.clip helps too"
+)
+
+
+def finite(loss: float) -> float:
+    """The loss of a validation, in nats.
+
+    Raises:
+        TrainingError: it is not a finite number, and nothing that the model writes is worth a look.
+    """
+    if not math.isfinite(loss):
+        raise TrainingError(
+            "the validation loss is not finite; training has diverged.", got=str(loss), do=CALMER
+        )
+    return loss
 
 
 @runtime_checkable
