@@ -7,14 +7,14 @@ looked at once, however many captions it has.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
 from jumok.data.batches import fill, with_end
-from jumok.data.sampler import check_plan
+from jumok.data.sampler import UpdateCursor, check_plan
 from jumok.data.tokenizer import PAD, START
 from jumok.shapes import Bool, Int, Tensor
 
@@ -135,13 +135,6 @@ class CaptionedPictures:
         )
 
 
-class CaptionCursor(TypedDict):
-    """Where a stream of updates stands; plain numbers and strings, for a JSON file."""
-
-    plan: str
-    update: int
-
-
 @dataclass(frozen=True)
 class Augmentation:
     """How pixels are moved, another way each time a picture is seen.
@@ -208,11 +201,11 @@ class CaptionStream:
         self._epoch: tuple[int, npt.NDArray[np.int64]] | None = None
 
     @property
-    def cursor(self) -> CaptionCursor:
+    def cursor(self) -> UpdateCursor:
         """Where the stream stands after the update that was handed out last."""
-        return CaptionCursor(plan=self._plan, update=self._update)
+        return UpdateCursor(plan=self._plan, update=self._update)
 
-    def restore(self, cursor: CaptionCursor) -> None:
+    def restore(self, cursor: UpdateCursor) -> None:
         """Goes to where `cursor` was taken.
 
         Raises:

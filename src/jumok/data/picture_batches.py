@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
 from jumok.data.picture_store import PictureStore
-from jumok.data.sampler import check_plan
+from jumok.data.sampler import UpdateCursor, check_plan
 from jumok.shapes import Int, Tensor, UInt8
 
 Rows = npt.NDArray[np.int64]
@@ -65,13 +64,6 @@ class Augmentation:
                 pixels[index] = padded[index, down : down + height, right : right + width]
 
 
-class PictureCursor(TypedDict):
-    """Where a stream of updates stands; plain numbers and strings, for a JSON file."""
-
-    plan: str
-    update: int
-
-
 class PictureStream:
     """An endless iterator of updates, each a list of micro-batches, that can be resumed.
 
@@ -118,11 +110,11 @@ class PictureStream:
         ]
 
     @property
-    def cursor(self) -> PictureCursor:
+    def cursor(self) -> UpdateCursor:
         """Where the stream stands after the update that was handed out last."""
-        return PictureCursor(plan=self._plan, update=self._updates)
+        return UpdateCursor(plan=self._plan, update=self._updates)
 
-    def restore(self, cursor: PictureCursor) -> None:
+    def restore(self, cursor: UpdateCursor) -> None:
         """Goes to where `cursor` was taken.
 
         Raises:

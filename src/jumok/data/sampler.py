@@ -228,6 +228,13 @@ class PairSampler:
         return plan
 
 
+class UpdateCursor(TypedDict):
+    """Where a stream stands whose updates follow from their number alone; plain JSON."""
+
+    plan: str
+    update: int
+
+
 def check_plan(before: str, now: str) -> None:
     """Raises DataError if a cursor is of another stream."""
     if before != now:

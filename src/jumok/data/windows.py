@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from jumok.data.sampler import check_plan
+from jumok.data.sampler import UpdateCursor, check_plan
 from jumok.data.text_store import TextStore
 from jumok.data.tokenizer import PAD, START
 from jumok.shapes import Int, Tensor
@@ -78,13 +78,6 @@ def gather(store: TextStore, places: Indices, parts: Indices) -> TextBatch:
     )
 
 
-class DrawCursor(TypedDict):
-    """Where a stream of drawn windows stands: how many updates it has handed out."""
-
-    plan: str
-    update: int
-
-
 class DrawnWindows:
     """An endless stream of updates of windows drawn at random; every update by a seed of its own.
 
@@ -123,10 +116,10 @@ class DrawnWindows:
         return batches
 
     @property
-    def cursor(self) -> DrawCursor:
-        return DrawCursor(plan=self._plan, update=self._update)
+    def cursor(self) -> UpdateCursor:
+        return UpdateCursor(plan=self._plan, update=self._update)
 
-    def restore(self, cursor: DrawCursor) -> None:
+    def restore(self, cursor: UpdateCursor) -> None:
         """Go to where `cursor` was taken.
 
         Raises:
