@@ -45,11 +45,10 @@ def test_both_readmes_give_the_same_commands():
     assert lines("README.md", "python") == lines("README.ko.md", "python")
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("readme")
-    (folder / "recipes").symlink_to(ROOT / "recipes")
-    return folder
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "recipes").symlink_to(ROOT / "recipes")
+    return tmp_path
 
 
 def run(command: list[str] | str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -66,7 +65,7 @@ def run(command: list[str] | str, folder: Path) -> subprocess.CompletedProcess[s
 
 
 @needs_hangul
-def test_every_command_of_the_readme_works(folder: Path):
+def test_every_command_of_the_readme_works_and_then_its_python(folder: Path):
     for command in commands("README.md"):
         if command.startswith(RUN_BY_HAND):
             continue
@@ -77,11 +76,7 @@ def test_every_command_of_the_readme_works(folder: Path):
         if command.startswith("jumok smallworld"):
             shorten(folder / "corpus")
     assert len((folder / "test.out").read_text().splitlines()) == 5
-
-
-@needs_hangul
-def test_the_readme_s_python_works(folder: Path):
-    for block in blocks("README.md", "python"):
+    for block in blocks("README.md", "python"):  # of the model that the commands have made
         result = run([sys.executable, "-c", block], folder)
         assert result.returncode == 0, f"{shlex.quote(block)}\n{result.stderr}"
 
