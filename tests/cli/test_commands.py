@@ -319,12 +319,13 @@ def test_evaluate_refuses_a_side_beside_a_table(
     assert "is evaluated on a text and its translation" in str(error)
 
 
-@pytest.mark.parametrize("verb", ["translate", "evaluate"])
+@pytest.mark.parametrize("verb", ["translate", "evaluate", "score", "align"])
 def test_an_output_that_would_replace_an_input_is_refused(
     tiny_bundle: Path, texts: tuple[Path, Path], verb: str
 ) -> None:
     before = texts[0].read_bytes()
-    given = {"translate": [texts[0]], "evaluate": ["-s", texts[0], "-r", texts[1]]}[verb]
+    pairs = ["--source", texts[0], "--reference" if verb == "evaluate" else "--target", texts[1]]
+    given = [texts[0]] if verb == "translate" else pairs
     error = fault(verb, tiny_bundle, *given, "--output", texts[0])
     assert isinstance(error, ConfigError)
     assert "the output would replace what is read" in str(error)

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from jumok.cli import options as option
 from jumok.cli.screen import console, counted
-from jumok.cli.streams import open_output
+from jumok.cli.streams import check_output, open_output
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -86,6 +86,7 @@ def align(
     """
     from jumok.evaluation.readings import ReadingTable, read_aligned
 
+    check_output(output, source, target, data, gold)
     corpus, links = corpus_of(source, target, data, columns, gold)
     judged = gold is not None or links is not None
     if judged and len(option.model_folders(model)) > 1:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from jumok.cli import options as option
-from jumok.cli.streams import open_output
+from jumok.cli.streams import check_output, open_output
 
 
 def score(
@@ -31,6 +31,7 @@ def score(
     from jumok.data.corpora import Corpus, read_pairs
     from jumok.evaluation.likelihood import likelihood
 
+    check_output(output, source, target)
     pairs = list(read_pairs(Corpus(source=source, target=target)))
     translator = option.load_translator(model, device, precision, threads)
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
