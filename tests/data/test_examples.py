@@ -1,75 +1,16 @@
-"""Texts with labels and without, read from every kind of file."""
+"""The token ids of texts on disk, and the numbers of their labels."""
 
-import gzip
-import json
 from pathlib import Path
 
 import numpy as np
-import pyarrow
-import pyarrow.parquet
 import pytest
 
-from jumok.data.examples import (
-    Example,
-    ExampleCorpus,
-    ExampleStore,
-    label_names,
-    prepare_examples,
-    read_examples,
-)
+from jumok.data.examples import ExampleStore, label_names, prepare_examples
 from jumok.data.report import Report
+from jumok.data.texts import Example, TextCorpus, read_examples
 from jumok.data.tokenizer import Tokenizer
-from jumok.errors import ConfigError, DataError
+from jumok.errors import DataError
 from tests.data.sentences import ENGLISH
-
-ROWS = [("fine, really", "1"), ("dull", "0")]
-
-
-def write(folder: Path, kind: str) -> Path:
-    file = folder / f"a.{kind}"
-    if kind == "csv":
-        file.write_text('text,label\n"fine, really",1\ndull,0\n')
-    elif kind == "tsv.gz":
-        file.write_bytes(gzip.compress(b"text\tlabel\nfine, really\t1\ndull\t0\n"))
-    elif kind == "jsonl":
-        rows = [{"text": text, "label": int(label)} for text, label in ROWS]
-        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    else:
-        texts, labels = zip(*ROWS, strict=True)
-        table = pyarrow.table({"text": list(texts), "label": [int(label) for label in labels]})
-        pyarrow.parquet.write_table(table, file)
-    return file
-
-
-@pytest.mark.parametrize("kind", ["csv", "tsv.gz", "jsonl", "parquet"])
-def test_texts_and_labels_come_from_any_table(tmp_path: Path, kind: str) -> None:
-    corpus = ExampleCorpus(write(tmp_path, kind), "text", "label")
-    assert [(each.text, each.label) for each in read_examples(corpus)] == ROWS
-
-
-def test_lines_are_texts_and_have_no_labels(tmp_path: Path) -> None:
-    file = tmp_path / "a.txt"
-    file.write_text("one\ntwo\nthree\n")
-    assert [each.text for each in read_examples(ExampleCorpus(file, take=2))] == ["one", "two"]
-    with pytest.raises(ConfigError, match="Lines of text have no labels"):
-        list(read_examples(ExampleCorpus(file, label_column=1)))
-
-
-def test_csv_names_the_bad_row(tmp_path: Path) -> None:
-    file = tmp_path / "a.csv"
-    file.write_text("a,1\nb\n")
-    with pytest.raises(DataError, match=r"line 2: The row has too few columns"):
-        list(read_examples(ExampleCorpus(file, 0, 1)))
-    file.write_text('a,1\n"b"c,2\n')
-    with pytest.raises(DataError, match=r"line 2: The row is not CSV"):
-        list(read_examples(ExampleCorpus(file, 0, 1)))
-
-
-def test_a_quoted_line_break_is_a_space(tmp_path: Path) -> None:
-    file = tmp_path / "a.csv"
-    file.write_text('"one\ntwo",1\n')
-    (example,) = read_examples(ExampleCorpus(file, 0, 1))
-    assert example.text == "one two"
 
 
 @pytest.mark.parametrize(
@@ -91,7 +32,7 @@ def prepared(
 ) -> ExampleStore:
     file = tmp_path / "a.tsv"
     file.write_text("".join(f"{text}\t{label}\n" for text, label in rows))
-    corpus = ExampleCorpus(file, 0, 1 if labels else None)
+    corpus = TextCorpus(file, 0, 1 if labels else None)
     report = Report("a", unit="texts")
     return prepare_examples(
         read_examples(corpus, report),

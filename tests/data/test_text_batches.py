@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from jumok.data.examples import ExampleCorpus, ExampleStore, prepare_examples, read_examples
+from jumok.data.examples import ExampleStore, prepare_examples
 from jumok.data.masking import Masking, word_starts
 from jumok.data.report import Report
 from jumok.data.text_batches import (
@@ -16,6 +16,7 @@ from jumok.data.text_batches import (
     plain_batches,
     text_sampler,
 )
+from jumok.data.texts import TextCorpus, read_examples
 from jumok.data.tokenizer import END, PAD, START, Tokenizer
 from tests.data.sentences import ENGLISH
 
@@ -29,7 +30,7 @@ def store(tmp_path: Path, tokenizer: Tokenizer) -> ExampleStore:
     ]
     file = tmp_path / "a.tsv"
     file.write_text("".join(f"{text}\t{label}\n" for text, label in rows))
-    corpus = ExampleCorpus(file, 0, 1)
+    corpus = TextCorpus(file, 0, 1)
     return prepare_examples(
         read_examples(corpus), [corpus], tokenizer, tmp_path, 40, labels=LABELS, report=Report("a")
     )

@@ -1,14 +1,35 @@
-"""Files and columns to documents, and the tail that is held out."""
+"""Texts from every kind of file, with labels and without; documents, and the tail held out."""
 
 import gzip
+import json
+from pathlib import Path
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 from jumok.data.report import Report
-from jumok.data.texts import HeldOutTail, TextCorpus, all_documents, documents
-from jumok.errors import DataError
+from jumok.data.texts import HeldOutTail, TextCorpus, all_documents, documents, read_examples
+from jumok.errors import ConfigError, DataError
 
 TEXT = "one\ntwo\n \n\nthree\n"
+ROWS = [("fine, really", "1"), ("dull", "0")]
+
+
+def write(folder: Path, kind: str) -> Path:
+    file = folder / f"a.{kind}"
+    if kind == "csv":
+        file.write_text('text,label\n"fine, really",1\ndull,0\n')
+    elif kind == "tsv.gz":
+        file.write_bytes(gzip.compress(b"text\tlabel\nfine, really\t1\ndull\t0\n"))
+    elif kind == "jsonl":
+        rows = [{"text": text, "label": int(label)} for text, label in ROWS]
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        texts, labels = zip(*ROWS, strict=True)
+        table = pyarrow.table({"text": list(texts), "label": [int(label) for label in labels]})
+        pyarrow.parquet.write_table(table, file)
+    return file
 
 
 @pytest.fixture
@@ -69,3 +90,59 @@ def test_something_is_left_on_both_sides(count):
         tail = HeldOutTail(share, count)
         assert list(tail.training(texts))
         assert list(tail.kept_out(texts))
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv.gz", "jsonl", "parquet"])
+def test_texts_and_labels_come_from_any_table(tmp_path: Path, kind: str) -> None:
+    corpus = TextCorpus(write(tmp_path, kind), "text", "label")
+    assert [(each.text, each.label) for each in read_examples(corpus)] == ROWS
+
+
+def test_lines_are_texts_and_have_no_labels(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("one\ntwo\nthree\n")
+    assert [each.text for each in read_examples(TextCorpus(file, take=2))] == ["one", "two"]
+    with pytest.raises(ConfigError, match="Lines of text have no labels"):
+        list(read_examples(TextCorpus(file, label_column=1)))
+
+
+def test_csv_names_the_bad_row(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("a,1\nb\n")
+    with pytest.raises(DataError, match=r"line 2: The row has too few columns"):
+        list(read_examples(TextCorpus(file, 0, 1)))
+    file.write_text('a,1\n"b"c,2\n')
+    with pytest.raises(DataError, match=r"line 2: The row is not CSV"):
+        list(read_examples(TextCorpus(file, 0, 1)))
+
+
+def test_a_quoted_line_break_is_a_space(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text('"one\ntwo",1\n')
+    (example,) = read_examples(TextCorpus(file, 0, 1))
+    assert example.text == "one two"
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "reason"),
+    [
+        ("a.tsv", "one\ta\ntwo\nthree\tb\n", "the row has too few columns"),
+        ("a.csv", "one,a\ntwo\nthree,b\n", "the row has too few columns"),
+        ("a.jsonl", '["one", "a"]\n', "the line is not a JSON object"),
+        ("b.jsonl", '{"0": "one", "1": 1}\n{"0": "one"}\n', "the record has no text under '1'"),
+        ("c.jsonl", "{\n", "the line is not JSON"),
+    ],
+)
+def test_a_row_that_cannot_be_read_is_skipped_where_that_is_asked(
+    tmp_path: Path, name: str, rows: str, reason: str
+) -> None:
+    file = tmp_path / name
+    file.write_text(rows + ('{"0": "x", "1": "a"}\n' if name.endswith("jsonl") else ""))
+    corpus = TextCorpus(file, 0, 1)
+    with pytest.raises(DataError):
+        list(read_examples(corpus, Report("a")))
+    report = Report("a", skip_damaged=True)
+    read = list(read_examples(corpus, report))
+    assert read[-1].label in ("a", "b")
+    assert (report.read, list(report.dropped)) == (1, [reason])
+    assert report.dropped[reason].first == [2 if name != "a.jsonl" and name != "c.jsonl" else 1]

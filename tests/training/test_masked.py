@@ -175,13 +175,16 @@ def test_a_label_that_training_never_saw_stops_or_is_skipped(rows, tmp_path):
         prepare(classifier(rows, model, extra), tmp_path, tmp_path / "cache", print)
     assert str(caught.value).startswith(f"{check}, line 2: This label is unknown to the model.")
     assert "expected: one of even, odd" in str(caught.value)
+    with check.open("a", encoding="utf-8") as file:
+        file.write("four\n")
     config = classifier(rows, model, extra, "data.skip_damaged=true")
     said: list[str] = []
     prepare(config, tmp_path, tmp_path / "cache", said.append)
     text = "\n".join(said)
-    assert "validation: check.tsv: 3 texts read, 1 kept" in text
+    assert "validation: check.tsv: 4 texts read, 1 kept" in text
     assert "dropped, a label unknown to training: 1 (line 2)" in text
     assert "dropped, no label: 1 (line 3)" in text
+    assert "dropped, the row has too few columns: 1 (line 4)" in text
 
 
 def test_a_classifier_takes_its_sizes_from_one_place(rows, tmp_path):

@@ -12,7 +12,7 @@ from jumok.cli.screen import counted
 from jumok.errors import ConfigError, DataError, Place
 
 if TYPE_CHECKING:
-    from jumok.data.examples import Example
+    from jumok.data.texts import Example
 
 GUESSED_SHARE = 0.15
 
@@ -76,10 +76,10 @@ def evaluate_labels(asked: Evaluation) -> Judged:
 
 def read(file: Path, text: str, label: str | None) -> "list[Example]":
     """The examples that have a word; how many have none is told on standard error."""
-    from jumok.data.examples import ExampleCorpus, read_examples
+    from jumok.data.texts import TextCorpus, read_examples
 
     label_column = None if label is None else column_of(label)
-    found = list(read_examples(ExampleCorpus(file, column_of(text), label_column)))
+    found = list(read_examples(TextCorpus(file, column_of(text), label_column)))
     examples = [example for example in found if example.text.strip()]
     if not examples:
         raise DataError("There is no text in it.", place=Place(file))

@@ -1,103 +1,25 @@
-"""Texts, with labels or without, and their token ids on disk."""
+"""The token ids of texts on disk, with the numbers of their labels or without."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from jumok.data.flat import STORE, Flat, FlatWriter, digest, kept, map_flat
-from jumok.data.reading import read_lines
 from jumok.data.report import Report
-from jumok.data.tables import Rows, read_csv, read_jsonl, read_parquet, read_tsv
+from jumok.data.texts import Example, TextCorpus
 from jumok.data.tokenizer import Tokenizer
-from jumok.errors import ConfigError, DataError, Place
+from jumok.errors import DataError, Place
 
 VERSION = 1
 CHUNK = 20_000  # texts encoded at once
 KIND = np.dtype(np.uint32)
-
-Column = str | int
-
-
-class Example(NamedTuple):
-    """One text, its label ("" where there are none), the file and the line (from 1) it is from."""
-
-    text: str
-    label: str
-    file: Path
-    line: int
-
-
-@dataclass(frozen=True)
-class ExampleCorpus:
-    """Where texts are: the lines of a file, or a column of a table.
-
-    Attributes:
-        column: in a table, the text's column: its name (CSV and TSV with a header line, JSONL,
-            Parquet) or its number from 0 (CSV and TSV without a header, Parquet).
-        label_column: the label's column; None where there are no labels.
-        format: text, csv, tsv, jsonl or parquet; None finds it from the file's suffix, and takes
-            the file for text where that says nothing.
-        take: only the first so many texts; None takes all.
-    """
-
-    file: Path
-    column: Column = 0
-    label_column: Column | None = None
-    format: str | None = None
-    take: int | None = None
-
-
-READERS: dict[str, Callable[[Path, Column, Column, Report | None], Rows]] = {
-    "csv": read_csv,
-    "tsv": read_tsv,
-    "jsonl": partial(read_jsonl, numbers=True),
-    "parquet": partial(read_parquet, numbers=True),
-}
-"""Labels are often whole numbers, which JSON and Parquet tell from text."""
-
-
-def read_examples(corpus: ExampleCorpus, report: Report | None = None) -> Iterator[Example]:
-    """The corpus's texts in order, one at a time; NFC, and no line break inside a text.
-
-    Raises:
-        ConfigError: labels are asked of lines, which have none.
-        DataError: a file cannot be read as what it was said to be; the text says where.
-        MissingExtraError: the format's library is not installed.
-    """
-    texts = islice(_read(corpus, report), corpus.take)
-    first = next(texts, None)
-    if first is None:
-        raise DataError("There is not one text in it.", place=Place(corpus.file))
-    yield first
-    yield from texts
-
-
-def _read(corpus: ExampleCorpus, report: Report | None) -> Iterator[Example]:
-    suffix = Path(corpus.file.name.removesuffix(".gz").removesuffix(".zst")).suffix[1:]
-    reader = READERS.get(corpus.format or suffix)
-    if reader is not None:
-        label = corpus.column if corpus.label_column is None else corpus.label_column
-        for text, other, line in reader(corpus.file, corpus.column, label, report):
-            found = "" if corpus.label_column is None else other.strip()
-            yield Example(text, found, corpus.file, line)
-    elif corpus.label_column is not None:
-        raise ConfigError(
-            "Lines of text have no labels.",
-            expected=f"a table: {', '.join(READERS)}",
-            do="set format if the file is a table without saying so by its suffix",
-            place=Place(corpus.file),
-        )
-    else:
-        for line, text in enumerate(read_lines(corpus.file, report), start=1):
-            yield Example(text, "", corpus.file, line)
 
 
 @dataclass(frozen=True)
@@ -163,7 +85,7 @@ def label_number(text: Example, labels: Sequence[str]) -> int:
 
 def prepare_examples(
     texts: Iterable[Example],
-    corpora: Sequence[ExampleCorpus],
+    corpora: Sequence[TextCorpus],
     tokenizer: Tokenizer,
     cache: Path,
     max_tokens: int,

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from jumok.errors import DataError
+
 EXAMPLES = 5
 
 
@@ -34,7 +36,8 @@ class Report:
     """What was read, mended and dropped from one corpus.
 
     `mended` lines were changed and kept; `dropped` pairs are not in the store. Both count by
-    reason, in the words a person reads. `unit` is what is counted: "pairs", "texts".
+    reason, in the words a person reads. `unit` is what is counted: "pairs", "texts". With
+    `skip_damaged` a row that cannot be read is dropped too, and is no error.
     """
 
     name: str
@@ -43,6 +46,7 @@ class Report:
     mended: dict[str, Count] = field(default_factory=dict)
     dropped: dict[str, Count] = field(default_factory=dict)
     unit: str = "pairs"
+    skip_damaged: bool = False
 
     def mend(self, reason: str, line: int) -> None:
         self.mended.setdefault(reason, Count()).add([line])
@@ -60,6 +64,16 @@ class Report:
         """Count a pair that its reader left out: read and dropped."""
         self.read += 1
         self.drop(reason, [line])
+
+    def damaged(self, error: DataError, line: int) -> None:
+        """Count a row that cannot be read.
+
+        Raises:
+            DataError: `error`, where such rows are not to be skipped.
+        """
+        if not self.skip_damaged:
+            raise error
+        self.skip(error.what[0].lower() + error.what[1:].rstrip("."), line)
 
     def __str__(self) -> str:
         lines = [f"{self.name}: {self.read:,} {self.unit} read, {self.kept:,} kept"]
@@ -89,4 +103,4 @@ class Report:
             for kind in ("mended", "dropped")
         )
         counts = stored["read"], stored["kept"]
-        return cls(stored["name"], *counts, mended, dropped, stored.get("unit", "pairs"))
+        return cls(stored["name"], *counts, mended, dropped, stored["unit"])

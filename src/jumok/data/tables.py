@@ -27,13 +27,25 @@ def read_tsv(file: Path, source: str | int, target: str | int, report: Report | 
     for number, line in lines:
         columns = line.split("\t")
         if len(columns) < needed:
-            raise DataError(
-                "The row has too few columns.",
-                expected=f"at least {needed}, separated by tabs",
-                got=str(len(columns)),
-                place=Place(file, number),
-            )
+            _damaged(_too_few(columns, needed, "tabs", Place(file, number)), report)
+            continue
         yield columns[first], columns[second], number
+
+
+def _too_few(row: list[str], needed: int, marks: str, place: Place) -> DataError:
+    return DataError(
+        "The row has too few columns.",
+        expected=f"at least {needed}, separated by {marks}",
+        got=str(len(row)),
+        place=place,
+    )
+
+
+def _damaged(error: DataError, report: Report | None) -> None:
+    """Counts the row in the report; raises the error where there is none, or it skips none."""
+    if report is None or error.place is None or error.place.line is None:
+        raise error
+    report.damaged(error, error.place.line)
 
 
 def _column(file: Path, header: list[str], column: str | int) -> int:
@@ -63,12 +75,9 @@ def read_csv(file: Path, source: str | int, target: str | int, report: Report | 
         needed = max(first, second) + 1
         for row in rows:
             if len(row) < needed:
-                raise DataError(
-                    "The row has too few columns.",
-                    expected=f"at least {needed}, separated by commas",
-                    got=str(len(row)),
-                    place=Place(file, rows.line_num),
-                )
+                place = Place(file, rows.line_num)
+                _damaged(_too_few(row, needed, "commas", place), report)
+                continue
             yield row[first].strip(), row[second].strip(), rows.line_num
     except csv.Error as error:
         raise DataError(
@@ -92,19 +101,25 @@ def read_jsonl(
     for number, line in enumerate(read_lines(file, report), start=1):
         place = Place(file, number)
         try:
-            record = json.loads(line)
-        except ValueError as error:
-            raise DataError(
-                "The line is not JSON.", expected="one object a line", got=str(error), place=place
-            ) from None
-        if not isinstance(record, dict):
-            raise DataError(
-                "The line is not a JSON object.", got=type(record).__name__, place=place
-            )
-        sides = [
-            one_line(_text(record, key, place, numbers), report, number) for key in (source, target)
-        ]
+            record = _record(line, place)
+            texts = [_text(record, key, place, numbers) for key in (source, target)]
+        except DataError as error:
+            _damaged(error, report)
+            continue
+        sides = [one_line(text, report, number) for text in texts]
         yield sides[0], sides[1], number
+
+
+def _record(line: str, place: Place) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+    except ValueError as error:
+        raise DataError(
+            "The line is not JSON.", expected="one object a line", got=str(error), place=place
+        ) from None
+    if not isinstance(record, dict):
+        raise DataError("The line is not a JSON object.", got=type(record).__name__, place=place)
+    return record
 
 
 def _text(record: dict[str, Any], key: str | int, place: Place, numbers: bool) -> str:
@@ -154,7 +169,11 @@ def read_parquet(
             for batch in table.iter_batches(columns=sorted(set(columns))):
                 for row in zip(*(batch.column(name).to_pylist() for name in columns), strict=True):
                     number += 1
-                    cells = (_cell(_digits(cell, numbers), file, number) for cell in row)
+                    try:
+                        cells = [_cell(_digits(cell, numbers), file, number) for cell in row]
+                    except DataError as error:
+                        _damaged(error, report)
+                        continue
                     sides = [one_line(cell, report, number) for cell in cells]
                     yield sides[0], sides[1], number
         except pyarrow.ArrowException as error:

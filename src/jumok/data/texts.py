@@ -1,54 +1,98 @@
-"""Plain text: files and columns to documents.
+"""Texts in files and in columns of tables, one by one or as documents.
 
 A document is what a language model reads from its start to its end: a whole file, a line, or the
 lines between two blank ones. A row of a table counts as a line.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, groupby, islice
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from jumok.data.reading import read_lines
 from jumok.data.report import Report
-from jumok.data.tables import read_csv, read_jsonl, read_parquet, read_tsv
-from jumok.errors import DataError, Place
+from jumok.data.tables import Rows, read_csv, read_jsonl, read_parquet, read_tsv
+from jumok.errors import ConfigError, DataError, Place
 
 Rule = Literal["file", "line", "blank-line"]
 
-TABLES = {"csv": read_csv, "tsv": read_tsv, "jsonl": read_jsonl, "parquet": read_parquet}
+Column = str | int
+
+
+class Example(NamedTuple):
+    """One text, its label ("" where there are none), the file and the line (from 1) it is from."""
+
+    text: str
+    label: str
+    file: Path
+    line: int
 
 
 @dataclass(frozen=True)
 class TextCorpus:
-    """Where text is.
+    """Where texts are: the lines of a file, or a column of a table.
 
     Attributes:
-        file: text, or a table.
-        column: of a table: a name (CSV and TSV with a header line, JSONL, Parquet) or a number
-            from 0.
-        format: text, csv, tsv, jsonl or parquet; None finds it from the file's suffix.
-        take: only the first so many lines or rows; None takes all.
+        column: in a table, the text's column: its name (CSV and TSV with a header line, JSONL,
+            Parquet) or its number from 0 (CSV and TSV without a header, Parquet).
+        label_column: the label's column; None where there are no labels.
+        format: text, csv, tsv, jsonl or parquet; None finds it from the file's suffix, and takes
+            the file for text where that says nothing.
+        take: only the first so many texts; None takes all.
     """
 
     file: Path
-    column: str | int = 0
+    column: Column = 0
+    label_column: Column | None = None
     format: str | None = None
     take: int | None = None
 
-    def lines(self, report: Report | None = None) -> Iterator[str]:
-        """The lines of a text, or the cells of a column; NFC, and no line break inside one.
 
-        Raises:
-            DataError: the file cannot be read as what it was said to be; the text says where.
-        """
-        suffix = Path(self.file.name.removesuffix(".gz").removesuffix(".zst")).suffix
-        reader = TABLES.get(self.format or suffix.removeprefix("."))
-        if reader is None:
-            return islice(read_lines(self.file, report), self.take)
-        rows = reader(self.file, self.column, self.column, report)
-        return (row[0] for row in islice(rows, self.take))
+READERS: dict[str, Callable[[Path, Column, Column, Report | None], Rows]] = {
+    "csv": read_csv,
+    "tsv": read_tsv,
+    "jsonl": partial(read_jsonl, numbers=True),
+    "parquet": partial(read_parquet, numbers=True),
+}
+"""Labels are often whole numbers, which JSON and Parquet tell from text."""
+
+
+def read_examples(corpus: TextCorpus, report: Report | None = None) -> Iterator[Example]:
+    """The corpus's texts in order, one at a time; NFC, and no line break inside a text.
+
+    Raises:
+        ConfigError: labels are asked of lines, which have none.
+        DataError: a file cannot be read as what it was said to be; the text says where.
+        MissingExtraError: the format's library is not installed.
+    """
+    texts = islice(_read(corpus, report), corpus.take)
+    first = next(texts, None)
+    if first is None:
+        raise DataError("There is no text in it.", place=Place(corpus.file))
+    yield first
+    yield from texts
+
+
+def _read(corpus: TextCorpus, report: Report | None) -> Iterator[Example]:
+    suffix = Path(corpus.file.name.removesuffix(".gz").removesuffix(".zst")).suffix[1:]
+    reader = READERS.get(corpus.format or suffix)
+    if reader is not None:
+        label = corpus.column if corpus.label_column is None else corpus.label_column
+        for text, other, line in reader(corpus.file, corpus.column, label, report):
+            found = "" if corpus.label_column is None else other.strip()
+            yield Example(text, found, corpus.file, line)
+    elif corpus.label_column is not None:
+        raise ConfigError(
+            "Lines of text have no labels.",
+            expected=f"a table: {', '.join(READERS)}",
+            do="set format if the file is a table without saying so by its suffix",
+            place=Place(corpus.file),
+        )
+    else:
+        for line, text in enumerate(read_lines(corpus.file, report), start=1):
+            yield Example(text, "", corpus.file, line)
 
 
 def documents(corpus: TextCorpus, rule: Rule, report: Report | None = None) -> Iterator[str]:
@@ -61,7 +105,7 @@ def documents(corpus: TextCorpus, rule: Rule, report: Report | None = None) -> I
     Raises:
         DataError: the file cannot be read, or there is no text in it.
     """
-    lines = corpus.lines(report)
+    lines = (each.text for each in islice(_read(corpus, report), corpus.take))
     found = (text for text in _cut(lines, rule) if text.strip())
     first = next(found, None)
     if first is None:

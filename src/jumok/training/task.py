@@ -5,15 +5,16 @@ scores the averaged weights, and writes the bundle. One file a kind, in `trainin
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import torch
 from torch import nn
 
-from jumok.bundle.card import Score
+from jumok.bundle.card import Card, Score
 from jumok.errors import TrainingError
 from jumok.shapes import Float, Tensor
 
@@ -121,6 +122,37 @@ class Facts:
 
     steps: int
     minutes: float
+
+
+def card_of(
+    name: str,
+    scores: Scores,
+    facts: Facts,
+    *,
+    trained_on: Iterable[str],
+    examples: str,
+    per: str,
+    notes: Iterable[str] = (),
+) -> Card:
+    """What a bundle says to people about a run that ends today.
+
+    Args:
+        name: the recipe's.
+        trained_on: one line a corpus.
+        examples: how much that was, such as "29,000 pairs".
+        per: what the loss is a mean over, such as "target token".
+        notes: anything else worth a line.
+    """
+    return Card(
+        name=name,
+        trained_on=tuple(trained_on),
+        examples=examples,
+        steps=facts.steps,
+        minutes=facts.minutes,
+        scores=scores.figures,
+        date=datetime.now(UTC).date().isoformat(),
+        notes=(f"validation loss {scores.loss:.4f} nats a {per}", *notes),
+    )
 
 
 @runtime_checkable

@@ -9,15 +9,9 @@ from typing import Any
 from jumok.config.labelled import LabelledCorpusConfig, LabelledTextsConfig, TextsConfig
 from jumok.config.text import TextCorpusConfig
 from jumok.data.batches import Updates
-from jumok.data.examples import (
-    Example,
-    ExampleCorpus,
-    ExampleStore,
-    label_names,
-    prepare_examples,
-    read_examples,
-)
+from jumok.data.examples import ExampleStore, label_names, prepare_examples
 from jumok.data.report import Report
+from jumok.data.texts import Example, TextCorpus, read_examples
 from jumok.data.tokenizer import Tokenizer
 from jumok.training.held_out import HeldOut
 from jumok.training.task import Say
@@ -54,25 +48,30 @@ def prepare(
             skipped) a row without a label, or with one that training never sees.
         ConfigError: a vocabulary that the text does not allow.
     """
-    train = [_corpus(one) for one in data.train]
-    check = [_corpus(one) for one in data.validation]
+    train = [corpus_of(one) for one in data.train]
+    check = [corpus_of(one) for one in data.validation]
     held = HeldOut()
-    if not check:
-        held = HeldOut.among((text.text for text in _read(train)), data.validation_texts)
-        say(f"no validation data given: {len(held)} texts are kept out of training")
     labelled = isinstance(data, LabelledTextsConfig)
     skip = isinstance(data, LabelledTextsConfig) and data.skip_damaged
-    labels = label_names(_read(train)) if labelled else ()
-    pieces = tokenizer(text.text for text in _read(train))
+
+    def read(corpora: Sequence[TextCorpus], report: Report | None = None) -> Iterator[Example]:
+        report = report or Report("", skip_damaged=skip)
+        return (text for corpus in corpora for text in read_examples(corpus, report))
+
+    if not check:
+        held = HeldOut.among((text.text for text in read(train)), data.validation_texts)
+        say(f"no validation data given: {len(held)} texts are kept out of training")
+    labels = label_names(read(train)) if labelled else ()
+    pieces = tokenizer(text.text for text in read(train))
 
     def store(
-        corpora: Sequence[ExampleCorpus], part: str, kept: Callable[[Example], bool]
+        corpora: Sequence[TextCorpus], part: str, kept: Callable[[Example], bool]
     ) -> ExampleStore:
         names = " + ".join(corpus.file.name for corpus in corpora)
-        report = Report(f"{part}: {names}", unit="texts")
-        read = filter(kept, _read(corpora, report))
+        report = Report(f"{part}: {names}", unit="texts", skip_damaged=skip)
+        found = filter(kept, read(corpora, report))
         stored = prepare_examples(
-            _with_known_labels(read, labels, report) if skip else read,
+            _with_known_labels(found, labels, report) if skip else found,
             corpora,
             pieces,
             cache,
@@ -120,13 +119,9 @@ def _with_known_labels(
             report.skip("a label unknown to training" if text.label else "no label", text.line)
 
 
-def _corpus(config: TextCorpusConfig | LabelledCorpusConfig) -> ExampleCorpus:
+def corpus_of(config: TextCorpusConfig | LabelledCorpusConfig) -> TextCorpus:
     """A recipe's corpus in the data package's words."""
     known = None if config.format == "auto" else config.format
     if isinstance(config, TextCorpusConfig):
-        return ExampleCorpus(config.file, config.column, None, known, config.take)
-    return ExampleCorpus(config.file, config.text_column, config.label_column, known, config.take)
-
-
-def _read(corpora: Sequence[ExampleCorpus], report: Report | None = None) -> Iterator[Example]:
-    return (text for corpus in corpora for text in read_examples(corpus, report))
+        return TextCorpus(config.file, config.column, None, known, config.take)
+    return TextCorpus(config.file, config.text_column, config.label_column, known, config.take)

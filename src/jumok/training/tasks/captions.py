@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from jumok.bundle.card import BundleConfig, Card, Score
+from jumok.bundle.card import BundleConfig, Score
 from jumok.bundle.weights import fill
 from jumok.bundle.writing import write_bundle
 from jumok.config import CaptionConfig
@@ -30,7 +29,7 @@ from jumok.training.captions import Prepared, prepare
 from jumok.training.objectives import mean_loss
 from jumok.training.objectives_captions import captioning, rows_of
 from jumok.training.pairs import spread
-from jumok.training.task import Facts, Objective, Say, Scores, Updates, model_line
+from jumok.training.task import Facts, Objective, Say, Scores, Updates, card_of, model_line
 
 VALIDATION_PICTURES = 16  # in a batch of the validation loss
 READING_PICTURES = 64  # that tell where looks are read
@@ -118,15 +117,13 @@ class Captions:
             alignment_head=None if reading is None else reading.head,
         )
         captions = sum(map(len, prepared.train.captions))
-        card = Card(
-            name=config.name,
+        card = card_of(
+            config.name,
+            scores,
+            facts,
             trained_on=prepared.sources,
             examples=f"{len(prepared.train):,} pictures, {captions:,} captions",
-            steps=facts.steps,
-            minutes=facts.minutes,
-            scores=scores.figures,
-            date=datetime.now(UTC).date().isoformat(),
-            notes=(f"validation loss {scores.loss:.4f} nats a target token",),
+            per="target token",
         )
         write_bundle(folder, weights, bundle, prepared.tokenizer, card)
 

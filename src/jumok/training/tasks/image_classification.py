@@ -1,14 +1,13 @@
 """Pictures in, labels out."""
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from jumok.bundle.card import BundleConfig, Card
+from jumok.bundle.card import BundleConfig
 from jumok.bundle.writing import write_bundle
 from jumok.config import ImageClassificationConfig
 from jumok.data.picture_batches import Augmentation, PictureStream, in_order
@@ -19,7 +18,7 @@ from jumok.evaluation.classification import Labelled
 from jumok.models.catalog import Sizes, build
 from jumok.shapes import Tensor
 from jumok.training.objectives import picture_classification
-from jumok.training.task import Facts, Objective, Say, Scores, Updates, model_line
+from jumok.training.task import Facts, Objective, Say, Scores, Updates, card_of, model_line
 
 
 class ImageClassification:
@@ -106,14 +105,12 @@ class ImageClassification:
             model=self._config.model.model_dump(mode="json"),
             labels=train.labels,
         )
-        card = Card(
-            name=self._config.name,
-            trained_on=tuple(PictureSource(**dict(one)).title for one in self._config.data.train),
+        card = card_of(
+            self._config.name,
+            scores,
+            facts,
+            trained_on=(PictureSource(**dict(one)).title for one in self._config.data.train),
             examples=f"{len(train):,} pictures",
-            steps=facts.steps,
-            minutes=facts.minutes,
-            scores=scores.figures,
-            date=datetime.now(UTC).date().isoformat(),
-            notes=(f"validation loss {scores.loss:.4f} nats a picture",),
+            per="picture",
         )
         write_bundle(folder, weights, bundle, None, card)

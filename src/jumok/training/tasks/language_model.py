@@ -3,16 +3,14 @@
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import torch
 from torch import nn
 
-from jumok.bundle.card import BundleConfig, Card, Score
+from jumok.bundle.card import BundleConfig, Score
 from jumok.bundle.writing import write_bundle
 from jumok.config.families import LanguageModelConfig
-from jumok.config.text import TextCorpusConfig
 from jumok.data.flat import digest
 from jumok.data.report import Report
 from jumok.data.text_store import TextStore, prepare_texts
@@ -21,13 +19,14 @@ from jumok.data.text_tokenizer import (
     load_text_tokenizer,
     train_text_tokenizer,
 )
-from jumok.data.texts import HeldOutTail, TextCorpus, all_documents
+from jumok.data.texts import HeldOutTail, TextCorpus, all_documents, read_examples
 from jumok.data.windows import DrawnWindows, PackedWindows, reading_batches
 from jumok.models.catalog import Sizes, build
 from jumok.shapes import Tensor
 from jumok.training.folder import TOKENIZER
 from jumok.training.objectives import mean_loss, next_token
-from jumok.training.task import Facts, Objective, Say, Scores, Updates, model_line
+from jumok.training.task import Facts, Objective, Say, Scores, Updates, card_of, model_line
+from jumok.training.texts import corpus_of
 
 
 @dataclass(frozen=True)
@@ -94,15 +93,13 @@ class LanguageModelling:
             max_tokens=config.model.max_length,
             documents=config.data.documents,
         )
-        card = Card(
-            name=config.name,
-            trained_on=tuple(corpus.file.name for corpus in config.data.train),
+        card = card_of(
+            config.name,
+            scores,
+            facts,
+            trained_on=(corpus.file.name for corpus in config.data.train),
             examples=f"{prepared.train.predictions:,} tokens",
-            steps=facts.steps,
-            minutes=facts.minutes,
-            scores=scores.figures,
-            date=datetime.now(UTC).date().isoformat(),
-            notes=(f"validation loss {scores.loss:.4f} nats a token",),
+            per="token",
         )
         write_bundle(folder, weights, bundle, prepared.tokenizer, card)
 
@@ -119,7 +116,9 @@ def prepare(config: LanguageModelConfig, folder: Path, cache: Path, say: Say) ->
         ConfigError: a vocabulary that the text does not allow.
     """
     data = config.data
-    train, check = ([_corpus(one) for one in corpora] for corpora in (data.train, data.validation))
+    train, check = (
+        [corpus_of(one) for one in corpora] for corpora in (data.train, data.validation)
+    )
     for corpus in train:
         _say_mended(corpus, say)
     tail = None if check else HeldOutTail.of(train, data.documents, data.held_out)
@@ -147,15 +146,9 @@ def prepare(config: LanguageModelConfig, folder: Path, cache: Path, say: Say) ->
     return Prepared(tokenizer, *stores)
 
 
-def _corpus(config: TextCorpusConfig) -> TextCorpus:
-    """A recipe's corpus in the data package's words."""
-    known = None if config.format == "auto" else config.format
-    return TextCorpus(config.file, config.column, known, config.take)
-
-
 def _say_mended(corpus: TextCorpus, say: Say) -> None:
     report = Report(corpus.file.name)
-    for _ in corpus.lines(report):
+    for _ in read_examples(corpus, report):
         report.read += 1
     say(f"{report.name}: {report.read:,} lines read")
     for reason, count in report.mended.items():

@@ -1,13 +1,12 @@
 """Masked language models: pieces are taken out of texts, and guessed."""
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 
 import torch
 from torch import nn
 
-from jumok.bundle.card import BundleConfig, Card
+from jumok.bundle.card import BundleConfig
 from jumok.bundle.writing import write_bundle
 from jumok.config import MaskedLanguageModelConfig
 from jumok.data.masking import Masking, word_starts
@@ -20,7 +19,7 @@ from jumok.shapes import Tensor
 from jumok.training import texts
 from jumok.training.objectives_text import guess_masked
 from jumok.training.pairs import write_world
-from jumok.training.task import Facts, Objective, Say, Scores, Updates, model_line
+from jumok.training.task import Facts, Objective, Say, Scores, Updates, card_of, model_line
 from jumok.training.texts import PreparedTexts, padding_share
 from jumok.training.vectors import given_rows
 from jumok.training.vocabulary import learn_tokenizer
@@ -94,14 +93,12 @@ class MaskedLanguageModelling:
             vocabulary_size=prepared.tokenizer.size,
             max_tokens=self._config.data.max_tokens,
         )
-        card = Card(
-            name=self._config.name,
+        card = card_of(
+            self._config.name,
+            scores,
+            facts,
             trained_on=(prepared.train.report.name,),
             examples=f"{len(prepared.train):,} texts",
-            steps=facts.steps,
-            minutes=facts.minutes,
-            scores=scores.figures,
-            date=datetime.now(UTC).date().isoformat(),
-            notes=(f"validation loss {scores.loss:.4f} nats a guess",),
+            per="guess",
         )
         write_bundle(folder, weights, bundle, prepared.tokenizer, card)

@@ -1,13 +1,12 @@
 """Classifiers of texts: trained from nothing, or from a masked language model's encoder."""
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 
 import torch
 from torch import nn
 
-from jumok.bundle.card import BundleConfig, Card
+from jumok.bundle.card import BundleConfig
 from jumok.bundle.reading import TOKENIZER, Bundle, read_bundle
 from jumok.bundle.weights import fill, load_model
 from jumok.bundle.writing import write_bundle
@@ -24,7 +23,7 @@ from jumok.models.masked import MaskedLanguageModel
 from jumok.shapes import Tensor
 from jumok.training import texts
 from jumok.training.objectives_text import classify_texts
-from jumok.training.task import Facts, Objective, Say, Scores, Updates, model_line
+from jumok.training.task import Facts, Objective, Say, Scores, Updates, card_of, model_line
 from jumok.training.texts import PreparedTexts, padding_share
 from jumok.training.vectors import given_rows
 from jumok.training.vocabulary import learn_tokenizer
@@ -123,15 +122,14 @@ class TextClassification:
             max_tokens=self._config.data.max_tokens,
         )
         started = () if pretrained is None else (f"started from the encoder in {pretrained}",)
-        card = Card(
-            name=self._config.name,
+        card = card_of(
+            self._config.name,
+            scores,
+            facts,
             trained_on=(prepared.train.report.name,),
             examples=f"{len(prepared.train):,} texts",
-            steps=facts.steps,
-            minutes=facts.minutes,
-            scores=scores.figures,
-            date=datetime.now(UTC).date().isoformat(),
-            notes=(*started, f"validation loss {scores.loss:.4f} nats a text"),
+            per="text",
+            notes=started,
         )
         write_bundle(folder, weights, bundle, prepared.tokenizer, card)
 

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import torch
 from torch import nn
 
-from jumok.bundle.card import BundleConfig, Card, Score
+from jumok.bundle.card import BundleConfig, Score
 from jumok.bundle.weights import fill
 from jumok.bundle.writing import write_bundle
 from jumok.config import TranslationConfig
@@ -24,7 +23,7 @@ from jumok.shapes import Tensor
 from jumok.systems.translator import Translator, longest_of
 from jumok.training.objectives import ConsistentTranslation, mean_loss, translation
 from jumok.training.pairs import Prepared, padding_share, prepare, update_stream
-from jumok.training.task import Facts, Objective, Say, Scores, Updates, model_line
+from jumok.training.task import Facts, Objective, Say, Scores, Updates, card_of, model_line
 from jumok.training.vectors import given_rows
 
 READING_PAIRS = 64
@@ -113,20 +112,14 @@ class Translation:
             alignment_layer=reading.layer if reading else None,
             alignment_at_input=reading.at_input if reading else False,
         )
-        card = Card(
-            name=self._config.name,
-            trained_on=tuple(
-                f"{store.report.name}: {len(store):,} pairs" for store in prepared.train
-            ),
+        card = card_of(
+            self._config.name,
+            scores,
+            facts,
+            trained_on=(f"{store.report.name}: {len(store):,} pairs" for store in prepared.train),
             examples=f"{sum(len(store) for store in prepared.train):,} pairs",
-            steps=facts.steps,
-            minutes=facts.minutes,
-            scores=scores.figures,
-            date=datetime.now(UTC).date().isoformat(),
-            notes=(
-                f"validation loss {scores.loss:.4f} nats a target token",
-                *((self._given.coverage,) if self._given is not None else ()),
-            ),
+            per="target token",
+            notes=() if self._given is None else (self._given.coverage,),
         )
         write_bundle(folder, weights, bundle, prepared.tokenizer, card)
 
