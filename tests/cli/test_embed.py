@@ -56,6 +56,9 @@ def test_a_matrix_holds_the_same_numbers(tiny_bundle: Path, tmp_path: Path) -> N
     expected = [json.loads(line)["vector"] for line in lines]
     np.testing.assert_allclose(found, expected, atol=1e-6)
     assert found.dtype == np.float32
+    text.write_text("", encoding="utf-8")
+    call(tiny_bundle, text, "--output", matrix)
+    assert np.load(matrix).shape == (0, 24)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.npy", "a.txt"]
 
 
@@ -93,6 +96,10 @@ def test_scores_come_with_their_coverage(vectors: Path, tmp_path: Path) -> None:
     scores = json.loads(call(vectors, "--evaluate", pairs, "--json").stdout)
     assert scores[0]["name"] == "Spearman, pairs"
     assert scores[0]["value"] == pytest.approx(100)
+    pairs.write_text("왕 달 9\n", encoding="utf-8")
+    assert json.loads(call(vectors, "--evaluate", pairs, "--json").stdout)[0]["value"] is None
+    lines = [line.split() for line in call(vectors, "--evaluate", pairs).stdout.splitlines()]
+    assert ["Spearman,", "pairs", "-", "0", "of", "1", "(0.0%)"] in lines
 
 
 def test_a_file_of_vectors_that_is_not_there_is_no_missing_bundle(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def test_analogies_solved_are_counted_a_section_and_in_all(tmp_path):
     family, city, whole = score_words(SPACE, file(tmp_path, ANALOGIES))
     assert (family.name, family.on) == ("family", "3 of 3 (100.0%)")
     assert family.value == pytest.approx(200 / 3)
-    assert (city.value, city.on) == (0, "0 of 1 (0.0%)")
+    assert (city.known, city.on) == (False, "0 of 1 (0.0%)")
     assert (whole.name, whole.on) == ("analogies", "3 of 4 (75.0%)")
     assert whole.value == pytest.approx(200 / 3)
 
@@ -48,6 +48,8 @@ def test_likeness_is_the_correlation_of_ranks(tmp_path):
     assert score.name == "Spearman, questions"
     assert score.value == pytest.approx(100)
     assert score.on == "3 of 4 (75.0%)"
+    (score,) = score_words(SPACE, file(tmp_path, "king queen 5\nman moon 3\n"))
+    assert (score.known, score.on) == (False, "1 of 2 (50.0%)")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """What a bundle says about itself: to a machine (BundleConfig) and to people (Card)."""
 
+import math
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -11,7 +12,8 @@ class Score:
 
     Attributes:
         name: BLEU, chrF2, TER, ...
-        value: on the scorer's own scale; for BLEU, chrF and TER that is percent.
+        value: on the scorer's own scale; for BLEU, chrF and TER that is percent. NaN where
+            there was too little to score.
         low, high: the 95 % interval by bootstrap; None where it was not computed.
         signature: the scorer's settings and version: only equal signatures may be compared.
         on: the text that was scored, in words.
@@ -23,6 +25,11 @@ class Score:
     high: float | None = None
     signature: str = ""
     on: str = ""
+
+    @property
+    def known(self) -> bool:
+        """Whether there was enough to score."""
+        return not math.isnan(self.value)
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,7 @@ def _lines(file: Path, one: "Caption | DataError", scores: bool) -> Iterator[str
 
 
 def _objects(file: Path, one: "Caption | DataError") -> Iterator[str]:
-    facts = {"error": one.what} if isinstance(one, DataError) else _facts(one)
+    facts = {"error": str(one)} if isinstance(one, DataError) else _facts(one)
     yield json.dumps({"file": str(file)} | facts, ensure_ascii=False) + "\n"
 
 

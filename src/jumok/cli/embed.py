@@ -149,9 +149,10 @@ def write_vectors(
         )
     import numpy as np
 
-    rows = [vector.tolist() for _, vector in _sentences(embedder, lines, batch)]
+    rows = [vector.numpy() for _, vector in _sentences(embedder, lines, batch)]
+    width = embedder.sentence_vectors([""]).shape[1]  # of a text without a line there is no row
     with replaced(output) as part, part.open("wb") as stream:
-        np.save(stream, np.array(rows, np.float32))
+        np.save(stream, np.array(rows, np.float32).reshape(-1, width))
 
 
 def nearest_lines(
@@ -190,13 +191,14 @@ def _evaluate(embedder: "Embedder", files: list[Path], as_json: bool) -> None:
     space = embedder.word_space()
     scores = [score for file in files for score in score_words(space, file)]
     if as_json:
-        typer.echo(json.dumps([asdict(score) for score in scores], indent=2))
+        known = [asdict(each) | {"value": each.value if each.known else None} for each in scores]
+        typer.echo(json.dumps(known, indent=2))
         return
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("", "score", "with vectors"):
         table.add_column(heading, no_wrap=True, justify="right" if heading == "score" else "left")
     for score in scores:
-        table.add_row(score.name, f"{score.value:.2f}", score.on)
+        table.add_row(score.name, f"{score.value:.2f}" if score.known else "-", score.on)
     console().print(table)
     for signature in dict.fromkeys(score.signature for score in scores):
         console().print(signature)

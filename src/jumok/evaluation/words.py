@@ -46,7 +46,7 @@ class Questions:
 def score_words(space: WordSpace, file: Path) -> list[Score]:
     """Percent of analogies solved, in all and a section, or 100 times Spearman's correlation.
 
-    `on` says how many of the questions have vectors for all their words.
+    `on` says how many of the questions have vectors for all their words; NaN where too few do.
 
     Raises:
         DataError: a file that is neither, with the line.
@@ -105,7 +105,7 @@ def _analogies(space: WordSpace, questions: Questions) -> list[Score]:
 
 
 def _share(name: str, right: Sequence[bool], asked: int) -> Score:
-    value = 100 * sum(right) / len(right) if right else 0.0
+    value = 100 * sum(right) / len(right) if right else float("nan")
     signature = "percent right by 3CosAdd, given words left out"
     return Score(name, value, signature=signature, on=_on(len(right), asked))
 
@@ -117,7 +117,7 @@ def _likeness(space: WordSpace, questions: Questions) -> Score:
         if first is not None and second is not None:
             cosines.append(float(space.directions[first] @ space.directions[second]))
             human.append(score)
-    value = 100 * spearman(np.array(cosines), np.array(human)) if len(human) > 1 else 0.0
+    value = 100 * spearman(np.array(cosines), np.array(human))
     name = f"{LIKENESS}, {questions.file.stem}"
     return Score(
         name, value, signature="100 rho of cosines and scores", on=_on(len(human), len(rows))
