@@ -81,7 +81,11 @@ OPTIONS = {
         *("--length-penalty", "--no-repeat-ngram"),
         *(WRITTEN | MACHINE),
     },
-    "score": {"model", "--source", "-s", "--target", "-t", *WRITTEN, *MACHINE},
+    "score": {
+        *("model", "--source", "-s", "--target", "-t", "--data", "-d", "--columns"),
+        *WRITTEN,
+        *MACHINE,
+    },
     "info": {"model", "--json"},
     "explain": {
         *("model", "given", "--row", "--part", "--layer", "--head", "--target", "--beam", "-b"),

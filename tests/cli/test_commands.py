@@ -284,6 +284,10 @@ def test_score_prints_log_probabilities_and_the_perplexity(
         assert whole == pytest.approx(fact["log_probability"], abs=1e-4)
         assert mean == pytest.approx(whole / (len(fact["tokens"]) + 1), abs=1e-4)
     assert "3 pairs" in done.stderr
+    table = source.with_name("pairs.tsv")
+    sides = zip(*(file.read_text("utf-8").splitlines() for file in texts), strict=True)
+    table.write_text("".join(f"{ours}\t{theirs}\n" for ours, theirs in sides), encoding="utf-8")
+    assert call("score", tiny_bundle, "--data", table).stdout == done.stdout
     assert "perplexity" in done.stderr
 
 
@@ -316,7 +320,10 @@ def test_evaluate_refuses_a_side_beside_a_table(
     tiny_bundle: Path, texts: tuple[Path, Path]
 ) -> None:
     error = fault("evaluate", tiny_bundle, "--source", texts[0], "--data", texts[1])
-    assert "is evaluated on a text and its translation" in str(error)
+    assert "a text and its translation are needed" in str(error)
+    assert "--source FILE --reference FILE" in str(error)
+    error = fault("evaluate", tiny_bundle, "-s", texts[0], "-r", texts[1], "--by", "0")
+    assert "--by names a column of --data" in str(error)
 
 
 @pytest.mark.parametrize("verb", ["translate", "evaluate", "score", "align"])

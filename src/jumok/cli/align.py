@@ -12,12 +12,12 @@ import typer
 from rich.table import Table
 
 from jumok.cli import options as option
+from jumok.cli.columns import linked_pairs_of
 from jumok.cli.screen import console, counted
 from jumok.cli.streams import check_output, open_output
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
-    from jumok.data.corpora import Column, Corpus
     from jumok.evaluation.alignment import AlignmentScores
     from jumok.evaluation.readings import AlignedPair, ReadingTable
     from jumok.inspection.alignment import Reading
@@ -87,7 +87,7 @@ def align(
     from jumok.evaluation.readings import ReadingTable, read_aligned
 
     check_output(output, source, target, data, gold)
-    corpus, links = corpus_of(source, target, data, columns, gold)
+    corpus, links = linked_pairs_of(source, target, data, columns, gold)
     judged = gold is not None or links is not None
     if judged and len(option.model_folders(model)) > 1:
         raise ConfigError("the table is that of one model.", got=model, do="give one model")
@@ -109,37 +109,6 @@ def align(
         deque(counted(lines), maxlen=0)
     if table is not None:
         _say(table.scores(), aligner.readings[0], model, as_json)
-
-
-def corpus_of(
-    source: Path | None, target: Path | None, data: Path | None, columns: str, gold: Path | None
-) -> "tuple[Corpus, Column | None]":
-    """Where the pairs are, and the column of their links where they have one.
-
-    Raises:
-        ConfigError: a side is missing, or named twice.
-    """
-    from jumok.cli.evaluation_translation import column_of
-    from jumok.data.corpora import Corpus
-
-    files = source is not None and target is not None
-    if files == (data is not None) or (source is None) != (target is None):
-        raise ConfigError(
-            "a text and its translation are needed.",
-            do="--source FILE --target FILE, or --data FILE.tsv --columns 0,1",
-        )
-    if data is None:
-        return Corpus(source=source, target=target), None
-    names = columns.split(",")
-    if len(names) not in (2, 3) or (gold is not None and len(names) == 3):
-        raise ConfigError(
-            "--columns names the source's, the target's and, without --gold, the links' column.",
-            expected="for example --columns 0,1 or --columns 0,1,2",
-            got=columns,
-        )
-    first, second, *links = map(column_of, names)
-    corpus = Corpus(file=data, source_column=first, target_column=second)
-    return corpus, links[0] if links else None
 
 
 def _aligner(

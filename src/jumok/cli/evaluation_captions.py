@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jumok.cli import options as option
+from jumok.cli.columns import two_columns
 from jumok.cli.evaluate import Evaluation, Judged
-from jumok.cli.evaluation_translation import column_of
 from jumok.cli.screen import counted
 from jumok.errors import ConfigError, Place
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from jumok.bundle.card import Score
     from jumok.data.captions import Captioned
     from jumok.data.images import PictureFiles
+    from jumok.data.tables import Column
     from jumok.systems.caption import Caption
     from jumok.systems.captioner import Captioner
 
@@ -60,16 +61,9 @@ def evaluate_captions(asked: Evaluation) -> Judged:
     return Judged(tuple(scores), texts, f"{len(pictures):,} pictures, beam {asked.beam}")
 
 
-def caption_columns(named: str) -> tuple[int | str, int | str]:
+def caption_columns(named: str) -> "tuple[Column, Column]":
     """The pictures' column and the captions'."""
-    file, comma, caption = named.partition(",")
-    if not comma:
-        raise ConfigError(
-            "--columns names two: the picture's and the caption's.",
-            expected="for example --columns 0,2 or --columns file,caption",
-            got=named,
-        )
-    return column_of(file), column_of(caption)
+    return two_columns(named, "the picture's and the caption's", "file,caption")
 
 
 def images_of(images: Path | None, table: Path, command: str) -> Path:

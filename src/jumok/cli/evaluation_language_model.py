@@ -2,8 +2,8 @@
 
 from jumok.bundle.card import Score
 from jumok.cli import options as option
+from jumok.cli.columns import column_of
 from jumok.cli.evaluate import Evaluation, Judged
-from jumok.cli.evaluation_translation import column_of
 from jumok.data.texts import TextCorpus, documents
 from jumok.systems.language_model import LanguageModel, together
 

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 import typer
 
 from jumok.cli import options as option
+from jumok.cli.columns import column_of, two_columns
 from jumok.cli.evaluate import Evaluation, Judged
-from jumok.cli.evaluation_translation import column_of
 from jumok.cli.screen import counted
-from jumok.errors import ConfigError, DataError, Place
+from jumok.errors import DataError, Place
 
 if TYPE_CHECKING:
+    from jumok.data.tables import Column
     from jumok.data.texts import Example
 
 GUESSED_SHARE = 0.15
@@ -30,7 +31,7 @@ def evaluate_guesses(asked: Evaluation) -> Judged:
     from jumok.evaluation.guesses import judge_guesses
 
     file = asked.needs_data()
-    texts = [example.text for example in read(file, asked.columns.split(",")[0], None)]
+    texts = [example.text for example in read(file, column_of(asked.columns.split(",")[0]), None)]
     system = option.load_system(asked.model, "fill", asked.device, asked.precision, asked.threads)
     masking = Masking(GUESSED_SHARE, 1.0, 0.0, True, word_starts(system.tokenizer))
     ids = [each[: system.max_tokens] for each in system.tokenizer.encode_batch(texts)]
@@ -50,13 +51,7 @@ def evaluate_labels(asked: Evaluation) -> Judged:
     from jumok.evaluation.classification import Labelled, confusion_lines
 
     file = asked.needs_data()
-    text, comma, label = asked.columns.partition(",")
-    if not comma:
-        raise ConfigError(
-            "--columns names two: the text's and the label's.",
-            expected="for example --columns 0,1 or --columns document,label",
-            got=asked.columns,
-        )
+    text, label = two_columns(asked.columns, "the text's and the label's", "document,label")
     examples = read(file, text, label)
     system = option.load_system(
         asked.model, "classify", asked.device, asked.precision, asked.threads
@@ -74,12 +69,11 @@ def evaluate_labels(asked: Evaluation) -> Judged:
     )
 
 
-def read(file: Path, text: str, label: str | None) -> "list[Example]":
+def read(file: Path, text: "Column", label: "Column | None") -> "list[Example]":
     """The examples that have a word; how many have none is told on standard error."""
     from jumok.data.texts import TextCorpus, read_examples
 
-    label_column = None if label is None else column_of(label)
-    found = list(read_examples(TextCorpus(file, column_of(text), label_column)))
+    found = list(read_examples(TextCorpus(file, text, label)))
     examples = [example for example in found if example.text.strip()]
     if not examples:
         raise DataError("There is no text in it.", place=Place(file))

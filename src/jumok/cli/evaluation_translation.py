@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from jumok.bundle.card import Score
 from jumok.cli import options as option
+from jumok.cli.columns import column_of, pairs_of
 from jumok.cli.evaluate import Evaluation, Judged
 from jumok.cli.screen import counted
 from jumok.errors import ConfigError
@@ -27,7 +28,9 @@ def evaluate_translation(asked: Evaluation) -> Judged:
 
     if asked.tokenize is not None:
         check_tokenizer(asked.tokenize)  # before minutes of translating
-    corpus = _corpus(asked)
+    corpus = pairs_of(asked.source, asked.reference, asked.data, asked.columns, "--reference")
+    if asked.by is not None and asked.data is None:
+        raise ConfigError("--by names a column of --data.", do="give --data, or leave it out")
     pairs = list(read_pairs(corpus))
     parts = _parts(corpus, asked.by)
     translator = option.load_translator(asked.model, asked.device, asked.precision, asked.threads)
@@ -40,35 +43,6 @@ def evaluate_translation(asked: Evaluation) -> Judged:
     hypotheses = [translation.text for translation in counted(translations)]
     scores = _scores(asked, hypotheses, pairs, parts, translator.target_language)
     return Judged(tuple(scores), hypotheses, f"{len(pairs):,} sentences, beam {asked.beam}")
-
-
-def _corpus(asked: Evaluation) -> "Corpus":
-    """The two files, or the one with both sides in columns."""
-    from jumok.data.corpora import Corpus
-
-    files = asked.source is not None and asked.reference is not None
-    half = (asked.source is None) != (asked.reference is None)
-    if half or files == (asked.data is not None) or (asked.by is not None and files):
-        raise ConfigError(
-            "a translation model is evaluated on a text and its translation.",
-            do=f"jumok evaluate {asked.model} --source FILE --reference FILE, "
-            f"or jumok evaluate {asked.model} --data FILE.tsv --columns 0,1",
-        )
-    if asked.data is None:
-        return Corpus(source=asked.source, target=asked.reference)
-    source, comma, target = asked.columns.partition(",")
-    if not comma:
-        raise ConfigError(
-            "--columns names two: the text's and its translation's.",
-            expected="for example --columns 0,1 or --columns en,ko",
-            got=asked.columns,
-        )
-    return Corpus(file=asked.data, source_column=column_of(source), target_column=column_of(target))
-
-
-def column_of(name: str) -> int | str:
-    """A column by its name, or by its number where digits were given."""
-    return int(name) if name.strip().isdecimal() else name.strip()
 
 
 def _parts(corpus: "Corpus", by: str | None) -> list[str]:

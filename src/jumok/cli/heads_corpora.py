@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from jumok.cli.align import corpus_of
+from jumok.cli.columns import linked_pairs_of
 from jumok.cli.evaluate import USUAL_COLUMNS
 from jumok.cli.screen import counted
 from jumok.cli.streams import read_lines
@@ -79,7 +79,7 @@ class PairsCorpus:
 
     def __init__(self, given: Given) -> None:
         self._given = given
-        self._corpus, self._links = corpus_of(
+        self._corpus, self._links = linked_pairs_of(
             given.source, given.target, given.data, given.columns or "0,1", given.gold
         )
         self.title = self._corpus.title

@@ -1,19 +1,23 @@
 """`jumok score`: how probable given translations are."""
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from jumok.cli import options as option
+from jumok.cli.columns import pairs_of
 from jumok.cli.streams import check_output, open_output
+
+Columns = Annotated[str, typer.Option(help="In --data: the text's column and its translation's.")]
 
 
 def score(
     model: option.Model,
-    source: Annotated[Path, typer.Option("--source", "-s", help="Text, one sentence a line.")],
-    target: Annotated[Path, typer.Option("--target", "-t", help="Its translation, line by line.")],
+    source: option.Source = None,
+    target: option.Target = None,
+    data: option.Pairs = None,
+    columns: Columns = "0,1",
     as_json: option.Json = False,
     output: option.Output = None,
     batch: option.Batch = 32,
@@ -27,12 +31,14 @@ def score(
     over its pieces, END counted; on standard error the perplexity of all.
 
       jumok score MODEL --source test.en --target test.ko
+
+      jumok score MODEL --data test.tsv --columns 1,2
     """
-    from jumok.data.corpora import Corpus, read_pairs
+    from jumok.data.corpora import read_pairs
     from jumok.evaluation.likelihood import likelihood
 
-    check_output(output, source, target)
-    pairs = list(read_pairs(Corpus(source=source, target=target)))
+    check_output(output, source, target, data)
+    pairs = list(read_pairs(pairs_of(source, target, data, columns)))
     translator = option.load_translator(model, device, precision, threads)
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
     scored = translator.score(sources, targets, batch_size=batch)

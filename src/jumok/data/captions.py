@@ -13,10 +13,8 @@ from typing import NamedTuple
 
 from jumok.data.images import ImageSource, PictureFiles
 from jumok.data.report import Count, Report
-from jumok.data.tables import read_tsv
+from jumok.data.tables import Column, read_tsv
 from jumok.errors import DataError, Place
-
-Column = str | int
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,9 @@ from typing import NamedTuple
 from jumok.data.drift import explain_drift
 from jumok.data.reading import read_lines
 from jumok.data.report import Report
-from jumok.data.tables import read_jsonl, read_parquet, read_tsv
+from jumok.data.tables import Column, read_jsonl, read_parquet, read_tsv
 from jumok.data.translators import read_po, read_tmx
 from jumok.errors import ConfigError, DataError, Place
-
-Column = str | int
 
 
 class Pair(NamedTuple):

@@ -11,10 +11,13 @@ from jumok.data.reading import one_line, open_bytes, read_lines
 from jumok.data.report import Report
 from jumok.errors import DataError, MissingExtraError, Place
 
+Column = str | int
+"""By its name, or by its number from 0."""
+
 Rows = Iterator[tuple[str, str, int]]
 
 
-def read_tsv(file: Path, source: str | int, target: str | int, report: Report | None) -> Rows:
+def read_tsv(file: Path, source: Column, target: Column, report: Report | None) -> Rows:
     """Pairs from tab-separated columns; there is no quoting, a quotation mark is text.
 
     Columns are numbers from 0 in a file without a header, or names in the file's first line.
@@ -48,7 +51,7 @@ def _damaged(error: DataError, report: Report | None) -> None:
     report.damaged(error, error.place.line)
 
 
-def _column(file: Path, header: list[str], column: str | int) -> int:
+def _column(file: Path, header: list[str], column: Column) -> int:
     if isinstance(column, int) and (not header or column < len(header)):
         return column
     if column not in header:
@@ -61,7 +64,7 @@ def _column(file: Path, header: list[str], column: str | int) -> int:
     return header.index(str(column))
 
 
-def read_csv(file: Path, source: str | int, target: str | int, report: Report | None) -> Rows:
+def read_csv(file: Path, source: Column, target: Column, report: Report | None) -> Rows:
     """Pairs from comma-separated columns, quoted as in RFC 4180; a quoted line break is a space.
 
     Columns are numbers from 0 in a file without a header, or names in the file's first line.
@@ -87,8 +90,8 @@ def read_csv(file: Path, source: str | int, target: str | int, report: Report | 
 
 def read_jsonl(
     file: Path,
-    source: str | int,
-    target: str | int,
+    source: Column,
+    target: Column,
     report: Report | None,
     *,
     numbers: bool = False,
@@ -122,7 +125,7 @@ def _record(line: str, place: Place) -> dict[str, Any]:
     return record
 
 
-def _text(record: dict[str, Any], key: str | int, place: Place, numbers: bool) -> str:
+def _text(record: dict[str, Any], key: Column, place: Place, numbers: bool) -> str:
     value = _digits(record.get(str(key)), numbers)
     if not isinstance(value, str):
         raise DataError(
@@ -142,8 +145,8 @@ def _digits(value: object, numbers: bool) -> object:
 
 def read_parquet(
     file: Path,
-    source: str | int,
-    target: str | int,
+    source: Column,
+    target: Column,
     report: Report | None,
     *,
     numbers: bool = False,

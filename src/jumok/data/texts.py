@@ -13,12 +13,10 @@ from typing import Literal, NamedTuple
 
 from jumok.data.reading import read_lines
 from jumok.data.report import Report
-from jumok.data.tables import Rows, read_csv, read_jsonl, read_parquet, read_tsv
+from jumok.data.tables import Column, Rows, read_csv, read_jsonl, read_parquet, read_tsv
 from jumok.errors import ConfigError, DataError, Place
 
 Rule = Literal["file", "line", "blank-line"]
-
-Column = str | int
 
 
 class Example(NamedTuple):

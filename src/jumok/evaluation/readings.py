@@ -7,7 +7,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-from jumok.data.corpora import Column, Corpus, read_pairs
+from jumok.data.corpora import Corpus, read_pairs
+from jumok.data.tables import Column
 from jumok.data.tokenizer import normalize
 from jumok.errors import DataError, Place
 from jumok.evaluation.alignment import (

@@ -1,0 +1,83 @@
+"""Which columns of a table a verb reads, and where pairs of texts are."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jumok.errors import ConfigError
+
+if TYPE_CHECKING:
+    from jumok.data.corpora import Corpus
+    from jumok.data.tables import Column
+
+
+def column_of(name: str) -> "Column":
+    """A column by its name, or by its number where digits were given."""
+    return int(name) if name.strip().isdecimal() else name.strip()
+
+
+def two_columns(named: str, sides: str, names: str) -> "tuple[Column, Column]":
+    """The two columns that --columns names.
+
+    Args:
+        sides: what they are, such as "the text's and the label's".
+        names: what they may be called, for the error: "text,label".
+
+    Raises:
+        ConfigError: there are not two.
+    """
+    columns = named.split(",")
+    if len(columns) != 2:
+        raise ConfigError(
+            f"--columns names two: {sides}.",
+            expected=f"for example --columns 0,1 or --columns {names}",
+            got=named,
+        )
+    return column_of(columns[0]), column_of(columns[1])
+
+
+def pairs_of(
+    source: Path | None,
+    target: Path | None,
+    data: Path | None,
+    columns: str,
+    target_option: str = "--target",
+) -> "Corpus":
+    """Pairs of texts: two files, or two columns of one.
+
+    Args:
+        target_option: what the translation is called.
+
+    Raises:
+        ConfigError: a side is missing, or named twice.
+    """
+    from jumok.data.corpora import Corpus
+
+    files = source is not None and target is not None
+    if files == (data is not None) or (source is None) != (target is None):
+        raise ConfigError(
+            "a text and its translation are needed.",
+            do=f"--source FILE {target_option} FILE, or --data FILE.tsv --columns 0,1",
+        )
+    if data is None:
+        return Corpus(source=source, target=target)
+    first, second = two_columns(columns, "the text's and its translation's", "en,ko")
+    return Corpus(file=data, source_column=first, target_column=second)
+
+
+def linked_pairs_of(
+    source: Path | None, target: Path | None, data: Path | None, columns: str, gold: Path | None
+) -> "tuple[Corpus, Column | None]":
+    """As `pairs_of`, and of a table the column of the pairs' links, where --columns names a third.
+
+    Raises:
+        ConfigError: as `pairs_of`; links are named twice.
+    """
+    links = ""
+    if data is not None and columns.count(",") == 2:
+        columns, _, links = columns.rpartition(",")
+    if links and gold is not None:
+        raise ConfigError(
+            "--columns names the links' column, and --gold their file.",
+            do="leave out the third column, or --gold",
+        )
+    return pairs_of(source, target, data, columns), column_of(links) if links else None
