@@ -1,11 +1,15 @@
 """Attention sees a set.
 
-Permute the words: without positions an encoder's outputs permute in the same way, whatever the
-weights (f(Px) = P f(x), equivariance), and so their mean does not move at all (invariance, as
-lecture 004 has it). With positions they do change, and so they do behind a look-ahead mask,
-which tells before from after.
+The lectures build the layer up step by step: x itself as query, key and value; then W_K and W_V,
+with queries from elsewhere; then W_Q; then many heads. Permute the words: where the queries come
+from elsewhere nothing changes, f(q, Px) = f(q, x) (invariance, as lecture 004 says of an image's
+cells); where x itself asks, the outputs permute in the same way, f(Px) = P f(x) (equivariance),
+whatever the weights, and so their mean does not move. So it is with a whole encoder without
+positions. With positions the outputs do change, and so they do behind a look-ahead mask, which
+tells before from after.
 
-Source: Vaswani et al. 2017, section 3.5; lectures 002 ("Self-Attention = Set Encoding"), 004.
+Source: Vaswani et al. 2017, section 3.5; lectures 000, 003 and 004 (the layers), 002 ("Self-
+Attention = Set Encoding").
 """
 
 from collections.abc import Callable
@@ -13,6 +17,8 @@ from collections.abc import Callable
 import torch
 
 from jumok.attention.core import causal
+from jumok.attention.layers import GeneralAttention, ManyHeads, RawAttention, SelfAttention
+from jumok.attention.scores import ScaledDotScore
 from jumok.config.transformer import TransformerConfig
 from jumok.lab.findings import Bars, Column, Findings, Setting, judged
 from jumok.lab.text import Text
@@ -20,29 +26,55 @@ from jumok.models.encoder_decoder import Transformer
 from jumok.shapes import Float, Int, Tensor
 
 WORDS, LENGTH, SENTENCES = 100, 13, 16
+DIM, KEY_DIM, VALUE_DIM, HEADS = 64, 16, 32, 4
+ASKED = 5  # queries from elsewhere, for each sentence
 SAME, DIFFERENT = 1e-4, 1e-2  # relative; float32 rounds at about 1e-6
 
-Reader = Callable[[Int[Tensor, "batch length"]], Float[Tensor, "batch length dim"]]
+Reader = Callable[[Int[Tensor, "batch length"]], Float[Tensor, "batch outputs dim"]]
 
 NAMES = {
-    "none": Text("no positions", "위치 없음"),
-    "mask": Text("no positions, look-ahead mask", "위치 없음, 룩어헤드 마스크"),
-    "sinusoidal": Text("sinusoidal", "사인파"),
-    "learned": Text("learned", "학습된 위치"),
-    "rotary": Text("rotary", "회전(rotary)"),
+    "raw": Text("x is query, key and value", "x가 곧 쿼리, 키, 값"),
+    "general": Text("W_K, W_V; queries from elsewhere", "W_K, W_V, 쿼리는 밖에서"),
+    "self": Text("W_Q too: self-attention", "W_Q까지: 셀프 어텐션"),
+    "heads": Text("4 heads that share the width", "너비를 나눈 헤드 4개"),
+    "full heads": Text("4 full-size heads", "너비가 모델과 같은 헤드 4개"),
+    "none": Text("encoder without positions", "위치 없는 인코더"),
+    "mask": Text("the same, look-ahead mask", "같은 인코더, 룩어헤드 마스크"),
+    "sinusoidal": Text("encoder, sinusoidal positions", "인코더, 사인파 위치"),
+    "learned": Text("encoder, learned positions", "인코더, 학습된 위치"),
+    "rotary": Text("encoder, rotary positions", "인코더, 회전(rotary) 위치"),
 }
+SETS = ("raw", "general", "self", "heads", "full heads", "none")
 
 
-def readers(seed: int) -> dict[str, Reader]:
+def layers(seed: int) -> dict[str, Reader]:
+    """The lectures' layers over random word vectors; see `jumok.attention.layers`."""
+    torch.manual_seed(seed)
+    table = torch.randn(WORDS, DIM)
+    queries = torch.randn(SENTENCES, ASKED, KEY_DIM)
+    raw = RawAttention(ScaledDotScore())
+    general = GeneralAttention(DIM, KEY_DIM, VALUE_DIM)
+    itself = SelfAttention(DIM, KEY_DIM, VALUE_DIM)
+    shared = ManyHeads.with_fixed_budget(DIM, HEADS)
+    full = ManyHeads.with_full_size_heads(DIM, HEADS)
+    return {
+        "raw": lambda tokens: raw(table[tokens], table[tokens]),
+        "general": lambda tokens: general(queries, table[tokens]),
+        "self": lambda tokens: itself(table[tokens]),
+        "heads": lambda tokens: shared(table[tokens]),
+        "full heads": lambda tokens: full(table[tokens]),
+    }
+
+
+def encoders(seed: int) -> dict[str, Reader]:
     """Untrained models: the claim is about the structure, so it must hold for any weights."""
 
     def model(positions: str) -> Transformer:
         torch.manual_seed(seed)
-        sizes = {"dim": 64, "heads": 4, "encoder_layers": 2, "decoder_layers": 2}
+        sizes = {"dim": DIM, "heads": HEADS, "encoder_layers": 2, "decoder_layers": 2}
         config = TransformerConfig.model_validate({**sizes, "positions": positions})
         return Transformer(config, WORDS).eval()
 
-    found: dict[str, Reader] = {name: model(name).encoder for name in NAMES if name != "mask"}
     masked = model("none").encoder
 
     def behind_a_mask(tokens: Tensor) -> Tensor:
@@ -50,21 +82,26 @@ def readers(seed: int) -> dict[str, Reader]:
         allowed = causal(tokens.shape[1], tokens.shape[1], tokens.device)
         return masked.blocks(stream, masked.first_norm(stream), allowed)
 
-    return {**found, "mask": behind_a_mask}
+    kinds = ("none", "sinusoidal", "learned", "rotary")
+    return {**{kind: model(kind).encoder for kind in kinds}, "mask": behind_a_mask}
 
 
 @torch.no_grad()
-def moved(reader: Reader, seed: int) -> tuple[float, float]:
+def moved(reader: Reader, seed: int, *, asked: bool = False) -> tuple[float, float]:
     """How far outputs and their mean move when the words are permuted.
 
+    Args:
+        asked: the queries come from elsewhere, and an output is a query's, not a word's.
+
     Returns:
-        |f(Px) - P f(x)| / |f(x)|, and |mean f(Px) - mean f(x)| / |mean f(x)|.
+        |f(Px) - P f(x)| / |f(x)|, of what is asked |f(q, Px) - f(q, x)| / |f(q, x)|, and
+        |mean f(Px) - mean f(x)| / |mean f(x)|.
     """
     generator = torch.Generator().manual_seed(seed)
     tokens = torch.randint(WORDS, (SENTENCES, LENGTH), generator=generator)
     order = torch.randperm(LENGTH, generator=generator)
     before, after = reader(tokens), reader(tokens[:, order])
-    expected = before[:, order]
+    expected = before if asked else before[:, order]
     mean, mean_after = before.mean(1), after.mean(1)
     return (
         float((after - expected).norm() / expected.norm()),
@@ -73,35 +110,28 @@ def moved(reader: Reader, seed: int) -> tuple[float, float]:
 
 
 def run(setting: Setting) -> Findings:
-    """Every kind of position, and none."""
-    found = {name: moved(reader, setting.seed) for name, reader in readers(setting.seed).items()}
+    """Every layer of the lectures, an encoder without positions, and with every kind of them."""
+    readers = layers(setting.seed) | encoders(setting.seed)
+    found = {name: moved(readers[name], setting.seed, asked=name == "general") for name in NAMES}
     outputs = {name: found[name][0] for name in NAMES}
-    with_order = {name: value for name, value in outputs.items() if name != "none"}
+    largest = max(outputs[name] for name in SETS)
+    with_order = {name: value for name, value in outputs.items() if name not in SETS}
     nearest = min(with_order, key=lambda name: with_order[name])
-    outcome = judged(outputs["none"] < SAME and with_order[nearest] > DIFFERENT)
     return Findings(
         columns=(
-            Column(Text("encoder", "인코더")),
-            Column(Text("outputs moved", "출력의 변화"), ".1e"),
+            Column(Text("layer or encoder", "계층이나 인코더")),
+            Column(Text("a set's outputs", "집합이라면 출력은")),
+            Column(Text("off by", "그와의 차이"), ".1e"),
             Column(Text("their mean moved", "출력 평균의 변화"), ".1e"),
             Column(Text("a set?", "집합인가?")),
         ),
-        rows=[[NAMES[name], *found[name], _set(outputs[name] < SAME)] for name in NAMES],
+        rows=[
+            [NAMES[name], _expected(name), *found[name], _set(outputs[name] < SAME)]
+            for name in NAMES
+        ],
         figures={name: {"outputs": both[0], "mean": both[1]} for name, both in found.items()},
-        outcome=outcome,
-        sentence=Text(
-            f"Without positions the outputs permute with the words to {outputs['none']:.0e} "
-            f"(rounding); with order they move by {with_order[nearest]:.0%} "
-            f"({NAMES[nearest].en}) or more. The look-ahead mask alone tells order: "
-            f"{outputs['mask']:.0%}. Strictly the layer is equivariant; only the mean of its "
-            "outputs is invariant, as lecture 004 says of the layer.",
-            "위치 정보가 없으면 단어의 순서를 바꿀 때 출력도 같은 순서로 바뀝니다(차이 "
-            f"{outputs['none']:.0e}, 반올림 오차). 순서를 알려 주면 출력이 "
-            f"{with_order[nearest]:.0%} 이상 달라집니다(가장 적은 것: {NAMES[nearest].ko}). "
-            f"룩어헤드 마스크만 있어도 순서가 드러납니다({outputs['mask']:.0%}). 엄밀히 말하면 이 "
-            "계층은 등변(equivariant)입니다. 강의 004가 말한 불변(invariant)은 출력의 평균에만 "
-            "해당합니다.",
-        ),
+        outcome=judged(largest < SAME and with_order[nearest] > DIFFERENT),
+        sentence=_sentence(largest, outputs["mask"], with_order[nearest], NAMES[nearest]),
         panels=(
             Bars(
                 Text("Outputs, when the words are permuted", "단어 순서를 바꾸었을 때 출력의 변화"),
@@ -112,6 +142,25 @@ def run(setting: Setting) -> Findings:
             ),
         ),
     )
+
+
+def _sentence(largest: float, masked: float, least: float, nearest: Text) -> Text:
+    return Text(
+        "Each layer of the lectures, from x itself to full-size heads, and an encoder without "
+        f"positions see a set: they are off by {largest:.0e} at most (rounding). With order the "
+        f"outputs move by {least:.0%} ({nearest.en}) or more; the look-ahead mask alone tells "
+        f"order: {masked:.0%}. Invariant, as lecture 004 says, is the layer whose queries come "
+        "from elsewhere; self-attention is equivariant, and only the mean of its outputs stays.",
+        "입력 자체를 쓰는 것부터 너비가 모델과 같은 헤드까지 강의의 모든 계층과 위치 없는 인코더는 "
+        f"집합을 봅니다. 차이는 많아야 {largest:.0e}로 반올림 오차입니다. 순서를 알려 주면 "
+        f"출력이 {least:.0%} 이상 달라집니다(가장 적은 것: {nearest.ko}). 룩어헤드 마스크만 있어도 "
+        f"순서가 드러납니다({masked:.0%}). 강의 004가 말한 불변(invariant)은 쿼리가 밖에서 오는 "
+        "계층에 들어맞습니다. 셀프 어텐션은 등변(equivariant)이고, 출력의 평균만 변하지 않습니다.",
+    )
+
+
+def _expected(name: str) -> Text:
+    return Text("stay", "그대로") if name == "general" else Text("permute", "같은 순서로 바뀜")
 
 
 def _set(is_set: bool) -> Text:
