@@ -7,7 +7,8 @@ Every run is one `jumok train`, then each `jumok evaluate` that the recipe's hea
 run's own folder in it. Runs are kept as NAME-s1, NAME-s2, ...; one that is there is not trained
 again. {seed} and {runs} in a --set stand for this run's. What is printed: parameters, the clock
 and the processor time of training, and of each score its mean, its sample standard deviation and
-its values. A recipe that names no evaluation is read by its own validation.
+its values; a score that a second evaluation has too is marked (2). A recipe that names no
+evaluation is read by its own validation.
 """
 
 import argparse
@@ -103,8 +104,8 @@ def _evaluate(recipe: Path, run: Path) -> dict[str, float]:
         if not kept.is_file():
             kept.write_text(_jumok(*words, "--json", "--output", str(run / f"output-{number}.txt")))
         for score in json.loads(kept.read_text())["scores"]:
-            where = f" {score['on']}" if score["on"] else ""
-            scores[f"{score['name']}{where}"] = score["value"]
+            named = f"{score['name']} {score['on']}".strip()
+            scores[named if named not in scores else f"{named} ({number})"] = score["value"]
     return scores
 
 
