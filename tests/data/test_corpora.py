@@ -55,7 +55,7 @@ def test_read_pairs_refuses_a_corpus_without_both_sides(tmp_path: Path) -> None:
 def test_read_pairs_refuses_an_unknown_format(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         list(read_pairs(Corpus(file=tmp_path / "pairs.docx.gz")))
-    assert "expected: one of tsv, jsonl, parquet, tmx, po" in str(caught.value)
+    assert "expected: one of csv, tsv, jsonl, parquet, tmx, po" in str(caught.value)
     assert "got:      'docx'" in str(caught.value)
 
 
@@ -70,6 +70,25 @@ def test_the_format_given_goes_before_the_suffix(tmp_path: Path) -> None:
     file = tmp_path / "pairs.txt"
     file.write_text("one\t하나\n")
     assert list(read_pairs(Corpus(file=file, format="tsv"))) == [Pair("one", "하나", 1)]
+
+
+def test_pairs_come_from_csv(tmp_path: Path) -> None:
+    file = tmp_path / "pairs.csv"
+    file.write_text('id,en,ko\n1,"one, two",하나\n2,three,셋\n')
+    read = list(read_pairs(Corpus(file=file, source_column="en", target_column="ko")))
+    assert read == [Pair("one, two", "하나", 2), Pair("three", "셋", 3)]
+
+
+def test_a_row_that_cannot_be_read_is_skipped_where_that_is_asked(tmp_path: Path) -> None:
+    file = tmp_path / "pairs.tsv"
+    file.write_text("one\t하나\ntwo\nthree\t셋\n")
+    with pytest.raises(DataError, match=r"line 2: The row has too few columns"):
+        list(read_pairs(Corpus(file=file)))
+    corpus = Corpus(file=file, skip_damaged=True)
+    report = corpus.report()
+    assert list(read_pairs(corpus, report)) == [Pair("one", "하나", 1), Pair("three", "셋", 3)]
+    assert report.dropped["the row has too few columns"].first == [2]
+    assert len(list(read_pairs(corpus))) == 2
 
 
 def test_title_is_the_name_or_the_files() -> None:

@@ -82,6 +82,25 @@ def test_dropped_pairs_are_said_with_their_reason(tmp_path, make_config):
     assert 0 < len(prepared.train[0]) < 151
 
 
+def test_rows_that_cannot_be_read_are_skipped_where_the_recipe_says_so(tmp_path):
+    rows = [f"word {n}\tWort {n}\n" for n in range(60)]
+    (tmp_path / "pairs.tsv").write_text("".join([*rows[:30], "no tab\n", *rows[30:]]))
+    data = {"train": [{"file": str(tmp_path / "pairs.tsv")}], "validation_pairs": 4}
+    pieces = {"kind": "char", "size": 60, "byte_fallback": False}
+
+    def prepare(skip: bool) -> list[str]:
+        recipe = {"name": "x", "data": data | {"skip_damaged": skip}, "tokenizer": pieces}
+        said: list[str] = []
+        pairs.prepare(parse_config(recipe), tmp_path, tmp_path / "cache", said.append)
+        return "\n".join(said).split("\n")
+
+    with pytest.raises(DataError, match=r"pairs.tsv, line 31: The row has too few columns"):
+        prepare(skip=False)
+    said = prepare(skip=True)
+    assert "pairs.tsv: 57 pairs read, 56 kept" in said
+    assert "  dropped, the row has too few columns: 1 (line 31)" in said
+
+
 def test_a_given_tokenizer_is_taken_and_kept_with_the_run(tmp_path, make_config):
     (tmp_path / "first").mkdir()
     (tmp_path / "second").mkdir()

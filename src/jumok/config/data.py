@@ -15,7 +15,7 @@ class CorpusConfig(Section):
     file: DataPath | None = None
     source_column: str | int = 0
     target_column: str | int = 1
-    format: Literal["auto", "tsv", "jsonl", "parquet", "tmx", "po"] = "auto"
+    format: Literal["auto", "csv", "tsv", "jsonl", "parquet", "tmx", "po"] = "auto"
     weight: Annotated[float, Field(gt=0.0)] | None = None
 
     @model_validator(mode="after")
@@ -49,6 +49,7 @@ class DataConfig(Section):
     target_language: str = ""
     max_tokens: Count = 128
     max_ratio: Annotated[float, Field(gt=1.0)] = 9.0
+    skip_damaged: bool = False
 
     @model_validator(mode="after")
     def _something_to_read(self) -> "DataConfig":

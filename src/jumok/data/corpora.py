@@ -9,7 +9,7 @@ from typing import NamedTuple
 from jumok.data.drift import explain_drift
 from jumok.data.reading import read_lines
 from jumok.data.report import Report
-from jumok.data.tables import Column, read_jsonl, read_parquet, read_tsv
+from jumok.data.tables import Column, Rows, read_csv, read_jsonl, read_parquet, read_tsv
 from jumok.data.translators import read_po, read_tmx
 from jumok.errors import ConfigError, DataError, Place
 
@@ -29,11 +29,13 @@ class Corpus:
     Attributes:
         source, target: two text files whose N-th lines belong together; or
         file: one file that holds both sides.
-        source_column, target_column: in `file`, a column's name (TSV with a header line, JSONL,
-            Parquet), its number from 0 (TSV without a header, Parquet) or a language code (TMX).
-        format: tsv, jsonl, parquet, tmx or po; None finds it from the file's suffix.
+        source_column, target_column: in `file`, a column's name (CSV and TSV with a header line,
+            JSONL, Parquet), its number from 0 (CSV and TSV without a header, Parquet) or a language
+            code (TMX).
+        format: csv, tsv, jsonl, parquet, tmx or po; None finds it from the file's suffix.
         weight: the share of training this corpus gets beside others; None goes by its size.
         name: what reports call it; empty takes the file's name.
+        skip_damaged: leave rows of a table out that cannot be read, and count them.
     """
 
     source: Path | None = None
@@ -44,6 +46,7 @@ class Corpus:
     format: str | None = None
     weight: float | None = None
     name: str = ""
+    skip_damaged: bool = False
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -53,15 +56,23 @@ class Corpus:
     def title(self) -> str:
         return self.name or " + ".join(path.name for path in self.files)
 
+    def report(self) -> Report:
+        """A report in which nothing stands yet."""
+        return Report(self.title, skip_damaged=self.skip_damaged)
+
 
 def read_pairs(corpus: Corpus, report: Report | None = None) -> Iterator[Pair]:
     """The corpus's pairs in order, one at a time; NFC, and no line break inside a sentence.
+
+    Args:
+        report: what becomes of them, begun by `Corpus.report`.
 
     Raises:
         ConfigError: the corpus names neither two aligned files nor one file, or both.
         DataError: a file cannot be read as what it was said to be; the text says where.
         MissingExtraError: the format's library is not installed.
     """
+    report = report or corpus.report()
     if corpus.file is None:
         if corpus.source is None or corpus.target is None:
             raise ConfigError(
@@ -87,8 +98,8 @@ def read_pairs(corpus: Corpus, report: Report | None = None) -> Iterator[Pair]:
     yield from pairs
 
 
-Rows = Iterator[tuple[str, str, int]]
 READERS: dict[str, Callable[[Path, Column, Column, Report | None], Rows]] = {
+    "csv": read_csv,
     "tsv": read_tsv,
     "jsonl": read_jsonl,
     "parquet": read_parquet,

@@ -109,8 +109,9 @@ def prepare(
         "columns": [corpus.source_column, corpus.target_column],
         "format": corpus.format,
         "suffixes": [path.suffixes for path in corpus.files],
+        "skip_damaged": corpus.skip_damaged,
     }
-    report = Report(corpus.title)
+    report = corpus.report()
     pairs = read_pairs(corpus, report)
     return prepare_pairs(
         pairs, identity, source, target, cache, filters,

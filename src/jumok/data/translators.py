@@ -1,20 +1,18 @@
 """Translators' own formats: TMX (translation memories) and PO (gettext)."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from jumok.data.reading import one_line, open_bytes, read_lines
 from jumok.data.report import Report
+from jumok.data.tables import Column, Rows
 from jumok.errors import ConfigError, DataError, MissingExtraError, Place
-
-Rows = Iterator[tuple[str, str, int]]
 
 LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
-def read_tmx(file: Path, source: str | int, target: str | int, report: Report | None) -> Rows:
+def read_tmx(file: Path, source: Column, target: Column, report: Report | None) -> Rows:
     """Pairs of the variants in two languages; units that lack one of them are dropped.
 
     `source` and `target` are language codes. "en" also stands for "en-GB" and the like. Inline
@@ -83,7 +81,7 @@ def _segment_text(segment: Any) -> str:
     return "".join(parts)
 
 
-def read_po(file: Path, _source: str | int, _target: str | int, report: Report | None) -> Rows:
+def read_po(file: Path, _source: Column, _target: Column, report: Report | None) -> Rows:
     """Pairs of msgid and msgstr; of plural entries the first form of each.
 
     The header, obsolete, fuzzy and untranslated entries are dropped. The columns have no meaning:

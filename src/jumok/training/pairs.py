@@ -48,9 +48,12 @@ def corpora(config: TranslationConfig, folder: Path, say: Say) -> tuple[list[Cor
     """What to train and what to validate on; smallworld is written into the run's folder first."""
     world = config.data.smallworld
     if world is None:
-        return [_corpus(one) for one in config.data.train], [
-            _corpus(one) for one in config.data.validation
-        ]
+        data = config.data
+        train, validation = (
+            [_corpus(one, data.skip_damaged) for one in part]
+            for part in (data.train, data.validation)
+        )
+        return train, validation
     home = write_world(world, config.seed, folder, say)
     train, validation = (
         [Corpus(home / f"{split}.en", home / f"{split}.ko", name=f"smallworld {split}")]
@@ -74,7 +77,7 @@ def write_world(world: SmallworldConfig, seed: int, folder: Path, say: Say) -> P
     return home
 
 
-def _corpus(config: CorpusConfig) -> Corpus:
+def _corpus(config: CorpusConfig, skip_damaged: bool) -> Corpus:
     """A recipe's corpus in the data package's words."""
     return Corpus(
         source=config.source,
@@ -84,6 +87,7 @@ def _corpus(config: CorpusConfig) -> Corpus:
         target_column=config.target_column,
         format=None if config.format == "auto" else config.format,
         weight=config.weight,
+        skip_damaged=skip_damaged,
     )
 
 
@@ -203,7 +207,7 @@ def _store(
 ) -> PairStore:
     if not held:
         return prepare_corpus(one, tokenizer, tokenizer, cache, filters, keep_texts=keep_texts)
-    report = Report(one.title)
+    report = one.report()
     identity = [str(one), [digest(path) for path in one.files], sorted(held.hashes)]
     pairs = (pair for pair in read_pairs(one, report) if pair.source not in held)
     return prepare_pairs(
