@@ -107,7 +107,10 @@ OPTIONS = {
         *("--images", "--sentences", "--prune", "--score", "--save"),
         *(WRITTEN | MACHINE - {"--precision"}),
     },
-    "lab": {"name", "--all", "--full", "--folder", "--page", "--lang", "--seed", "--threads"},
+    "lab": {
+        *("name", "--all", "--full", "--folder", "--page", "--lang", "--seed", "--encoder"),
+        "--threads",
+    },
 }
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

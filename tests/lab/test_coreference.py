@@ -2,13 +2,16 @@
 
 from pathlib import Path
 
+import numpy as np
+import pytest
 import torch
 
 from jumok.config.transformer import TransformerConfig
 from jumok.data.batches import collate
 from jumok.data.tokenizer import Tokenizer
 from jumok.lab import coreference
-from jumok.lab.coreference import Sentence
+from jumok.lab.coreference import Preferred, Sentence
+from jumok.lab.findings import Setting
 from jumok.lab.small import SIZES, Trained
 from jumok.models.encoder_decoder import Transformer
 
@@ -43,11 +46,13 @@ def test_the_corpus_holds_a_sentence_and_its_answer(tmp_path: Path) -> None:
     assert coreference.write(tmp_path) == home
 
 
-def test_the_right_noun_is_preferred_where_it_gets_more() -> None:
+def test_both_nouns_are_found() -> None:
     weights = torch.zeros(1, 2, 12)
     weights[0, 0, 1], weights[0, 0, 6] = 0.6, 0.3  # the first head: animal over street
     weights[0, 1, 1], weights[0, 1, 6] = 0.2, 0.7
-    assert coreference.prefers_right(weights, TIRED).tolist() == [[1.0, 0.0]]
+    right, wrong = coreference.at_nouns(weights, TIRED)
+    torch.testing.assert_close(right, torch.tensor([[0.6, 0.2]]))
+    torch.testing.assert_close(wrong, torch.tensor([[0.3, 0.7]]))
 
 
 def test_attention_is_read_from_it() -> None:
@@ -71,11 +76,48 @@ def test_the_objective_reads_the_state_of_it_and_no_other() -> None:
     torch.testing.assert_close(coreference.from_its_state(model, batch, 0.0), expected)
 
 
+def found(*shares: float) -> Preferred:
+    texts = (TIRED.text, TIRED.text.replace("tired", "wide"))
+    return Preferred(torch.tensor([shares]), (0, 1), texts, [[0.1] * 12] * 2, (0.3, 0.2))
+
+
 def test_a_head_that_does_not_prefer_the_right_noun_is_no_proof() -> None:
-    shares = torch.tensor([[0.5, 0.6]])
-    grid = [[0.1] * 12] * 2
-    texts = [TIRED.text, TIRED.text]
-    assert coreference.report(1.0, shares, (0, 1), grid, texts).outcome == "partly"
-    assert coreference.report(0.5, shares, (0, 1), grid, texts).outcome == "fails"
-    shares[0, 1] = 0.9
-    assert coreference.report(1.0, shares, (0, 1), grid, texts).outcome == "holds"
+    assert coreference.report(found(0.5, 0.59), 1.0).outcome == "partly"
+    assert coreference.report(found(0.5, 0.59), 0.5).outcome == "fails"
+    assert coreference.report(found(0.5, 0.59), None).outcome == "fails"
+    assert coreference.report(found(0.5, 0.7), None).outcome == "partly"
+    assert coreference.report(found(0.5, 0.9), None).outcome == "holds"
+
+
+def test_of_many_heads_the_best_and_the_chosen_one_are_shown() -> None:
+    many = found(*(number / 20 for number in range(20)))
+    assert many.places == [(0, 1), *((0, head) for head in range(13, 20))]
+    assert found(0.5, 0.6).places == [(0, 0), (0, 1)]
+
+
+def test_one_half_chooses_the_head_and_the_other_judges_it() -> None:
+    """Head 1 is right in the first half, head 0 in the second: head 1 is chosen, and is wrong."""
+    held = coreference.sentences()[1][:10]
+
+    def look(sentence: Sentence) -> torch.Tensor:
+        right = sentence.text.split().index(sentence.right)
+        first = sentence in held[:5]
+        weights = torch.full((1, 2, len(sentence.text.split())), 0.05)
+        weights[0, 1 if first else 0, right] = 0.5
+        return weights
+
+    read = coreference.preferred(look, held)
+    assert read.best == (0, 1)
+    assert read.shares.tolist() == [[1.0, 0.0]]
+    assert read.given == pytest.approx((0.05, 0.05))
+
+
+def test_the_lab_reads_an_encoder_that_was_trained_before(
+    tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = coreference.sentences()[1][:20]
+    monkeypatch.setattr(coreference, "sentences", lambda: ([], few))
+    found = coreference.run(Setting((1,), False, tmp_path, encoder=tiny_bundle))
+    assert np.array(found.figures["shares"]).shape == (1, 3)  # the bundle's layer and heads
+    assert "named_rightly" not in found.figures
+    assert found.sentence.en.startswith("Nobody taught this encoder what “it” is.")

@@ -179,6 +179,23 @@ def test_one_lab_and_all_of_them_is_refused() -> None:
     assert "one lab, or all of them?" in str(error)
 
 
+@pytest.mark.parametrize("asked", [["scale"], ["--all"], []])
+def test_a_trained_encoder_is_for_the_lab_that_reads_one(asked: list[str], tmp_path: Path) -> None:
+    error = call("lab", *asked, "--encoder", tmp_path).exception
+    assert isinstance(error, ConfigError)
+    assert "a lab that reads one: coreference" in str(error)
+
+
+def test_what_a_trained_encoder_showed_stands_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report.Lab, "run", lambda _, __: findings())
+    setting = Setting((1,), False, tmp_path, encoder=Path("some/encoder"))
+    done = report.run(find("coreference"), setting, tmp_path, "en")
+    assert [file.name for file in done.files][-1] == "coreference-encoder.json"
+    assert json.loads(done.files[-1].read_text("utf-8"))["encoder"] == "encoder"
+
+
 def test_there_is_a_lab_for_every_claim() -> None:
     assert {lab.name for lab in LABS} == {
         *("bottleneck", "parallel", "scale", "order", "positions", "heads", "cheating"),

@@ -1,16 +1,21 @@
 """The masked language model against Hugging Face's BERT with the same random weights."""
 
+import json
 import math
+from pathlib import Path
 
 import pytest
 import torch
 
+from jumok.attention.observe import observe
 from jumok.config import MaskedConfig
-from jumok.layers.block import Block
+from jumok.errors import BundleError
 from jumok.models.masked import MaskedLanguageModel
+from jumok.systems.bert import copy_bert, is_bert, load_bert
 from tests.parity.torch_weights import copy_linear, roughen
 
 transformers = pytest.importorskip("transformers")
+tokenizers = pytest.importorskip("tokenizers")
 
 PIECES, DIM, HEADS, LAYERS, INNER, LENGTH = 30, 20, 5, 3, 28, 17
 
@@ -49,35 +54,15 @@ def ours() -> MaskedLanguageModel:
 def copy(theirs: "transformers.BertForMaskedLM", model: MaskedLanguageModel) -> None:
     """BERT's weights in ours.
 
-    Ours multiplies embeddings by sqrt(dim), so the table is theirs divided by it, and the head's
-    norm is multiplied by it: the logits are dot products with the same table. BERT adds a vector
-    of the token's type to every embedding; where all are of type 0 it belongs to the positions.
+    The encoder's table is theirs divided by sqrt(dim), so the head's norm is multiplied by it: the
+    logits are dot products with the same table.
     """
-    embeddings, head = theirs.bert.embeddings, theirs.cls.predictions
-    scale = math.sqrt(DIM)
-    embedding = model.encoder.embedding
-    embedding.table.copy_(embeddings.word_embeddings.weight / scale)
-    of_type = embeddings.token_type_embeddings.weight[0]
-    embedding.positions.encoding.table.copy_(embeddings.position_embeddings.weight + of_type)
-    copy_linear(embedding.norm, embeddings.LayerNorm)
-    for block, layer in zip(model.encoder.blocks, theirs.bert.encoder.layer, strict=True):
-        copy_block(block, layer)
+    copy_bert(theirs.state_dict(), model.encoder)
+    head, scale = theirs.cls.predictions, math.sqrt(DIM)
     copy_linear(model.head.dense, head.transform.dense)
     model.head.norm.weight.copy_(head.transform.LayerNorm.weight * scale)
     model.head.norm.bias.copy_(head.transform.LayerNorm.bias * scale)
     model.head.bias.copy_(head.bias)
-
-
-def copy_block(block: Block, layer: "transformers.models.bert.modeling_bert.BertLayer") -> None:
-    looks, found = layer.attention.self, layer.attention.output
-    copy_linear(block.self_attention.query, looks.query)
-    copy_linear(block.self_attention.key, looks.key)
-    copy_linear(block.self_attention.value, looks.value)
-    copy_linear(block.self_attention.output, found.dense)
-    copy_linear(block.after_self.norm, found.LayerNorm)
-    copy_linear(block.feedforward.inner, layer.intermediate.dense)
-    copy_linear(block.feedforward.outer, layer.output.dense)
-    copy_linear(block.after_feedforward.norm, layer.output.LayerNorm)
 
 
 @torch.no_grad()
@@ -90,3 +75,83 @@ def test_logits_are_berts():
     expected = theirs(input_ids=tokens, attention_mask=allowed.long()).logits
     found = model(tokens, allowed)
     torch.testing.assert_close(found[allowed], expected[allowed], atol=1e-4, rtol=0)
+
+
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "sat", "down", "##s", "##ly"]
+
+
+def save(theirs: "transformers.PreTrainedModel", folder: Path) -> Path:
+    """A folder as Hugging Face keeps it; like many it pads every text to some length."""
+    theirs.save_pretrained(folder)
+    pieces = {word: number for number, word in enumerate(WORDS)}
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.WordPiece(pieces, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+    ends = [(name, pieces[name]) for name in ("[SEP]", "[CLS]")]
+    tokenizer.post_processor = tokenizers.processors.BertProcessing(*ends)
+    tokenizer.enable_padding(length=15)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return folder
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("whole", [True, False])
+def test_an_encoder_in_a_folder_is_berts(tmp_path, whole):
+    """Of a masked language model, and of an encoder alone: states and weights."""
+    theirs = bert() if whole else bert().bert
+    folder = save(theirs, tmp_path)
+    assert is_bert(folder)
+    found = load_bert(folder)
+    ids, words = found.encode("the cats sat downly")
+    assert ids == [2, 5, 6, 9, 7, 8, 10, 3]
+    assert words == [None, 0, 1, 1, 2, 3, 3, None]
+    tokens, seen = torch.tensor([ids]), []
+
+    def keep(_, attention):
+        seen.append(attention.weights)
+
+    with observe(found.encoder, keep, lambda _: True):
+        states = found.encoder(tokens)
+    expected = (theirs.bert if whole else theirs)(tokens, output_attentions=True)
+    torch.testing.assert_close(states, expected.last_hidden_state, atol=1e-5, rtol=0)
+    assert len(seen) == LAYERS
+    for ours_, theirs_ in zip(seen, expected.attentions, strict=True):
+        torch.testing.assert_close(ours_, theirs_, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "said"),
+    [
+        ("config.json", None, "No such file"),
+        ("config.json", '{"model_type": "gpt2", "vocab_size": 3, "hidden_size": 4}', "not BERT"),
+        ("config.json", '{"model_type": "bert"}', "no 'vocab_size' in it"),
+        ("tokenizer.json", "{}", "Model missing"),
+        ("model.safetensors", "abc", "header too small"),
+    ],
+)
+def test_a_folder_that_holds_no_bert_is_told_by_its_file(tmp_path, file, content, said):
+    folder = save(bert(), tmp_path)
+    if content is None:
+        (folder / file).unlink()
+    else:
+        (folder / file).write_text(content)
+    with pytest.raises(BundleError) as caught:
+        load_bert(folder)
+    assert str(caught.value).startswith(f"{folder / file}: this BERT cannot be read.")
+    assert said in str(caught.value)
+
+
+def test_a_tokenizer_of_another_model_is_refused(tmp_path):
+    folder = save(bert(), tmp_path)
+    tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.add_tokens([f"word{number}" for number in range(PIECES)])
+    tokenizer.save(str(folder / "tokenizer.json"))
+    with pytest.raises(BundleError, match="41 pieces, and the model knows 31"):
+        load_bert(folder)
+
+
+def test_weights_of_other_sizes_are_refused(tmp_path):
+    folder = save(bert(), tmp_path)
+    sizes = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(sizes | {"intermediate_size": 29}))
+    with pytest.raises(BundleError, match=r"model\.safetensors: this BERT cannot be read"):
+        load_bert(folder)

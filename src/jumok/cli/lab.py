@@ -23,6 +23,13 @@ Page = Annotated[
 ]
 Lang = Annotated[Literal["en", "ko"], typer.Option(help="English or Korean.")]
 Seed = Annotated[int, typer.Option(min=0, help="The first seed.")]
+Encoder = Annotated[
+    Path | None,
+    typer.Option(
+        help="coreference: a trained encoder to read, a bundle or a BERT of Hugging Face's "
+        "(config.json, model.safetensors, tokenizer.json)."
+    ),
+]
 Threads = Annotated[int, typer.Option(min=0, help="Cores to use; 0 takes all.")]
 
 
@@ -34,6 +41,7 @@ def lab(
     page: Page = None,
     lang: Lang = "en",
     seed: Seed = 1,
+    encoder: Encoder = None,
     threads: Threads = 0,
 ) -> None:
     """Try a claim of the lectures on this machine.
@@ -50,10 +58,17 @@ def lab(
     if name and every:
         raise ConfigError("one lab, or all of them?", got=f"{name} and --all", do="leave one out")
     chosen = LABS if every else (find(name),) if name else ()
+    if encoder is not None and not (name and find(name).reads_encoders):
+        readers = ", ".join(each.name for each in LABS if each.reads_encoders)
+        raise ConfigError(
+            "--encoder counts for nothing here.",
+            expected=f"a lab that reads one: {readers}",
+            do="leave it out, or name that lab",
+        )
     if not chosen and page is None:
         show_list(LABS, lang)
     for one in chosen:
-        _run(one, full, folder, lang, seed, threads)
+        _run(one, full, folder, lang, seed, encoder, threads)
     if page is not None:
         from jumok.lab.report import page as write_page
 
@@ -62,7 +77,13 @@ def lab(
 
 
 def _run(
-    one: "Lab", full: bool, folder: Path, lang: Literal["en", "ko"], seed: int, threads: int
+    one: "Lab",
+    full: bool,
+    folder: Path,
+    lang: Literal["en", "ko"],
+    seed: int,
+    encoder: Path | None,
+    threads: int,
 ) -> None:
     import torch
 
@@ -77,6 +98,7 @@ def _run(
         full=full,
         cache=folder / ".cache",
         data=Path(data) if data else None,
+        encoder=encoder,
         say=lambda line: typer.echo(line, err=True),
     )
     screen = console()

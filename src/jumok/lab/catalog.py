@@ -17,6 +17,7 @@ class Lab:
     Attributes:
         lectures: the notes that make the claim.
         seconds: processor time of the short form, roughly; docs/lab.md has what was measured.
+        reads_encoders: whether it can be given one that was trained before.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Lab:
     claim: Text
     lectures: str
     seconds: int
+    reads_encoders: bool = False
 
     def run(self, setting: Setting) -> Findings:
         """Runs lab/NAME.py."""
@@ -186,6 +188,7 @@ LABS = (
         ),
         "001",
         20,
+        reads_encoders=True,
     ),
     Lab(
         "looking",

@@ -21,6 +21,7 @@ class Setting:
         full: the long form.
         cache: a folder where labs keep prepared data for each other.
         data: where real corpora are; None where there are none.
+        encoder: a model that a lab reads instead of training one; None: it trains.
         say: told what goes on.
     """
 
@@ -28,6 +29,7 @@ class Setting:
     full: bool
     cache: Path
     data: Path | None = None
+    encoder: Path | None = None
     say: Callable[[str], None] = field(default=lambda _: None)
 
     @property

@@ -59,10 +59,12 @@ def run(lab: Lab, setting: Setting, folder: Path, language: Language) -> Report:
     wall, cpu = time.perf_counter(), time.process_time()
     findings = lab.run(setting)
     seconds, cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
+    # What was read of somebody's encoder stands beside the lab's own findings, not in their place.
+    name = lab.name if setting.encoder is None else f"{lab.name}-encoder"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        note = draw(findings, folder / lab.name, language)
-        file = folder / f"{lab.name}.json"
+        note = draw(findings, folder / name, language)
+        file = folder / f"{name}.json"
         times = {"seconds": round(seconds, 1), "cpu_seconds": round(cpu_seconds, 1)}
         text = json.dumps(record(lab, findings, setting) | times, ensure_ascii=False, indent=1)
         file.write_text(text + "\n", encoding="utf-8")
@@ -70,7 +72,7 @@ def run(lab: Lab, setting: Setting, folder: Path, language: Language) -> Report:
         raise DataError(
             "the lab's files cannot be written.", got=str(error), place=Place(folder)
         ) from error
-    files = tuple(folder / f"{lab.name}{kind}" for kind in (".svg", ".png", ".json"))
+    files = tuple(folder / f"{name}{kind}" for kind in (".svg", ".png", ".json"))
     return Report(lab, findings, seconds, files, note)
 
 
@@ -82,6 +84,7 @@ def record(lab: Lab, findings: Findings, setting: Setting) -> dict[str, Any]:
         "lectures": lab.lectures,
         "full": setting.full,
         "seeds": list(setting.seeds),
+        **({} if setting.encoder is None else {"encoder": setting.encoder.name}),
         "outcome": findings.outcome,
         "figures": dict(findings.figures),
         "text": {

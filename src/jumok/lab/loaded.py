@@ -1,0 +1,95 @@
+"""Encoders that were trained before, for labs that read one: what a word looks at.
+
+A folder is a bundle of ours, or a BERT as Hugging Face keeps it.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from jumok.attention.observe import Attention, observe
+from jumok.bundle.reading import read_bundle
+from jumok.errors import ConfigError, DataError
+from jumok.shapes import Float, Tensor
+from jumok.systems.bert import is_bert, load_bert
+from jumok.systems.tracers import load_family
+from jumok.systems.tracing_parts import NOTHING
+
+Looks = Callable[[str, int], Float[Tensor, "layer head word"]]
+"""A sentence and the number of one of its words, from 0, to how much that looks at each word."""
+
+
+def looks_of(folder: Path) -> Looks:
+    """What a word looks at in the encoder of this folder.
+
+    Raises:
+        BundleError: it holds no model that can be read.
+        ConfigError: the model has no encoder that looks at its text.
+    """
+    return _of_bert(folder) if is_bert(folder) else _of_bundle(folder)
+
+
+def _of_bert(folder: Path) -> Looks:
+    bert = load_bert(folder)
+
+    @torch.no_grad()
+    def looks(sentence: str, word: int) -> Float[Tensor, "layer head word"]:
+        ids, words = bert.encode(sentence)
+        seen: list[Tensor] = []
+
+        def keep(_: str, attention: Attention) -> None:
+            seen.append(attention.weights[0])
+
+        with observe(bert.encoder, keep, lambda _: True):
+            bert.encoder(torch.tensor([ids]))
+        return by_words(torch.stack(seen), words, sentence, word)
+
+    return looks
+
+
+def _of_bundle(folder: Path) -> Looks:
+    family = load_family(folder, device="cpu")
+    # A translation is given and not searched for: what the encoder does, it does before.
+    translates = read_bundle(folder).config.task == "translation"
+
+    def looks(sentence: str, word: int) -> Float[Tensor, "layer head word"]:
+        target = sentence if translates else None
+        trace = family.trace(sentence, target, level="weights", extras=NOTHING)
+        sites = [site for site in trace.sites if site.part == "encoder"]
+        if not sites:
+            raise ConfigError(
+                "this model has no encoder that looks at its text.",
+                got=str(folder),
+                do="take a Transformer that translates, fills gaps or classifies texts",
+            )
+        weights = torch.from_numpy(np.stack([site.weights for site in sites]).astype(np.float32))
+        return by_words(weights, trace.axes[sites[0].queries].words, sentence, word)
+
+    return looks
+
+
+def by_words(
+    weights: Float[Tensor, "layer head query key"],
+    words: Sequence[int | None],
+    sentence: str,
+    word: int,
+) -> Float[Tensor, "layer head word"]:
+    """The weights from the pieces of one word, averaged, to each word's pieces, added up.
+
+    Args:
+        words: for each position the number of its word; None: of none.
+
+    Raises:
+        DataError: the tokenizer has other words than those that blanks separate.
+    """
+    count = len(sentence.split())
+    if {each for each in words if each is not None} != set(range(count)):
+        raise DataError("this tokenizer cuts the sentence into other words.", got=repr(sentence))
+    to = torch.zeros(len(words), count)
+    for position, each in enumerate(words):
+        if each is not None:
+            to[position, each] = 1.0
+    asked = torch.tensor([each == word for each in words])
+    return weights[:, :, asked].mean(2) @ to

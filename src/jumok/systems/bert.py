@@ -1,0 +1,164 @@
+"""An encoder that somebody else trained: BERT, in a folder as Hugging Face keeps it.
+
+Read are config.json, model.safetensors and tokenizer.json. Nothing is downloaded, and no code that
+lies there is run. Of a whole masked language model the encoder is taken.
+
+Source: Devlin et al. 2019 (BERT).
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic import ValidationError
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import nn
+
+from jumok.config.masked import MaskedConfig
+from jumok.errors import BundleError, MissingExtraError, Place
+from jumok.kernels.noise import Noise
+from jumok.layers.block import Block
+from jumok.layers.embedding import embedding_table
+from jumok.models.encoder_decoder import TransformerEncoder
+from jumok.models.masked import text_encoder
+from jumok.shapes import Tensor
+
+CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
+
+
+@dataclass(frozen=True)
+class Bert:
+    """A BERT's encoder with its tokenizer, whose ids its table has."""
+
+    encoder: TransformerEncoder
+    tokenizer: Any
+
+    def encode(self, text: str) -> tuple[list[int], list[int | None]]:
+        """The ids of a text, and for each the number of its word; None: [CLS] or [SEP].
+
+        Words are what blanks and punctuation separate.
+        """
+        found = self.tokenizer.encode(text)
+        return list(found.ids), list(found.word_ids)
+
+
+def is_bert(folder: Path) -> bool:
+    """Whether this folder may hold one: a bundle of ours has no tokenizer.json."""
+    return (folder / TOKENIZER).is_file()
+
+
+def load_bert(folder: Path) -> Bert:
+    """The encoder in this folder, on the CPU, for inference.
+
+    Raises:
+        BundleError: a file is missing or damaged, or holds another kind of model.
+        MissingExtraError: the library that reads the tokenizer is not installed.
+    """
+    file = folder / CONFIG
+    try:
+        config = json.loads(file.read_text(encoding="utf-8"))
+        table = embedding_table(config["vocab_size"], config["hidden_size"])
+        encoder = text_encoder(_section(config), table, Noise())
+        file = folder / TOKENIZER
+        tokenizer = _tokenizer(file, config["vocab_size"])
+        file = folder / WEIGHTS
+        copy_bert(load_file(file), encoder)
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+        said = f"no {error} in it" if isinstance(error, KeyError) else str(error).split("\n")[0]
+        raise BundleError("this BERT cannot be read.", got=said, place=Place(file)) from None
+    for module in encoder.modules():
+        if isinstance(module, nn.LayerNorm):
+            module.eps = config.get("layer_norm_eps", 1e-12)
+    return Bert(encoder.eval(), tokenizer)
+
+
+def _tokenizer(file: Path, pieces: int) -> Any:
+    try:
+        import tokenizers
+    except ImportError:
+        raise MissingExtraError("Reading a tokenizer of Hugging Face's", "huggingface") from None
+    try:
+        found = tokenizers.Tokenizer.from_file(str(file))
+    except Exception as error:  # it has no class of its own for what is wrong with a file
+        raise ValueError(str(error)) from None
+    if found.get_vocab_size() > pieces:
+        raise ValueError(f"{found.get_vocab_size():,} pieces, and the model knows {pieces:,}")
+    found.no_padding()
+    found.no_truncation()
+    return found
+
+
+def _section(config: Mapping[str, Any]) -> MaskedConfig:
+    """The same sizes in a recipe's words.
+
+    Raises:
+        ValueError: the model has parts that ours does not know.
+    """
+    kind = config.get("model_type"), config.get("position_embedding_type", "absolute")
+    if kind != ("bert", "absolute"):
+        raise ValueError(f"model_type {kind[0]!r} with positions {kind[1]!r}, not BERT")
+    try:
+        return MaskedConfig(
+            dim=config["hidden_size"],
+            heads=config["num_attention_heads"],
+            layers=config["num_hidden_layers"],
+            feedforward=config["intermediate_size"],
+            activation=config["hidden_act"],
+            max_length=config["max_position_embeddings"],
+            norm="post",
+            positions="learned",
+            embedding_norm=True,
+            dropout=0.0,
+        )
+    except ValidationError as error:
+        raise ValueError("; ".join(each["msg"] for each in error.errors())) from None
+
+
+@torch.no_grad()
+def copy_bert(tensors: Mapping[str, Tensor], encoder: TransformerEncoder) -> None:
+    """BERT's weights, by Hugging Face's names, into an encoder of the same sizes.
+
+    Ours multiplies embeddings by sqrt(dim), so the table is theirs divided by it. BERT adds a
+    vector of the token's type to every embedding; where all are of type 0 it belongs to the
+    positions.
+
+    Raises:
+        KeyError: a tensor is missing.
+        RuntimeError: one has another shape.
+    """
+    prefix = "bert." if any(name.startswith("bert.") for name in tensors) else ""
+    table = f"{prefix}embeddings."
+    words = tensors[f"{table}word_embeddings.weight"]
+    encoder.embedding.table.copy_(words / math.sqrt(words.shape[1]))
+    of_type = tensors[f"{table}token_type_embeddings.weight"][0]
+    places = encoder.get_parameter("embedding.positions.encoding.table")
+    places.copy_(tensors[f"{table}position_embeddings.weight"] + of_type)
+    _copy(tensors, f"{table}LayerNorm", encoder.embedding.get_submodule("norm"))
+    for number, block in enumerate(encoder.blocks):
+        for theirs, ours in _parts(block).items():
+            _copy(tensors, f"{prefix}encoder.layer.{number}.{theirs}", ours)
+
+
+def _parts(block: Block) -> dict[str, nn.Module]:
+    """The parts of a block by their names in a layer of BERT's."""
+    looks = block.self_attention
+    return {
+        "attention.self.query": looks.query,
+        "attention.self.key": looks.key,
+        "attention.self.value": looks.value,
+        "attention.output.dense": looks.output,
+        "attention.output.LayerNorm": block.after_self.norm,
+        "intermediate.dense": block.feedforward.inner,
+        "output.dense": block.feedforward.outer,
+        "output.LayerNorm": block.after_feedforward.norm,
+    }
+
+
+def _copy(tensors: Mapping[str, Tensor], name: str, ours: nn.Module) -> None:
+    for part, parameter in ours.named_parameters():
+        parameter.copy_(tensors[f"{name}.{part}"])

@@ -1,0 +1,48 @@
+"""What a word looks at in an encoder that was trained before."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from jumok.data.tokenizer import Tokenizer
+from jumok.errors import ConfigError, DataError
+from jumok.lab.loaded import by_words, looks_of
+from jumok.systems.tracers import load_family
+from tests.conftest import TINY_TEXT
+from tests.systems.test_recurrent import bundle
+
+SENTENCE = "the cats sat"
+
+
+def test_pieces_are_put_together_to_words() -> None:
+    """[CLS] the cat ##s sat: from "cats" the mean of its two pieces, to "cats" the sum."""
+    weights = torch.tensor(
+        [
+            [0.2, 0.2, 0.2, 0.2, 0.2],
+            [0.0, 1.0, 0.0, 0.0, 0.0],
+            [0.1, 0.2, 0.3, 0.4, 0.0],
+            [0.3, 0.0, 0.1, 0.2, 0.4],
+            [0.0, 0.0, 0.0, 0.0, 1.0],
+        ]
+    )[None, None]
+    found = by_words(weights, [None, 0, 1, 1, 2], SENTENCE, 1)
+    torch.testing.assert_close(found, torch.tensor([[[0.1, 0.5, 0.2]]]))
+    with pytest.raises(DataError, match="cuts the sentence into other words"):
+        by_words(weights, [None, 0, 1, 2, 3], SENTENCE, 1)
+
+
+def test_a_bundles_encoder_is_read_as_its_trace_has_it(tiny_bundle: Path) -> None:
+    found = looks_of(tiny_bundle)(SENTENCE, 1)
+    trace = load_family(tiny_bundle, device="cpu").trace(SENTENCE, "개가")
+    (site,) = (site for site in trace.sites if site.part == "encoder")
+    words = trace.axes[site.queries].words
+    expected = by_words(torch.from_numpy(site.weights)[None].float(), words, SENTENCE, 1)
+    assert found.shape == (1, 3, 3)
+    torch.testing.assert_close(found, expected)
+
+
+def test_a_model_without_such_an_encoder_is_refused(tmp_path: Path) -> None:
+    looks = looks_of(bundle(tmp_path / "rnn", Tokenizer.train(TINY_TEXT, "bpe", 350)))
+    with pytest.raises(ConfigError, match="no encoder that looks at its text"):
+        looks(SENTENCE, 1)
