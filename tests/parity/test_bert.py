@@ -2,7 +2,6 @@
 
 import json
 import math
-from pathlib import Path
 
 import pytest
 import torch
@@ -12,28 +11,13 @@ from jumok.config import MaskedConfig
 from jumok.errors import BundleError
 from jumok.models.masked import MaskedLanguageModel
 from jumok.systems.bert import copy_bert, is_bert, load_bert
-from tests.parity.torch_weights import copy_linear, roughen
+from tests.parity.torch_weights import copy_linear
 
-transformers = pytest.importorskip("transformers")
-tokenizers = pytest.importorskip("tokenizers")
+pytest.importorskip("transformers")
+import tokenizers
+import transformers
 
-PIECES, DIM, HEADS, LAYERS, INNER, LENGTH = 30, 20, 5, 3, 28, 17
-
-
-def bert() -> "transformers.BertForMaskedLM":
-    config = transformers.BertConfig(
-        vocab_size=PIECES + 1,
-        hidden_size=DIM,
-        num_attention_heads=HEADS,
-        num_hidden_layers=LAYERS,
-        intermediate_size=INNER,
-        max_position_embeddings=LENGTH,
-        layer_norm_eps=1e-5,
-        hidden_act="gelu",
-        attn_implementation="eager",
-    )
-    torch.manual_seed(1)
-    return roughen(transformers.BertForMaskedLM(config)).eval()
+from tests.parity.bert import DIM, HEADS, INNER, LAYERS, LENGTH, PIECES, bert, save
 
 
 def ours() -> MaskedLanguageModel:
@@ -77,22 +61,6 @@ def test_logits_are_berts():
     torch.testing.assert_close(found[allowed], expected[allowed], atol=1e-4, rtol=0)
 
 
-WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "sat", "down", "##s", "##ly"]
-
-
-def save(theirs: "transformers.PreTrainedModel", folder: Path) -> Path:
-    """A folder as Hugging Face keeps it; like many it pads every text to some length."""
-    theirs.save_pretrained(folder)
-    pieces = {word: number for number, word in enumerate(WORDS)}
-    tokenizer = tokenizers.Tokenizer(tokenizers.models.WordPiece(pieces, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
-    ends = [(name, pieces[name]) for name in ("[SEP]", "[CLS]")]
-    tokenizer.post_processor = tokenizers.processors.BertProcessing(*ends)
-    tokenizer.enable_padding(length=15)
-    tokenizer.save(str(folder / "tokenizer.json"))
-    return folder
-
-
 @torch.no_grad()
 @pytest.mark.parametrize("whole", [True, False])
 def test_an_encoder_in_a_folder_is_berts(tmp_path, whole):
@@ -101,16 +69,17 @@ def test_an_encoder_in_a_folder_is_berts(tmp_path, whole):
     folder = save(theirs, tmp_path)
     assert is_bert(folder)
     found = load_bert(folder)
-    ids, words = found.encode("the cats sat downly")
-    assert ids == [2, 5, 6, 9, 7, 8, 10, 3]
-    assert words == [None, 0, 1, 1, 2, 3, 3, None]
-    tokens, seen = torch.tensor([ids]), []
+    cut = found.cut("the cats sat downly")
+    assert cut.ids == (2, 5, 6, 9, 7, 8, 10, 3)
+    assert cut.words == (None, 0, 1, 1, 2, 3, 3, None)
+    assert cut.texts == ("the", "cats", "sat", "downly")
+    tokens, seen = torch.tensor([cut.ids]), []
 
     def keep(_, attention):
         seen.append(attention.weights)
 
-    with observe(found.encoder, keep, lambda _: True):
-        states = found.encoder(tokens)
+    with observe(found.model, keep, lambda _: True):
+        states = found.model.encoder(tokens)
     expected = (theirs.bert if whole else theirs)(tokens, output_attentions=True)
     torch.testing.assert_close(states, expected.last_hidden_state, atol=1e-5, rtol=0)
     assert len(seen) == LAYERS

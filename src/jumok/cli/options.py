@@ -163,13 +163,12 @@ def load_family(
     """What traces the model, or the ensemble of the models, and the first one's name."""
     import torch
 
-    from jumok.bundle.reading import read_bundle
     from jumok.systems.tracers import load_family as load
 
     if threads:
         torch.set_num_threads(threads)
-    folders = model_folders(models)
-    return load(*folders, device=device, precision=precision), read_bundle(folders[0]).card.name
+    family = load(*model_folders(models), device=device, precision=precision)
+    return family, family.name
 
 
 def load_translator(models: str, device: str, precision: Precisions, threads: int) -> "Translator":

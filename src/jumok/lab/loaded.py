@@ -9,13 +9,11 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from jumok.attention.observe import Attention, observe
-from jumok.bundle.reading import read_bundle
 from jumok.errors import ConfigError, DataError
 from jumok.shapes import Float, Tensor
-from jumok.systems.bert import is_bert, load_bert
 from jumok.systems.tracers import load_family
 from jumok.systems.tracing_parts import NOTHING
+from jumok.systems.translator import Translator
 
 Looks = Callable[[str, int], Float[Tensor, "layer head word"]]
 """A sentence and the number of one of its words, from 0, to how much that looks at each word."""
@@ -26,35 +24,13 @@ def looks_of(folder: Path) -> Looks:
 
     Raises:
         BundleError: it holds no model that can be read.
-        ConfigError: the model has no encoder that looks at its text.
     """
-    return _of_bert(folder) if is_bert(folder) else _of_bundle(folder)
-
-
-def _of_bert(folder: Path) -> Looks:
-    bert = load_bert(folder)
-
-    @torch.no_grad()
-    def looks(sentence: str, word: int) -> Float[Tensor, "layer head word"]:
-        ids, words = bert.encode(sentence)
-        seen: list[Tensor] = []
-
-        def keep(_: str, attention: Attention) -> None:
-            seen.append(attention.weights[0])
-
-        with observe(bert.encoder, keep, lambda _: True):
-            bert.encoder(torch.tensor([ids]))
-        return by_words(torch.stack(seen), words, sentence, word)
-
-    return looks
-
-
-def _of_bundle(folder: Path) -> Looks:
     family = load_family(folder, device="cpu")
     # A translation is given and not searched for: what the encoder does, it does before.
-    translates = read_bundle(folder).config.task == "translation"
+    translates = isinstance(family.system, Translator)
 
     def looks(sentence: str, word: int) -> Float[Tensor, "layer head word"]:
+        """Raises ConfigError where the model has no encoder that looks at its text."""
         target = sentence if translates else None
         trace = family.trace(sentence, target, level="weights", extras=NOTHING)
         sites = [site for site in trace.sites if site.part == "encoder"]

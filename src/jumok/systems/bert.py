@@ -8,7 +8,7 @@ Source: Devlin et al. 2019 (BERT).
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,24 +27,62 @@ from jumok.layers.embedding import embedding_table
 from jumok.models.encoder_decoder import TransformerEncoder
 from jumok.models.masked import text_encoder
 from jumok.shapes import Tensor
+from jumok.systems.device import choose_device
+from jumok.systems.known import Known
 
 CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
 
 
 @dataclass(frozen=True)
-class Bert:
-    """A BERT's encoder with its tokenizer, whose ids its table has."""
+class Cut:
+    """A text as BERT reads it, [CLS] and [SEP] among the pieces.
 
-    encoder: TransformerEncoder
-    tokenizer: Any
+    Attributes:
+        words: for each piece the number of its word; None for [CLS] and [SEP].
+        texts: the words, which blanks and punctuation separate.
+    """
 
-    def encode(self, text: str) -> tuple[list[int], list[int | None]]:
-        """The ids of a text, and for each the number of its word; None: [CLS] or [SEP].
+    ids: tuple[int, ...]
+    pieces: tuple[str, ...]
+    words: tuple[int | None, ...]
+    texts: tuple[str, ...]
 
-        Words are what blanks and punctuation separate.
-        """
+
+class Reader(nn.Module):
+    """A model that reads and says nothing."""
+
+    def __init__(self, encoder: TransformerEncoder) -> None:
+        super().__init__()
+        self.encoder = encoder
+
+
+class Bert(Known):
+    """A BERT's encoder with its tokenizer, whose ids its table has.
+
+    Args:
+        name: as its makers call it, or its folder is called.
+        max_tokens: the most pieces that are read at once, [CLS] and [SEP] not counted.
+    """
+
+    def __init__(
+        self, name: str, encoder: TransformerEncoder, tokenizer: Any, max_tokens: int
+    ) -> None:
+        self.name = name
+        self.model = Reader(encoder)
+        self.tokenizer = tokenizer
+        self.max_tokens = max_tokens
+
+    def modules(self) -> Sequence[nn.Module]:
+        """The encoder."""
+        return [self.model]
+
+    def cut(self, text: str) -> Cut:
+        """The pieces of a text, and their words."""
         found = self.tokenizer.encode(text)
-        return list(found.ids), list(found.word_ids)
+        count = max((word + 1 for word in found.word_ids if word is not None), default=0)
+        spans = [found.word_to_chars(word) for word in range(count)]
+        texts = tuple(text[start:end] for start, end in spans)
+        return Cut(tuple(found.ids), tuple(found.tokens), tuple(found.word_ids), texts)
 
 
 def is_bert(folder: Path) -> bool:
@@ -52,11 +90,12 @@ def is_bert(folder: Path) -> bool:
     return (folder / TOKENIZER).is_file()
 
 
-def load_bert(folder: Path) -> Bert:
-    """The encoder in this folder, on the CPU, for inference.
+def load_bert(folder: Path, device: str = "cpu") -> Bert:
+    """The encoder in this folder, for inference.
 
     Raises:
         BundleError: a file is missing or damaged, or holds another kind of model.
+        ConfigError: no such device.
         MissingExtraError: the library that reads the tokenizer is not installed.
     """
     file = folder / CONFIG
@@ -74,7 +113,11 @@ def load_bert(folder: Path) -> Bert:
     for module in encoder.modules():
         if isinstance(module, nn.LayerNorm):
             module.eps = config.get("layer_norm_eps", 1e-12)
-    return Bert(encoder.eval(), tokenizer)
+    placed = encoder.eval().to(choose_device(device))
+    name = str(config.get("_name_or_path") or folder.resolve().name)
+    return Bert(
+        name.rsplit("/", maxsplit=1)[-1], placed, tokenizer, config["max_position_embeddings"] - 2
+    )
 
 
 def _tokenizer(file: Path, pieces: int) -> Any:

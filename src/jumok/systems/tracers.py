@@ -11,6 +11,7 @@ from jumok.decoding import DecodingOptions
 from jumok.errors import DataError
 from jumok.inspection.intervene import Change
 from jumok.inspection.trace import Level, Trace
+from jumok.systems.bert import is_bert, load_bert
 from jumok.systems.catalog import load
 from jumok.systems.device import Precision
 from jumok.systems.known import Known
@@ -60,12 +61,14 @@ class Traced(Protocol):
 
 
 class Family(NamedTuple):
-    """What traces one loaded model, how it decodes where nobody says, what it reads; and itself."""
+    """What traces one loaded model, how it decodes where nobody says, what it reads; itself, and
+    its name."""
 
     trace: Traced
     options: DecodingOptions
     reads: Literal["text", "picture"]
     system: Known
+    name: str
 
 
 def load_family(
@@ -73,15 +76,28 @@ def load_family(
 ) -> Family:
     """What traces the model in this folder; of several, the ensemble that they make.
 
+    A folder may also hold a BERT as Hugging Face keeps it (`jumok.systems.bert`).
+
     Raises:
         BundleError: a bundle that is missing, damaged, unsafe, or of a task unknown here.
         ConfigError: no such device.
     """
+    if len(folders) == 1 and is_bert(Path(folders[0])):
+        return _of_bert(Path(folders[0]), device)
     system = load(*folders, device=device, precision=precision)
-    tracer = TRACERS[read_bundle(Path(folders[0])).config.task]
+    first = read_bundle(Path(folders[0]))
+    tracer = TRACERS[first.config.task]
     module = import_module(tracer.module)
     traced = partial(getattr(module, tracer.name), system)
-    return Family(traced, module.DEFAULTS, tracer.reads, system)
+    return Family(traced, module.DEFAULTS, tracer.reads, system, first.card.name)
+
+
+def _of_bert(folder: Path, device: str) -> Family:
+    from jumok.systems.tracing_bert import trace_bert
+    from jumok.systems.tracing_texts import DEFAULTS
+
+    system = load_bert(folder, device)
+    return Family(partial(trace_bert, system), DEFAULTS, "text", system, system.name)
 
 
 def check_given(family: Family, given: str) -> None:
