@@ -21,7 +21,7 @@ def test_public_names_are_these_and_all_can_be_used() -> None:
         "plot",
         "record",
         "score_text",
-        "trace_translation",
+        "trace",
     ]
     assert dir(jumok) == jumok.__all__
     for name in jumok.__all__:

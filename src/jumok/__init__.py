@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from jumok.inspection.notebook import page
     from jumok.inspection.trace import Trace, load_trace
     from jumok.systems.record import record
-    from jumok.systems.tracing import trace_translation
+    from jumok.systems.tracers import trace
     from jumok.systems.translation import Translation
     from jumok.systems.translator import Translator
 
@@ -43,7 +43,7 @@ __all__ = [
     "plot",
     "record",
     "score_text",
-    "trace_translation",
+    "trace",
 ]
 
 _HOMES = {
@@ -58,7 +58,7 @@ _HOMES = {
     "page": "jumok.inspection.notebook",
     "record": "jumok.systems.record",
     "score_text": "jumok.evaluation.text",
-    "trace_translation": "jumok.systems.tracing",
+    "trace": "jumok.systems.tracers",
 }
 
 

@@ -45,7 +45,7 @@ def test_fingerprints_are_compared_as_far_as_both_are_known(one, two, same):
 
 def test_every_trace_carries_the_fingerprint_and_its_file_too(tiny_bundle, tmp_path):
     system = jumok.load(tiny_bundle, device="cpu")
-    traced = jumok.trace_translation(system, "the cat", "개가")
+    traced = jumok.trace(system, "the cat", "개가")
     with jumok.record(system) as heard:
         system.translate(["the cat", "the dog"], beam=2)
     with jumok.record(system.models[0]) as bare:
@@ -60,7 +60,7 @@ def test_every_trace_carries_the_fingerprint_and_its_file_too(tiny_bundle, tmp_p
 
 
 def test_a_trace_of_another_model_is_refused(tiny_bundle, other, tmp_path):
-    jumok.trace_translation(jumok.load(tiny_bundle), "the cat", "개가").save(tmp_path / "t.npz")
+    jumok.trace(jumok.load(tiny_bundle), "the cat", "개가").save(tmp_path / "t.npz")
     with pytest.raises(BundleError) as caught:
         load_trace(tmp_path / "t.npz", of=other)
     message = str(caught.value)

@@ -16,7 +16,6 @@ from jumok.inspection.capture import (
     watch,
 )
 from jumok.models.catalog import Sizes, build
-from jumok.systems.tracing import trace_translation
 
 
 def test_norm_is_the_length_of_what_was_given_by_hand():
@@ -63,7 +62,7 @@ def translator(tiny_bundle):
 
 
 def test_weights_follow_from_the_vectors_that_were_kept(translator):
-    trace = trace_translation(translator, "the cat sat", "개가 짖었다")
+    trace = jumok.trace(translator, "the cat sat", "개가 짖었다")
     for site in trace.sites:
         scores = site.query @ site.key.transpose(0, 2, 1) * site.scale
         if site.part == "decoder":
@@ -96,7 +95,7 @@ def test_norms_follow_from_weights_values_and_the_stored_projection(translator, 
     from jumok.bundle.reading import WEIGHTS
 
     stored = load_file(tiny_bundle / WEIGHTS)
-    trace = trace_translation(translator, "the cat sat", "개가 짖었다")
+    trace = jumok.trace(translator, "the cat sat", "개가 짖었다")
     for site in trace.sites:
         output = stored[f"{site.name}.output.weight"].numpy()
         heads, _, dim = site.value.shape
@@ -115,7 +114,7 @@ def test_watching_changes_no_output(translator):
 
 
 def test_steps_are_the_scores_of_the_translation(translator):
-    trace = trace_translation(translator, "the cat sat", "개가 짖었다")
+    trace = jumok.trace(translator, "the cat sat", "개가 짖었다")
     (scored,) = translator.score(["the cat sat"], ["개가 짖었다"])
     found = [step.log_probability for step in trace.steps]
     assert found == pytest.approx(scored.token_log_probabilities, abs=1e-4)
@@ -124,7 +123,7 @@ def test_steps_are_the_scores_of_the_translation(translator):
 
 
 def test_rows_and_columns_are_named(translator):
-    trace = trace_translation(translator, "the cat sat", "개가 짖었다")
+    trace = jumok.trace(translator, "the cat sat", "개가 짖었다")
     assert trace.axes["source"].texts == ("the", "cat", "sat")
     assert trace.axes["target"].texts == ("개가", "짖었다")
     assert trace.axes["source"].tokens[-1] == "</s>"
@@ -134,16 +133,16 @@ def test_rows_and_columns_are_named(translator):
 
 
 def test_pieces_can_be_given_as_they_are(translator):
-    trace = trace_translation(translator, "the cat sat", [5, 9])
+    trace = jumok.trace(translator, "the cat sat", [5, 9])
     assert trace.notes["written"] == [5, 9]
     with pytest.raises(jumok.JumokError, match="no such piece"):
-        trace_translation(translator, "the cat sat", [5, 350])
+        jumok.trace(translator, "the cat sat", [5, 350])
 
 
 @pytest.mark.parametrize("text", ["", "   ", "cat " * 100])
 def test_a_text_that_cannot_be_looked_at_is_refused(translator, text):
     with pytest.raises(jumok.JumokError, match="cannot be looked at in one piece"):
-        trace_translation(translator, text)
+        jumok.trace(translator, text)
 
 
 @pytest.mark.parametrize("projected", [True, False])

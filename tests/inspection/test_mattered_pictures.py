@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+import jumok
 from jumok.bundle.reading import read_bundle
 from jumok.bundle.weights import load_model
 from jumok.data.tokenizer import END, START
@@ -15,7 +16,6 @@ from jumok.inspection.trace import Trace
 from jumok.models.captioner import Captioner as Model
 from jumok.models.memory import Memory
 from jumok.systems.captioner import Captioner
-from jumok.systems.tracing_captioner import trace_caption
 from jumok.systems.tracing_parts import NOTHING, carry_on
 from tests.systems.pictures import GIVEN, write_captioner, write_noise, write_pictures
 
@@ -116,7 +116,7 @@ def test_a_painted_cell_has_the_most_usual_colour(tmp_path, changes, monkeypatch
 
 def traced(folder: Path, changes: dict[str, object]) -> tuple[Captioner, Path, Trace]:
     captioner, file = loaded(folder / "m", changes), write_noise(folder / "noise.png")
-    return captioner, file, trace_caption(captioner, file, TEXT)
+    return captioner, file, jumok.trace(captioner, file, TEXT)
 
 
 @KINDS
@@ -171,7 +171,7 @@ def test_features_cannot_be_painted_over(tmp_path):
     captioner = loaded(tmp_path / "m", {"encoder": GIVEN})
     file = tmp_path / "a.npy"
     np.save(file, np.random.default_rng(3).normal(size=(6, 5)).astype(np.float32))
-    facts = trace_caption(captioner, file, TEXT).notes["mattered"]["words"]
+    facts = jumok.trace(captioner, file, TEXT).notes["mattered"]["words"]
     assert "patch" not in facts["measures"]
     assert np.shape(facts["measures"]["blank"]["picture"]) == (3, 6)
 
@@ -179,10 +179,10 @@ def test_features_cannot_be_painted_over(tmp_path):
 def test_one_vector_has_no_cells_that_could_matter(tmp_path):
     captioner = loaded(tmp_path / "m", {"memory": "one"})
     (file,) = write_pictures(tmp_path / "pictures", 1)
-    assert "mattered" not in trace_caption(captioner, file, TEXT).notes
+    assert "mattered" not in jumok.trace(captioner, file, TEXT).notes
 
 
 def test_nothing_is_asked_where_nobody_wants_to_know(tmp_path):
     captioner = loaded(tmp_path / "m", {})
     (file,) = write_pictures(tmp_path / "pictures", 1)
-    assert "mattered" not in trace_caption(captioner, file, TEXT, extras=NOTHING).notes
+    assert "mattered" not in jumok.trace(captioner, file, TEXT, extras=NOTHING).notes

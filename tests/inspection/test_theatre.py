@@ -7,7 +7,6 @@ import pytest
 import jumok
 from jumok.data.tokenizer import END
 from jumok.decoding import DecodingOptions
-from jumok.systems.tracing import trace_translation
 
 OPTIONS = DecodingOptions(beam=3, nbest=3, maximum_length=6)
 
@@ -15,7 +14,7 @@ OPTIONS = DecodingOptions(beam=3, nbest=3, maximum_length=6)
 @pytest.fixture(scope="module")
 def search(tiny_bundle):
     translator = jumok.load(tiny_bundle)
-    trace = trace_translation(translator, "the cat sat", options=OPTIONS)
+    trace = jumok.trace(translator, "the cat sat", options=OPTIONS)
     return translator, trace, trace.notes["search"]
 
 
@@ -58,7 +57,7 @@ def test_leaves_carry_the_attention_of_their_own_words(search):
         pieces = [n["token"] for n in path(nodes, leaf["node"]) if n["token"] != END]
         if not pieces:
             continue
-        alone = trace_translation(translator, "the cat sat", pieces)
+        alone = jumok.trace(translator, "the cat sat", pieces)
         weights = next(each for each in alone.sites if each.name == site).weights.mean(0)
         rows = weights[1:] if reading.at_input else weights[:-1]
         for found, expected in zip(leaf["weights"], rows, strict=True):
@@ -73,7 +72,7 @@ def test_watching_changes_no_translation(search):
 
 def test_a_prefix_is_forced(search):
     translator = search[0]
-    trace = trace_translation(translator, "the cat sat", options=OPTIONS, prefix=[7, 9])
+    trace = jumok.trace(translator, "the cat sat", options=OPTIONS, prefix=[7, 9])
     assert trace.notes["written"][:2] == [7, 9]
     with pytest.raises(jumok.JumokError, match="no such piece"):
-        trace_translation(translator, "the cat sat", options=OPTIONS, prefix=[999])
+        jumok.trace(translator, "the cat sat", options=OPTIONS, prefix=[999])

@@ -10,7 +10,7 @@ from jumok.attention.observe import observe
 from jumok.config import MaskedConfig
 from jumok.errors import BundleError
 from jumok.models.masked import MaskedLanguageModel
-from jumok.systems.bert import copy_bert, is_bert, load_bert
+from jumok.systems.bert import Bert, copy_bert
 from tests.parity.torch_weights import copy_linear
 
 pytest.importorskip("transformers")
@@ -67,8 +67,7 @@ def test_an_encoder_in_a_folder_is_berts(tmp_path, whole):
     """Of a masked language model, and of an encoder alone: states and weights."""
     theirs = bert() if whole else bert().bert
     folder = save(theirs, tmp_path)
-    assert is_bert(folder)
-    found = load_bert(folder)
+    found = Bert.load(folder, device="cpu")
     cut = found.cut("the cats sat downly")
     assert cut.ids == (2, 5, 6, 9, 7, 8, 10, 3)
     assert cut.words == (None, 0, 1, 1, 2, 3, 3, None)
@@ -104,7 +103,7 @@ def test_a_folder_that_holds_no_bert_is_told_by_its_file(tmp_path, file, content
     else:
         (folder / file).write_text(content)
     with pytest.raises(BundleError) as caught:
-        load_bert(folder)
+        Bert.load(folder, device="cpu")
     assert str(caught.value).startswith(f"{folder / file}: this BERT cannot be read.")
     assert said in str(caught.value)
 
@@ -115,7 +114,7 @@ def test_a_tokenizer_of_another_model_is_refused(tmp_path):
     tokenizer.add_tokens([f"word{number}" for number in range(PIECES)])
     tokenizer.save(str(folder / "tokenizer.json"))
     with pytest.raises(BundleError, match="41 pieces, and the model knows 31"):
-        load_bert(folder)
+        Bert.load(folder, device="cpu")
 
 
 def test_weights_of_other_sizes_are_refused(tmp_path):
@@ -123,4 +122,4 @@ def test_weights_of_other_sizes_are_refused(tmp_path):
     sizes = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(sizes | {"intermediate_size": 29}))
     with pytest.raises(BundleError, match=r"model\.safetensors: this BERT cannot be read"):
-        load_bert(folder)
+        Bert.load(folder, device="cpu")

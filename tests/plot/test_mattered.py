@@ -11,8 +11,6 @@ from jumok.errors import ModelError
 from jumok.inspection.trace import Trace
 from jumok.plot import paper
 from jumok.systems.captioner import Captioner
-from jumok.systems.tracing import trace_translation
-from jumok.systems.tracing_captioner import trace_caption
 from tests.systems.pictures import write_captioner, write_noise
 
 pytest.importorskip("matplotlib", reason="needs the extra plot")
@@ -26,7 +24,7 @@ def font(monkeypatch):
 @pytest.fixture(scope="module")
 def recorded(tiny_bundle) -> Trace:
     translator = jumok.load(tiny_bundle, device="cpu")
-    return trace_translation(translator, "the cat sat", "개가 짖었다")
+    return jumok.trace(translator, "the cat sat", "개가 짖었다")
 
 
 def test_bars_are_shares_of_each_measure_and_hollow_below_0(recorded):
@@ -69,7 +67,7 @@ def test_a_trace_that_does_not_say_is_refused(recorded):
 
 def test_maps_of_a_picture_are_shares_on_one_scale(tmp_path):
     captioner = Captioner.load(write_captioner(tmp_path / "model"), device="cpu")
-    trace = trace_caption(captioner, write_noise(tmp_path / "noise.png"), "the cat sat")
+    trace = jumok.trace(captioner, write_noise(tmp_path / "noise.png"), "the cat sat")
     facts = trace.notes["mattered"]["words"]
     shares = {}
     for name, measure in facts["measures"].items():

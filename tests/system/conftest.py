@@ -14,7 +14,6 @@ from jumok.inspection.trace import Trace
 from jumok.serving.answers import answers
 from jumok.serving.local import LocalServer
 from jumok.systems.sides import Sides
-from jumok.systems.tracing import trace_translation
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = [
@@ -111,7 +110,7 @@ def live(browser, tiny_bundle):
         )
 
         def traced(text, target=None, **asked):
-            return trace_translation(translator, text, target, options, **asked)
+            return jumok.trace(translator, text, target, options, **asked)
 
         return traced
 

@@ -10,7 +10,6 @@ import jumok
 from jumok.inspection.intervene import Change, Row
 from jumok.inspection.trace import Trace
 from jumok.systems.tracers import load_family
-from jumok.systems.tracing import trace_translation
 from tests.inspection.traces import HOSTILE
 from tests.systems.lm import write_lm
 
@@ -23,7 +22,7 @@ MEASURES = ["weights", "norms", "rollout", "flow", "product", "slope", "blank"]
 @pytest.fixture(scope="module")
 def recorded(tiny_bundle) -> Trace:
     translator = jumok.load(tiny_bundle, device="cpu")
-    return trace_translation(translator, "the cat sat", "개가 짖었다")
+    return jumok.trace(translator, "the cat sat", "개가 짖었다")
 
 
 def tables(reader) -> list[list[list[str]]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import jumok
 from jumok.inspection.page import page as html
 from jumok.inspection.trace import Trace
 from jumok.serving.answers import answers
@@ -15,7 +16,6 @@ from jumok.serving.local import LocalServer
 from jumok.serving.pictures import Pictures
 from jumok.systems.captioner import Captioner
 from jumok.systems.sides import Sides
-from jumok.systems.tracing_captioner import trace_caption
 from tests.systems.pictures import write_captioner, write_noise
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
@@ -28,7 +28,7 @@ MEASURES = ["weights", "norms", "rollout", "flow", "product", "slope", "blank", 
 def recorded(tmp_path_factory) -> Trace:
     folder = tmp_path_factory.mktemp("captioner")
     captioner = Captioner.load(write_captioner(folder / "model"), device="cpu")
-    return trace_caption(captioner, write_noise(folder / "noise.png"), "the cat sat")
+    return jumok.trace(captioner, write_noise(folder / "noise.png"), "the cat sat")
 
 
 def values_of(recorded: Trace, unit: str, row: int) -> np.ndarray:
@@ -198,9 +198,9 @@ def test_the_live_page_asks_for_it_where_there_are_cells(browser, tmp_path, memo
     served = Captioner.load(folder, device="cpu")
 
     def traced(text, target=None, **asked):
-        return trace_caption(served, text, target, **asked)
+        return jumok.trace(served, text, target, **asked)
 
-    first = trace_caption(served, file)
+    first = jumok.trace(served, file)
     first = replace(first, notes={k: v for k, v in first.notes.items() if k != "mattered"})
     pictures = Pictures(str(file), lambda path: None)
     server = LocalServer(lambda token: html(first, token), answers(Sides(traced), pictures))

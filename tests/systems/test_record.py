@@ -21,9 +21,7 @@ from jumok.inspection.trace import Level, load_trace
 from jumok.kernels import native
 from jumok.models.catalog import Sizes, build
 from jumok.systems.tracers import load_family
-from jumok.systems.tracing import trace_translation
 from jumok.systems.tracing_parts import NOTHING
-from jumok.systems.tracing_texts import trace_gaps
 from jumok.systems.translation import Translation
 from jumok.systems.translator import Translator
 from tests.conftest import TINY_TEXT
@@ -81,7 +79,7 @@ def test_a_search_is_recorded_as_the_pass_over_what_it_wrote(tiny_bundle, rnn, k
     assert trace.axes["target"].tokens[1:] == plain.tokens
     assert trace.axes["source"].texts == ("the", "cat", "sat")
     pieces = trace.notes["written"]
-    same(trace, trace_translation(system, "the cat sat", pieces))
+    same(trace, jumok.trace(system, "the cat sat", pieces))
     values = [step.log_probability for step in trace.steps]
     assert values == pytest.approx(plain.token_log_probabilities, abs=1e-4)
     assert trace.also == (), "the second pass, which reads alignments, is no other sentence"
@@ -158,8 +156,8 @@ def test_hypotheses_that_lost_are_recorded_once_each(tiny_bundle):
     for leaf in sorted(leaves)[:4]:
         alone = tree.hypothesis(leaf)
         pieces = [ids[token] for token in alone.axes["target"].tokens[1:]]
-        same(alone, trace_translation(system, "the cat sat", pieces))
-        expected = trace_translation(system, "the cat sat", pieces).steps[: len(pieces)]
+        same(alone, jumok.trace(system, "the cat sat", pieces))
+        expected = jumok.trace(system, "the cat sat", pieces).steps[: len(pieces)]
         assert [step.log_probability for step in alone.steps] == pytest.approx(
             [step.log_probability for step in expected], abs=1e-4
         )
@@ -183,7 +181,7 @@ def test_the_page_shows_a_recorded_search(tiny_bundle):
     reading = system.aligner.readings[0]
     for leaf in trace.notes["search"]["leaves"][:3]:
         pieces = [node["token"] for node in paths[leaf["node"]] if node["token"] != END]
-        cross = [s for s in trace_translation(system, "the cat sat", pieces).sites
+        cross = [s for s in jumok.trace(system, "the cat sat", pieces).sites
                  if s.part == "cross"][reading.layer]  # fmt: skip
         rows = cross.weights.mean(0)[1:] if reading.at_input else cross.weights.mean(0)[:-1]
         np.testing.assert_allclose(leaf["weights"], rows, atol=1e-4)
@@ -199,8 +197,8 @@ def test_a_recording_is_saved_with_its_tree_and_other_sentences(tiny_bundle, tmp
     assert {each.output for each in both} == {each.text for each in found}
     assert {len(each.axes["source"].texts) for each in both} == {3, 7}
     longer, shorter = sorted(both, key=lambda each: -len(each.text))
-    same(shorter, trace_translation(system, texts[0], shorter.notes["written"]))
-    same(longer, trace_translation(system, texts[1], longer.notes["written"]))
+    same(shorter, jumok.trace(system, texts[0], shorter.notes["written"]))
+    same(longer, jumok.trace(system, texts[1], longer.notes["written"]))
     trace.save(tmp_path / "t.npz")
     loaded = load_trace(tmp_path / "t.npz")
     assert loaded.head() == trace.head()
@@ -214,9 +212,7 @@ def test_streams_of_a_search_are_those_of_the_pass(tiny_bundle):
     system = jumok.load(tiny_bundle)
     with jumok.record(system, level="full") as trace:
         system.translate(["the cat sat"], SHORT)
-    whole = trace_translation(
-        system, "the cat sat", trace.notes["written"], level="full", extras=NOTHING
-    )
+    whole = jumok.trace(system, "the cat sat", trace.notes["written"], level="full", extras=NOTHING)
     assert trace.streams.keys() == {"encoder", "decoder"}
     for stack, stream in whole.streams.items():
         np.testing.assert_allclose(trace.streams[stack], stream, atol=1e-4)
@@ -255,7 +251,7 @@ def test_readers_and_classifiers_are_recorded(tmp_path, picture):
     system = untrained()
     with jumok.record(system, level="qk") as trace:
         system.fill(["the [MASK] sat on ___"])
-    expected = trace_gaps(system, "the [MASK] sat on ___", extras=NOTHING)
+    expected = jumok.trace(system, "the [MASK] sat on ___", extras=NOTHING)
     same(trace, expected)
     assert trace.axes == expected.axes
     for folder, given in (

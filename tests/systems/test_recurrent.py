@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
+import jumok
 from jumok.bundle.card import BundleConfig, Card
 from jumok.bundle.writing import write_bundle
 from jumok.config import RecurrentConfig
@@ -13,7 +14,6 @@ from jumok.decoding import DecodingOptions
 from jumok.errors import ModelError
 from jumok.inspection.alignment import Reading
 from jumok.models.catalog import Sizes, build
-from jumok.systems.tracing import trace_translation
 from jumok.systems.translator import Translator
 from tests.conftest import TINY_TEXT
 
@@ -78,11 +78,11 @@ def test_coverage_is_read_off_the_one_attention(with_attention):
 
 
 def test_a_trace_holds_the_one_attention(with_attention):
-    trace = trace_translation(Translator.load(with_attention), "the cat sat", target="the mat")
+    trace = jumok.trace(Translator.load(with_attention), "the cat sat", target="the mat")
     assert [(site.name, site.kind) for site in trace.sites] == [("decoder.attention", "additive")]
     assert "reading" in trace.notes
 
 
 def test_without_attention_there_is_nothing_to_trace(without):
     with pytest.raises(ModelError, match="has no attention: it looks at nothing"):
-        trace_translation(Translator.load(without), "the cat sat", target="the mat")
+        jumok.trace(Translator.load(without), "the cat sat", target="the mat")

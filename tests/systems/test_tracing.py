@@ -19,9 +19,7 @@ from jumok.inspection.trace import load_trace
 from jumok.models.catalog import Sizes, build
 from jumok.systems.catalog import SYSTEMS
 from jumok.systems.tracers import TRACERS, check_given, load_family
-from jumok.systems.tracing import trace_translation
 from jumok.systems.tracing_parts import Extras
-from jumok.systems.tracing_texts import trace_gaps
 from tests.systems.lm import write_lm
 from tests.systems.masked import untrained
 from tests.systems.pictures import READER, write_captioner, write_pictures
@@ -62,7 +60,7 @@ def traced(tmp_path_factory, captioners, picture, tiny_bundle):
         "language model": load_family(lm).trace("a b", "c"),
         "picture class": load_family(cnn).trace(picture),
         "text class": load_family(texts).trace("the cat sat"),
-        "gaps": trace_gaps(untrained(), "the [MASK] sat on ___"),
+        "gaps": jumok.trace(untrained(), "the [MASK] sat on ___"),
     }
     return traces
 
@@ -211,7 +209,7 @@ def test_a_prompt_as_long_as_the_context_is_refused(tmp_path):
 
 def test_gaps_are_filled_as_the_model_fills_them():
     system = untrained()
-    trace = trace_gaps(system, "the [MASK] sat on ___")
+    trace = jumok.trace(system, "the [MASK] sat on ___")
     (filled,) = system.fill(["the [MASK] sat on ___"], top=1)
     found = [(step.token.replace("▁", ""), step.log_probability) for step in trace.steps]
     for (token, value), gap in zip(found, filled.gaps, strict=True):
@@ -220,7 +218,7 @@ def test_gaps_are_filled_as_the_model_fills_them():
     assert trace.axes["text"].tokens.count("[MASK]") == 2
     assert trace.axes["text"].texts[1] == "[MASK]"
     with pytest.raises(DataError, match="every gap needs its piece"):
-        trace_gaps(system, "the [MASK] sat", [7, 9])
+        jumok.trace(system, "the [MASK] sat", [7, 9])
 
 
 def test_labels_have_the_probabilities_of_the_classifier(traced, tmp_path, picture):
@@ -286,7 +284,7 @@ def test_what_was_forced_stands_before_the_tree(captioners, picture):
 def test_streams_are_what_the_blocks_left(tmp_path, tiny_bundle, family):
     if family == "gaps":
         system = untrained()
-        trace = trace_gaps(system, "the [MASK] sat", level="full")
+        trace = jumok.trace(system, "the [MASK] sat", level="full")
         embedded = system.model.encoder.embedding
         tokens = torch.tensor([[START, *system.encode("the [MASK] sat")[0], END]])
         stack, layers = "encoder", 2
@@ -361,6 +359,6 @@ def test_where_nothing_was_written_no_word_mattered(tiny_bundle):
     output = translator.models[0].decoder.output
     ends = torch.zeros(output.weight.shape[0]).index_fill(0, torch.tensor([END]), 1e3)
     output.register_forward_hook(lambda *call: call[-1] + ends)
-    trace = trace_translation(translator, "the cat sat")
+    trace = jumok.trace(translator, "the cat sat")
     assert (trace.output, trace.axes["target"].texts) == ("", ())
     assert "mattered" not in trace.notes

@@ -27,7 +27,7 @@ from jumok.layers.embedding import embedding_table
 from jumok.models.encoder_decoder import TransformerEncoder
 from jumok.models.masked import text_encoder
 from jumok.shapes import Tensor
-from jumok.systems.device import choose_device
+from jumok.systems.device import DTYPES, Precision, choose_device
 from jumok.systems.known import Known
 
 CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
@@ -64,6 +64,8 @@ class Bert(Known):
         max_tokens: the most pieces that are read at once, [CLS] and [SEP] not counted.
     """
 
+    task = "bert"
+
     def __init__(
         self, name: str, encoder: TransformerEncoder, tokenizer: Any, max_tokens: int
     ) -> None:
@@ -71,6 +73,26 @@ class Bert(Known):
         self.model = Reader(encoder)
         self.tokenizer = tokenizer
         self.max_tokens = max_tokens
+
+    @classmethod
+    def load(
+        cls, *folders: Path | str, device: str = "auto", precision: Precision = "fp32"
+    ) -> "Bert":
+        """The encoder in this folder.
+
+        Raises:
+            BundleError: a file is missing or damaged, or holds another kind of model; more than
+                one folder.
+            ConfigError: no such device.
+            MissingExtraError: the library that reads the tokenizer is not installed.
+        """
+        if len(folders) != 1:
+            raise BundleError("encoders do not work together.", expected="one folder")
+        folder = Path(folders[0])
+        config, encoder, tokenizer = _read(folder)
+        ready = encoder.eval().to(choose_device(device), DTYPES[precision])
+        name = Path(config.get("_name_or_path") or folder.resolve()).name
+        return cls(name, ready, tokenizer, config["max_position_embeddings"] - 2)
 
     def modules(self) -> Sequence[nn.Module]:
         """The encoder."""
@@ -85,17 +107,11 @@ class Bert(Known):
         return Cut(tuple(found.ids), tuple(found.tokens), tuple(found.word_ids), texts)
 
 
-def is_bert(folder: Path) -> bool:
-    """Whether this folder may hold one: a bundle of ours has no tokenizer.json."""
-    return (folder / TOKENIZER).is_file()
-
-
-def load_bert(folder: Path, device: str = "cpu") -> Bert:
-    """The encoder in this folder, for inference.
+def _read(folder: Path) -> tuple[dict[str, Any], TransformerEncoder, Any]:
+    """The config, the encoder with its weights, and the tokenizer.
 
     Raises:
         BundleError: a file is missing or damaged, or holds another kind of model.
-        ConfigError: no such device.
         MissingExtraError: the library that reads the tokenizer is not installed.
     """
     file = folder / CONFIG
@@ -113,11 +129,7 @@ def load_bert(folder: Path, device: str = "cpu") -> Bert:
     for module in encoder.modules():
         if isinstance(module, nn.LayerNorm):
             module.eps = config.get("layer_norm_eps", 1e-12)
-    placed = encoder.eval().to(choose_device(device))
-    name = str(config.get("_name_or_path") or folder.resolve().name)
-    return Bert(
-        name.rsplit("/", maxsplit=1)[-1], placed, tokenizer, config["max_position_embeddings"] - 2
-    )
+    return config, encoder, tokenizer
 
 
 def _tokenizer(file: Path, pieces: int) -> Any:

@@ -40,6 +40,8 @@ class Captioner(Known):
         reading: where the decoder's looks are read; None for a model that has one vector.
     """
 
+    task = "captioning"
+
     def __init__(
         self,
         model: Model,

@@ -28,11 +28,17 @@ SYSTEMS = {
         "jumok.systems.text_classifier", "TextClassification", "classify"
     ),
     "masked-lm": System("jumok.systems.masked_model", "MaskedModel", "fill"),
+    "bert": System("jumok.systems.bert", "Bert", "look"),
 }
+
+THEIRS = "tokenizer.json"
+"""A file that is in a BERT's folder as Hugging Face keeps it, and in no bundle of ours."""
 
 
 def load(*folders: Path | str, device: str = "auto", precision: Precision = "fp32") -> Any:
     """The trained model in this folder as its system; several become an ensemble where they can.
+
+    The folder may hold somebody else's BERT, too (`jumok.systems.bert`).
 
     Raises:
         BundleError: a bundle that is missing, damaged, unsafe, or of a task unknown here.
@@ -46,8 +52,8 @@ def load(*folders: Path | str, device: str = "auto", precision: Precision = "fp3
 
 
 def system_of(folder: Path) -> System:
-    """The system that this bundle is for."""
-    task = read_bundle(folder).config.task
+    """The system that this bundle is for, or a BERT's where somebody else's lies there."""
+    task = "bert" if (folder / THEIRS).is_file() else read_bundle(folder).config.task
     if task not in SYSTEMS:
         raise BundleError(
             "this jumok does not know what the bundle is for.",

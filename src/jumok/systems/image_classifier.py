@@ -30,6 +30,8 @@ class ImageClassification(Known):
         shape: what pictures are made to.
     """
 
+    task = "image-classification"
+
     def __init__(
         self, models: Sequence[ImageClassifier], labels: Sequence[str], shape: Shape
     ) -> None:

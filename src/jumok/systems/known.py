@@ -10,8 +10,13 @@ from jumok.bundle.reading import Bundle
 
 
 class Known:
-    """A system with a fingerprint."""
+    """A system with a fingerprint.
 
+    Attributes:
+        task: what it does, as its bundle names it (`systems/catalog.py`).
+    """
+
+    task: str
     _origins: tuple[Origin, ...] = ()
 
     @property

@@ -105,6 +105,8 @@ class LanguageModel(Known):
         ModelError: a vocabulary that is not the tokenizer's.
     """
 
+    task = "language-model"
+
     def __init__(
         self,
         model: CausalLanguageModel,

@@ -57,6 +57,8 @@ class MaskedModel(Known):
         max_tokens: the most pieces of a text that are read at once.
     """
 
+    task = "masked-lm"
+
     def __init__(self, model: MaskedLanguageModel, tokenizer: Tokenizer, max_tokens: int) -> None:
         self.model = model
         self.tokenizer = tokenizer

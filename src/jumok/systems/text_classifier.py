@@ -24,6 +24,8 @@ class TextClassification(Known):
         max_tokens: the most pieces of a text that are read: the first ones.
     """
 
+    task = "text-classification"
+
     def __init__(
         self,
         model: TextClassifier,

@@ -1,21 +1,23 @@
 """Every family's tracing by the task that its bundle names: what a model looked at, as a trace."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Literal, NamedTuple
+
+import torch
 
 from jumok.bundle.reading import read_bundle
 from jumok.decoding import DecodingOptions
 from jumok.errors import DataError
-from jumok.inspection.intervene import Change
+from jumok.inspection.intervene import UNCHANGED, Change
 from jumok.inspection.trace import Level, Trace
-from jumok.systems.bert import is_bert, load_bert
+from jumok.systems.bert import Bert
 from jumok.systems.catalog import load
 from jumok.systems.device import Precision
 from jumok.systems.known import Known
-from jumok.systems.tracing_parts import Extras
+from jumok.systems.tracing_parts import EVERYTHING, LEVEL, Asked, Extras
 
 
 class Tracer(NamedTuple):
@@ -37,34 +39,54 @@ TRACERS = {
     "image-classification": Tracer(
         "jumok.systems.tracing_pictures", "trace_picture_class", "picture"
     ),
+    "bert": Tracer("jumok.systems.tracing_bert", "trace_bert", "text"),
 }
 
 
-@runtime_checkable  # the tests check annotations while they run
-class Traced(Protocol):
-    """A loaded model that tells what it looked at; see `trace_translation` for what is told."""
+def trace(
+    system: Known,
+    given: Path | str,
+    target: str | Sequence[int] | None = None,
+    options: DecodingOptions | None = None,
+    *,
+    level: Level = LEVEL,
+    change: Change = UNCHANGED,
+    prefix: Sequence[int] = (),
+    extras: Extras = EVERYTHING,
+    name: str = "model",
+) -> Trace:
+    """What a loaded model looked at in a text, or in a picture, and what it made of that.
 
-    def __call__(
-        self,
-        given: str,
-        target: str | Sequence[int] | None = None,
-        options: DecodingOptions = ...,
-        *,
-        level: Level = ...,
-        change: Change = ...,
-        prefix: Sequence[int] = ...,
-        extras: Extras = ...,
-        name: str = ...,
-    ) -> Trace:
-        """The trace of a text, or of a picture by its path."""
-        ...
+    Args:
+        system: what `jumok.load` gives.
+        given: a text, or a picture's path.
+        target: what is to be written or chosen, as a text or as pieces; None: what the model would.
+        options: how it is searched for where the model writes; None: as this kind of model does.
+        level: "qk" keeps queries, keys and values besides the weights; "full" also the streams.
+        change: what is done to the model meanwhile: heads off, words blanked, weights set.
+        prefix: pieces that what is written has to begin with.
+        extras: what else to find out, and who may end the work before it is done.
+        name: what the trace calls the model.
+
+    Raises:
+        ConfigError: a target for a model that says nothing.
+        DataError: a text without a word, or longer than the model reads at once; a picture that
+            cannot be read; no such label or piece.
+        ModelError: a model without attention, or without the heads that are named.
+    """
+    tracer = TRACERS[system.task]
+    module = import_module(tracer.module)
+    asked = Asked(options or module.OPTIONS, target, level, change, prefix, extras, name)
+    with torch.inference_mode():
+        found: Trace = getattr(module, tracer.name)(system, given, asked)
+    return found
 
 
 class Family(NamedTuple):
-    """What traces one loaded model, how it decodes where nobody says, what it reads; itself, and
-    its name."""
+    """What traces one loaded model (`trace`), how it decodes where nobody says, what it reads; the
+    system, and its name."""
 
-    trace: Traced
+    trace: Callable[..., Trace]
     options: DecodingOptions
     reads: Literal["text", "picture"]
     system: Known
@@ -76,28 +98,15 @@ def load_family(
 ) -> Family:
     """What traces the model in this folder; of several, the ensemble that they make.
 
-    A folder may also hold a BERT as Hugging Face keeps it (`jumok.systems.bert`).
-
     Raises:
         BundleError: a bundle that is missing, damaged, unsafe, or of a task unknown here.
         ConfigError: no such device.
     """
-    if len(folders) == 1 and is_bert(Path(folders[0])):
-        return _of_bert(Path(folders[0]), device)
     system = load(*folders, device=device, precision=precision)
-    first = read_bundle(Path(folders[0]))
-    tracer = TRACERS[first.config.task]
-    module = import_module(tracer.module)
-    traced = partial(getattr(module, tracer.name), system)
-    return Family(traced, module.DEFAULTS, tracer.reads, system, first.card.name)
-
-
-def _of_bert(folder: Path, device: str) -> Family:
-    from jumok.systems.tracing_bert import trace_bert
-    from jumok.systems.tracing_texts import DEFAULTS
-
-    system = load_bert(folder, device)
-    return Family(partial(trace_bert, system), DEFAULTS, "text", system, system.name)
+    tracer = TRACERS[system.task]
+    name = system.name if isinstance(system, Bert) else read_bundle(Path(folders[0])).card.name
+    options = import_module(tracer.module).OPTIONS
+    return Family(partial(trace, system), options, tracer.reads, system, name)
 
 
 def check_given(family: Family, given: str) -> None:

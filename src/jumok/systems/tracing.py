@@ -1,6 +1,5 @@
 """A translator's decisions on one sentence, as a trace."""
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -8,18 +7,15 @@ from typing import Any
 import torch
 
 from jumok.data.tokenizer import END, START, Tokenizer
-from jumok.decoding import DecodingOptions
 from jumok.decoding.ensemble import join_memories
 from jumok.inspection.capture import heads_of, sequence_edges
 from jumok.inspection.influence import Written, written_from
-from jumok.inspection.intervene import UNCHANGED, Change, changed
-from jumok.inspection.trace import Axis, Level, Trace
+from jumok.inspection.intervene import changed
+from jumok.inspection.trace import Axis, Trace
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Int, Tensor
 from jumok.systems.tracing_parts import (
-    EVERYTHING,
-    LEVEL,
-    Extras,
+    Asked,
     after_every_prefix,
     check_length,
     check_pieces,
@@ -33,31 +29,18 @@ from jumok.systems.tracing_parts import (
 )
 from jumok.systems.translator import DEFAULTS, Translator
 
+OPTIONS = DEFAULTS
+"""How it is searched, where nobody says."""
 
-@torch.inference_mode()
+
 def trace_translation(
     translator: Translator,
     text: str,
-    target: str | Sequence[int] | None = None,
-    options: DecodingOptions = DEFAULTS,
-    *,
-    level: Level = LEVEL,
-    change: Change = UNCHANGED,
-    prefix: Sequence[int] = (),
-    extras: Extras = EVERYTHING,
-    name: str = "model",
+    asked: Asked,
 ) -> Trace:
-    """What the model looked at while it translated `text`, or would while it writes `target`.
+    """What the model looked at while it translated `text`, or would while it writes the target.
 
     Of an ensemble the first model is traced; the translation is the ensemble's own.
-
-    Args:
-        target: a text, or its pieces; None: the model's own translation.
-        level: "qk" keeps queries, keys and values besides the weights; "full" also the streams.
-        prefix: pieces that the translation has to begin with.
-        extras: what else to find out, and who may end the work before it is done.
-        change: what is done to the model meanwhile: heads off, words blanked, weights set.
-        name: what the trace calls the model.
 
     Raises:
         DataError: a text without a word, or longer than the model reads at once.
@@ -67,26 +50,24 @@ def trace_translation(
     read = tokenizer.encode(text)
     check_length(text, read, translator.max_tokens)
     source = torch.tensor([[*read, END]], device=next(model.parameters()).device)
-    if target is None:
-        with changed(model, change, heads_of(model)):
-            write, search = _searched(translator, source, options, prefix, extras)
+    if asked.target is None:
+        with changed(model, asked.change, heads_of(model)):
+            write, search = _searched(translator, source, asked)
     else:
-        write, search = given_pieces(target, tokenizer, translator.max_tokens), {}
+        write, search = given_pieces(asked.target, tokenizer, translator.max_tokens), {}
     run = partial(after_every_prefix, model, source, write)
     written = [*write, END]
     edges = sequence_edges(model)
-    looked = look(
-        model, run, edges, written, tokenizer.pieces, level=level, change=change, extras=extras
-    )
+    looked = look(model, run, edges, written, asked, tokenizer.pieces)
     reading = translator.aligner.readings[0]
     axes = _axes(tokenizer, read, write)
     notes = notes_of(write, looked, search)
-    notes |= words_worth(_told(model, source, write), looked, axes, change, extras)
+    notes |= words_worth(_told(model, source, write), looked, axes, asked)
     return Trace(
-        model=name,
+        model=asked.name,
         fingerprint=translator.fingerprint,
-        task="translation",
-        level=level,
+        task=translator.task,
+        level=asked.level,
         text=text,
         output=tokenizer.decode(write),
         axes=axes,
@@ -113,18 +94,14 @@ def _told(model: SequenceToSequence, source: Int[Tensor, "1 source"], write: lis
 def _searched(
     translator: Translator,
     source: Int[Tensor, "1 source"],
-    options: DecodingOptions,
-    prefix: Sequence[int],
-    extras: Extras,
+    asked: Asked,
 ) -> tuple[list[int], dict[str, Any]]:
     """The pieces of the best translation, and the tree of all that were weighed.
 
     What they looked at is read where the model's alignments are.
     """
-    check_pieces(prefix, translator.tokenizer.size)
+    check_pieces(asked.prefix, translator.tokenizer.size)
     memories = [model.encode(source) for model in translator.models]
     memory = memories[0] if len(memories) == 1 else join_memories(memories)
     looks = translator.aligner.between_pieces if translator.aligner.aligns else None
-    return searched(
-        translator.decoder, memory, translator.tokenizer, options, prefix, looks, extras
-    )
+    return searched(translator.decoder, memory, translator.tokenizer, asked, looks)

@@ -11,14 +11,13 @@ import torch
 from torch import nn
 
 from jumok.data.tokenizer import END, START
-from jumok.decoding import DecodingOptions
 from jumok.inspection.alignment import cross_attention
 from jumok.inspection.capture import heads_of, sequence_edges
 from jumok.inspection.influence import patch_out, written_over
-from jumok.inspection.intervene import UNCHANGED, Change, changed
+from jumok.inspection.intervene import changed
 from jumok.inspection.mattered import Measure
 from jumok.inspection.picture import Picture
-from jumok.inspection.trace import Axis, Level, Trace, grid_axis
+from jumok.inspection.trace import Axis, Trace, grid_axis
 from jumok.models.captioner import Captioner as Model
 from jumok.models.captioner import GridWriter
 from jumok.models.memory import Memory
@@ -26,9 +25,7 @@ from jumok.models.recurrent_decoder import GatedDecoder
 from jumok.shapes import Float, Int, Tensor
 from jumok.systems.captioner import DEFAULTS, Captioner
 from jumok.systems.tracing_parts import (
-    EVERYTHING,
-    LEVEL,
-    Extras,
+    Asked,
     LogProbabilities,
     Looked,
     after_every_prefix,
@@ -42,25 +39,19 @@ from jumok.systems.tracing_parts import (
     words_worth,
 )
 
+OPTIONS = DEFAULTS
+"""How it is searched, where nobody says."""
 
-@torch.inference_mode()
+
 def trace_caption(
     captioner: Captioner,
     picture: Path | str,
-    target: str | Sequence[int] | None = None,
-    options: DecodingOptions = DEFAULTS,
-    *,
-    level: Level = LEVEL,
-    change: Change = UNCHANGED,
-    prefix: Sequence[int] = (),
-    extras: Extras = EVERYTHING,
-    name: str = "model",
+    asked: Asked,
 ) -> Trace:
-    """What the model looked at while it described `picture`, or would while it writes `target`.
+    """What the model looked at while it described `picture`, or would while it writes the target.
 
     Args:
         picture: a file; of a model that reads features, the file that they are in.
-        target, options, level, change, prefix, extras, name: as in `trace_translation`.
 
     Raises:
         DataError: a picture that cannot be read, or a caption without a word, or too long a one.
@@ -70,31 +61,29 @@ def trace_caption(
     pixels = captioner.read(Path(picture))
     read = pixels[None].to(next(model.parameters()).device)
     search: dict[str, Any] = {}
-    if target is None:
-        with changed(model, change, heads_of(model)):
-            write, search = _searched(captioner, read, options, prefix, extras)
+    if asked.target is None:
+        with changed(model, asked.change, heads_of(model)):
+            write, search = _searched(captioner, read, asked)
     else:
-        write = given_pieces(target, tokenizer, captioner.max_tokens, "one caption")
+        write = given_pieces(asked.target, tokenizer, captioner.max_tokens, "one caption")
     run, written = partial(after_every_prefix, model, read, write), [*write, END]
     edges = sequence_edges(model, source="picture", reads="image")
-    looked = look(
-        model, run, edges, written, tokenizer.pieces, level=level, change=change, extras=extras
-    )
-    with changed(model, change, heads_of(model)):
+    looked = look(model, run, edges, written, asked, tokenizer.pieces)
+    with changed(model, asked.change, heads_of(model)):
         gates = _gates(model.decoder, run)
     axes = {
         "picture": grid_axis(*model.grid),
         "target": text_axis(tokenizer, write, before=(START,)),
     }
     notes = notes_of(write, looked, search)
-    notes |= _worth(captioner, read, write, looked, axes, change, extras)
+    notes |= _worth(captioner, read, write, looked, axes, asked)
     if captioner.reading is not None:
         notes["reading"] = asdict(captioner.reading)
     return Trace(
-        model=name,
+        model=asked.name,
         fingerprint=captioner.fingerprint,
-        task="captioning",
-        level=level,
+        task=captioner.task,
+        level=asked.level,
         text=Path(picture).name,
         output=tokenizer.decode(write),
         axes=axes,
@@ -109,25 +98,21 @@ def trace_caption(
 def _searched(
     captioner: Captioner,
     read: Tensor,
-    options: DecodingOptions,
-    prefix: Sequence[int],
-    extras: Extras,
+    asked: Asked,
 ) -> tuple[list[int], dict[str, Any]]:
     """The pieces of the best caption, and the tree of all that were weighed.
 
     What they looked at is read where `Captioner.caption` reads its looks.
     """
-    check_pieces(prefix, captioner.tokenizer.size)
-    longest = min(options.maximum_length, captioner.max_tokens)
+    check_pieces(asked.prefix, captioner.tokenizer.size)
+    longest = min(asked.options.maximum_length, captioner.max_tokens)
     model = captioner.model
     return searched(
         model.decoder,
         model.encode(read),
         captioner.tokenizer,
-        replace(options, maximum_length=longest),
-        prefix,
+        replace(asked, options=replace(asked.options, maximum_length=longest)),
         None if captioner.reading is None else _Looks(captioner),
-        extras,
     )
 
 
@@ -137,8 +122,7 @@ def _worth(
     write: Sequence[int],
     looked: Looked,
     axes: Mapping[str, Axis],
-    change: Change,
-    extras: Extras,
+    asked: Asked,
 ) -> dict[str, Any]:
     """As a note: which cells and words mattered; of one vector no part belongs to a cell."""
     model = captioner.model
@@ -146,8 +130,8 @@ def _worth(
         return {}
     begun = torch.tensor([[START, *write]], device=read.device)
     told = model, read, begun, torch.tensor([*write, END], device=read.device)
-    patches = partial(_patches, captioner, *told, extras.heed)
-    return words_worth(written_over(*told), looked, axes, change, extras, patches)
+    patches = partial(_patches, captioner, *told, asked.extras.heed)
+    return words_worth(written_over(*told), looked, axes, asked, patches)
 
 
 def _patches(

@@ -10,13 +10,11 @@ from jumok.data.tokenizer import START
 from jumok.decoding import DecodingOptions
 from jumok.inspection.capture import Edge, heads_of
 from jumok.inspection.influence import written_alone
-from jumok.inspection.intervene import UNCHANGED, Change, changed
-from jumok.inspection.trace import Level, Trace
+from jumok.inspection.intervene import changed
+from jumok.inspection.trace import Trace
 from jumok.systems.language_model import LanguageModel
 from jumok.systems.tracing_parts import (
-    EVERYTHING,
-    LEVEL,
-    Extras,
+    Asked,
     LogProbabilities,
     check_length,
     check_pieces,
@@ -32,7 +30,8 @@ from jumok.systems.tracing_parts import (
 MOST_WRITTEN = 24
 """Tokens that are written after a prompt, where nobody says how many."""
 
-DEFAULTS = DecodingOptions(beam=1, maximum_length=MOST_WRITTEN)
+OPTIONS = DecodingOptions(beam=1, maximum_length=MOST_WRITTEN)
+"""How it is searched, where nobody says."""
 
 
 OWN_ROW = {"at_input": True}
@@ -44,28 +43,18 @@ def at_what_was_written(_: str) -> Edge:
     return Edge("decoder", "text", "text")
 
 
-@torch.inference_mode()
 def trace_language_model(
     system: LanguageModel,
     text: str,
-    target: str | Sequence[int] | None = None,
-    options: DecodingOptions = DEFAULTS,
-    *,
-    level: Level = LEVEL,
-    change: Change = UNCHANGED,
-    prefix: Sequence[int] = (),
-    extras: Extras = EVERYTHING,
-    name: str = "model",
+    asked: Asked,
 ) -> Trace:
     """What every token looked at: those of the prompt `text`, and those that were written after it.
 
     The search is for what follows the prompt; the steps are of all tokens, the prompt's too, as
     the model has an opinion on each of them.
 
-    Args:
-        target: how the text goes on, as a text or as tokens; None: as the model would have it.
-            `options.maximum_length` counts what is written, and `MOST_WRITTEN` is the most.
-        options, level, change, prefix, extras, name: as in `trace_translation`.
+    The target is how the text goes on; `options.maximum_length` counts what is written, and
+    `MOST_WRITTEN` is the most.
 
     Raises:
         DataError: a prompt and a text after it that are longer than the model's context.
@@ -75,28 +64,26 @@ def trace_language_model(
     prompt, room = tokenizer.encode(text), system.context - 1  # for START
     check_length(text or "(nothing)", prompt or [START], room, "a shorter text")
     search: dict[str, Any] = {}
-    if target is None:
-        with changed(model, change, heads_of(model)):
-            write, search = _searched(system, prompt, options, prefix, extras)
+    if asked.target is None:
+        with changed(model, asked.change, heads_of(model)):
+            write, search = _searched(system, prompt, asked)
     else:
-        write = given_pieces(target, tokenizer, room - len(prompt), "a shorter text")
+        write = given_pieces(asked.target, tokenizer, room - len(prompt), "a shorter text")
     tokens = [*prompt, *write]
 
     def run() -> LogProbabilities:
         read = torch.tensor([[START, *tokens]], device=model.decoder.embedding.table.device)
         return model.decoder.logits(model.hidden(read))[0, :-1].float().log_softmax(dim=-1)
 
-    looked = look(
-        model, run, at_what_was_written, tokens, names, level=level, change=change, extras=extras
-    )
+    looked = look(model, run, at_what_was_written, tokens, asked, names)
     axes = {"text": text_axis(tokenizer, tokens, before=(START,))}
     told = written_alone(model.decoder, model.hidden, [START, *tokens])
-    notes = notes_of(write, looked, search) | words_worth(told, looked, axes, change, extras)
+    notes = notes_of(write, looked, search) | words_worth(told, looked, axes, asked)
     return Trace(
-        model=name,
+        model=asked.name,
         fingerprint=system.fingerprint,
-        task="language-model",
-        level=level,
+        task=system.task,
+        level=asked.level,
         text=text,
         output=tokenizer.decode(tokens)[len(tokenizer.decode(prompt)) :],
         axes=axes,
@@ -110,21 +97,16 @@ def trace_language_model(
 def _searched(
     system: LanguageModel,
     prompt: Sequence[int],
-    options: DecodingOptions,
-    prefix: Sequence[int],
-    extras: Extras,
+    asked: Asked,
 ) -> tuple[list[int], dict[str, Any]]:
     """What is written after the prompt, and the tree of all that was weighed there."""
-    check_pieces(prefix, system.tokenizer.size)
+    check_pieces(asked.prefix, system.tokenizer.size)
     room = system.context - 1 - len(prompt)
-    longest = len(prompt) + min(options.maximum_length, MOST_WRITTEN, room)
-    whole, search = searched(
-        system.model.decoder,
-        system.model.nothing(),
-        system.tokenizer,
-        replace(options, minimum_length=0, maximum_length=max(longest, 1), maximum_ratio=None),
-        [*prompt, *prefix],
-        None,
-        extras,
+    longest = len(prompt) + min(asked.options.maximum_length, MOST_WRITTEN, room)
+    options = replace(
+        asked.options, minimum_length=0, maximum_length=max(longest, 1), maximum_ratio=None
     )
+    begun = replace(asked, options=options, prefix=[*prompt, *asked.prefix])
+    model = system.model
+    whole, search = searched(model.decoder, model.nothing(), system.tokenizer, begun)
     return whole[len(prompt) :], search

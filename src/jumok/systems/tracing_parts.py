@@ -61,7 +61,23 @@ class Extras:
 
 EVERYTHING, NOTHING = Extras(), Extras(worth=False, words=False, tree=False, layers=False)
 
+
+@dataclass(frozen=True)
+class Asked:
+    """What somebody wants to know of one text or picture: the arguments of `jumok.trace`."""
+
+    options: DecodingOptions
+    target: str | Sequence[int] | None = None
+    level: Level = LEVEL
+    change: Change = UNCHANGED
+    prefix: Sequence[int] = ()
+    extras: Extras = EVERYTHING
+    name: str = "model"
+
+
 LogProbabilities = Float[Tensor, "positions choices"]
+
+Looks = Callable[[Memory, Sequence[Sequence[int]]], Float[Tensor, "rows pieces keys"]]
 
 
 @runtime_checkable  # the tests check annotations while they run
@@ -103,29 +119,26 @@ def look(
     run: Callable[[], LogProbabilities],
     edges: Edges,
     written: Sequence[int] | None,
+    asked: Asked,
     pieces: Callable[[Sequence[int]], Sequence[str]] | None = None,
-    *,
-    level: Level = LEVEL,
-    change: Change = UNCHANGED,
-    extras: Extras = EVERYTHING,
 ) -> Looked:
     """Watches one pass, and finds out what every head is worth to what was chosen.
 
     Args:
         run: the pass; gives the log-probabilities of every choice at every position.
         written: what was chosen at each position; None: the likeliest.
+        asked: what is done to the model meanwhile, whether to find out what the layers do, and what
+            heads are worth, but never of a model that is changed.
         pieces: names choices; None: what would be said after each layer is not read.
-        change: what is done to the model meanwhile.
-        extras: whether to find out what heads are worth, never of a model that is changed; and
-            what the layers do.
 
     Raises:
         ModelError: a model without attention, or without the heads that are named.
     """
+    change, extras = asked.change, asked.extras
     count = heads_of(model)
     if not count:
         raise no_attention()
-    full: Level = "full" if extras.layers else level
+    full: Level = "full" if extras.layers else asked.level
     with changed(model, change, count), watch_words(model) as words:
         with watch_recurrent(model) as given:
             watched = watch(model, run, edges, full)
@@ -144,7 +157,7 @@ def look(
         stacks |= recurrent_facts(model, known, known_alone(model, given), said, pieces)
         layers = {"stacks": stacks, "places": place_facts(model)}
     watched = replace(watched, streams={**watched.streams, **arrays_of(known)})
-    watched = _kept(watched, level)
+    watched = _kept(watched, asked.level)
     without = {site: each.tolist() for site, each in changes.items()}
     return Looked(watched, without, layers)
 
@@ -159,8 +172,7 @@ def words_worth(
     text: Written,
     looked: Looked,
     axes: Mapping[str, Axis],
-    change: Change,
-    extras: Extras,
+    asked: Asked,
     also: Callable[[], Mapping[str, Measure]] = dict,
 ) -> dict[str, Any]:
     """As a note: which words mattered for what was written; nothing where nobody asked, or where
@@ -172,11 +184,11 @@ def words_worth(
     own = axes[text.own]
     # A token is written a step before it is read: the first `count` steps write tokens 1 to count.
     wrote = any(word is not None for word in own.words[1 : text.count + 1])
-    if change or not extras.words or not wrote:
+    if asked.change or not asked.extras.words or not wrote:
         return {}
 
     def score(rows: int) -> Float[Tensor, "rows written"]:
-        extras.heed()
+        asked.extras.heed()
         return text.score(rows)
 
     found = who_mattered(replace(text, score=score), looked.watched.sites, axes, also())
@@ -249,24 +261,23 @@ def searched(
     decoder: Decoder[Any],
     memory: Memory,
     names: Names,
-    options: DecodingOptions,
-    prefix: Sequence[int],
-    looks: Callable[[Memory, Sequence[Sequence[int]]], Float[Tensor, "rows pieces keys"]] | None,
-    extras: Extras = EVERYTHING,
+    asked: Asked,
+    looks: Looks | None = None,
 ) -> tuple[list[int], dict[str, Any]]:
     """The pieces of the best that was found, and the tree of all that were weighed.
 
     Args:
-        prefix: what it has to begin with.
+        asked: how to search, what it has to begin with, whether the tree is wanted, and who may end
+            the search.
         looks: for each row of a memory and its pieces, how much each piece looked at what. Each
             leaf of the tree comes with that; the hypotheses before it are its first rows. None:
             leaves come with nothing.
-        extras: whether the tree is wanted, and who may end the search.
 
     Returns:
         The pieces; the tree, which is {"left_out": True} where nobody wants it.
     """
     theatre = Theatre()
+    prefix, extras = asked.prefix, asked.extras
 
     def watch_step(candidates: Candidates) -> None:
         extras.heed()
@@ -274,7 +285,7 @@ def searched(
             theatre(candidates)
 
     prefixes: Prefixes | None = [list(prefix)] if prefix else None
-    (best, *_), *_ = decode(decoder, memory, options, prefixes, watch=watch_step)
+    (best, *_), *_ = decode(decoder, memory, asked.options, prefixes, watch=watch_step)
     if not extras.tree:
         return list(best.tokens), {"left_out": True}
     leaves = theatre.leaves()

@@ -8,14 +8,12 @@ from jumok.data.tokenizer import END, START
 from jumok.decoding import DecodingOptions
 from jumok.errors import DataError
 from jumok.inspection.capture import Edge, heads_of
-from jumok.inspection.intervene import UNCHANGED, Change, changed
-from jumok.inspection.trace import Level, Trace
+from jumok.inspection.intervene import changed
+from jumok.inspection.trace import Trace
 from jumok.systems.masked_model import MaskedModel
 from jumok.systems.text_classifier import TextClassification
 from jumok.systems.tracing_parts import (
-    EVERYTHING,
-    LEVEL,
-    Extras,
+    Asked,
     LogProbabilities,
     Names,
     check_length,
@@ -27,7 +25,8 @@ from jumok.systems.tracing_parts import (
 )
 
 MASK = "[MASK]"
-DEFAULTS = DecodingOptions()
+OPTIONS = DecodingOptions()
+"""Nothing is searched."""
 
 
 def at_itself(_: str) -> Edge:
@@ -35,28 +34,18 @@ def at_itself(_: str) -> Edge:
     return Edge("encoder", "text", "text")
 
 
-@torch.inference_mode()
 def trace_gaps(
     system: MaskedModel,
     text: str,
-    target: str | Sequence[int] | None = None,
-    options: DecodingOptions = DEFAULTS,  # noqa: ARG001
-    *,
-    level: Level = LEVEL,
-    change: Change = UNCHANGED,
-    prefix: Sequence[int] = (),  # noqa: ARG001
-    extras: Extras = EVERYTHING,
-    name: str = "model",
+    asked: Asked,
 ) -> Trace:
     """What every word looked at, and what stands in the gaps, written `[MASK]` or `___`.
 
     A step is a gap; a text without a gap has none.
 
-    Args:
-        target: for each gap the piece whose probability is wanted, or one text of them; None: the
-            likeliest that `MaskedModel.fill` would put there.
-        options, prefix: count for nothing, as nothing is written from left to right.
-        level, change, extras, name: as in `trace_translation`.
+    The target is for each gap the piece whose probability is wanted, or one text of them; None:
+    the likeliest that `MaskedModel.fill` would put there. Nothing is written from left to right, so
+    options and prefix count for nothing.
 
     Raises:
         DataError: a text without a word, or longer than the model reads at once; not one piece
@@ -72,22 +61,20 @@ def trace_gaps(
     def run() -> LogProbabilities:
         return model.head(model.encoder(read)[0, gaps]).float().log_softmax(dim=-1)
 
-    if target is None:
-        with changed(model, change, heads_of(model)):
+    if asked.target is None:
+        with changed(model, asked.change, heads_of(model)):
             likely = zip(run().exp().cpu(), opens, strict=True)
         filled = [int(system.fitting(row, opens_word, 1)[1]) for row, opens_word in likely]
     else:
-        filled = _given(system, target, len(gaps))
-    looked = look(
-        model, run, at_itself, filled, names.pieces, level=level, change=change, extras=extras
-    )
+        filled = _given(system, asked.target, len(gaps))
+    looked = look(model, run, at_itself, filled, asked, names.pieces)
     places = iter(filled)
     whole = [next(places) if piece == model.mask else piece for piece in ids]
     return Trace(
-        model=name,
+        model=asked.name,
         fingerprint=system.fingerprint,
-        task="masked-lm",
-        level=level,
+        task=system.task,
+        level=asked.level,
         text=text,
         output=system.tokenizer.decode(whole),
         axes={"text": text_axis(names, ids, before=(START,), after=(END,))},
@@ -138,27 +125,17 @@ class WithMask:
         return MASK if list(ids) == [self._mask] else self._names.decode(ids)
 
 
-@torch.inference_mode()
 def trace_text_class(
     system: TextClassification,
     text: str,
-    target: str | Sequence[int] | None = None,
-    options: DecodingOptions = DEFAULTS,  # noqa: ARG001
-    *,
-    level: Level = LEVEL,
-    change: Change = UNCHANGED,
-    prefix: Sequence[int] = (),  # noqa: ARG001
-    extras: Extras = EVERYTHING,
-    name: str = "model",
+    asked: Asked,
 ) -> Trace:
     """What every word looked at while the text's label was found. The only step is the label.
 
     Of a long text the beginning is read, as in `TextClassification.classify`.
 
-    Args:
-        target: the label whose probability is wanted, or [its number]; None: the likeliest.
-        options, prefix: count for nothing, as nothing is written.
-        level, change, extras, name: as in `trace_translation`.
+    The target is the label whose probability is wanted, or [its number]; None: the likeliest.
+    Nothing is written, so options and prefix count for nothing.
 
     Raises:
         DataError: a text without a word, or no such label.
@@ -172,15 +149,15 @@ def trace_text_class(
     def run() -> LogProbabilities:
         return model(read).float().log_softmax(dim=-1)
 
-    said = label_of(target, system.labels)
-    looked = look(model, run, at_itself, said, level=level, change=change, extras=extras)
+    said = label_of(asked.target, system.labels)
+    looked = look(model, run, at_itself, said, asked)
     found = looked.watched.result
     said = said or [int(found.argmax())]
     return Trace(
-        model=name,
+        model=asked.name,
         fingerprint=system.fingerprint,
-        task="text-classification",
-        level=level,
+        task=system.task,
+        level=asked.level,
         text=text,
         output=system.labels[said[0]],
         axes={"text": text_axis(tokenizer, ids, before=(START,), after=(END,))},

@@ -60,6 +60,8 @@ class Translator(SourceReader, Known):
         ModelError: a vocabulary that is not the tokenizer's.
     """
 
+    task = "translation"
+
     def __init__(
         self,
         models: Sequence[SequenceToSequence],
