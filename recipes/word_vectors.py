@@ -1,7 +1,7 @@
 """Learns word2vec vectors from real text, for `jumok embed` and the section [vectors] of a recipe.
 
     export JUMOK_DATA=/path/to/the/data
-    python recipes/word_vectors.py en vectors-en.txt [EPOCHS]
+    python recipes/word_vectors.py en vectors-en.txt [EPOCHS] [--seed SEED]
     python recipes/word_vectors.py ko vectors-ko.txt
     jumok embed vectors-en.txt --evaluate $JUMOK_DATA/embed_eval/questions-words.txt
     jumok embed vectors-ko.txt --analogy 왕 남자 여자
@@ -66,7 +66,8 @@ def main() -> None:
     parser.add_argument("language", choices=("en", "ko"))
     parser.add_argument("out", type=Path, help="the file to write, in word2vec's text format")
     parser.add_argument("epochs", type=int, nargs="?", default=10)
-    language, out, epochs = vars(parser.parse_args()).values()
+    parser.add_argument("--seed", type=int, default=1)
+    language, out, epochs, seed = vars(parser.parse_args()).values()
     if "JUMOK_DATA" not in os.environ:
         parser.error("say where the data is: export JUMOK_DATA=/path/to/the/data")
     read, text = {"en": english, "ko": korean}[language], Path(f"{out}.words")
@@ -74,7 +75,7 @@ def main() -> None:
         stream.writelines(f"{' '.join(words)}\n" for words in read(Path(os.environ["JUMOK_DATA"])))
     started = time.perf_counter()
     # from a file, because gensim then reads without Python and without waiting for it
-    model = Word2Vec(corpus_file=str(text), sg=1, seed=1, workers=2, epochs=epochs, **SIZES)
+    model = Word2Vec(corpus_file=str(text), sg=1, seed=seed, workers=2, epochs=epochs, **SIZES)
     seconds = time.perf_counter() - started
     model.wv.save_word2vec_format(str(out))
     text.unlink()
