@@ -20,15 +20,18 @@ from safetensors.torch import load_file
 from torch import nn
 
 from jumok.config.masked import MaskedConfig
+from jumok.data.batches import fill
 from jumok.errors import BundleError, MissingExtraError, Place
 from jumok.kernels.noise import Noise
 from jumok.layers.block import Block
 from jumok.layers.embedding import embedding_table
+from jumok.layers.pooling import mean_of_real
 from jumok.models.encoder_decoder import TransformerEncoder
 from jumok.models.masked import text_encoder
-from jumok.shapes import Tensor
+from jumok.shapes import Bool, Float, Int, Tensor
 from jumok.systems.device import DTYPES, Precision, choose_device
 from jumok.systems.known import Known
+from jumok.systems.words import WordSpace
 
 CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
 
@@ -57,7 +60,7 @@ class Reader(nn.Module):
 
 
 class Bert(Known):
-    """A BERT's encoder with its tokenizer, whose ids its table has.
+    """A BERT's encoder with its tokenizer, whose ids its table has; an Embedder.
 
     Args:
         name: as its makers call it, or its folder is called.
@@ -105,6 +108,56 @@ class Bert(Known):
         spans = [found.word_to_chars(word) for word in range(count)]
         texts = tuple(text[start:end] for start, end in spans)
         return Cut(tuple(found.ids), tuple(found.tokens), tuple(found.word_ids), texts)
+
+    def sentence_vectors(
+        self, texts: Sequence[str], batch_size: int = 32
+    ) -> Float[Tensor, "texts dim"]:
+        """For each text the mean of what the encoder wrote at its pieces, [CLS] and [SEP] too.
+
+        Of a long text the beginning is read.
+        """
+        means = [self._table[:0]]
+        for start in range(0, len(texts), batch_size):
+            ids = [self._within(self.cut(text)) for text in texts[start : start + batch_size]]
+            tokens, lengths = fill(ids)
+            real = torch.arange(tokens.shape[1]) < torch.from_numpy(lengths)[:, None]
+            states = self._states(torch.from_numpy(tokens), real)
+            means.append(mean_of_real(states, real))
+        return torch.cat(means)
+
+    def word_vectors(self, text: str) -> tuple[tuple[str, ...], Float[Tensor, "words dim"]]:
+        """The words of a text, and for each the mean of what the encoder wrote at its pieces."""
+        cut = self.cut(text)
+        ids = self._within(cut)
+        states = self._states(torch.tensor([ids]), torch.ones(1, len(ids), dtype=torch.bool))[0]
+        places = [word for word in cut.words[: len(ids) - 1] if word is not None]
+        count = len(set(places))
+        sums = torch.zeros(count, states.shape[1]).index_add_(
+            0, torch.tensor(places, dtype=torch.long), states[1 : len(places) + 1]
+        )
+        counts = torch.tensor(places, dtype=torch.long).bincount(minlength=count)
+        return cut.texts[:count], sums / counts[:, None]
+
+    def word_space(self) -> WordSpace:
+        """The words that are one piece, with their vectors in the embedding table."""
+        pieces = self.tokenizer.get_vocab()
+        words = {word: id for word, id in pieces.items() if not word.startswith(("##", "["))}
+        return WordSpace(list(words), self._table[list(words.values())])
+
+    @property
+    def _table(self) -> Float[Tensor, "pieces dim"]:
+        return self.model.encoder.embedding.table.detach().float().cpu()
+
+    def _within(self, cut: Cut) -> list[int]:
+        """The ids, no more than can be read at once, [SEP] the last."""
+        return [*cut.ids[:-1][: self.max_tokens + 1], cut.ids[-1]]
+
+    @torch.inference_mode()
+    def _states(
+        self, tokens: Int[Tensor, "texts length"], real: Bool[Tensor, "texts length"]
+    ) -> Float[Tensor, "texts length dim"]:
+        device = self.model.encoder.embedding.table.device
+        return self.model.encoder(tokens.to(device), real.to(device)).float().cpu()
 
 
 def _read(folder: Path) -> tuple[dict[str, Any], TransformerEncoder, Any]:
