@@ -26,8 +26,8 @@ Seed = Annotated[int, typer.Option(min=0, help="The first seed.")]
 Encoder = Annotated[
     Path | None,
     typer.Option(
-        help="coreference: a trained encoder to read, a bundle or a BERT of Hugging Face's "
-        "(config.json, model.safetensors, tokenizer.json)."
+        help="context, coreference: a trained encoder to read, a bundle or a BERT of Hugging "
+        "Face's (config.json, model.safetensors, tokenizer.json)."
     ),
 ]
 Threads = Annotated[int, typer.Option(min=0, help="Cores to use; 0 takes all.")]

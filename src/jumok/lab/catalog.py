@@ -178,6 +178,7 @@ LABS = (
         ),
         "000, 001",
         20,
+        reads_encoders=True,
     ),
     Lab(
         "coreference",

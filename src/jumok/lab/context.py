@@ -9,36 +9,60 @@ All vectors of a space may point much the same way, and then any two of them hav
 So the mean of a space is taken out first: the cosine of two words that have nothing to do with each
 other is then about 0.
 
+An encoder that was trained before is read in the same way: `jumok lab context --encoder FOLDER`.
+Its static vectors are those of the words that are one piece.
+
 Source: Peters et al. 2018; Devlin et al. 2019; Ethayarajh 2019 (what all vectors share); lecture
 000 ("contextual embeddings"), 001.
 """
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 import torch
 
-from jumok.data.tokenizer import END
+from jumok.data.tokenizer import END, SPACE
 from jumok.lab import world
 from jumok.lab.findings import Bars, Cell, Column, Findings, Setting, judged, mean
+from jumok.lab.loaded import embedder_of
 from jumok.lab.small import Small, Trained, train
 from jumok.lab.text import Text, same
 from jumok.shapes import Float, Tensor
+from jumok.systems.embedding import Embedder
+from jumok.systems.words import WordSpace
 
 WORDS, MOST = 8, 20  # the commonest words, and so many sentences of each at most
 APART = 0.9  # the claim: contextual vectors of a word have a mean cosine below this; static: 1
 MORE = 0.02  # and neighbours in context share so much more of their constructions
 
 
+@dataclass(frozen=True)
+class Read:
+    """A sentence's words or pieces, with a vector for each before the encoder and behind it."""
+
+    names: tuple[str, ...]
+    static: Float[Tensor, "words dim"]
+    contextual: Float[Tensor, "words dim"]
+
+
 @torch.no_grad()
-def states(
-    trained: Trained, sentence: str
-) -> tuple[list[int], Float[Tensor, "pieces dim"], Float[Tensor, "pieces dim"]]:
-    """The pieces of a sentence, their static vectors, and their states above the last layer."""
+def pieces_of(trained: Trained, sentence: str) -> Read:
+    """The pieces of a sentence, and their states above the last layer."""
     encoder, pieces = trained.transformer.encoder, trained.tokenizer.encode(sentence)
     found = encoder(torch.tensor([[*pieces, END]]))[0, : len(pieces)]
-    return pieces, encoder.embedding.table[pieces].float(), found.float()
+    names = tuple(trained.tokenizer.pieces(pieces))
+    return Read(names, encoder.embedding.table[pieces].float(), found.float())
+
+
+def words_of(embedder: Embedder, space: WordSpace, sentence: str) -> Read:
+    """The words of a sentence that are one piece, marked as a tokenizer marks them."""
+    words, vectors = embedder.word_vectors(sentence)
+    rows = [space.row(word) for word in words]
+    known = [place for place, row in enumerate(rows) if row is not None]
+    names = tuple(f"{SPACE}{words[place]}" for place in known)
+    return Read(names, space.directions[[rows[place] for place in known]], vectors[known])
 
 
 def centred(
@@ -69,22 +93,29 @@ def shared(kinds: Sequence[frozenset[str]], vectors: Float[Tensor, "sentence dim
 
 
 def run(setting: Setting) -> Findings:
-    """Trains a translator and looks at what its encoder makes of words and sentences."""
+    """Looks at what the encoder of a small translator makes of words and sentences, or the encoder
+    that was given."""
     sentences = world.read(setting.cache, "test")[0]
     kinds = [each - {"polite"} or each for each in world.kinds(setting.cache, "test")]
-    trained = train(Small(), setting.seed, setting.cache, setting.full)
-    read = [states(trained, sentence) for sentence in sentences]
-    static = centred([fixed for _, fixed, _ in read])
-    contextual = centred([found for _, _, found in read])
-    by_word: dict[int, list[Tensor]] = defaultdict(list)
-    for (pieces, _, _), found in zip(read, contextual, strict=True):
-        for piece, state in zip(pieces, found, strict=True):
-            by_word[piece].append(state)
-    commonest = sorted(by_word, key=lambda piece: -len(by_word[piece]))
-    words = [piece for piece in commonest if _is_word(trained, piece)][:WORDS]
-    cosines = {
-        trained.tokenizer.decode([piece]): cosine_of_word(by_word[piece][:MOST]) for piece in words
-    }
+    if setting.encoder is None:
+        trained = train(Small(), setting.seed, setting.cache, setting.full)
+        read = [pieces_of(trained, sentence) for sentence in sentences]
+    else:
+        embedder = embedder_of(setting.encoder)
+        space = embedder.word_space()
+        read = [words_of(embedder, space, sentence) for sentence in sentences]
+    kinds = [kind for each, kind in zip(read, kinds, strict=True) if each.names]
+    read = [each for each in read if each.names]
+    static = centred([each.static for each in read])
+    contextual = centred([each.contextual for each in read])
+    by_word: dict[str, list[Tensor]] = defaultdict(list)
+    for sentence, found in zip(read, contextual, strict=True):
+        for name, state in zip(sentence.names, found, strict=True):
+            by_word[name].append(state)
+    again = [name for name, vectors in by_word.items() if len(vectors) > 1]
+    commonest = sorted(again, key=lambda name: -len(by_word[name]))
+    words = [name for name in commonest if _is_word(name)][:WORDS]
+    cosines = {name.removeprefix(SPACE): cosine_of_word(by_word[name][:MOST]) for name in words}
     share = {
         "static": shared(kinds, torch.stack([each.mean(0) for each in static])),
         "contextual": shared(kinds, torch.stack([each.mean(0) for each in contextual])),
@@ -92,10 +123,10 @@ def run(setting: Setting) -> Findings:
     return report(cosines, share)
 
 
-def _is_word(trained: Trained, piece: int) -> bool:
+def _is_word(name: str) -> bool:
     """Whether the piece is a whole English word of some length."""
-    (text,) = trained.tokenizer.pieces([piece])
-    return text.startswith("▁") and len(text) > 2 and text[1:].isascii() and text[1:].isalpha()
+    word = name.removeprefix(SPACE)
+    return name.startswith(SPACE) and len(word) > 1 and word.isascii() and word.isalpha()
 
 
 def report(cosines: dict[str, float], share: dict[str, float]) -> Findings:

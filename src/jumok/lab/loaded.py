@@ -11,6 +11,8 @@ import torch
 
 from jumok.errors import ConfigError, DataError
 from jumok.shapes import Float, Tensor
+from jumok.systems.catalog import load
+from jumok.systems.embedding import Embedder
 from jumok.systems.tracers import load_family
 from jumok.systems.tracing_parts import NOTHING
 from jumok.systems.translator import Translator
@@ -44,6 +46,23 @@ def looks_of(folder: Path) -> Looks:
         return by_words(weights, trace.axes[sites[0].queries].words, sentence, word)
 
     return looks
+
+
+def embedder_of(folder: Path) -> Embedder:
+    """What turns texts into vectors.
+
+    Raises:
+        BundleError: the folder holds no model that can be read.
+        ConfigError: the model does not turn texts into vectors.
+    """
+    system = load(folder, device="cpu")
+    if not isinstance(system, Embedder):
+        raise ConfigError(
+            "this model does not turn texts into vectors.",
+            got=str(folder),
+            do="take one that reads text with an encoder: a translator or a masked one",
+        )
+    return system
 
 
 def by_words(
