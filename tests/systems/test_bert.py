@@ -78,3 +78,6 @@ def test_another_verb_names_the_one_that_reads_it(folder: Path) -> None:
     error = CliRunner().invoke(app, ["translate", str(folder)], input="a\n").exception
     assert "this model cannot translate" in str(error)
     assert f"jumok look {folder}" in str(error)
+    error = CliRunner().invoke(app, ["info", str(folder)]).exception
+    assert f"{folder}: this model is not jumok's." in str(error)
+    assert "jumok look, explain and embed" in str(error)

@@ -19,6 +19,8 @@ CONFIG, WEIGHTS, TOKENIZER, CARD, README = (
     "card.json",
     "README.md",
 )
+THEIRS = "tokenizer.json"
+"""A file that is in a folder as Hugging Face keeps a model, and in no bundle of ours."""
 CONFIG_KEYS = frozenset(key.name for key in fields(BundleConfig))
 PICKLE_SUFFIXES = frozenset({".pt", ".pth", ".bin", ".pkl", ".pickle", ".ckpt", ".joblib"})
 # A zip archive (how torch.save writes) and the protocols 2 to 5 of pickle itself.
@@ -138,6 +140,13 @@ def _check_files(folder: Path) -> None:
             do=f"a write was cut short: mv {aside} {folder}"
             if aside.is_dir()
             else "give the folder that training wrote, such as runs/NAME/model",
+        )
+    if (folder / THEIRS).is_file():
+        raise BundleError(
+            "this model is not jumok's.",
+            place=Place(folder),
+            got=f"a folder with {THEIRS}, as Hugging Face keeps a model",
+            do="a BERT in this form can be given to jumok look, explain and embed",
         )
     for name in (CONFIG, WEIGHTS, CARD):
         if not (folder / name).is_file():

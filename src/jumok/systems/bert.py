@@ -19,6 +19,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import nn
 
+from jumok.bundle.reading import CONFIG, THEIRS, WEIGHTS
 from jumok.config.masked import MaskedConfig
 from jumok.data.batches import fill
 from jumok.errors import BundleError, MissingExtraError, Place
@@ -32,8 +33,6 @@ from jumok.shapes import Bool, Float, Int, Tensor
 from jumok.systems.device import DTYPES, Precision, choose_device
 from jumok.systems.known import Known
 from jumok.systems.words import WordSpace
-
-CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
 
 
 @dataclass(frozen=True)
@@ -172,7 +171,7 @@ def _read(folder: Path) -> tuple[dict[str, Any], TransformerEncoder, Any]:
         config = json.loads(file.read_text(encoding="utf-8"))
         table = embedding_table(config["vocab_size"], config["hidden_size"])
         encoder = text_encoder(_section(config), table, Noise())
-        file = folder / TOKENIZER
+        file = folder / THEIRS
         tokenizer = _tokenizer(file, config["vocab_size"])
         file = folder / WEIGHTS
         copy_bert(load_file(file), encoder)

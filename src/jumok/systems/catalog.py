@@ -4,7 +4,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jumok.bundle.reading import read_bundle
+from jumok.bundle.reading import THEIRS, read_bundle
 from jumok.errors import BundleError, Place
 from jumok.systems.device import Precision
 
@@ -30,9 +30,6 @@ SYSTEMS = {
     "masked-lm": System("jumok.systems.masked_model", "MaskedModel", "fill"),
     "bert": System("jumok.systems.bert", "Bert", "look"),
 }
-
-THEIRS = "tokenizer.json"
-"""A file that is in a BERT's folder as Hugging Face keeps it, and in no bundle of ours."""
 
 
 def load(*folders: Path | str, device: str = "auto", precision: Precision = "fp32") -> Any:

@@ -37,7 +37,9 @@ def trace_bert(
         ModelError: no such head.
     """
     if asked.target:
-        raise ConfigError("this model says nothing.", got=f"{asked.target!r}", do="no target")
+        raise ConfigError(
+            "this model says nothing.", got=f"{asked.target!r}", do="leave the target out"
+        )
     cut = system.cut(text)
     check_length(text, cut.ids[1:-1], system.max_tokens, "a shorter text")
     encoder = system.model.encoder
