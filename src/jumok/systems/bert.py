@@ -139,8 +139,8 @@ class Bert(Known):
 
     def word_space(self) -> WordSpace:
         """The words that are one piece, with their vectors in the embedding table."""
-        pieces = self.tokenizer.get_vocab()
-        words = {word: id for word, id in pieces.items() if not word.startswith(("##", "["))}
+        pieces = sorted(self.tokenizer.get_vocab().items(), key=lambda piece: piece[1])
+        words = {word: id for word, id in pieces if not word.startswith(("##", "["))}
         return WordSpace(list(words), self._table[list(words.values())])
 
     @property
