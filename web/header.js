@@ -51,6 +51,7 @@ export function header(raw, state, onGiven) {
     parts.in.textContent = text.input;
     parts.out.textContent = text.output;
     parts.output.textContent = trace.output;
+    parts.out.hidden = parts.output.hidden = !trace.steps.length; // nothing came out
     parts.language.textContent = state.get("lang") === "ko" ? "English" : "한국어";
     parts.language.lang = state.get("lang") === "ko" ? "en" : "ko";
     if (live) input.setAttribute("aria-label", pictures ? text.picturePath : text.input);

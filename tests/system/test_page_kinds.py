@@ -22,6 +22,7 @@ from jumok.systems.sides import Sides
 from jumok.systems.tracers import load_family
 from jumok.systems.tracing_parts import Extras
 from tests.conftest import TINY_TEXT
+from tests.parity.bert import bert, save
 from tests.parity.torch_weights import roughen
 from tests.system.conftest import Reader
 from tests.systems.lm import write_lm
@@ -42,6 +43,7 @@ VIEWS = {
     "CNN": EVERYWHERE | {"scrubber", "beam"},
     "masked model": EVERYWHERE | {"beam"},
     "text classifier": EVERYWHERE | {"beam"},
+    "BERT": {"board", "row", "grid"},
 }
 
 
@@ -67,6 +69,7 @@ def folders(tmp_path_factory, tiny_bundle) -> dict[str, tuple[Path, str]]:
         "CNN": (write_classifier(folder / "cnn"), picture),
         "masked model": (write_masked(folder / "masked"), "the [MASK] sat"),
         "text classifier": (write_text_classifier(folder / "texts"), "the cat sat"),
+        "BERT": (save(bert().bert, folder / "bert"), "the cats sat"),
     }
 
 
@@ -147,6 +150,14 @@ def test_one_word_is_a_sentence(opened, folders, kind):
         assert reader.page.locator("#panel .help").inner_text()
 
 
+def test_where_nothing_came_out_nothing_is_shown(opened, folders):
+    reader = opened(traced(folders, "BERT"))
+    expect(reader.page.locator("dd").first).to_have_text("the cats sat")
+    expect(reader.page.locator("dd").nth(1)).to_be_hidden()
+    expect(reader.page.locator("dt").nth(1)).to_be_hidden()
+    expect(opened(traced(folders, "masked model")).page.locator("dd").nth(1)).to_be_visible()
+
+
 def test_a_link_to_a_head_that_is_not_there_shows_the_last(opened, folders):
     reader = opened(traced(folders, "Transformer"))
     reader.page.evaluate("location.hash = 'head=99&layer=99&part=nobody&at=99&query=99'")
@@ -192,6 +203,7 @@ def served(browser, folders):
         ("language model", "b", "a" * 2000),
         ("masked model", "a ___ dog", "cat " * 2000),
         ("text classifier", "the dog barked", " "),
+        ("BERT", "the cat sat down", "cat " * 2000),
     ],
 )
 def test_what_is_typed_is_looked_at_anew(served, folders, kind, typed, refused):
