@@ -1,6 +1,6 @@
 """Which model a system is: what its traces carry, so that none is taken for another model's."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TypeVar
 
 from torch import nn
@@ -14,9 +14,11 @@ class Known:
 
     Attributes:
         task: what it does, as its bundle names it (`systems/catalog.py`).
+        name: its recipe's, or as its makers call it; of several models the first one's.
     """
 
     task: str
+    name: str = "model"
     _origins: tuple[Origin, ...] = ()
 
     @property
@@ -41,7 +43,8 @@ class Known:
 System = TypeVar("System", bound=Known)
 
 
-def loaded_from(system: System, bundles: Iterable[Bundle]) -> System:
+def loaded_from(system: System, bundles: Sequence[Bundle]) -> System:
     """The system, which knows from now on where its models come from."""
+    system.name = bundles[0].card.name
     system._origins = tuple(map(Origin, bundles))
     return system

@@ -8,12 +8,10 @@ from typing import Literal, NamedTuple
 
 import torch
 
-from jumok.bundle.reading import read_bundle
 from jumok.decoding import DecodingOptions
 from jumok.errors import DataError
 from jumok.inspection.intervene import UNCHANGED, Change
 from jumok.inspection.trace import Level, Trace
-from jumok.systems.bert import Bert
 from jumok.systems.catalog import load
 from jumok.systems.device import Precision
 from jumok.systems.known import Known
@@ -104,9 +102,8 @@ def load_family(
     """
     system = load(*folders, device=device, precision=precision)
     tracer = TRACERS[system.task]
-    name = system.name if isinstance(system, Bert) else read_bundle(Path(folders[0])).card.name
     options = import_module(tracer.module).OPTIONS
-    return Family(partial(trace, system), options, tracer.reads, system, name)
+    return Family(partial(trace, system), options, tracer.reads, system, system.name)
 
 
 def check_given(family: Family, given: str) -> None:
