@@ -156,10 +156,10 @@ def test_open_store_refuses_a_damaged_one(
     values = store.folder / "target.values"
     values.write_bytes(values.read_bytes()[:-2])
     with pytest.raises(DataError, match=r"The prepared corpus is damaged\.[^$]*target\.values"):
-        open_store(store.folder)
+        open_store(store.folder, (tokenizer.size, tokenizer.size))
     (store.folder / "store.json").unlink()
     with pytest.raises(DataError, match="delete this folder"):
-        open_store(store.folder)
+        open_store(store.folder, (tokenizer.size, tokenizer.size))
 
 
 def test_store_without_texts_says_so(corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path) -> None:

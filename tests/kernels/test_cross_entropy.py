@@ -5,6 +5,8 @@ import math
 import pytest
 import torch
 
+from jumok.errors import ModelError
+from jumok.kernels import native
 from jumok.kernels.cross_entropy import (
     consistent_cross_entropy,
     consistent_cross_entropy_plainly,
@@ -149,3 +151,20 @@ def test_what_two_readings_disagree_in_by_hand():
     )
     assert without == pytest.approx(math.log(1 + math.exp(-2)) + math.log(2), abs=1e-6)
     assert with_it - without == pytest.approx(3 * math.tanh(1), abs=1e-5)
+
+
+@pytest.mark.parametrize("kernels", [True, False])
+@pytest.mark.parametrize("wrong", [101, 1 << 40, -1])
+def test_a_target_beyond_the_vocabulary_is_refused_before_it_is_followed(
+    wrong, kernels, monkeypatch
+):
+    if not kernels:
+        monkeypatch.setattr(native, "serves", lambda *_: False)
+    hidden, output, targets = samples(700, 101)
+    targets[600] = wrong
+    with pytest.raises(ModelError, match="none of the classes") as caught:
+        smoothed_cross_entropy(hidden, output, targets, 0.1)
+    assert "expected: 0 to 100" in str(caught.value)
+    assert f"got:      {wrong}" in str(caught.value)
+    with pytest.raises(ModelError, match="none of the classes"):
+        consistent_cross_entropy(hidden[:, None].repeat(1, 2, 1), output, targets, 0.1, 1.0)

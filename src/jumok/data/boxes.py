@@ -81,6 +81,8 @@ def _boxes(record: dict[str, Any], language: str) -> Boxes:
     boxes = []
     for thing in things:
         left, top, right, bottom = map(int, thing["box"])
+        if not (left < right > 0 and top < bottom > 0):  # a part of it may lie outside
+            raise ValueError(f"a box that holds no pixel: {thing['box']}")
         boxes.append((left, top, right, bottom))
     nouns = tuple(
         tuple(Noun(int(word), tuple(map(int, named))) for word, named in caption)

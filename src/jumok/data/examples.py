@@ -1,6 +1,5 @@
 """The token ids of texts on disk, with the numbers of their labels or without."""
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jumok.data.flat import STORE, Flat, FlatWriter, digest, kept, map_flat
+from jumok.data.flat import Flat, FlatWriter, digest, kept, map_flat, opened
 from jumok.data.report import Report
 from jumok.data.texts import Example, TextCorpus
 from jumok.data.tokenizer import Tokenizer
@@ -130,29 +129,15 @@ def prepare_examples(
                     numbers.append(np.array(found, dtype=np.uint32), np.ones_like(lengths))
         if report.kept == 0:
             raise DataError("No text is left after the filters.", got=str(report))
-        return {"labelled": bool(labels), "report": report.to_json()}
+        return {"report": report.to_json()}
 
-    return open_examples(kept(cache, described, write))
-
-
-def open_examples(folder: Path) -> ExampleStore:
-    """The store in this folder, its ids mapped and not read.
-
-    Raises:
-        DataError: a file is missing or does not hold what it should.
-    """
-    try:
-        described = json.loads((folder / STORE).read_text("utf-8"))
-        labels = map_flat(folder, "labels", KIND).values if described["labelled"] else None
-        texts, report = map_flat(folder, "texts", KIND), Report.from_json(described["report"])
-    except (OSError, ValueError, KeyError) as error:
-        raise DataError(
-            "The prepared corpus is damaged.",
-            got=str(error),
-            do="delete this folder; it is made again from the corpus",
-            place=Place(folder),
-        ) from None
-    return ExampleStore(folder.name, texts, labels, report)
+    folder = kept(cache, described, write)
+    with opened(folder, "corpus is", "corpus") as about:
+        stored = map_flat(folder, "texts", KIND, tokenizer.size)
+        numbers = map_flat(folder, "labels", KIND, len(labels)).values if labels else None
+        if numbers is not None and len(numbers) != len(stored.ends):
+            raise ValueError("labels.values: not a label for each text")
+        return ExampleStore(folder.name, stored, numbers, Report.from_json(about["report"]))
 
 
 def _rows(

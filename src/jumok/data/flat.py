@@ -2,11 +2,8 @@
 
 import hashlib
 import json
-import os
-import shutil
-import tempfile
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -14,9 +11,11 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from jumok.data.whole import written_whole
 from jumok.errors import DataError, Place
 
 STORE = "store.json"
+LAYOUT = 2  # of every store: 2 knows the digests of its files
 
 Lengths = npt.NDArray[np.int64]
 
@@ -34,17 +33,32 @@ class Flat:
         return self.values[end - int(self.lengths[index]) : end]
 
 
-def map_flat(folder: Path, name: str, kind: np.dtype[Any]) -> Flat:
-    """The sequences of this name in a store's folder, mapped and not read."""
+def map_flat(folder: Path, name: str, kind: np.dtype[Any], limit: int) -> Flat:
+    """The sequences of this name in a store's folder, mapped into memory.
+
+    Values and ends become indices of tables and of C arrays, so each is checked here, once.
+
+    Args:
+        limit: every value is below it: the vocabulary, or the number of labels.
+
+    Raises:
+        ValueError: a value or an end is none that may be.
+        OSError: a file cannot be read.
+    """
     ends = np.memmap(folder / f"{name}.ends", dtype=np.int64, mode="r")
     values = np.memmap(folder / f"{name}.values", dtype=kind, mode="r")
+    lengths = np.diff(ends, prepend=0)
+    if lengths.min() < 0 or lengths.max() > np.iinfo(np.int32).max:
+        raise ValueError(f"{name}.ends: an end stands before the one before it")
     if len(values) != ends[-1]:
         raise ValueError(f"{name}.values holds {len(values)} values, not {ends[-1]}")
-    return Flat(values, ends, np.diff(ends, prepend=0).astype(np.int32))
+    if len(values) and values.max() >= limit:
+        raise ValueError(f"{name}.values holds {values.max()}; every value is below {limit}")
+    return Flat(values, ends, lengths.astype(np.int32))
 
 
 class FlatWriter:
-    """A `Flat` that grows on disk. Used as a context; leaving it puts everything on the disk."""
+    """A `Flat` that grows on disk. Used as a context; leaving it closes its files."""
 
     def __init__(self, folder: Path, name: str, kind: np.dtype[Any]) -> None:
         self._kind, self._end = kind, 0
@@ -60,8 +74,6 @@ class FlatWriter:
         with ExitStack() as stack:
             for file in self._files:
                 stack.enter_context(file)
-                file.flush()
-                os.fsync(file.fileno())
 
     def append(self, values: npt.NDArray[np.unsignedinteger[Any]], lengths: Lengths) -> None:
         """Add sequences of these lengths, whose values stand one after another."""
@@ -87,17 +99,16 @@ def kept(
     Raises:
         DataError: the cache cannot be written.
     """
-    key = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:32]
-    folder = cache / key
+    content = json.dumps([LAYOUT, identity], sort_keys=True)
+    folder = cache / hashlib.sha256(content.encode()).hexdigest()[:32]
     if folder.is_dir():
         return folder
     try:
-        cache.mkdir(parents=True, exist_ok=True)
-        partial = Path(tempfile.mkdtemp(prefix=f".{key}.", dir=cache))
-        try:
-            _commit(partial, folder, fill(partial))
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
+        with written_whole(folder) as partial:
+            about = fill(partial)
+            files = {path.name: digest(path) for path in sorted(partial.iterdir())}
+            described = {"about": about, "files": files, "sha256": _digest_of(about, files)}
+            (partial / STORE).write_text(json.dumps(described, ensure_ascii=False), "utf-8")
     except OSError as error:
         raise DataError(
             f"The {what} cannot be written.",
@@ -108,18 +119,38 @@ def kept(
     return folder
 
 
-def _commit(partial: Path, folder: Path, described: dict[str, Any]) -> None:
-    """Make the finished folder appear under its name, whole or not at all."""
-    with (partial / STORE).open("w", encoding="utf-8") as file:
-        json.dump(described, file, ensure_ascii=False)
-        file.flush()
-        os.fsync(file.fileno())
+@contextmanager
+def opened(folder: Path, what: str, source: str) -> Iterator[dict[str, Any]]:
+    """What `store.json` keeps of a store, all of whose files are what was written.
+
+    Args:
+        what, source: "corpus is" and "corpus": what is damaged and what it is made from, in the
+            words of the error.
+
+    Raises:
+        DataError: a file is missing or changed, or the block raises ValueError: a file does not
+            hold what it should.
+    """
     try:
-        partial.rename(folder)
-    except OSError:
-        # Another process finished the same store first; its content is the same.
-        if not folder.is_dir():
-            raise
+        described = json.loads((folder / STORE).read_text("utf-8"))
+        about, files = described["about"], described["files"]
+        if described["sha256"] != _digest_of(about, files):
+            raise ValueError(f"{STORE} is not what was written")
+        for name, written in files.items():
+            if digest(folder / name) != written:
+                raise ValueError(f"{name} is not what was written")
+        yield about
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise DataError(
+            f"The prepared {what} damaged.",
+            got=str(error),
+            do=f"delete this folder; it is made again from the {source}",
+            place=Place(folder),
+        ) from None
+
+
+def _digest_of(about: object, files: object) -> str:
+    return hashlib.sha256(json.dumps([about, files], sort_keys=True).encode()).hexdigest()
 
 
 def digest(path: Path) -> str:

@@ -6,8 +6,6 @@ size, or features that somebody computed before.
 
 import hashlib
 import io
-import json
-import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from os.path import splitext
@@ -19,7 +17,7 @@ import numpy.typing as npt
 from safetensors import SafetensorError
 from safetensors.numpy import load
 
-from jumok.data.flat import STORE, kept
+from jumok.data.flat import kept, opened
 from jumok.data.images import PictureFiles, read_image, resize
 from jumok.errors import DataError, Place
 
@@ -185,7 +183,7 @@ def store_inputs(
     folder = kept(
         cache, identity, lambda partial: _write(items, reader, partial, skip), "prepared pictures"
     )
-    return _open(folder, reader)
+    return _open(folder, reader, len(items))
 
 
 def _digest(item: Item) -> str:
@@ -204,8 +202,6 @@ def _write(items: list[Item], reader: Reader, folder: Path, skip: bool) -> dict[
                 if not skip:
                     raise
                 faults.append(f"{item.place}: {error.what}")
-        file.flush()
-        os.fsync(file.fileno())
     if not rows:
         raise DataError("Not one of the pictures can be read.", got=faults[0])
     return {"kept": rows, "faults": faults}
@@ -226,16 +222,11 @@ def read_item(item: Item, reader: Reader) -> Array:
         ) from None
 
 
-def _open(folder: Path, reader: Reader) -> Inputs:
-    try:
-        about = json.loads((folder / STORE).read_text("utf-8"))
+def _open(folder: Path, reader: Reader, items: int) -> Inputs:
+    with opened(folder, "pictures are", "pictures") as about:
+        rows = np.array(about["kept"], dtype=np.int64)
+        if rows[0] < 0 or rows[-1] >= items or (np.diff(rows) <= 0).any():
+            raise ValueError(f"store.json keeps other rows than 0 to {items - 1} in order")
         values = np.memmap(folder / VALUES, dtype=reader.kind, mode="r")
-        shaped = values.reshape(len(about["kept"]), *reader.shape)
-    except (OSError, ValueError, KeyError) as error:
-        raise DataError(
-            "The prepared pictures are damaged.",
-            got=str(error),
-            do="delete this folder; it is made again from the pictures",
-            place=Place(folder),
-        ) from None
-    return Inputs(shaped, tuple(about["kept"]), tuple(about["faults"]), folder.name)
+        shaped = values.reshape(len(rows), *reader.shape)
+        return Inputs(shaped, tuple(rows.tolist()), tuple(about["faults"]), folder.name)

@@ -5,8 +5,6 @@ colours), `labels` the number of each one's label (int64), and `store.json` the 
 """
 
 import hashlib
-import json
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -16,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from jumok.data.examples import in_order
-from jumok.data.flat import STORE, kept
+from jumok.data.flat import kept, opened
 from jumok.data.pictures import Labelled, PictureSource, Shape
-from jumok.errors import DataError, Place
+from jumok.errors import DataError
 
 VERSION = 1
 
@@ -132,8 +130,6 @@ def _write(
                 continue
             file.write(shape.fit(picture.pixels).tobytes())
             numbers.append(found.setdefault(picture.label, len(found)))
-        file.flush()
-        os.fsync(file.fileno())
     if not numbers:
         raise DataError("No picture is left.", got="; ".join(left_out[:3]) or "no picture at all")
     names = list(found) if allowed is not None else list(in_order(found))
@@ -154,17 +150,11 @@ def _unknown(picture: Labelled, allowed: Sequence[str]) -> DataError:
 
 def _open(folder: Path, shape: Shape) -> PictureStore:
     """The store in this folder, its pixels mapped and not read."""
-    try:
-        described: dict[str, Any] = json.loads((folder / STORE).read_text("utf-8"))
+    with opened(folder, "pictures are", "pictures") as about:
+        labels, left_out = tuple(about["labels"]), tuple(about["left_out"])
         numbers = np.fromfile(folder / "labels", dtype=np.int64)
-        sizes = (len(numbers), shape.height, shape.width, shape.colours)
-        pixels = np.memmap(folder / "pixels", dtype=np.uint8, mode="r", shape=sizes)
-        labels, left_out = tuple(described["labels"]), tuple(described["left_out"])
-    except (OSError, ValueError, KeyError) as error:
-        raise DataError(
-            "The prepared pictures are damaged.",
-            got=str(error),
-            do="delete this folder; it is made again from the pictures",
-            place=Place(folder),
-        ) from None
-    return PictureStore(folder.name, pixels, numbers, labels, left_out)
+        if numbers.min() < 0 or numbers.max() >= len(labels):
+            raise ValueError(f"labels: a number that is none of 0 to {len(labels) - 1}")
+        pixels = np.memmap(folder / "pixels", dtype=np.uint8, mode="r")
+        shaped = pixels.reshape(len(numbers), shape.height, shape.width, shape.colours)
+        return PictureStore(folder.name, shaped, numbers, labels, left_out)

@@ -6,7 +6,6 @@ another (uint16, or uint32 for a vocabulary beyond 65,536), `*.ends` where each 
 left out. Neither START nor END is stored.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
@@ -18,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jumok.data.corpora import Corpus, Pair, read_pairs
-from jumok.data.flat import STORE, Flat, FlatWriter, Lengths, digest, kept, map_flat
+from jumok.data.flat import Flat, FlatWriter, Lengths, digest, kept, map_flat, opened
 from jumok.data.report import Report
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import DataError, Place
@@ -140,25 +139,29 @@ def prepare_pairs(
         encoder.write(folder, pairs, report, progress)
         if report.kept == 0:
             raise DataError("No pair is left after the filters.", got=str(report))
-        return {"kinds": encoder.kinds, "report": report.to_json()}
+        return {"texts": keep_texts, "report": report.to_json()}
 
-    return open_store(kept(cache, described, fill))
+    return open_store(kept(cache, described, fill), (source.size, target.size))
 
 
-def open_store(folder: Path) -> PairStore:
-    """The store in this folder, its ids mapped and not read."""
-    try:
-        described = json.loads((folder / STORE).read_text("utf-8"))
-        kinds: dict[str, str] = described["kinds"]
-        flat = {name: map_flat(folder, name, np.dtype(kind)) for name, kind in kinds.items()}
-        report = Report.from_json(described["report"])
-    except (OSError, ValueError, KeyError) as error:
-        raise DataError(
-            "The prepared corpus is damaged.",
-            got=str(error),
-            do="delete this folder; it is made again from the corpus",
-            place=Place(folder),
-        ) from None
+def open_store(folder: Path, sizes: tuple[int, int]) -> PairStore:
+    """The store in this folder, mapped into memory.
+
+    Args:
+        sizes: of the two sides' vocabularies: every id is below its side's.
+
+    Raises:
+        DataError: a file is missing or changed, or does not hold what it should.
+    """
+    limits = dict(zip(SIDES, sizes, strict=True))
+    with opened(folder, "corpus is", "corpus") as about:
+        flat = {
+            name: map_flat(folder, name, np.dtype(kind), limits.get(name, 256))
+            for name, kind in _kinds(sizes, about["texts"]).items()
+        }
+        report = Report.from_json(about["report"])
+        if len({len(each.ends) for each in flat.values()}) != 1:
+            raise ValueError("the sides hold different numbers of sentences")
     return PairStore(
         folder,
         folder.name,
@@ -170,6 +173,15 @@ def open_store(folder: Path) -> PairStore:
     )
 
 
+def _kinds(sizes: tuple[int, int], texts: bool) -> dict[str, str]:
+    """The numpy type of each `Flat` of the store, by its name."""
+    kinds = {
+        name: "uint16" if size <= 1 << 16 else "uint32"
+        for name, size in zip(SIDES, sizes, strict=True)
+    }
+    return kinds | {f"{name}_text": "uint8" for name in SIDES if texts}
+
+
 @dataclass(frozen=True)
 class _Encoder:
     """What is done to every chunk of pairs on its way to the store."""
@@ -179,15 +191,6 @@ class _Encoder:
     keep_texts: bool
     threads: int
 
-    @property
-    def kinds(self) -> dict[str, str]:
-        """The numpy type of each `Flat` of the store, by its name."""
-        kinds = {
-            name: "uint16" if tokenizer.size <= 1 << 16 else "uint32"
-            for name, tokenizer in zip(SIDES, self.tokenizers, strict=True)
-        }
-        return kinds | {f"{name}_text": "uint8" for name in SIDES if self.keep_texts}
-
     def write(
         self,
         folder: Path,
@@ -195,10 +198,12 @@ class _Encoder:
         report: Report,
         progress: Callable[[int], None] | None,
     ) -> None:
+        source, target = self.tokenizers
+        kinds = _kinds((source.size, target.size), self.keep_texts)
         with ExitStack() as stack:
             writers = [
                 stack.enter_context(FlatWriter(folder, name, np.dtype(kind)))
-                for name, kind in self.kinds.items()
+                for name, kind in kinds.items()
             ]
             for chunk in _chunks(pairs):
                 self._append(chunk, writers[:2], writers[2:], report)

@@ -5,7 +5,6 @@ START, its tokens and END (uint16, or uint32 for a vocabulary beyond 65,536), `t
 each document ends (int64), and `store.json` how they are stored.
 """
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from jumok.data.flat import STORE, Flat, FlatWriter, kept, map_flat
+from jumok.data.flat import Flat, FlatWriter, kept, map_flat, opened
 from jumok.data.text_tokenizer import TextTokenizer
 from jumok.data.tokenizer import END, START
-from jumok.errors import DataError, Place
+from jumok.errors import DataError
 
 VERSION = 1
 BLOCK = 1 << 20  # characters encoded at once: a list of ids takes many times their room on disk
@@ -79,17 +78,11 @@ def prepare_texts(
                 size += len(text.encode())
         if size == 0:
             raise DataError("There is no text to prepare.")
-        return {"kind": kind, "bytes": size}
+        return {"bytes": size}
 
     folder = kept(cache, ["text", VERSION, identity, tokenizer.hash], fill)
-    try:
-        described = json.loads((folder / STORE).read_text("utf-8"))
-        tokens = map_flat(folder, "tokens", np.dtype(described["kind"]))
-        return TextStore(folder.name, tokens, described["bytes"])
-    except (OSError, ValueError, KeyError) as error:
-        raise DataError(
-            "The prepared text is damaged.",
-            got=str(error),
-            do="delete this folder; it is made again from the text",
-            place=Place(folder),
-        ) from None
+    with opened(folder, "text is", "text") as about:
+        tokens = map_flat(folder, "tokens", np.dtype(kind), tokenizer.size)
+        if tokens.lengths.min() < 2:
+            raise ValueError("tokens.ends: a document without START and END")
+        return TextStore(folder.name, tokens, about["bytes"])

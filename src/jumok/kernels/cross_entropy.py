@@ -12,11 +12,13 @@ Two readings of one target, with other dropout masks, can be held together:
 Source: Szegedy et al. 2016, section 7 (label smoothing); Wu, Li et al. 2021, "R-Drop".
 """
 
-from typing import Any
+import math
+from typing import Any, NoReturn
 
 import torch
 import torch.nn.functional as F
 
+from jumok.errors import ModelError
 from jumok.kernels import native
 from jumok.kernels.linear import whole_rows
 from jumok.shapes import Float, Int, Tensor
@@ -136,8 +138,12 @@ def _loss_and_gradient(
             loss = native.call("cross_entropy", logits.dtype, *sizes)
         else:
             loss = native.call("consistent_cross_entropy", logits.dtype, *sizes, weight)
+        if loss == -math.inf:  # no loss is that: the kernel saw an index it may not follow
+            _refuse(targets, vocabulary)
         logits[rows:] = 0
         return torch.tensor(loss), logits
+    if logits.device.type == "cpu" and ((targets < 0) | (targets >= vocabulary)).any():
+        _refuse(targets, vocabulary)
     log_p = logits[:rows].float().log_softmax(dim=1)
     p = log_p.exp()
     right = targets if weight is None else targets.repeat_interleave(2)
@@ -154,3 +160,13 @@ def _loss_and_gradient(
     grad_logits = torch.zeros_like(logits)
     grad_logits[:rows] = gradient
     return summed, grad_logits
+
+
+def _refuse(targets: Tensor, vocabulary: int) -> NoReturn:
+    wrong = targets[(targets < 0) | (targets >= vocabulary)]
+    raise ModelError(
+        "a target is none of the classes that the model tells apart.",
+        expected=f"0 to {vocabulary - 1}",
+        got=str(int(wrong[0])),
+        do="check that data and model have the same vocabulary or labels",
+    )

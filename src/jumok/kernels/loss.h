@@ -52,12 +52,24 @@ static double F(row_loss)(const TYPE *logits, int64_t target, Softmax softmax, i
     return -(1.0 - smoothing) * picked - smoothing / vocabulary * all;
 }
 
+/* What is returned where a target is no column of the logits; no loss is that. */
+#ifndef OUTSIDE
+#define OUTSIDE -INFINITY
+#endif
+
+static int F(outside)(const int64_t *targets, int64_t count, int64_t vocabulary) {
+    uint64_t most = 0; /* a target below 0 is a large one here */
+    for (int64_t i = 0; i < count; i++) most = most < (uint64_t)targets[i] ? (uint64_t)targets[i] : most;
+    return most >= (uint64_t)vocabulary;
+}
+
 /* Replaces logits (rows x vocabulary) by the gradient of the summed label-smoothed loss, which is
  * returned. scratch holds `padded vocabulary` floats. */
 double F(cross_entropy)(TYPE *logits, const int64_t *targets, float *scratch, int64_t rows,
                         int64_t vocabulary, double smoothing) {
     double loss = 0;
     float even = (float)(smoothing / vocabulary);
+    if (F(outside)(targets, rows, vocabulary)) return OUTSIDE;
     for (int64_t i = 0; i < rows; i++) {
         TYPE *row = logits + i * vocabulary;
         Softmax softmax = F(exponentials)(row, scratch, vocabulary);
@@ -78,6 +90,7 @@ double F(consistent_cross_entropy)(TYPE *logits, const int64_t *targets, float *
     double loss = 0;
     float even = (float)(smoothing / vocabulary), heavy = (float)weight;
     float *p = scratch, *q = scratch + padded(vocabulary);
+    if (F(outside)(targets, pairs, vocabulary)) return OUTSIDE;
     for (int64_t i = 0; i < pairs; i++) {
         TYPE *a = logits + 2 * i * vocabulary, *b = a + vocabulary;
         Softmax of_a = F(exponentials)(a, p, vocabulary), of_b = F(exponentials)(b, q, vocabulary);
