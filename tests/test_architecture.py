@@ -31,7 +31,10 @@ MACHINE = {"--batch", "--device", "--precision", "--threads"}
 WRITTEN = {"--json", "--output", "-o"}
 OPTIONS = {
     "demo": {"--folder", "--minutes"},
-    "train": {"recipe", "--source", "--target", "--name", "--runs", "--set", "--resume"},
+    "train": {
+        *("recipe", "--source", "--target", "--name", "--runs", "--set", "--resume"),
+        *("--data", "-d", "--from", "--to", "--columns", "--skip-damaged"),
+    },
     "smallworld": {
         *(
             "folder",
@@ -76,13 +79,14 @@ OPTIONS = {
     "fill": {"model", "file", "--top", *(WRITTEN | MACHINE)},
     "evaluate": {
         *("model", "--source", "-s", "--reference", "-r", "--beam", "-b"),
-        *("--data", "-d", "--columns", "--by"),
+        *("--data", "-d", "--columns", "--from", "--to", "--by"),
         *("--images", "--tokenize", "--lowercase", "--metrics"),
         *("--length-penalty", "--no-repeat-ngram"),
         *(WRITTEN | MACHINE),
     },
     "score": {
         *("model", "--source", "-s", "--target", "-t", "--data", "-d", "--columns"),
+        *("--from", "--to"),
         *WRITTEN,
         *MACHINE,
     },
@@ -99,6 +103,7 @@ OPTIONS = {
     },
     "align": {
         *("model", "--source", "-s", "--target", "-t", "--data", "-d", "--columns", "--gold"),
+        *("--from", "--to"),
         *("--layer", "--head", "--reading", "--norms"),
         *(WRITTEN | MACHINE),
     },

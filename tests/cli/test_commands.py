@@ -249,7 +249,7 @@ def test_evaluate_scores_each_part_of_a_table(tiny_bundle: Path, tmp_path: Path)
 
 def test_evaluate_needs_both_sides(tiny_bundle: Path, texts: tuple[Path, Path]) -> None:
     error = fault("evaluate", tiny_bundle, "-s", texts[0])
-    assert "--data FILE.tsv --columns 0,1" in str(error)
+    assert "or --data FILE.tmx --from en --to fr" in str(error)
 
 
 def test_evaluate_refuses_files_of_different_lengths(

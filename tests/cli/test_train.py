@@ -63,11 +63,19 @@ def test_a_name_that_is_taken_keeps_its_recipe(tmp_path, files, monkeypatch):
     assert "# mine" in recipe.read_text("utf-8")
 
 
-@pytest.mark.parametrize("arguments", [[], ["--source", "a.en"], ["r.toml", "--target", "a.ko"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["--source", "a.en"],
+        ["r.toml", "--target", "a.ko"],
+        ["--source", "a.en", "--target", "a.ko", "--data", "a.tsv"],
+    ],
+)
 def test_half_a_request_is_refused_with_two_whole_ones(arguments):
     error = refused("train", *arguments)
     assert isinstance(error, ConfigError)
-    assert "give a recipe, or the two text files to train on" in str(error)
+    assert "give a recipe, or the files to train on" in str(error)
     assert "jumok train --source a.en --target a.ko" in str(error)
 
 

@@ -134,3 +134,41 @@ def test_translators_formats_ask_for_their_extra(
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingExtraError, match=f"Reading {what} files needs the extra 'formats'"):
         list(read_pairs(tmx(tmp_path / name)))
+
+
+XLIFF_2 = """<xliff xmlns="urn:oasis:names:tc:xliff:document:2.0" version="2.0"
+srcLang="en" trgLang="ko">
+<file id="f"><unit id="1"><segment><source>Press <pc id="1">Save</pc> now<ph id="2"/></source>
+<target>지금 <pc id="1">저장</pc>을 누르세요</target></segment>
+<segment state="initial"><source>a</source><target>a</target></segment>
+<segment><source>b</source></segment></unit></file></xliff>
+"""
+
+
+@pytest.mark.parametrize(("source", "exchanged"), [("en", False), ("ko", True), (0, False)])
+def test_xliff_gives_what_is_translated(tmp_path: Path, source: str | int, exchanged: bool) -> None:
+    file = tmp_path / "a.xlf"
+    file.write_text(XLIFF_2, encoding="utf-8")
+    target = {"en": "ko", "ko": "en", 0: 1}[source]
+    report = Report("a")
+    (pair,) = read_pairs(Corpus(file=file, source_column=source, target_column=target), report)
+    sides = ("Press Save now", "지금 저장을 누르세요")
+    assert (pair.source, pair.target) == (sides[::-1] if exchanged else sides)
+    assert report.dropped["without a translation"].lines == 2
+
+
+def test_xliff_names_the_line_where_it_is_malformed(tmp_path: Path) -> None:
+    file = tmp_path / "a.xlf"
+    file.write_text(XLIFF_2[: XLIFF_2.index("initial")], encoding="utf-8")
+    with pytest.raises(DataError, match=r"line 5: The file is not well-formed XLIFF"):
+        list(read_pairs(Corpus(file=file)))
+
+
+def test_po_is_turned_round_where_its_language_is_the_source(tmp_path: Path) -> None:
+    file = tmp_path / "a.po"
+    file.write_text(
+        'msgid ""\nmsgstr "Language: ko_KR\\n"\n\nmsgid "water"\nmsgstr "물"\n', "utf-8"
+    )
+    for source, target, sides in (("en", "ko", ("water", "물")), ("ko", "en", ("물", "water"))):
+        (pair,) = read_pairs(Corpus(file=file, source_column=source, target_column=target))
+        assert pair[:2] == sides

@@ -5,6 +5,7 @@ import tomllib
 import pytest
 
 from jumok.config import parse_config
+from jumok.data.corpora import Corpus
 from jumok.training.defaults import LADDER, recipe_for, size_for
 
 
@@ -35,7 +36,7 @@ def test_the_recipe_can_be_followed(tmp_path, pairs):
     source, target = tmp_path / "a$b.en", tmp_path / "a$b.ko.txt"
     source.write_text("".join(f"sentence {number}\n" for number in range(pairs)), "utf-8")
     target.write_text("".join(f"문장 {number}\n" for number in range(pairs)), "utf-8")
-    text = recipe_for(source, target, "a")
+    text = recipe_for(Corpus(source, target), "a")
     config = parse_config(tomllib.loads(text))
     assert f"for {pairs:,} pairs" in text
     assert config.data.train[0].source == source
@@ -52,5 +53,5 @@ def test_languages_are_read_from_compressed_names(tmp_path):
     for path in (source, target):
         with gzip.open(path, "wt") as file:
             file.write("a\n")
-    data = tomllib.loads(recipe_for(source, target, "a"))["data"]
+    data = tomllib.loads(recipe_for(Corpus(source, target), "a"))["data"]
     assert (data["source_language"], data["target_language"]) == ("en", "de")

@@ -12,7 +12,7 @@ import typer
 from rich.table import Table
 
 from jumok.cli import options as option
-from jumok.cli.columns import linked_pairs_of
+from jumok.cli.columns import linked_pairs_of, named_columns
 from jumok.cli.screen import console, counted
 from jumok.cli.streams import check_output, open_output
 from jumok.errors import ConfigError
@@ -34,7 +34,8 @@ Gold = Annotated[
     Path | None, typer.Option(help="Links by people, line for line: 0-0 sure, 1p2 possible.")
 ]
 Columns = Annotated[
-    str, typer.Option(help="In --data: source, target and, if there are any, gold links.")
+    str | None,
+    typer.Option(help="In --data: source, target and, if there are any, gold links; else 0,1."),
 ]
 Layer = Annotated[
     int | None, typer.Option(min=1, help="Of the decoder, from 1.", rich_help_panel=WHERE)
@@ -59,7 +60,9 @@ def align(
     source: option.Source = None,
     target: option.Target = None,
     data: option.Pairs = None,
-    columns: Columns = "0,1",
+    columns: Columns = None,
+    from_: option.From = None,
+    to: option.To = None,
     gold: Gold = None,
     layer: Layer = None,
     head: Head = None,
@@ -87,7 +90,8 @@ def align(
     from jumok.evaluation.readings import ReadingTable, read_aligned
 
     check_output(output, source, target, data, gold)
-    corpus, links = linked_pairs_of(source, target, data, columns, gold)
+    named = named_columns(data, columns, from_, to) or "0,1"
+    corpus, links = linked_pairs_of(source, target, data, named, gold)
     judged = gold is not None or links is not None
     if judged and len(option.model_folders(model)) > 1:
         raise ConfigError("the table is that of one model.", got=model, do="give one model")

@@ -35,6 +35,29 @@ def two_columns(named: str, sides: str, names: str) -> "tuple[Column, Column]":
     return column_of(columns[0]), column_of(columns[1])
 
 
+def named_columns(
+    data: Path | None, columns: str | None, source: str | None, target: str | None
+) -> str | None:
+    """What --columns says, or --from and --to in its stead; None where neither was given.
+
+    Raises:
+        ConfigError: one of --from and --to without the other, with --columns, or any of them
+            without --data.
+    """
+    if data is None and (columns, source, target) != (None, None, None):
+        raise ConfigError(
+            "--columns, --from and --to are about --data.", do="give --data, or leave them out"
+        )
+    if (source is None) != (target is None):
+        raise ConfigError("--from and --to go together.", do="give both: --from en --to fr")
+    if columns is not None and source is not None:
+        raise ConfigError(
+            "--columns, --from and --to all name the columns of --data.",
+            do="give --columns alone, or --from and --to",
+        )
+    return columns if source is None else f"{source},{target}"
+
+
 def pairs_of(
     source: Path | None,
     target: Path | None,
@@ -56,7 +79,7 @@ def pairs_of(
     if files == (data is not None) or (source is None) != (target is None):
         raise ConfigError(
             "a text and its translation are needed.",
-            do=f"--source FILE {target_option} FILE, or --data FILE.tsv --columns 0,1",
+            do=f"--source FILE {target_option} FILE, or --data FILE.tmx --from en --to fr",
         )
     if data is None:
         return Corpus(source=source, target=target)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from jumok.cli import options as option
+from jumok.cli.columns import named_columns
 from jumok.cli.screen import console, print_scores
 from jumok.cli.streams import check_output, open_output
 from jumok.errors import ConfigError
@@ -113,6 +114,8 @@ EVALUATORS: dict[str, str] = {
 
 WRITERS = {"translation", "captioning"}
 ONLY: dict[str, set[str]] = {
+    "from_": {"translation"},
+    "to": {"translation"},
     "columns": EVALUATORS.keys() - {"image-classification"},
     "images": {"captioning"},
     "by": {"translation"},
@@ -146,6 +149,8 @@ def evaluate(
     data: Data = None,
     images: option.Images = None,
     columns: Columns = None,
+    from_: option.From = None,
+    to: option.To = None,
     by: By = None,
     beam: option.Beam = 5,
     length_penalty: option.LengthPenalty = 1.0,
@@ -169,6 +174,8 @@ def evaluate(
 
       jumok evaluate MODEL --data test.tsv --columns 1,2 --by 0
 
+      jumok evaluate MODEL --data test.tmx --from en --to ko
+
       jumok evaluate MODEL --data captions.tsv --images photos.zip
     """
     from jumok.bundle.reading import read_bundle
@@ -178,22 +185,28 @@ def evaluate(
     check_output(output, source, reference, data)
     asked = Evaluation(
         model=model, source=source, reference=reference, data=data, images=images,
-        columns=columns or USUAL_COLUMNS.get(task, "0,1"), by=by,
+        columns=named_columns(data, columns, from_, to) or USUAL_COLUMNS.get(task, "0,1"), by=by,
         beam=beam, length_penalty=length_penalty, no_repeat_ngram=no_repeat_ngram,
         tokenize=tokenize, lowercase=lowercase, metrics=metrics,
         batch=batch, device=device, precision=precision, threads=threads,
     )  # fmt: skip
+    _run(task, asked, as_json, output)
+
+
+def _run(task: str, asked: Evaluation, as_json: bool, output: Path | None) -> None:
+    """Scores, says the scores, and keeps what was written."""
     started = time.perf_counter()
     judged = _evaluator(task)(asked)
-    seconds = time.perf_counter() - started
-    say(judged, model, seconds, as_json)
+    say(judged, asked.model, time.perf_counter() - started, as_json)
     if output is not None:
         with open_output(output) as stream:
             stream.writelines(f"{line}\n" for line in judged.outputs)
 
 
 def _refuse_unread(task: str, context: typer.Context, metrics: option.MetricSets) -> None:
-    read_by = {f"--{name.replace('_', '-')}": (name, tasks) for name, tasks in ONLY.items()}
+    read_by = {
+        f"--{name.strip('_').replace('_', '-')}": (name, tasks) for name, tasks in ONLY.items()
+    }
     read_by[f"--metrics {metrics}"] = ("metrics", METRICS[metrics])
     for said, (name, tasks) in read_by.items():
         source = context.get_parameter_source(name)

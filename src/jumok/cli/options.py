@@ -28,7 +28,20 @@ Source = Annotated[Path | None, typer.Option("--source", "-s", help="Text, one s
 Target = Annotated[
     Path | None, typer.Option("--target", "-t", help="Its translation, line by line.")
 ]
-Pairs = Annotated[Path | None, typer.Option("--data", "-d", help="One file instead, with columns.")]
+Pairs = Annotated[
+    Path | None,
+    typer.Option(
+        "--data", "-d", help="One file instead: TMX, PO, XLIFF, TSV, CSV, JSONL or Parquet."
+    ),
+]
+From = Annotated[
+    str | None,
+    typer.Option("--from", help="In --data: the source's language, or its column's name."),
+]
+To = Annotated[
+    str | None,
+    typer.Option("--to", help="In --data: the target's language, or its column's name."),
+]
 Images = Annotated[
     Path | None,
     typer.Option(help="Captions: where --data's pictures are; else images or images.zip by it."),

@@ -6,10 +6,13 @@ from typing import Annotated
 import typer
 
 from jumok.cli import options as option
-from jumok.cli.columns import pairs_of
+from jumok.cli.columns import named_columns, pairs_of
 from jumok.cli.streams import check_output, open_output
 
-Columns = Annotated[str, typer.Option(help="In --data: the text's column and its translation's.")]
+Columns = Annotated[
+    str | None,
+    typer.Option(help="In --data: the text's column and its translation's; else 0,1."),
+]
 
 
 def score(
@@ -17,7 +20,9 @@ def score(
     source: option.Source = None,
     target: option.Target = None,
     data: option.Pairs = None,
-    columns: Columns = "0,1",
+    columns: Columns = None,
+    from_: option.From = None,
+    to: option.To = None,
     as_json: option.Json = False,
     output: option.Output = None,
     batch: option.Batch = 32,
@@ -33,12 +38,16 @@ def score(
       jumok score MODEL --source test.en --target test.ko
 
       jumok score MODEL --data test.tsv --columns 1,2
+
+      jumok score MODEL --data test.tmx --from en --to ko
     """
     from jumok.data.corpora import read_pairs
     from jumok.evaluation.likelihood import likelihood
 
     check_output(output, source, target, data)
-    pairs = list(read_pairs(pairs_of(source, target, data, columns)))
+    pairs = list(
+        read_pairs(pairs_of(source, target, data, named_columns(data, columns, from_, to) or "0,1"))
+    )
     translator = option.load_translator(model, device, precision, threads)
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
     scored = translator.score(sources, targets, batch_size=batch)

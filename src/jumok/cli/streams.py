@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from jumok.data.reading import open_bytes
+from jumok.data.formats import check_text
+from jumok.data.reading import first_bytes, open_bytes
 from jumok.data.whole import replaced
 from jumok.errors import ConfigError, DataError, Place
 
@@ -14,20 +15,27 @@ from jumok.errors import ConfigError, DataError, Place
 STANDARD = Path("-")
 
 
-def read_lines(file: Path | None) -> Iterator[str]:
+def read_lines(file: Path | None, *, plain: bool = True) -> Iterator[str]:
     """The lines of a text file (also .gz and .zst) or of standard input, as they come.
 
     A line ends at \\n, or \\r\\n as on Windows; a byte order mark before the first is dropped.
     Whatever else a line holds is left to the translator, which copes with it: a NUL or a lone CR
     is no reason to refuse a book.
 
+    Args:
+        plain: refuse markup (TMX, PO, HTML, subtitles, tables) as well as what is no text.
+
     Raises:
-        DataError: no such file, a folder, damaged compression, or bytes that are not UTF-8.
+        DataError: no such file, a folder, damaged compression, something else than text, or bytes
+            that are not UTF-8.
     """
     if file is None or file == STANDARD:
-        yield from _decoded(sys.stdin.buffer, Path("standard input"))
+        name = Path("standard input")
+        check_text(name, first_bytes(sys.stdin.buffer), plain=plain)
+        yield from _decoded(sys.stdin.buffer, name)
     elif not (file.is_file() and file.stat().st_size == 0):  # no lines in, no lines out
         with open_bytes(file) as stream:
+            check_text(file, first_bytes(stream), plain=plain)
             yield from _decoded(stream, file)
 
 

@@ -15,7 +15,7 @@ class CorpusConfig(Section):
     file: DataPath | None = None
     source_column: str | int = 0
     target_column: str | int = 1
-    format: Literal["auto", "csv", "tsv", "jsonl", "parquet", "tmx", "po"] = "auto"
+    format: Literal["auto", "text", "csv", "tsv", "jsonl", "parquet", "tmx", "po", "xliff"] = "auto"
     weight: Annotated[float, Field(gt=0.0)] | None = None
 
     @model_validator(mode="after")
@@ -24,6 +24,8 @@ class CorpusConfig(Section):
             raise ValueError("needs either `source` and `target`, or `file`")
         if self.file is None and (self.source is None or self.target is None):
             raise ValueError("needs both `source` and `target`")
+        if self.format != "auto" and (self.format == "text") != (self.file is None):
+            raise ValueError('reads `format` "text" from `source` and `target`, others from `file`')
         return self
 
 

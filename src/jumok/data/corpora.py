@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from jumok.data.drift import explain_drift
+from jumok.data.formats import bare_name, kind_of_name
 from jumok.data.reading import read_lines
 from jumok.data.report import Report
 from jumok.data.tables import Column, Rows, read_csv, read_jsonl, read_parquet, read_tsv
 from jumok.data.translators import read_po, read_tmx
+from jumok.data.xliff import read_xliff
 from jumok.errors import ConfigError, DataError, Place
 
 
@@ -31,8 +33,10 @@ class Corpus:
         file: one file that holds both sides.
         source_column, target_column: in `file`, a column's name (CSV and TSV with a header line,
             JSONL, Parquet), its number from 0 (CSV and TSV without a header, Parquet) or a language
-            code (TMX).
-        format: csv, tsv, jsonl, parquet, tmx or po; None finds it from the file's suffix.
+            code (TMX; PO and XLIFF may do without).
+        format: of `file`: csv, tsv, jsonl, parquet, tmx, xliff or po; None finds it from its
+            suffix. Of source and target: "text" reads them as plain lines whatever they look like;
+            None refuses markup.
         weight: the share of training this corpus gets beside others; None goes by its size.
         name: what reports call it; empty takes the file's name.
         skip_damaged: leave rows of a table out that cannot be read, and count them.
@@ -79,7 +83,7 @@ def read_pairs(corpus: Corpus, report: Report | None = None) -> Iterator[Pair]:
                 "A corpus needs both sides.",
                 expected="source and target (two aligned files), or file (one file of pairs)",
             )
-        pairs = _read_aligned(corpus.source, corpus.target, report)
+        pairs = _read_aligned(corpus, corpus.source, corpus.target, report)
     elif corpus.source or corpus.target:
         raise ConfigError(
             "A corpus is either source and target, or file; not both.",
@@ -105,14 +109,14 @@ READERS: dict[str, Callable[[Path, Column, Column, Report | None], Rows]] = {
     "parquet": read_parquet,
     "tmx": read_tmx,
     "po": read_po,
+    "xliff": read_xliff,
 }
 
 
 def format_of(corpus: Corpus) -> str:
     """The format of `corpus.file`: what was given, or what its suffix says."""
     assert corpus.file is not None
-    name = corpus.file.name.removesuffix(".gz").removesuffix(".zst")
-    kind = corpus.format or Path(name).suffix.removeprefix(".")
+    kind = corpus.format or kind_of_name(corpus.file) or Path(bare_name(corpus.file)).suffix[1:]
     if kind not in READERS:
         raise ConfigError(
             "The format of this corpus is not known.",
@@ -124,8 +128,13 @@ def format_of(corpus: Corpus) -> str:
     return kind
 
 
-def _read_aligned(source: Path, target: Path, report: Report | None) -> Iterator[Pair]:
-    sides = zip_longest(read_lines(source, report), read_lines(target, report))
+def _read_aligned(
+    corpus: Corpus, source: Path, target: Path, report: Report | None
+) -> Iterator[Pair]:
+    plain = corpus.format is None
+    sides = zip_longest(
+        read_lines(source, report, plain=plain), read_lines(target, report, plain=plain)
+    )
     for number, (source_line, target_line) in enumerate(sides, start=1):
         if source_line is None or target_line is None:
             raise explain_drift(source, target)

@@ -4,7 +4,6 @@ A line ends at \\n and nowhere else (one \\r before it goes too), so the N-th li
 files is the same sentence whatever else the sentences contain. Text comes out as NFC.
 """
 
-import codecs
 import gzip
 import io
 import unicodedata
@@ -14,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from jumok.data.formats import HEAD, check_text
 from jumok.data.report import Report
 from jumok.errors import DataError, MissingExtraError, Place
 
@@ -67,6 +67,11 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
         ) from None
 
 
+def first_bytes(stream: object) -> bytes:
+    """The first bytes of a stream that nobody has read from; they stay in it."""
+    return stream.peek(HEAD)[:HEAD] if isinstance(stream, io.BufferedReader) else b""
+
+
 @contextmanager
 def _decompressed(raw: BinaryIO, suffix: str) -> Iterator[BinaryIO]:
     if suffix == ".gz":
@@ -113,16 +118,21 @@ class _ZstdBytes(io.RawIOBase):
         return size
 
 
-def read_lines(path: Path, report: Report | None = None) -> Iterator[str]:
+def read_lines(path: Path, report: Report | None = None, *, plain: bool = False) -> Iterator[str]:
     """The lines of a text file, in NFC, without their ends.
 
     Line breaks other than \\n (a lone CR, U+2028, U+0085, ...) become spaces and are counted in
     `report`. A byte order mark at the start is dropped.
 
+    Args:
+        plain: sentences are wanted, so that markup is refused as well as what is no text.
+
     Raises:
-        DataError: what `open_bytes` raises; bytes that are not UTF-8; NUL bytes.
+        DataError: what `open_bytes` raises; a file that is something else; bytes that are not
+            UTF-8; NUL bytes.
     """
     with open_bytes(path) as stream:
+        check_text(path, first_bytes(stream), plain=plain)
         number, offset = 0, 0
         # Whole lines of about a block each: decoding and normalising many lines at once costs a
         # tenth of doing it line by line, and NFC never reaches across a \n.
@@ -143,7 +153,7 @@ def _decode(block: bytes, path: Path, number: int, offset: int) -> str:
         raise DataError(
             "The text is not valid UTF-8.",
             got=f"byte {block[error.start]:#04x}",
-            do=f"convert the file, for example: iconv -f {_guess(block)} -t UTF-8",
+            do="convert the file, for example: iconv -f LATIN1 -t UTF-8",
             place=Place(path, line, offset + error.start),
         ) from None
     if "\0" in text:
@@ -155,10 +165,6 @@ def _decode(block: bytes, path: Path, number: int, offset: int) -> str:
             place=Place(path, number + block.count(b"\n", 0, start) + 1, offset + start),
         )
     return text
-
-
-def _guess(block: bytes) -> str:
-    return "UTF-16" if block.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "LATIN1"
 
 
 def _split(text: str, number: int, report: Report | None) -> list[str]:

@@ -58,7 +58,8 @@ def _column(file: Path, header: list[str], column: Column) -> int:
         raise DataError(
             f"There is no column {column!r}.",
             expected=f"one of {', '.join(map(repr, header))}, or a number from 0",
-            do="name the column in the recipe; names need a header line in the file",
+            do="name one of these; a file without a header line takes numbers: --columns 0,1, or "
+            "source_column = 0 in a recipe",
             place=Place(file, 1),
         )
     return header.index(str(column))

@@ -11,6 +11,7 @@ from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from jumok.data.formats import kind_of_name
 from jumok.data.reading import read_lines
 from jumok.data.report import Report
 from jumok.data.tables import Column, Rows, read_csv, read_jsonl, read_parquet, read_tsv
@@ -36,8 +37,8 @@ class TextCorpus:
         column: in a table, the text's column: its name (CSV and TSV with a header line, JSONL,
             Parquet) or its number from 0 (CSV and TSV without a header, Parquet).
         label_column: the label's column; None where there are no labels.
-        format: text, csv, tsv, jsonl or parquet; None finds it from the file's suffix, and takes
-            the file for text where that says nothing.
+        format: text, csv, tsv, jsonl or parquet; None finds it from the file's suffix, takes the
+            file for text where that says nothing, and refuses markup.
         take: only the first so many texts; None takes all.
     """
 
@@ -74,8 +75,7 @@ def read_examples(corpus: TextCorpus, report: Report | None = None) -> Iterator[
 
 
 def _read(corpus: TextCorpus, report: Report | None) -> Iterator[Example]:
-    suffix = Path(corpus.file.name.removesuffix(".gz").removesuffix(".zst")).suffix[1:]
-    reader = READERS.get(corpus.format or suffix)
+    reader = READERS.get(corpus.format or kind_of_name(corpus.file) or "")
     if reader is not None:
         label = corpus.column if corpus.label_column is None else corpus.label_column
         for text, other, line in reader(corpus.file, corpus.column, label, report):
@@ -89,7 +89,8 @@ def _read(corpus: TextCorpus, report: Report | None) -> Iterator[Example]:
             place=Place(corpus.file),
         )
     else:
-        for line, text in enumerate(read_lines(corpus.file, report), start=1):
+        plain = corpus.format is None
+        for line, text in enumerate(read_lines(corpus.file, report, plain=plain), start=1):
             yield Example(text, "", corpus.file, line)
 
 

@@ -62,13 +62,18 @@ def _variants(unit: Any, codes: tuple[str, str]) -> list[str | None]:
             texts.setdefault(_code(code), _segment_text(segment))
     found: list[str | None] = []
     for code in map(_code, codes):
-        close = (text for other, text in texts.items() if other.startswith(f"{code}-"))
+        close = (text for other, text in texts.items() if is_language(other, code))
         found.append(texts.get(code, next(close, None)))
     return found
 
 
 def _code(language: str) -> str:
     return language.lower().replace("_", "-")
+
+
+def is_language(found: str, asked: str) -> bool:
+    """Whether a language code is the one asked for: "en" also stands for "en-GB" and "EN_us"."""
+    return _code(found) == _code(asked) or _code(found).startswith(f"{_code(asked)}-")
 
 
 def _segment_text(segment: Any) -> str:
@@ -81,11 +86,12 @@ def _segment_text(segment: Any) -> str:
     return "".join(parts)
 
 
-def read_po(file: Path, _source: Column, _target: Column, report: Report | None) -> Rows:
+def read_po(file: Path, source: Column, target: Column, report: Report | None) -> Rows:
     """Pairs of msgid and msgstr; of plural entries the first form of each.
 
-    The header, obsolete, fuzzy and untranslated entries are dropped. The columns have no meaning:
-    a PO file has one source and one target.
+    The header, obsolete, fuzzy and untranslated entries are dropped. A PO file has one source and
+    one target, so the columns need no names; where `source` is the language of its header and
+    `target` is not, the two sides are exchanged.
     """
     try:
         from translate.storage.poparser import PoParseError
@@ -103,6 +109,7 @@ def read_po(file: Path, _source: Column, _target: Column, report: Report | None)
             got=message,
             place=Place(file, int(line[1]) if line else None),
         ) from None
+    exchanged = _is_written_in(units, source) and not _is_written_in(units, target)
     for unit in units:
         if unit.isheader() or unit.isobsolete():
             continue
@@ -112,4 +119,12 @@ def read_po(file: Path, _source: Column, _target: Column, report: Report | None)
                 report.skip("fuzzy or untranslated", line)
             continue
         # Line breaks inside are how PO wraps text: nothing to report.
-        yield one_line(str(unit.source), None, line), one_line(str(unit.target), None, line), line
+        sides = [one_line(str(text), None, line) for text in (unit.source, unit.target)]
+        yield sides[exchanged], sides[not exchanged], line
+
+
+def _is_written_in(units: Any, language: Column) -> bool:
+    """Whether the header says that the translations are in this language."""
+    header = next((str(unit.target) for unit in units if unit.isheader()), "")
+    said = re.search(r"^Language:[ \t]*(\S+)", header, re.MULTILINE)
+    return said is not None and is_language(said[1], str(language))

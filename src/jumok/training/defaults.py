@@ -1,4 +1,4 @@
-"""A recipe for two text files, sized to how many pairs they hold.
+"""A recipe for files of translations, sized to how many pairs they hold.
 
 The steps of the ladder follow what was measured or published at these sizes: small corpora need
 a small, much regularised model (Sennrich and Zhang 2019); the paper's base size pays from about
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jumok.data.corpora import Corpus, read_pairs
+from jumok.data.formats import bare_name
 
 
 @dataclass(frozen=True)
@@ -52,15 +53,21 @@ def size_for(pairs: int) -> Size:
     return next(size for size in LADDER if size.pairs is None or pairs <= size.pairs)
 
 
-def recipe_for(source: Path, target: Path, name: str) -> str:
+def recipe_for(
+    corpus: Corpus, name: str, languages: tuple[str | None, str | None] = (None, None)
+) -> str:
     """A whole recipe, as TOML to be read and changed.
+
+    Args:
+        languages: of source and target; None takes what the names of two files end in.
 
     Raises:
         DataError: the files cannot be read as pairs.
     """
-    pairs = sum(1 for _ in read_pairs(Corpus(source, target)))
+    pairs = sum(1 for _ in read_pairs(corpus))
     size = size_for(pairs)
-    languages = [_language(path) for path in (source, target)]
+    suffixes = [_language(path) for path in (corpus.source, corpus.target)]
+    codes = [said or suffix for said, suffix in zip(languages, suffixes, strict=True)]
     text = json.dumps  # a JSON string is a TOML string
     return f"""\
 # Made by jumok for {pairs:,} pairs; change what you like and train from this file.
@@ -68,13 +75,13 @@ def recipe_for(source: Path, target: Path, name: str) -> str:
 name = {text(name)}
 
 [data]
-source_language = {text(languages[0])}
-target_language = {text(languages[1])}
+source_language = {text(codes[0])}
+target_language = {text(codes[1])}
 validation_pairs = {min(500, max(1, pairs // 10))}  # source sentences kept out of training
+skip_damaged = {text(corpus.skip_damaged)}  # whether to leave out and count what cannot be read
 
 [[data.train]]
-source = {_path(source)}
-target = {_path(target)}
+{_files(corpus)}
 
 [tokenizer]
 kind = {text(size.kind)}
@@ -103,12 +110,23 @@ patience = 6
 """
 
 
+def _files(corpus: Corpus) -> str:
+    """The corpus's keys in a recipe."""
+    if corpus.file is None:
+        sides = {"source": corpus.source, "target": corpus.target}
+        return "\n".join(f"{side} = {_path(path)}" for side, path in sides.items() if path)
+    columns = [json.dumps(each) for each in (corpus.source_column, corpus.target_column)]
+    return (
+        f"file = {_path(corpus.file)}\nsource_column = {columns[0]}\ntarget_column = {columns[1]}"
+    )
+
+
 def _path(path: Path) -> str:
     """The absolute path, its $ doubled so that it stays a $."""
     return json.dumps(str(path.absolute()).replace("$", "$$"), ensure_ascii=False)
 
 
-def _language(path: Path) -> str:
+def _language(path: Path | None) -> str:
     """ "ko" of "a.ko" and of "train.ko.gz"; "" where the suffix is no code."""
-    suffix = Path(path.name.removesuffix(".gz").removesuffix(".zst")).suffix.removeprefix(".")
+    suffix = "" if path is None else Path(bare_name(path)).suffix.removeprefix(".")
     return suffix if 2 <= len(suffix) <= 3 and suffix.isalpha() and suffix != "txt" else ""

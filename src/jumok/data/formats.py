@@ -1,0 +1,222 @@
+"""What a file is, by its first bytes and its name, so that markup is never taken for sentences.
+
+Two kinds of mistake are caught. A file that is no text at all (a picture, a zip archive, UTF-16)
+is refused wherever text of any format is read. A file that is text but markup (a translation
+memory, subtitles, a web page) is refused where plain sentences are read, because its tags, time
+codes and keywords would be trained on and translated.
+"""
+
+import codecs
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from jumok.errors import DataError, Place
+
+HEAD = 8192
+"""Bytes of a file that are looked at."""
+
+COMPRESSED = (".gz", ".zst")
+
+_PAIRS = "train, evaluate, score and align read it as --data {file} --from en --to fr"
+_DOCUMENT = "jumok translate translates it as a document"
+_NO_DOCUMENT = "jumok translate MODEL {file} translates it; for anything else take the text out"
+
+
+class Kind(NamedTuple):
+    """What a file can be.
+
+    Attributes:
+        name: for a person.
+        do: what to do with it; {file} stands for its path.
+    """
+
+    name: str
+    do: str
+
+
+BINARY: dict[str, Kind] = {
+    "docx": Kind(
+        "a Word document (DOCX)",
+        "jumok translate MODEL {file} --output FILE.docx translates it; for anything else save "
+        "it as plain text (UTF-8)",
+    ),
+    "doc": Kind("an old Office file (DOC)", "save it as .docx, or as plain text (UTF-8)"),
+    "xlsx": Kind("an Excel sheet", "save the sheet as CSV (UTF-8)"),
+    "pptx": Kind("a PowerPoint file", "copy its text into a plain text file"),
+    "odt": Kind("an OpenDocument file", "save it as .docx, or as plain text (UTF-8)"),
+    "epub": Kind("an e-book (EPUB)", "unzip it, and take the .xhtml files inside one by one"),
+    "zip": Kind("a zip archive", "unzip it: unzip {file}"),
+    "gzip": Kind("compressed with gzip", "give it a name that ends in .gz"),
+    "zstd": Kind("compressed with zstd", "give it a name that ends in .zst"),
+    "bzip2": Kind("compressed with bzip2", "decompress it: bunzip2 {file}"),
+    "xz": Kind("compressed with xz", "decompress it: unxz {file}"),
+    "7z": Kind("a 7-Zip archive", "take the files out of it"),
+    "pdf": Kind("a PDF", "take the text out: pdftotext -layout {file}"),
+    "rtf": Kind("a rich text file (RTF)", "save it as .docx, or as plain text (UTF-8)"),
+    "parquet": Kind("a Parquet table", f"{_PAIRS}, where these are its columns"),
+    "picture": Kind("a picture", "give a file of text; pictures are for caption and classify"),
+    "utf-16": Kind(
+        "text in UTF-16", "convert it to UTF-8: iconv -f UTF-16 -t UTF-8 {file} > FILE.txt"
+    ),
+    "utf-32": Kind(
+        "text in UTF-32", "convert it to UTF-8: iconv -f UTF-32 -t UTF-8 {file} > FILE.txt"
+    ),
+}
+"""What cannot be read as text of any format."""
+
+MARKUP: dict[str, Kind] = {
+    "tmx": Kind("a translation memory (TMX)", f"{_PAIRS}; {_DOCUMENT}"),
+    "xliff": Kind("a translation file (XLIFF)", f"{_PAIRS}; {_DOCUMENT}"),
+    "po": Kind("a translation catalog (PO)", f"{_PAIRS}; {_DOCUMENT}"),
+    "html": Kind("a web page (HTML)", _NO_DOCUMENT),
+    "srt": Kind("subtitles (SRT)", _NO_DOCUMENT),
+    "vtt": Kind("subtitles (WebVTT)", _NO_DOCUMENT),
+    "xml": Kind("XML", "take the text out of it, a sentence a line"),
+    "csv": Kind("a table (CSV)", f"{_PAIRS}, or --columns 0,1; or take one column out"),
+    "tsv": Kind(
+        "a table (TSV)",
+        f"{_PAIRS}, or --columns 0,1; or take one column out: cut -f1 {{file}} > FILE.txt",
+    ),
+    "jsonl": Kind("a table (JSON lines)", f"{_PAIRS}; or take the text out, a sentence a line"),
+    "json": Kind("JSON", "take the text out, a sentence a line"),
+}
+"""What is text, but not plain sentences."""
+
+KINDS = BINARY | MARKUP
+
+SUFFIXES = {
+    "htm": "html",
+    "xhtml": "html",
+    "xlf": "xliff",
+    "mxliff": "xliff",
+    "sdlxliff": "xliff",
+    "pot": "po",
+    "ndjson": "jsonl",
+    **{name: name for name in ("tmx", "xliff", "po", "html", "srt", "vtt", "csv", "tsv")},
+    **{name: name for name in ("jsonl", "json", "xml", "parquet", "docx", "xlsx", "pptx")},
+    **{name: name for name in ("doc", "odt", "epub", "pdf", "rtf", "zip")},
+}
+"""What a name ends in, and the kind that this says."""
+
+_SIGNATURES: tuple[tuple[bytes, str], ...] = (
+    (b"\x1f\x8b", "gzip"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+    (b"\xfd7zXZ\x00", "xz"),
+    (b"7z\xbc\xaf\x27\x1c", "7z"),
+    (b"%PDF-", "pdf"),
+    (b"{\\rtf", "rtf"),
+    (b"PAR1\x15", "parquet"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "doc"),
+    (b"\x89PNG\r\n\x1a\n", "picture"),
+    (b"\xff\xd8\xff", "picture"),
+    (b"GIF87a", "picture"),
+    (b"GIF89a", "picture"),
+    (b"II*\x00", "picture"),
+    (b"MM\x00*", "picture"),
+    # UTF-32's mark begins with UTF-16's.
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_BZIP2 = re.compile(rb"BZh[1-9]1AY&SY")
+_IN_ZIP = (
+    (b"word/", "docx"),
+    (b"xl/", "xlsx"),
+    (b"ppt/", "pptx"),
+    (b"application/epub+zip", "epub"),
+    (b"application/vnd.oasis.opendocument", "odt"),
+)
+
+_OPEN = {("zip", kind) for _, kind in _IN_ZIP} | {("xml", "html"), ("xml", "xliff"), ("xml", "tmx")}
+"""The kinds that bytes leave open, and what a name may make of them."""
+
+# The first tag of an XML file, behind its declaration, comments and document type.
+_ROOT = re.compile(rb"<(?![?!])(?:[\w.-]+:)?([\w.-]+)")
+_ROOTS = {b"tmx": "tmx", b"xliff": "xliff", b"html": "html"}
+_HTML = re.compile(rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)[\s>]", re.I | re.S)
+# Comments, then the header that every catalog begins with.
+_PO = re.compile(rb"(?:\s*#[^\n]*\n)*\s*msgid\s+\"\"\s*\n\s*msgstr\s+\"")
+_TIMES = rb"(?:\d+:)?\d+:\d\d[,.]\d{1,3}[ \t]*-->[ \t]*(?:\d+:)?\d+:\d\d[,.]\d{1,3}"
+_SRT = re.compile(rb"\s*\d+[ \t]*\r?\n" + _TIMES)
+
+
+def bare_name(file: Path) -> str:
+    """The file's name without .gz or .zst."""
+    return file.stem if file.suffix in COMPRESSED else file.name
+
+
+def kind_of_name(file: Path) -> str | None:
+    """The kind that the name says; None: plain text, or no suffix that is known."""
+    return SUFFIXES.get(Path(bare_name(file)).suffix.removeprefix(".").lower())
+
+
+def kind_of_bytes(head: bytes) -> str | None:
+    """The kind that the first bytes of a file say, decompressed; None: they may be plain text."""
+    for signature, kind in _SIGNATURES:
+        if head.startswith(signature):
+            return kind
+    if _BZIP2.match(head):
+        return "bzip2"
+    if head.startswith(b"PK\x03\x04"):
+        return next((kind for mark, kind in _IN_ZIP if mark in head), "zip")
+    if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
+        return "picture"
+    if head[4:8] == b"ftyp" and head[8:12] in (b"heic", b"heix", b"mif1", b"avif", b"msf1"):
+        return "picture"
+    return _markup(head.removeprefix(codecs.BOM_UTF8))
+
+
+def kind_of(file: Path, head: bytes) -> str | None:
+    """The kind by the first bytes, and by the name where these leave it open."""
+    kind, said = kind_of_bytes(head), kind_of_name(file)
+    if said is not None and (kind, said) in _OPEN:
+        return said
+    # Every binary kind has a signature: "notes.doc" of plain lines is plain text.
+    return said if kind is None and said in MARKUP else kind
+
+
+def _markup(head: bytes) -> str | None:
+    if _HTML.match(head):
+        return "html"
+    begun = head.lstrip()
+    if begun.startswith((b"<?xml", b"<tmx", b"<xliff", b"<!DOCTYPE tmx")):
+        root = _ROOT.search(begun)
+        return _ROOTS.get(root[1].lower(), "xml") if root else "xml"
+    if _PO.match(head):
+        return "po"
+    if re.match(rb"WEBVTT[ \t\r\n]", head):
+        return "vtt"
+    return "srt" if _SRT.match(head) else None
+
+
+def check_text(file: Path, head: bytes, *, plain: bool) -> None:
+    """Refuses what cannot be read as text, and names it.
+
+    Args:
+        head: the first bytes, decompressed.
+        plain: whether plain sentences are wanted, so that markup is refused too.
+
+    Raises:
+        DataError: the file is something else; the text says what, and what to do with it.
+    """
+    kind = kind_of(file, head)
+    if kind in BINARY or (plain and kind in MARKUP):
+        raise refusal(file, kind)
+
+
+def refusal(file: Path, kind: str) -> DataError:
+    """The error for a file of this kind where plain text was wanted."""
+    name, do = KINDS[kind]
+    insist = (
+        '; if these are plain lines all the same, say so: format = "text" in a recipe, '
+        "--format lines of translate, or another name"
+        if kind in MARKUP
+        else ""
+    )
+    return DataError(
+        f"This is {name}, not plain text in UTF-8.",
+        do=do.format(file=file) + insist,
+        place=Place(file),
+    )

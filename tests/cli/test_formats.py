@@ -1,0 +1,176 @@
+"""`--data FILE --from en --to ko`, and files that are not plain text, as a person gives them."""
+
+import json
+from pathlib import Path
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+from typer.testing import CliRunner, Result
+
+from jumok.cli.main import app
+from jumok.errors import ConfigError, DataError, JumokError
+
+SMALL = [
+    *("--set", "training.steps=2", "--set", "validation.every=2", "--set", "training.threads=1"),
+    *("--set", "validation.decode_pairs=2", "--set", "training.precision=fp32"),
+    *("--set", "training.schedule.warmup=1", "--set", "model.encoder_layers=1"),
+    *("--set", "model.decoder_layers=1", "--set", "model.dim=16", "--set", "model.heads=2"),
+    *("--set", "validation.metric=loss"),
+]
+FAST = ["--threads", "1"]
+PAIRS = [
+    (f"the cat saw {number} students", f"고양이가 학생 {number}명을 봤다") for number in range(60)
+]
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def fault(*arguments: str | Path) -> JumokError:
+    error = run(*arguments).exception
+    assert isinstance(error, JumokError), error
+    return error
+
+
+def tmx() -> str:
+    units = "".join(
+        f'<tu><tuv xml:lang="en-US"><seg>{source}</seg></tuv>'
+        f'<tuv xml:lang="KO"><seg>{target}</seg></tuv></tu>\n'
+        for source, target in PAIRS
+    )
+    return f'<?xml version="1.0"?>\n<tmx version="1.4"><header/><body>{units}</body></tmx>'
+
+
+def xliff() -> str:
+    units = "".join(
+        f'<trans-unit id="{number}"><source>{source}</source><target>{target}</target>'
+        "</trans-unit>\n"
+        for number, (source, target) in enumerate(PAIRS)
+    )
+    return (
+        '<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2"><file '
+        f'source-language="en-US" target-language="ko" original="a">'
+        f"<body>{units}</body></file></xliff>"
+    )
+
+
+def po() -> str:
+    units = "".join(f'\nmsgid "{source}"\nmsgstr "{target}"\n' for source, target in PAIRS)
+    return f'msgid ""\nmsgstr ""\n"Language: ko\\n"\n{units}'
+
+
+def write(folder: Path, suffix: str) -> Path:
+    """The pairs in a file of this format."""
+    file = folder / f"talk.{suffix}"
+    if suffix == "parquet":
+        columns = {"ko": [t for _, t in PAIRS], "en": [s for s, _ in PAIRS]}
+        pyarrow.parquet.write_table(pyarrow.table(columns), file)
+        return file
+    records = [{"ko": target, "en": source} for source, target in PAIRS]
+    text = {
+        "tmx": tmx,
+        "xlf": xliff,
+        "po": po,
+        "csv": lambda: "".join(f"{one},{other}\n" for other, one in [("en", "ko"), *PAIRS]),
+        "tsv": lambda: "".join(f"{one}\t{other}\n" for other, one in [("en", "ko"), *PAIRS]),
+        "jsonl": lambda: "".join(json.dumps(record) + "\n" for record in records),
+    }[suffix]()
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+SUFFIXES = ["tmx", "xlf", "po", "csv", "tsv", "jsonl", "parquet"]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_one_file_of_any_format_becomes_a_model(
+    tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run("train", "--data", write(tmp_path, suffix), "--from", "en", "--to", "ko", *SMALL)
+    assert result.exit_code == 0, result.output
+    assert "Made by jumok for 60 pairs" in result.output
+    assert 'source_language = "en"\ntarget_language = "ko"' in result.output
+    again = run("train", "runs/talk/recipe.toml", "--name", "again", *SMALL)
+    assert again.exit_code == 0, again.output
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_one_file_of_any_format_is_scored_evaluated_and_aligned(
+    tmp_path: Path, suffix: str, tiny_bundle: Path
+) -> None:
+    file = write(tmp_path, suffix)
+    asked = ["--data", file, "--from", "en", "--to", "ko", *FAST]
+    scored = run("score", tiny_bundle, *asked)
+    assert len(scored.stdout.splitlines()) == 60, scored.output
+    assert len(run("align", tiny_bundle, *asked).stdout.splitlines()) == 60
+    judged = run("evaluate", tiny_bundle, *asked, "--beam", "1", "--json")
+    assert json.loads(judged.stdout)["examples"] == "60 sentences, beam 1"
+    # The other way round is another task, and not the same figures.
+    back = run("score", tiny_bundle, "--data", file, "--from", "ko", "--to", "en", *FAST)
+    assert len(back.stdout.splitlines()) == 60
+    assert back.stdout != scored.stdout
+
+
+def test_a_table_without_a_header_has_columns_and_languages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "talk.tsv"
+    file.write_text("".join(f"1\t{one}\t{other}\n" for one, other in PAIRS), encoding="utf-8")
+    error = fault("train", "--data", file, "--from", "en", "--to", "ko", *SMALL)
+    assert "There is no column 'en'" in str(error)
+    assert "--columns 0,1" in str(error)
+    named = ["--columns", "1,2", "--from", "en", "--to", "ko"]
+    result = run("train", "--data", file, *named, *SMALL)
+    assert result.exit_code == 0, result.output
+    assert "source_column = 1\ntarget_column = 2" in result.output
+    assert 'source_language = "en"' in result.output
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--data", "a.tmx", "--from", "en"], "--from and --to go together"),
+        (["--source", "a", "--target", "b", "--from", "en", "--to", "ko"], "are about --data"),
+        (
+            ["--data", "a.tsv", "--columns", "0,1", "--from", "en", "--to", "ko"],
+            "give --columns alone, or --from and --to",
+        ),
+    ],
+)
+def test_languages_that_contradict_the_rest_are_refused(
+    more: list[str], said: str, tiny_bundle: Path
+) -> None:
+    error = fault("score", tiny_bundle, *more)
+    assert isinstance(error, ConfigError)
+    assert said in str(error)
+
+
+@pytest.mark.parametrize("suffix", ["tmx", "xlf", "po"])
+def test_markup_is_refused_where_sentences_are_read(
+    tmp_path: Path, suffix: str, tiny_bundle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = write(tmp_path, suffix)
+    for arguments in (
+        ["train", "--source", file, "--target", file],
+        ["score", tiny_bundle, "--source", file, "--target", file],
+        ["align", tiny_bundle, "--source", file, "--target", file],
+        ["evaluate", tiny_bundle, "--source", file, "--reference", file],
+        ["embed", tiny_bundle, file, "--output", tmp_path / "a.npy"],
+    ):
+        error = fault(*arguments)
+        assert isinstance(error, DataError)
+        assert "not plain text" in str(error)
+        assert f"--data {file} --from en --to fr" in str(error)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_file_in_other_languages_says_which(tmp_path: Path, tiny_bundle: Path) -> None:
+    asked = ["--from", "en", "--to", "fr"]
+    error = fault("score", tiny_bundle, "--data", write(tmp_path, "xlf"), *asked)
+    assert "in other languages" in str(error)
+    assert "got:      en-US and ko" in str(error)
