@@ -34,10 +34,12 @@ export function field(label, value, onText) {
   return element("label", { class: "wide" }, element("span", {}, label), input);
 }
 
-export function table(headings, rows, caption) {
+/** `marked(i)`: whether a row is marked, and "chosen" for the one that is chosen. */
+export function table(headings, rows, caption, marked = () => false) {
   const head = element("tr", {}, ...headings.map((each) => element("th", { scope: "col" }, each)));
-  const body = rows.map((row) =>
-    element("tr", {}, ...row.map((cell, i) =>
+  const attributes = (mark) => (mark ? { class: "marked", "aria-current": mark === "chosen" && "true" } : {});
+  const body = rows.map((row, r) =>
+    element("tr", attributes(marked(r)), ...row.map((cell, i) =>
       i === 0 ? element("th", { scope: "row" }, String(cell)) : element("td", {}, String(cell)))));
   return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
     element("table", {}, element("caption", {}, caption),

@@ -1,12 +1,14 @@
-/** A map of weights with words along two edges, on a fixed scale from 0 to 1. */
+/** A map of weights with words along two edges, on a scale from 0 to 1 or to `map.most`. */
 
-import { CanvasSurface, INK, divergingPalette, textWidth } from "./surface.js";
+import { CanvasSurface, INK, divergingPalette, inkOn, palette, textWidth } from "./surface.js";
 import { element, table } from "./dom.js";
+import { largest } from "./trace.js";
 
 const TILT = -40;
-const STRONG = { light: 0.6, dark: 0.45 }; // from here on white is read better on light's scale, black on dark's
 const MARK = { light: "#c45a00", dark: "#ffbe78" }; // orange: apart from the blue scale for every eye
 const SPREAD = 1000; // px that the cells of a map may take before they shrink
+const READ = 0.1; // of the scale: smaller numbers are not written into the cells
+const [RAMP, RAMP_STEPS] = [160, 32]; // px, and colours of the colour bar
 
 /** Where everything stands. `most`: px of the largest cell; a map with texts has wide cells. */
 export function layout(map, most = 34) {
@@ -29,8 +31,8 @@ function widest(words) {
 /**
  * The map on a surface: all cells at one go, as many labels as there is room for, and what stands
  * in the cells where they are large enough: their numbers, or `map.texts`.
- * `map.diverging`: the scale is from -1 to 1 and not from 0. `map.marks`: frames around linked
- * cells, and a corner in the strongest ones.
+ * `map.diverging`: the scale is from -1 to 1 and not from 0. `map.most`: it ends here and not at 1.
+ * `map.marks`: frames around linked cells, and a corner in the strongest ones.
  */
 export function drawMap(surface, map, place, cursor) {
   const { left, top, cell, wide } = place;
@@ -52,22 +54,30 @@ export function drawMap(surface, map, place, cursor) {
 /** Each value's place in the table of colours. */
 function shadesOf(map) {
   const clamp = (value, low) => Math.min(Math.max(value, low), 1);
+  const most = map.most ?? 1;
   return Uint8Array.from(map.values, map.diverging
     ? (value) => Math.round(127 * (clamp(value, -1) + 1))
-    : (value) => Math.round(255 * clamp(value, 0)));
+    : (value) => Math.round(255 * clamp(value / most, 0)));
 }
 
 /** Hundredths, where there is something to read; or the texts, cut to the cells. */
 function contents(surface, map, { left, top, cell, wide }) {
+  const most = map.most ?? 1;
+  const shades = shadesOf(map);
+  const colours = map.diverging ? divergingPalette(surface.theme) : palette(surface.theme);
   map.values.forEach((value, i) => {
-    if (Math.abs(value) < 0.1 && !map.texts) return;
+    if (Math.abs(value) < READ * most && !map.texts) return;
     const [r, c] = [Math.floor(i / map.columns.length), i % map.columns.length];
-    const dark = (Math.abs(value) > STRONG[surface.theme]) === (surface.theme === "light");
-    const text = map.texts ? cutTo(map.texts[i], wide - 8) : `${Math.round(100 * value)}`;
+    const text = map.texts ? cutTo(map.texts[i], wide - 8) : hundredths(value, most);
     surface.text(text, left + wide * (c + 0.5), top + cell * (r + 0.5) + 4, {
-      size: 11, align: "center", fill: dark ? "#ffffff" : "#1c1e26",
+      size: 11, align: "center", fill: inkOn(colours[shades[i]]),
     });
   });
+}
+
+/** Whole ones; on a scale that ends below a tenth with one digit more. */
+function hundredths(value, most) {
+  return (100 * value).toFixed(most < 0.1 ? 1 : 0);
 }
 
 /** Links that people drew, sure ones solid and possible ones dashed, and the map's own. */
@@ -106,7 +116,48 @@ function frameCell(surface, { left, top, cell, wide }, [r, c]) {
 /** A map as something that can be drawn on any surface, and saved. */
 export function mapFigure(map, most) {
   const place = layout(map, most);
-  return { width: place.width, height: place.height, draw: (surface) => drawMap(surface, map, place) };
+  const [low, high] = ends(map);
+  const width = Math.max(place.width, place.left + RAMP + textWidth(high) + 16);
+  return { width, height: place.height + 30, draw: (surface) => {
+    drawMap(surface, map, place);
+    const [x, y] = [place.left, place.height + 8];
+    surface.text(low, x - 6, y + 10, { size: 11, align: "right" });
+    surface.raster(x, y, [RAMP / RAMP_STEPS, 4], RAMP_STEPS, Uint8Array.from({ length: 3 * RAMP_STEPS },
+      (_, i) => Math.round(((map.diverging ? 254 : 255) * (i % RAMP_STEPS)) / (RAMP_STEPS - 1))),
+    map.diverging ? divergingPalette(surface.theme) : undefined);
+    surface.text(high, x + RAMP + 6, y + 10, { size: 11 });
+  } };
+}
+
+/** The numbers at both ends of a map's scale. */
+function ends(map) {
+  return map.diverging ? ["−1", "1"] : ["0", (map.most ?? 1) === 1 ? "1" : map.most.toFixed(3)];
+}
+
+/** The colour bar below a map, with the numbers at its ends and what it is a scale of. */
+export function legend(map, text) {
+  const canvas = element("canvas", { class: "ramp", role: "img", "aria-label": ends(map).join(" – ") });
+  const surface = new CanvasSurface(canvas, RAMP, 10);
+  const colours = map.diverging ? divergingPalette(surface.theme) : palette(surface.theme);
+  surface.raster(0, 0, [RAMP / 255, 10], 255, Uint8Array.from({ length: 255 }, (_, i) => i), colours);
+  const [low, high] = ends(map);
+  return element("p", { class: "muted scale legend" }, `${low} `, canvas, ` ${high} — ${text}`);
+}
+
+/** The scale's end where a map is scaled to its largest weight: what is no word does not count. */
+export function mostOf(map) {
+  const width = map.columns.length;
+  const words = map.left?.length ? width - 1 : width;
+  const kept = map.values.filter((_, i) => i % width < words);
+  return Math.max(1e-6, Math.min(1, kept[largest(kept)] ?? 1));
+}
+
+/** Where a map's largest value is, among its words. */
+export function peak(map) {
+  const width = map.columns.length;
+  const words = map.left?.length ? width - 1 : width;
+  const at = largest(map.values.map((value, i) => (i % width < words ? value : -1)));
+  return [Math.floor(at / width), at % width];
 }
 
 /**
@@ -115,11 +166,11 @@ export function mapFigure(map, most) {
  * onPick(row, column) hears of a click and of Enter, onMove of every step. An event "place" at the
  * canvas, with [row, column] in its detail, moves the cursor and tells nobody.
  */
-export function heatmap(map, { label, cursor = [0, 0], most, say, onMove = () => {}, onPick = () => {} }) {
-  const canvas = element("canvas", { tabindex: "0", role: "img", "aria-label": label });
+export function heatmap(map, { label, cursor = peak(map), id = "map", most, say, onMove = () => {}, onPick = () => {} }) {
+  const canvas = element("canvas", { id, tabindex: "0", role: "img", "aria-label": label });
   const said = element("p", { class: "said", "aria-live": "polite" });
   const place = layout(map, most);
-  let at = [Math.min(cursor[0], map.rows.length - 1), Math.min(cursor[1], map.columns.length - 1)];
+  let at = [Math.min(Math.max(cursor[0], 0), map.rows.length - 1), Math.min(Math.max(cursor[1], 0), map.columns.length - 1)];
 
   const describe = () => {
     const value = map.values[at[0] * map.columns.length + at[1]];
@@ -159,10 +210,16 @@ export function heatmap(map, { label, cursor = [0, 0], most, say, onMove = () =>
   canvas.addEventListener("keydown", (event) => {
     const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
     if (event.key === "Enter") onPick(...at);
+    const [bottom, right] = [map.rows.length - 1, map.columns.length - 1];
+    if (event.key === "Home" || event.key === "End") {
+      const end = event.key === "End";
+      event.preventDefault();
+      move([event.ctrlKey ? (end ? bottom : 0) : at[0], end ? right : 0]);
+    }
     if (!step) return;
     event.preventDefault();
-    const clamp = (value, end) => Math.min(Math.max(value, 0), end - 1);
-    move([clamp(at[0] + step[0], map.rows.length), clamp(at[1] + step[1], map.columns.length)]);
+    const clamp = (value, end) => Math.min(Math.max(value, 0), end);
+    move([clamp(at[0] + step[0], bottom), clamp(at[1] + step[1], right)]);
   });
   draw();
   return element("div", { class: "scroll" }, canvas, said);

@@ -5,7 +5,7 @@ import { download, element } from "./dom.js";
 import { goldText } from "./gold.js";
 import { asker, header, readsPictures } from "./header.js";
 import { State } from "./state.js";
-import { Trace } from "./trace.js";
+import { Trace, sharpest } from "./trace.js";
 import { words } from "./words.js";
 import { CanvasSurface, PAPER, SvgSurface } from "./surface.js";
 import { boardView } from "./views/board.js";
@@ -36,16 +36,18 @@ export function start(raw, root) {
   const known = { layered, beside: Boolean(raw.other) };
   Object.assign(trace, known);
   const reading = trace.notes.reading || {};
+  const at = reading.at_input ? "reads" : "writes";
+  // Of a single word on either side the pieces tell more: the letters, where it is spelt.
+  const unit = Object.values(trace.axes).every((axis) => axis.texts.length < 2) ? "pieces" : "words";
   const live = Boolean(raw.token);
   const pictures = readsPictures(raw.task);
   const defaults = {
     view: viewsOf(trace, live)[0],
     part: trace.parts()[0],
     layer: String(reading.layer ?? ""),
-    head: String(reading.head ?? "mean"),
-    reading: reading.at_input ? "reads" : "writes",
-    // Of a single word on either side the pieces tell more: the letters, where it is spelt.
-    unit: Object.values(trace.axes).every((axis) => axis.texts.length < 2) ? "pieces" : "words",
+    head: String(reading.head ?? ("layer" in reading ? "mean" : headToOpen(trace, unit, at))),
+    reading: at,
+    unit,
     text: raw.text,
     gold: goldText(trace.notes.gold),
     against: raw.other && raw.other.text !== raw.text ? raw.other.text : "",
@@ -145,6 +147,12 @@ export function start(raw, root) {
 /** The moment as part of the address; a frame that was made of a text has none to change. */
 export function remember(fragment) {
   if (location.protocol !== "about:") history.replaceState(null, "", `${location.search}#${fragment}`);
+}
+
+/** Where nobody chose how the model is read: its sharpest head, as the mean of many looks at nothing. */
+function headToOpen(trace, unit, reading) {
+  const site = trace.of(trace.parts()[0]).at(-1);
+  return site ? sharpest(trace, site, unit, reading) : "mean";
 }
 
 function tabs(names, shown, state, text) {

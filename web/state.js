@@ -9,9 +9,11 @@ const DEFAULTS = {
   reading: "",
   unit: "words",
   as: "picture",
+  scale: "",
   sort: "place",
   query: "0",
   key: "0",
+  from: "",
   gold: "",
   click: "row",
   over: "source",
@@ -62,7 +64,7 @@ export class State {
   }
 
   number(name) {
-    return Number.parseInt(this.values[name], 10) || 0;
+    return Math.max(0, Number.parseInt(this.values[name], 10) || 0); // a link may say anything
   }
 
   /** As `set`, but tells nobody: what is seen stays as it is. */

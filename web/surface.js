@@ -43,6 +43,15 @@ export function divergingPalette(name) {
   return palettes[`${name} diverging`];
 }
 
+/** Black or white: what is read better on a colour of a palette (relative luminance, WCAG 2.2). */
+export function inkOn(packed) {
+  const [red, green, blue] = [0, 8, 16].map((shift) => {
+    const part = ((packed >> shift) & 255) / 255;
+    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 ? "#000000" : "#ffffff";
+}
+
 /** A pixel a cell: one pass over bytes, and no drawing call for each. */
 export function paint(canvas, columns, rows, shades, colours) {
   canvas.width = columns;

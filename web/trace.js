@@ -126,6 +126,8 @@ export class Site {
 export class Trace {
   constructor(raw) {
     Object.assign(this, raw);
+    this.axes = Object.fromEntries(Object.entries(raw.axes).map(([name, axis]) =>
+      [name, { ...axis, texts: axis.texts.map(visible) }]));
     this.sites = raw.sites.map((site) => new Site(site, raw.axes));
     if (raw.other) this.other = new Trace(raw.other);
   }
@@ -145,13 +147,31 @@ export function total(values) {
 
 /** A token as people read it: the space sign shows as a small mark, never as markup. */
 export function readable(token) {
-  return token.replace("<newline>", "⏎").replace(/▁/g, "·").replace(/^·(?=.)/, "") || token;
+  return visible(token.replace("<newline>", "⏎").replace(/▁/g, "·").replace(/^·(?=.)/, "") || token);
+}
+
+/** Pieces as the text that they spell. */
+export function spelled(pieces) {
+  return visible(pieces.join("").replace("<newline>", "⏎").replace(/▁/g, " ").trim());
+}
+
+const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+
+/** Signs that cannot be seen, or turn the text around, by their names: they must not act here. */
+export function visible(text) {
+  return text.replace(CONTROLS, (sign) => {
+    const code = sign.charCodeAt(0);
+    return code < 32 ? String.fromCharCode(0x2400 + code) : `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
+  });
 }
 
 /**
  * The map that the board draws: rows and columns by words or pieces, read at the step that writes
  * a token or at the one that reads it. A word is looked at as much as all its pieces together and
  * looks as they do on average (Clark et al. 2019).
+ *
+ * `places`: the rows and columns of the matrix behind each row and column of the map. `rest`: for
+ * each row what went to tokens that are no words (END, [CLS], [SEP]), whose columns are `left`.
  */
 export function board(trace, site, matrix, unit, reading) {
   const queries = trace.axes[site.queries];
@@ -170,30 +190,71 @@ export function board(trace, site, matrix, unit, reading) {
       rows: rows.map((each) => readable(each.token)),
       columns: columns.map((each) => readable(each.token)),
       values: matrix.slice(0, rows.length * site.columns),
-      places: { rows: rows.map(({ row }) => row), columns: columns.map(({ column }) => column) },
+      places: { rows: rows.map(({ row }) => [row]), columns: columns.map(({ column }) => [column]) },
+      left: [],
     };
   }
   return byWords(site, matrix, queries, keys, rows, columns);
 }
 
 function byWords(site, matrix, queries, keys, rows, columns) {
-  const values = new Float32Array(queries.texts.length * keys.texts.length);
-  const counts = new Float32Array(queries.texts.length);
-  const first = { rows: [], columns: [] };
+  const width = keys.texts.length;
+  const values = new Float32Array(queries.texts.length * width);
+  const rest = new Float32Array(queries.texts.length);
+  const places = { rows: queries.texts.map(() => []), columns: keys.texts.map(() => []) };
+  const left = [];
+  for (const { column, word } of columns) (word === null ? left : places.columns[word]).push(column);
   for (const { row, word } of rows) {
     if (word === null) continue;
-    counts[word] += 1;
-    first.rows[word] ??= row;
+    places.rows[word].push(row);
     for (const { column, word: other } of columns) {
-      if (other === null) continue;
-      first.columns[other] ??= column;
-      values[word * keys.texts.length + other] += matrix[row * site.columns + column];
+      const weight = matrix[row * site.columns + column];
+      if (other === null) rest[word] += weight;
+      else values[word * width + other] += weight;
     }
   }
-  counts.forEach((count, word) => {
-    for (let other = 0; other < keys.texts.length; other++) {
-      values[word * keys.texts.length + other] /= count || 1;
-    }
+  places.rows.forEach((behind, word) => {
+    const count = behind.length || 1;
+    rest[word] /= count;
+    for (let other = 0; other < width; other++) values[word * width + other] /= count;
   });
-  return { rows: queries.texts, columns: keys.texts, values, places: first };
+  return { rows: queries.texts, columns: keys.texts, values, places, rest, left };
+}
+
+/** The map with a last column for what went to tokens that are no words, where there are any. */
+export function withRest(map, name) {
+  if (!map.left.length) return map;
+  const width = map.columns.length;
+  const values = new Float32Array(map.rows.length * (width + 1));
+  map.rest.forEach((rest, r) => {
+    values.set(map.values.subarray(r * width, (r + 1) * width), r * (width + 1));
+    values[r * (width + 1) + width] = rest;
+  });
+  const places = { rows: map.places.rows, columns: [...map.places.columns, map.left] };
+  return { ...map, columns: [...map.columns, name], values, places };
+}
+
+/** The number of the largest value. */
+export function largest(values) {
+  let best = 0;
+  for (let i = 1; i < values.length; i++) if (values[i] > values[best]) best = i;
+  return best;
+}
+
+/** How much a cell of a map has in one head: the mean of its rows' sums, as the map has it. */
+export function cellWeight(site, head, rows, columns) {
+  const matrix = site.matrix(String(head), "weights");
+  let sum = 0;
+  for (const row of rows) for (const column of columns) sum += matrix[row * site.columns + column];
+  return sum / (rows.length || 1);
+}
+
+/** The head whose largest weight stands out most among the words, on average of the rows. */
+export function sharpest(trace, site, unit, reading) {
+  const found = Array.from({ length: site.heads }, (_, head) => {
+    const map = board(trace, site, site.matrix(String(head), "weights"), unit, reading);
+    const width = map.columns.length;
+    return map.rows.reduce((sum, _, r) => sum + Math.max(0, ...map.values.subarray(r * width, (r + 1) * width)), 0);
+  });
+  return largest(found);
 }

@@ -6,7 +6,7 @@ import { TASKS } from "./words_tasks.js";
 export const WORDS = {
   en: {
     title: "What it looked at",
-    board: "Alignment",
+    board: "Attention map",
     row: "One row, step by step",
     grid: "All heads",
     heads: "Head switches",
@@ -56,9 +56,26 @@ export const WORDS = {
     masked: "hidden by the mask",
     sum: "sum",
     boardHelp:
-      "Each row is a word of the translation; the darker a cell, the more that word looked at the word above it. The scale is the same in every picture: 0 to 1.",
+      "Each row is a word of the translation; the more a cell stands out from the page, the more that word looked at the word above it. A word of several tokens looks as their steps do on average, and is looked at as much as its tokens together.",
     rowHelp:
       "One row of the map, recomputed here from the recorded vectors: products of the query with every key, divided by √d, softmax, and the weighted sum of the values.",
+    gridPictureHelp: "What one step looks at in the picture, in every layer and head, on one scale: what is clear of grey is looked at. Click a picture to see it large.",
+    afterToken: "Step that has read",
+    scaleGrid: "The scale is the same for all maps here.",
+    rowHelpUnscaled: "One row of the map, recomputed here from the recorded vectors: products of the query with every key, softmax, and the weighted sum of the values.",
+    rowHelpAdditive: "One row of the map, recomputed here from the recorded vectors: for every key v · tanh(q + k), a small network that compares the query with the key, then softmax, and the weighted sum of the values.",
+    score: "score",
+    plusBias: "+ bias",
+    readsWrites: (read, written) => `reads ${read} → writes ${written}`,
+    meanOf: (steps) => `mean of the steps ${steps.map((step) => `“${step}”`).join(", ")}`,
+    ofHeads: (cell, kind, all, head, weight) => `${cell ? `${cell}: ` : ""}the map showed the ${kind} heads, ${all}. Head ${head} has the largest weight in this cell, ${weight}.`,
+    ofPieces: "mean of these steps",
+    rest: "rest",
+    scaleOf: "Scale",
+    scaleOne: "0 to 1",
+    scaleLargest: "to the largest",
+    scaleSame: "The scale is the same for every layer and head.",
+    scaleOwn: "The scale ends at the largest weight of this map.",
     gridHelp: "Every layer and head on one scale. In each map rows look and columns are looked at, both from the top left. Click a map to look at it in full.",
     beamHelp: "What the model would have written at each step, and how probable it was.",
     step: "Step",
@@ -137,7 +154,7 @@ export const WORDS = {
   },
   ko: {
     title: "무엇을 보았나",
-    board: "정렬",
+    board: "어텐션 지도",
     row: "한 행을 차근차근",
     grid: "모든 헤드",
     heads: "헤드 스위치",
@@ -187,9 +204,26 @@ export const WORDS = {
     masked: "마스크로 가려짐",
     sum: "합",
     boardHelp:
-      "행은 번역문의 단어입니다. 칸이 진할수록 그 단어가 위에 적힌 원문 단어를 더 많이 보았다는 뜻입니다. 모든 그림의 눈금은 0에서 1까지로 같습니다.",
+      "행은 번역문의 단어입니다. 칸의 색이 뚜렷할수록 그 단어가 위에 적힌 원문 단어를 더 많이 보았다는 뜻입니다. 여러 토큰으로 된 단어가 본 양은 토큰들의 평균이고, 그 단어를 본 양은 토큰들의 합입니다.",
     rowHelp:
       "어텐션 행렬의 한 행을 기록된 벡터로 여기서 다시 계산합니다. 쿼리와 모든 키의 내적, √d로 나누기, softmax, 밸류 벡터의 가중합 순서입니다.",
+    gridPictureHelp: "한 단계가 그림의 어디를 보는지 모든 층과 헤드에서 같은 눈금으로 보여 줍니다. 회색이 걷힌 곳이 보는 곳입니다. 누르면 크게 볼 수 있습니다.",
+    afterToken: "읽은 토큰(단계)",
+    scaleGrid: "여기 있는 모든 지도의 눈금이 같습니다.",
+    rowHelpUnscaled: "어텐션 행렬의 한 행을 기록된 벡터로 여기서 다시 계산합니다. 쿼리와 모든 키의 내적, softmax, 밸류 벡터의 가중합 순서입니다.",
+    rowHelpAdditive: "어텐션 행렬의 한 행을 기록된 벡터로 여기서 다시 계산합니다. 키마다 쿼리와 키를 비교하는 작은 신경망 v · tanh(q + k)의 값을 구하고, softmax를 거쳐 밸류 벡터의 가중합을 냅니다.",
+    score: "점수",
+    plusBias: "+ 편향",
+    readsWrites: (read, written) => `${read} 읽음 → ${written} 씀`,
+    meanOf: (steps) => `다음 단계의 평균: ${steps.map((step) => `“${step}”`).join(", ")}`,
+    ofHeads: (cell, kind, all, head, weight) => `${cell ? `${cell}: ` : ""}지도에 나온 값은 ${kind} ${all}입니다. 이 칸의 가중치가 가장 큰 헤드는 ${head}번이고 그 값은 ${weight}입니다.`,
+    ofPieces: "다음 단계의 평균",
+    rest: "나머지",
+    scaleOf: "눈금",
+    scaleOne: "0에서 1까지",
+    scaleLargest: "가장 큰 값까지",
+    scaleSame: "모든 층과 헤드의 눈금이 같습니다.",
+    scaleOwn: "눈금은 이 지도의 가장 큰 가중치까지입니다.",
     gridHelp: "모든 층과 헤드를 같은 눈금으로 그렸습니다. 지도마다 행이 보는 쪽이고 열이 보이는 쪽이며, 둘 다 왼쪽 위에서 시작합니다. 누르면 크게 볼 수 있습니다.",
     beamHelp: "단계마다 모델이 무엇을 쓰려 했고 그 확률이 얼마였는지 보여 줍니다.",
     step: "단계",
@@ -270,6 +304,6 @@ export const WORDS = {
 
 /** The texts; some of them are other ones for another task. */
 export function words(language, task) {
-  const known = language in WORDS ? language : "en";
+  const known = Object.hasOwn(WORDS, language) ? language : "en";
   return { ...WORDS[known], ...LAYERS[known], ...TASKS[known][task] };
 }

@@ -187,6 +187,7 @@ def test_evaluate_prints_scores_with_intervals_and_signatures(
 def test_explain_redoes_a_row(tiny_bundle: Path) -> None:
     done = call("explain", tiny_bundle, "the cat sat", "--row", "1", "--target", "개가 짖었다")
     assert done.exit_code == 0, done.output
+    assert "row 1: the" in done.stdout
     assert "encoder, layer 1" in done.stdout
     assert "sum of the weights 1.0000" in done.stdout
     assert "no such row" in str(fault("explain", tiny_bundle, "the cat sat", "--row", "zebra"))

@@ -1,6 +1,7 @@
 """`jumok look` and `jumok explain` for every kind of model, and what they say where they cannot."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,39 @@ def test_a_row_of_every_kind_is_explained(models, task):
     assert done.exit_code == 0, done.output
     assert "sum of the weights 1.0000" in done.output
     assert float(done.output.split("recorded:")[1]) < 1e-5
+
+
+def test_a_written_word_is_explained_at_the_step_that_is_asked_for(models):
+    model, given = models["translation"]
+    written = [
+        "explain",
+        model,
+        given,
+        "--part",
+        "cross",
+        "--row",
+        "짖었다",
+        "--target",
+        "개가 짖었다",
+    ]
+    for reads in ("writes", "reads"):
+        done = call(*written, "--read-at", reads, "--device", "cpu")
+        assert done.exit_code == 0, done.output
+        first = next(line for line in done.output.splitlines() if line.startswith("step "))
+        assert re.match(r"step \d+: has read \S+, writes \S+$", first)
+        # The word's own tokens are written, or have been read.
+        token = first.split("writes " if reads == "writes" else "read ")[1].split(",")[0]
+        assert token in "짖었다"
+
+
+def test_of_a_picture_the_strongest_ten_cells_are_printed(models):
+    model, given = models["image-classification"]
+    done = call("explain", model, given, "--row", "2", "--device", "cpu")
+    table = done.output.split("|weight x v|")[1].split("The strongest")[0].strip().splitlines()
+    weights = [float(line.split()[3]) for line in table]
+    assert len(weights) == 10
+    assert weights == sorted(weights, reverse=True)
+    assert re.search(r"The strongest 10 cells; \d+ more have 0\.\d{4} together\.", done.output)
 
 
 def test_a_label_can_be_asked_about(models):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jumok.errors import DataError, ModelError
-from jumok.inspection.explain import choose, explain
+from jumok.inspection.explain import choose, explain, row_name, rows_of
 from tests.inspection.traces import trace
 
 
@@ -38,8 +38,8 @@ def test_the_sharpest_head_is_taken_where_none_is_named():
     ("word", "part", "expected"),
     [
         ("cat", None, ("encoder", 1)),
-        ("뛰었다", None, ("cross", 2)),
-        ("뛰었다", "decoder", ("decoder", 2)),
+        ("뛰었다", None, ("cross", 1)),  # the step that writes it, where this model is read
+        ("뛰었다", "decoder", ("decoder", 1)),
         ("3", "encoder", ("encoder", 2)),
     ],
 )
@@ -48,13 +48,28 @@ def test_a_row_is_found_by_its_word_or_number(word, part, expected):
     assert ((site.part, row), site.layer) == (expected, 0)
 
 
-def test_the_row_of_a_word_in_pieces_is_that_of_its_last():
-    recorded = trace(source=("c", "at", "ran"))
+def test_a_written_word_is_read_where_the_alignments_are_read():
+    recorded = trace()
+    assert choose(recorded, "뛰었다", "cross", None, at_input=True)[1] == 2
+    at_input = replace(
+        recorded, notes={**recorded.notes, "reading": {"layer": 1, "at_input": True}}
+    )
+    site, row = choose(at_input, "뛰었다", "cross", None)
+    assert (site.layer, row) == (1, 2)
+    assert row_name(at_input, site, 1) == "step 2: has read 고양이가, writes 뛰었다"
+    assert row_name(at_input, site, 2) == "step 3: has read 뛰었다, writes </s>"
+    assert row_name(recorded, recorded.sites[0], 1) == "row 2: cat"
+
+
+def test_the_row_of_a_word_in_pieces_is_the_strongest_and_no_mark_of_a_space():
+    recorded = trace(source=("▁", "c", "at", "ran"))
     source = recorded.axes["source"]
-    whole = replace(source, words=(0, 0, 1, None), texts=("cat", "ran"))
+    whole = replace(source, words=(0, 0, 0, 1, None), texts=("cat", "ran"))
     pieces = replace(recorded, axes={**recorded.axes, "source": whole})
-    assert choose(pieces, "cat", None, layer=0)[1] == 1
-    assert choose(pieces, "c", None, layer=0)[1] == 0
+    site, row = choose(pieces, "cat", None, layer=0)
+    assert rows_of(pieces, site, "cat") == [1, 2]
+    assert row == 1 + site.weights[:, 1:3].max(axis=(0, 2)).argmax()
+    assert choose(pieces, "c", None, layer=0)[1] == 1
 
 
 def test_a_word_that_is_not_there_is_named_with_those_that_are():

@@ -52,6 +52,8 @@ def test_a_pixel_has_the_colour_of_its_weight(opened, tokens):
     reader = opened(recorded)
     reader.choose("Rows and columns", "pieces")
     cell = 34 if tokens == 23 else 6
+    reader.page.locator("#map").focus()
+    reader.page.keyboard.press("Control+Home")
     shown = cells(pixels(reader), tokens, tokens, cell)[2:, 2:]  # the cursor is at the first
     weights = np.rint(recorded.sites[0].weights[0] * 255)[2:, 2:] / 255
     wanted = np.stack(colour(weights), axis=-1)
@@ -68,9 +70,14 @@ def test_labels_that_fit_are_drawn_and_no_others(opened):
     assert labels == 2 * [f"w{i}" for i in range(0, 160, 2)]
 
 
-@pytest.mark.parametrize(("tokens", "shapes", "pictures"), [(23, 23 * 23 + 1, 0), (160, 1, 1)])
+@pytest.mark.parametrize(
+    ("tokens", "shapes", "pictures"), [(23, 23 * 23 + 1 + 96, 0), (160, 1 + 96, 1)]
+)
 def test_many_cells_are_one_picture_in_a_figure(opened, tokens, shapes, pictures):
-    """A hundred thousand rectangles are more than programs that open SVG files can take."""
+    """A hundred thousand rectangles are more than programs that open SVG files can take.
+
+    The colour bar has 32 colours, three rows of cells high.
+    """
     reader = opened(large(tokens))
     reader.choose("Rows and columns", "pieces")
     with reader.page.expect_download() as found:
@@ -81,7 +88,8 @@ def test_many_cells_are_one_picture_in_a_figure(opened, tokens, shapes, pictures
 
 def test_moving_the_cursor_leaves_no_trail(opened):
     reader = opened(trace())
-    reader.page.locator("#panel canvas").focus()
+    reader.page.locator("#map").focus()
+    reader.page.keyboard.press("Home")
     before = pixels(reader)
     reader.page.keyboard.press("ArrowRight")
     assert (pixels(reader) != before).any()

@@ -170,6 +170,11 @@ def test_a_cell_that_is_clicked_looks(opened, pixels):
     np.testing.assert_allclose(numbers(reader.table()[1:]), expected, atol=0.0005)
 
 
+def sharpest(site: Site) -> int:
+    """The head that a page opens with where nobody chose one."""
+    return int(site.weights.max(axis=2).sum(axis=1).argmax())
+
+
 def test_arrow_keys_walk_over_the_cells(opened, pixels):
     reader = opened(pixels)
     canvas = reader.page.locator("#look")
@@ -178,7 +183,7 @@ def test_arrow_keys_walk_over_the_cells(opened, pixels):
         reader.page.keyboard.press(key)
     assert canvas.get_attribute("aria-label").startswith("1,2: most at")
     assert "at=1" in reader.page.url
-    weights = pixels.sites[0].weights.mean(0)[1]
+    weights = pixels.sites[0].weights[sharpest(pixels.sites[0])][1]
     assert f"{weights.max():.3f}" in canvas.get_attribute("aria-label")
 
 

@@ -1,9 +1,11 @@
-/** The alignment board: the whole map of one layer, and the table of all heads. */
+/** The map of one layer, whole, and the table of all heads. */
 
-import { board } from "../trace.js";
+import { board, cellWeight, largest, readable, withRest } from "../trace.js";
 import { choice, element, field, table } from "../dom.js";
 import { parseGold, rates, strongest, toggled } from "../gold.js";
-import { heatmap, mapFigure, mapTable } from "../heatmap.js";
+import { heatmap, legend, mapFigure, mapTable, mostOf } from "../heatmap.js";
+
+const FAINT = 0.5; // a map of smaller weights is scaled to its largest: from 0 to 1 it would look empty
 
 export function siteOf(trace, state) {
   const known = trace.of(state.get("part")); // a link may name a part that is not there
@@ -61,49 +63,115 @@ export function headOf(site, state) {
   return Math.min(Math.max(state.number("head"), 0), site.heads - 1);
 }
 
+/** Where it is said how a map is scaled: from 0 to 1, or to its largest weight. */
+export function scaled(map, state) {
+  const most = mostOf(map);
+  const chosen = state.get("scale") || (most < FAINT ? "largest" : "one");
+  return chosen === "largest" ? { ...map, most } : map;
+}
+
+export function scaleChoice(map, state, words) {
+  return choice(words.scaleOf, [["one", words.scaleOne], ["largest", words.scaleLargest]],
+    map.most === undefined ? "one" : "largest", (scale) => state.set({ scale }));
+}
+
+/** The tokens that are no words, by name where they are few. */
+export function restName(trace, site, map, words) {
+  const names = [...new Set(map.left.map((column) => trace.axes[site.keys].tokens[column]))];
+  return names.length > 2 ? words.rest : `${words.rest} (${names.map(readable).join(" ")})`;
+}
+
 export function boardView(trace, state, words) {
   const site = siteOf(trace, state);
-  const map = currentMap(trace, state);
+  const plain = currentMap(trace, state);
+  const map = scaled(withRest(plain, restName(trace, site, plain, words)), state);
   const pick = (name) => (value) => state.set({ [name]: value });
   const controls = [
     ...siteChoices(trace, state, words),
     valueChoice(site, state, words),
     choice(words.unit, [["words", words.words], ["pieces", words.pieces]], state.get("unit"), pick("unit")),
+    scaleChoice(map, state, words),
     choice(words.as, [["picture", words.picture], ["table", words.table]], state.get("as"), pick("as")),
   ];
   if (site.writes) {
     controls.splice(4, 0, choice(words.reading,
       [["writes", words.writes], ["reads", words.reads]], state.get("reading"), pick("reading")));
   }
-  const linkable = site.part === "cross" && state.get("unit") === "words" && map.columns.length > 0;
-  const gold = linkable ? parseGold(state.get("gold"), map) : null;
+  // Words can be linked to words; a picture's cells are none.
+  const linkable = site.part === "cross" && !trace.axes[site.keys].grid && state.get("unit") === "words" && plain.columns.length > 0;
+  const gold = linkable ? parseGold(state.get("gold"), plain) : null;
   if (linkable) {
     controls.push(
       choice(words.click, [["row", words.clickRow], ["link", words.clickLink]], state.get("click"), pick("click")),
       field(words.gold, state.get("gold"), pick("gold")),
     );
   }
-  if (gold?.signs.size) map.marks = { signs: gold.signs, found: strongest(map) };
+  const linking = linkable && state.get("click") === "link";
+  if (gold?.signs.size) map.marks = marksOn(map, plain, gold.signs);
   const label = `${words[site.part]}, ${words.layerNumber(site.layer + 1)}`;
   const shown = state.get("as") === "table" ? mapTable(map, label) : heatmap(map, {
     label,
-    cursor: state.get("click") === "link" ? [state.number("query"), state.number("key")] : [0, 0],
-    onPick: linkable && state.get("click") === "link"
-      ? (r, c) => state.set({ gold: toggled(state.get("gold"), map, r * map.columns.length + c), query: r, key: c })
-      : (r, c) => state.set({
-          view: "row",
-          query: map.places.rows[r] ?? 0,
-          key: map.places.columns[c] ?? 0,
-          head: String(headOf(site, state)),
-        }),
+    cursor: linking ? [state.number("query"), state.number("key")] : undefined,
+    say: (r, c, value) => said(trace, site, map, r, c, value, words),
+    onPick: (r, c) => {
+      if (!linking) openCell(site, map, r, c, state);
+      else if (c < plain.columns.length) {
+        state.set({ gold: toggled(state.get("gold"), plain, r * plain.columns.length + c), query: r, key: c });
+      }
+    },
   });
-  const note = valueChosen(site, state) === "norms" ? element("p", { class: "muted" }, words.normScale) : "";
+  const norms = valueChosen(site, state) === "norms";
+  const note = norms ? element("p", { class: "muted" }, words.normScale) : "";
+  const scale = state.get("as") === "table" ? ""
+    : legend(map, `${norms ? words.norms : words.weights}. ${map.most === undefined ? words.scaleSame : words.scaleOwn}`);
   return {
     help: words.boardHelp,
     controls,
-    body: [shown, note, gold ? goldNote(gold, map, words) : "", headsTable(trace, site, state, words)],
+    body: [shown, scale, note, gold ? goldNote(gold, plain, words) : "", headsTable(trace, site, state, words)],
     figure: mapFigure(map),
   };
+}
+
+/** The frames and corners of links, whose cells are numbered without the column of the rest. */
+function marksOn(map, plain, signs) {
+  const [from, to] = [plain.columns.length, map.columns.length];
+  const moved = (i) => Math.floor(i / from) * to + (i % from);
+  return { signs: new Map([...signs].map(([i, sign]) => [moved(i), sign])), found: strongest(plain).map(moved) };
+}
+
+/** A cell in words; a word of several pieces looks as their steps do on average. */
+function said(trace, site, map, r, c, value, words) {
+  const cell = `${map.rows[r]} → ${map.columns[c]}: ${value.toFixed(3)}`;
+  const behind = map.places.rows[r];
+  return behind.length < 2 ? cell : `${cell}; ${words.meanOf(behind.map((row) => rowName(trace, site, row, words)))}`;
+}
+
+/** What a row is: a token that looks, or a step that has read one token and writes the next. */
+export function rowName(trace, site, row, words) {
+  const read = readable(site.rowTokens[row]);
+  const next = site.rowTokens[row + 1] ?? trace.steps[row]?.token;
+  return site.writes && next !== undefined ? words.readsWrites(read, readable(next)) : read;
+}
+
+/**
+ * Opens the very cell: its pieces, in the head that the map shows, or where it shows all heads in
+ * the one that has the largest weight there; the row and the key are the strongest pair of pieces.
+ */
+function openCell(site, map, r, c, state) {
+  const [rows, columns] = [map.places.rows[r], map.places.columns[c]];
+  if (!rows.length) return;
+  const chosen = headChosen(site, state);
+  const all = chosen === "mean" || chosen === "max";
+  const head = all ? strongestHead(site, rows, columns) : Number(chosen);
+  const matrix = site.matrix(String(head), "weights");
+  const pairs = rows.flatMap((row) => columns.map((column) => [row, column]));
+  const [query, key] = pairs[largest(pairs.map(([row, column]) => matrix[row * site.columns + column]))];
+  state.set({ view: "row", part: site.part, layer: site.layer, head, query, key, from: all && site.heads > 1 ? chosen : "" });
+}
+
+/** The head with the largest weight in a cell of the map. */
+export function strongestHead(site, rows, columns) {
+  return largest(Array.from({ length: site.heads }, (_, head) => cellWeight(site, head, rows, columns)));
 }
 
 /** How far the strongest links are from those that people drew. */
@@ -119,7 +187,7 @@ const percent = (share) => `${(100 * share).toFixed(1)} %`;
 
 /** Measuring every head is a pass over every weight: it waits until the table is opened. */
 function headsTable(trace, site, state, words) {
-  const details = element("details", {}, element("summary", {}, words.headsTable));
+  const details = element("details", { id: "every-head" }, element("summary", {}, words.headsTable));
   const error = (each, head) => {
     const map = board(trace, each, each.matrix(String(head), "weights"), "words", state.get("reading"));
     const { signs } = parseGold(state.get("gold"), map);

@@ -1,7 +1,7 @@
 /** A | B: two sentences or two models side by side, with one cursor, and the difference. */
 
 import { choice, element, field } from "../dom.js";
-import { heatmap, layout, mapFigure, mapTable } from "../heatmap.js";
+import { heatmap, layout, legend, mapFigure, mapTable, peak } from "../heatmap.js";
 import { board } from "../trace.js";
 import { siteChoices, siteOf } from "./board.js";
 
@@ -74,7 +74,8 @@ function whyNot({ rows, columns }, words) {
 
 /** Maps of which each follows the cursor of the others, along the axes that are the same. */
 function linked(shown, alike, words) {
-  const places = shown.map(() => [0, 0]);
+  const first = peak(shown[0].map); // one cursor: where A looks most
+  const places = shown.map(() => first);
   const figures = shown.map(({ title, note, map }, mine) => {
     const onMove = (r, c) => {
       places[mine] = [r, c];
@@ -86,7 +87,7 @@ function linked(shown, alike, words) {
     };
     const most = Math.max(8, Math.min(34, Math.floor(500 / map.columns.length)));
     return element("figure", {}, element("figcaption", {}, element("b", {}, title), element("br"), note),
-      heatmap(map, { label: `${title}; ${words.compare}`, most, onMove }));
+      heatmap(map, { id: `map-${mine}`, cursor: first, label: `${title}; ${words.compare}`, most, onMove }));
   });
   return figures;
 }

@@ -1,14 +1,25 @@
-/** All layers and heads as small maps on one scale. */
+/** All layers and heads as small maps on one scale; what looks at a picture over the picture. */
 
 import { choice, element, table } from "../dom.js";
+import { legend } from "../heatmap.js";
+import { drawLook } from "../picture.js";
 import { paint, palette, theme } from "../surface.js";
+import { readable } from "../trace.js";
+import { scaleChoice, scaled } from "./board.js";
 
-const SIDE = 92;
+const [SIDE, LEAST_SIDE, ROOM] = [92, 44, 1030]; // px: of a map, of the smallest, of a row of them
+const AROUND = 23; // px between two maps, with the edges of their buttons
+
+/** One head has no others to be seen beside. */
+gridView.needs = (trace) => trace.parts().some((part) => headsOf(trace, part).length > 1);
+
+function headsOf(trace, part) {
+  return trace.of(part).flatMap((site) => Array.from({ length: site.heads }, (_, head) => ({ site, head })));
+}
 
 export function gridView(trace, state, words) {
   const part = trace.parts().includes(state.get("part")) ? state.get("part") : trace.parts()[0];
-  const heads = trace.of(part).flatMap((site) =>
-    Array.from({ length: site.heads }, (_, head) => ({ site, head })));
+  const heads = headsOf(trace, part);
   const order = state.get("sort");
   // The measures are a pass over every weight: they wait until somebody wants them.
   if (order !== "place" || state.get("as") === "table") {
@@ -18,7 +29,7 @@ export function gridView(trace, state, words) {
   if (order === "confidence") heads.reverse();
   const controls = [
     choice(words.part, trace.parts().map((each) => [each, words[each]]), part,
-      (value) => state.set({ part: value, layer: "" })),
+      (value) => state.set({ part: value, layer: "", at: 0 })),
     choice(words.sort, [["place", words.place], ["entropy", words.entropy], ["confidence", words.confidence]],
       order, (sort) => state.set({ sort })),
     choice(words.as, [["picture", words.picture], ["table", words.table]], state.get("as"),
@@ -31,22 +42,63 @@ export function gridView(trace, state, words) {
       body: [table([`${words.layer}.${words.head}`, words.entropy, words.confidence], rows, words.grid)] };
   }
   const columns = order === "place" ? Math.max(...trace.of(part).map((site) => site.heads)) : 8;
-  const buttons = heads.map((each) => thumbnail(each, name(each), words, () =>
-    state.set({ view: "board", part, layer: each.site.layer, head: each.head })));
+  const side = Math.max(LEAST_SIDE, Math.min(SIDE, Math.floor(ROOM / columns) - AROUND));
+  const over = trace.axes[heads[0].site.keys].grid ? overPicture(trace, heads, state, words, controls) : asMaps(heads, state, words, controls);
+  const buttons = heads.map((each) => thumbnail(each, name(each), words, (canvas) => over.draw(canvas, each, side), () =>
+    state.set({ view: over.view, part, layer: each.site.layer, head: each.head })));
   const grid = element("div", { class: "grid" }, ...buttons);
   grid.style.setProperty("--columns", columns);
-  return { help: words.gridHelp, controls, body: [element("div", { class: "scroll" }, grid)] };
+  return { help: over.help, controls, body: [element("div", { class: "scroll" }, grid), over.scale] };
 }
 
-function thumbnail({ site, head, entropy, confidence }, name, words, onClick) {
+/** Heads as maps, rows and columns as small as they must be, on one scale for all. */
+function asMaps(heads, state, words, controls) {
+  const map = scaled({ values: heads.map(({ site, head }) => highest(site, head)), columns: heads.map(String) }, state);
+  controls.splice(2, 0, scaleChoice(map, state, words));
+  const most = map.most ?? 1;
+  return {
+    view: "board",
+    help: words.gridHelp,
+    scale: legend(map, `${words.weights}. ${words.scaleGrid}`),
+    draw: (canvas, { site, head }, side) => {
+      const size = site.rows * site.columns;
+      const shades = site.array("weights").shades(head * size, (head + 1) * size);
+      const shown = most === 1 ? shades : Uint8Array.from(shades, (shade) => Math.min(255, Math.round(shade / most)));
+      paint(canvas, site.columns, site.rows, shown, palette(theme()));
+      canvas.style.width = `${side}px`;
+      canvas.style.height = `${Math.round(side * Math.min(site.rows / site.columns, 1.6))}px`;
+    },
+  };
+}
+
+/** What one word, or one cell, looks at in the picture, in every head. */
+function overPicture(trace, heads, state, words, controls) {
+  const [{ site }] = heads;
+  const at = Math.min(state.number("at"), site.rows - 1);
+  const names = site.rowTokens.map((token, i) => [String(i), `${i + 1} ${readable(token)}`]);
+  controls.push(choice(site.part === "image" ? words.pixel : words.afterToken, names, String(at), (value) => state.set({ at: value })));
+  const row = ({ site: of, head }) => of.matrix(String(head), "weights").subarray(at * of.columns, (at + 1) * of.columns);
+  const most = Math.max(...heads.map((each) => Math.max(...row(each))));
+  const { grid } = trace.axes[site.keys];
+  return {
+    view: "scrubber",
+    help: words.gridPictureHelp,
+    scale: element("p", { class: "muted scale legend" }, `0 – ${most.toFixed(3)} — ${words.scrubberScale}.`),
+    draw: (canvas, each, side) => drawLook(canvas, { picture: trace.picture, grid, weights: row(each), most, smooth: true,
+      marked: site.part === "image" ? at : undefined }, side),
+  };
+}
+
+function highest(site, head) {
+  const size = site.rows * site.columns;
+  return site.array("weights").window(head * size, (head + 1) * size).reduce((most, weight) => Math.max(most, weight), 0);
+}
+
+function thumbnail({ site, head, entropy, confidence }, name, words, draw, onClick) {
   const measured = entropy === undefined ? ""
     : `; ${words.entropy} ${entropy.toFixed(2)}, ${words.confidence} ${confidence.toFixed(2)}`;
   const canvas = element("canvas", { "aria-hidden": "true" });
-  const size = site.rows * site.columns;
-  const shades = site.array("weights").shades(head * size, (head + 1) * size);
-  paint(canvas, site.columns, site.rows, shades, palette(theme()));
-  canvas.style.width = `${SIDE}px`;
-  canvas.style.height = `${Math.round(SIDE * Math.min(site.rows / site.columns, 1.6))}px`;
+  draw(canvas);
   const label = `${words.layerNumber(site.layer + 1)}, ${words.head} ${head + 1}${measured}`;
   return element("button", { type: "button", "aria-label": label, title: label, onclick: onClick },
     canvas, element("span", {}, name));

@@ -2,8 +2,8 @@
 
 import { choice, element, table } from "../dom.js";
 import { CanvasSurface, colour } from "../surface.js";
-import { readable, total } from "../trace.js";
-import { headOf, siteChoices, siteOf } from "./board.js";
+import { cellWeight, readable, total } from "../trace.js";
+import { headOf, rowName, siteChoices, siteOf, strongestHead } from "./board.js";
 
 export function dot(a, b) {
   let sum = 0;
@@ -41,16 +41,18 @@ export function redo(site, head, query) {
 export function rowView(trace, state, words, ask) {
   const site = siteOf(trace, state);
   const controls = siteChoices(trace, state, words, { heads: false });
+  const help = helpOf(site, words);
   if (!site.array("query")) {
-    return { help: words.rowHelp, controls, body: [element("p", {}, words.noVectors)] };
+    return { help, controls, body: [element("p", {}, words.noVectors)] };
   }
   const head = headOf(site, state);
   const query = Math.min(state.number("query"), site.rows - 1);
   const key = Math.min(state.number("key"), site.columns - 1);
-  const named = (tokens) => tokens.map((token, i) => [String(i), `${i} ${readable(token)}`]);
+  const named = (tokens, name) => tokens.map((token, i) => [String(i), `${i} ${name(token, i)}`]);
+  const cell = cellOf(trace, site, query, key, state);
   controls.push(
-    choice(words.query, named(site.rowTokens), String(query), (value) => state.set({ query: value })),
-    choice(words.key, named(site.columnTokens), String(key), (value) => state.set({ key: value })),
+    choice(words.query, named(site.rowTokens, (_, i) => rowName(trace, site, i, words)), String(query), (value) => state.set({ query: value })),
+    choice(words.key, named(site.columnTokens, readable), String(key), (value) => state.set({ key: value })),
   );
   const cells = redo(site, head, query);
   const rows = cells.map((cell, k) => {
@@ -67,21 +69,70 @@ export function rowView(trace, state, words, ask) {
   });
   const total = cells.reduce((sum, cell) => sum + cell.weight, 0);
   rows.push([words.sum, "", "", total.toFixed(4), "", ""]);
-  const headings = [words.key, site.array("energy") ? words.energy : words.product, `${words.scaled} ${site.scale.toFixed(4)}`, words.weight, words.gives, words.check];
+  const additive = Boolean(site.array("energy"));
+  const score = site.scale === 1 ? words.score : `${words.scaled} ${site.scale.toFixed(4)}`;
+  const headings = [words.key, additive ? words.energy : words.product,
+    site.array("bias") ? `${score} ${words.plusBias}` : score, words.weight, words.gives, words.check];
   return {
-    help: words.rowHelp,
+    help,
     controls,
-    top: ask ? [lookOnly(site, head, query, key, state, words, ask)] : [],
+    top: [...cellFacts(trace, site, head, query, cell, state, words),
+      ...(ask ? [lookOnly(trace, site, head, query, key, state, words, ask)] : [])],
     body: [
-      ...vectors(site, head, query, key, cells, words),
-      table(headings, rows, `${words.query}: ${readable(site.rowTokens[query])}`),
+      ...vectors(trace, site, head, query, key, cells, words),
+      table(headings, rows, `${words.query}: ${rowName(trace, site, query, words)}`,
+        (i) => (i === key ? "chosen" : cell.columns.includes(i))),
     ],
   };
 }
 
+/** How the row is redone: scores are made otherwise by a small network, or without a scale. */
+function helpOf(site, words) {
+  if (site.array("energy")) return words.rowHelpAdditive;
+  return site.scale === 1 ? words.rowHelpUnscaled : words.rowHelp;
+}
+
+/** The cell of the map that the row and the key belong to: a word's pieces, or one piece each. */
+function cellOf(trace, site, query, key, state) {
+  const [queries, keys] = [trace.axes[site.queries], trace.axes[site.keys]];
+  const own = queries.words[site.writes && state.get("reading") === "writes" ? query + 1 : query] ?? null;
+  const other = keys.words[key];
+  const shift = site.writes && state.get("reading") === "writes" ? 1 : 0;
+  const of = (words, word) => words.flatMap((each, i) => (each === word ? [i] : []));
+  if (state.get("unit") !== "words" || own === null) return { rows: [query], columns: [key] };
+  return {
+    rows: of(queries.words, own).map((i) => i - shift).filter((i) => i >= 0),
+    columns: of(keys.words, other),
+    row: queries.texts[own],
+    column: other === null ? "" : keys.texts[other],
+  };
+}
+
+/** What the map says of the whole cell, in all heads and in this one, and the steps behind it. */
+function cellFacts(trace, site, head, query, cell, state, words) {
+  const facts = [];
+  const name = cell.row && cell.column ? `${cell.row} → ${cell.column}` : "";
+  const number = (value) => value.toFixed(3);
+  const weights = Array.from({ length: site.heads }, (_, h) => cellWeight(site, h, cell.rows, cell.columns));
+  if (state.get("from")) {
+    const all = state.get("from") === "max" ? Math.max(...weights) : total(weights) / site.heads;
+    const best = strongestHead(site, cell.rows, cell.columns);
+    facts.push(element("p", { id: "of-heads" }, words.ofHeads(name, state.get("from") === "max" ? words.max : words.mean,
+      number(all), best + 1, number(weights[best]))));
+  }
+  if (cell.rows.length > 1) {
+    const parts = cell.rows.map((row) => element("button", {
+      type: "button", id: `piece-${row}`, "aria-pressed": String(row === query), onclick: () => state.set({ query: row }),
+    }, `${rowName(trace, site, row, words)} ${number(cellWeight(site, head, [row], cell.columns))}`));
+    facts.push(element("div", { class: "chips", role: "group", "aria-label": words.ofPieces },
+      element("span", {}, `${name ? `${name}: ` : ""}${number(weights[head])} = ${words.ofPieces}`), ...parts));
+  }
+  return facts;
+}
+
 /** The model with this row as somebody wants it: all of its weight on the chosen key. */
-function lookOnly(site, head, query, key, state, words, ask) {
-  const label = words.lookOnly(readable(site.rowTokens[query]), readable(site.columnTokens[key]));
+function lookOnly(trace, site, head, query, key, state, words, ask) {
+  const label = words.lookOnly(rowName(trace, site, query, words), readable(site.columnTokens[key]));
   const button = (id, heads, text) => element("button", {
     type: "button", id, disabled: !site.allows(query, key), "aria-label": `${label}: ${text}`, onclick: () => {
       state.set({ set: [site.name, heads, query, key].join(":") });
@@ -93,7 +144,7 @@ function lookOnly(site, head, query, key, state, words, ask) {
     ...(site.heads > 1 ? [button("look-only-all", "all", words.inAllHeads)] : []));
 }
 
-function vectors(site, head, query, key, cells, words) {
+function vectors(trace, site, head, query, key, cells, words) {
   const q = site.vector("query", head, query);
   const k = site.vector("key", head, key);
   const products = terms(site, q, k);
@@ -103,7 +154,7 @@ function vectors(site, head, query, key, cells, words) {
       found[i] += cell.weight * value;
     });
   });
-  const [asks, answers] = [readable(site.rowTokens[query]), readable(site.columnTokens[key])];
+  const [asks, answers] = [rowName(trace, site, query, words), readable(site.columnTokens[key])];
   return [
     strip(`q (${asks})`, q, words),
     strip(`k (${answers})`, k, words),

@@ -110,9 +110,10 @@ def _drawn(trace: "Trace", wanted: Wanted) -> "Figure":
     if wanted.kind == "head":
         return plot.head(trace, part=part, layer=layer, head=head or 0)
     if wanted.kind == "row":
-        row = 0 if wanted.row is None else choose(trace, wanted.row, part, layer)[1]
-        part = part if wanted.row is None else choose(trace, wanted.row, part, layer)[0].part
-        return plot.row(trace, row, part=part, layer=layer, head=head or 0)
+        if wanted.row is None:
+            return plot.row(trace, 0, part=part, layer=layer, head=head or 0)
+        site, row = choose(trace, wanted.row, part, layer, head=head)
+        return plot.row(trace, row, part=site.part, layer=site.layer, head=head or 0)
     if wanted.kind == "mattered":
         return plot.mattered(trace, wanted.row or 0)
     if wanted.kind == "grid":

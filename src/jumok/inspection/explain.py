@@ -43,15 +43,25 @@ def readable(token: str) -> str:
     return token.removeprefix("▁") or token
 
 
-def choose(trace: Trace, word: str, part: str | None, layer: int | None) -> tuple[Site, int]:
-    """The site and the row that are meant.
+def choose(
+    trace: Trace,
+    word: str,
+    part: str | None,
+    layer: int | None,
+    *,
+    head: int | None = None,
+    at_input: bool | None = None,
+) -> tuple[Site, int]:
+    """The site and the row that are meant: the strongest of `rows_of`.
 
     Args:
-        word: a word (of several tokens the last one is taken), a token, or its number from 1. It
-            is looked for in what the part's queries are; without a part in the source first, then
-            in the target.
+        word: a word, a token, or a row's number from 1. It is looked for in what the part's
+            queries are; without a part in the source first, then in the target.
         part: "encoder", "decoder", "cross" or "image"; None: by where the word stands.
-        layer: from 0; None: the last one.
+        layer: from 0; None: the one that alignments are read from, else the last one.
+        head: from 0, in which the strongest row is looked for; None: any.
+        at_input: whether a written word's row is that of the step that reads it, and not of the
+            one that writes it; None: as the model's alignments are read.
 
     Raises:
         DataError: no such token. ModelError: no such part or layer.
@@ -61,19 +71,14 @@ def choose(trace: Trace, word: str, part: str | None, layer: int | None) -> tupl
         sites = [site for site in trace.sites if site.part == wanted]
         if not sites:
             continue
-        row = _row(trace.axes[sites[0].queries], word)
-        if row is None:
+        site = _at_layer(trace, sites, layer)
+        rows = rows_of(trace, site, word, at_input=at_input)
+        if not rows:
             continue
-        chosen = [
-            site for site in sites if site.layer == (sites[-1].layer if layer is None else layer)
-        ]
-        if not chosen:
-            raise ModelError(
-                "the model has no such layer.",
-                expected=f"1 to {sites[-1].layer + 1}; in Python from 0",
-                got=f"{int(layer or 0) + 1}; in Python {layer}",
-            )
-        return chosen[0], row
+        if head is not None and not 0 <= head < len(site.weights):
+            raise _no_head(site, head)
+        weights = site.weights if head is None else site.weights[[head]]
+        return site, max(rows, key=lambda row: float(weights[:, row].max()))
     known = {name: " ".join(map(readable, axis.tokens)) for name, axis in trace.axes.items()}
     raise DataError(
         "there is no such row.",
@@ -83,16 +88,63 @@ def choose(trace: Trace, word: str, part: str | None, layer: int | None) -> tupl
     )
 
 
-def _row(axis: Axis, word: str) -> int | None:
-    """Where the word, the token or the number stands; None where it does not."""
+def _at_layer(trace: Trace, sites: list[Site], layer: int | None) -> Site:
+    if layer is None:
+        read = trace.notes.get("reading", {}).get("layer") if sites[0].part == "cross" else None
+        layer = sites[-1].layer if read is None else int(read)
+    for site in sites:
+        if site.layer == layer:
+            return site
+    raise ModelError(
+        "the model has no such layer.",
+        expected=f"1 to {sites[-1].layer + 1}; in Python from 0",
+        got=f"{layer + 1}; in Python {layer}",
+    )
+
+
+def rows_of(trace: Trace, site: Site, word: str, *, at_input: bool | None = None) -> list[int]:
+    """All rows of a word, a token, or a row's number from 1; empty where there is none.
+
+    Args:
+        at_input: as in `choose`. A number is that of the row itself, whatever this says.
+    """
+    axis = trace.axes[site.queries]
     tokens = [readable(token) for token in axis.tokens]
+    if at_input is None:
+        at_input = bool(trace.notes.get("reading", {}).get("at_input"))
+    back = 0 if at_input or not steps(site) else 1
     if word in axis.texts:
         index = axis.texts.index(word)
-        return max(place for place, of_word in enumerate(axis.words) if of_word == index)
-    if word in tokens:
-        return tokens.index(word)
-    number = int(word) - 1 if word.isdecimal() else -1
-    return number if 0 <= number < len(tokens) else None
+        places = [place for place, of_word in enumerate(axis.words) if of_word == index]
+        # The mark of a space is a token, and no letter of the word.
+        places = [place for place in places if tokens[place] != "▁"] or places
+    else:
+        places = [tokens.index(word)] if word in tokens else []
+    rows = [place - back for place in places if place >= back]
+    number = int(word) - 1 if word.isdecimal() and word.isascii() else -1
+    return rows or ([number] if 0 <= number < site.weights.shape[1] else [])
+
+
+def steps(site: Site) -> bool:
+    """Whether the rows are steps: each has read one token, and writes the next."""
+    return site.part in ("decoder", "cross")
+
+
+def row_name(trace: Trace, site: Site, row: int) -> str:
+    """What a row is: "row 2: cat", or "step 6: has read 를, writes 봤어요"."""
+    tokens = [readable(token) for token in trace.axes[site.queries].tokens]
+    if not steps(site):
+        return f"row {row + 1}: {tokens[row]}"
+    written = tokens[row + 1 :][:1] or [readable(step.token) for step in trace.steps[row:][:1]]
+    # What a language model was given it did not write; it only had an opinion on it.
+    given = row < trace.notes.get("prompt", 0)
+    then = f", {'next comes' if given else 'writes'} {written[0]}" if written else ""
+    return f"step {row + 1}: has read {tokens[row]}{then}"
+
+
+def _no_head(site: Site, head: int) -> ModelError:
+    known = f"1 to {len(site.weights)}"
+    return ModelError("the model has no such head.", expected=known, got=f"{head + 1}")
 
 
 def explain(trace: Trace, site: Site, row: int, head: int | None = None) -> Row:
@@ -108,11 +160,10 @@ def explain(trace: Trace, site: Site, row: int, head: int | None = None) -> Row:
         raise ModelError(
             "the trace kept weights only.", do="record it at level qk: jumok look --level qk"
         )
-    heads = site.weights.shape[0]
     if head is None:
         head = int(site.weights[:, row].max(axis=1).argmax())
-    if not 0 <= head < heads:
-        raise ModelError("the model has no such head.", expected=f"1 to {heads}", got=f"{head + 1}")
+    if not 0 <= head < len(site.weights):
+        raise _no_head(site, head)
     products = _products(site, head, row)
     scores = products * site.scale
     if site.bias is not None:
