@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from jumok.decoding import DecodingOptions
     from jumok.evaluation.text import score_text
     from jumok.inspection.notebook import page
-    from jumok.inspection.trace import Trace, load_trace
+    from jumok.inspection.trace import Trace
+    from jumok.inspection.trace_file import load_trace
     from jumok.systems.record import record
     from jumok.systems.tracers import trace
     from jumok.systems.translation import Translation
@@ -54,7 +55,7 @@ _HOMES = {
     "Translation": "jumok.systems.translation",
     "Translator": "jumok.systems.translator",
     "load_config": "jumok.config",
-    "load_trace": "jumok.inspection.trace",
+    "load_trace": "jumok.inspection.trace_file",
     "page": "jumok.inspection.notebook",
     "record": "jumok.systems.record",
     "score_text": "jumok.evaluation.text",

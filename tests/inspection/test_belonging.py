@@ -12,7 +12,7 @@ from jumok.bundle.reading import WEIGHTS
 from jumok.errors import BundleError
 from jumok.inspection.apart import words_apart
 from jumok.inspection.belonging import same_model
-from jumok.inspection.trace import load_trace
+from jumok.inspection.trace_file import load_trace
 from tests.inspection.traces import trace
 
 

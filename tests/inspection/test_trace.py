@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from jumok.errors import BundleError, DataError
-from jumok.inspection.trace import HEAD, load_trace
+from jumok.inspection.trace import HEAD
+from jumok.inspection.trace_file import load_trace
 from tests.inspection.traces import HOSTILE, trace
 
 

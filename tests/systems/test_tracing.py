@@ -15,7 +15,7 @@ from jumok.data.tokenizer import END, START
 from jumok.errors import DataError, ModelError
 from jumok.inspection.explain import choose, explain
 from jumok.inspection.intervene import Change
-from jumok.inspection.trace import load_trace
+from jumok.inspection.trace_file import load_trace
 from jumok.models.catalog import Sizes, build
 from jumok.systems.catalog import SYSTEMS
 from jumok.systems.tracers import TRACERS, check_given, load_family

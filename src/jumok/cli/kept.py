@@ -21,7 +21,7 @@ def kept_trace(family: "Family", given: str, asked: Mapping[str, object]) -> "Tr
         BundleError: the file is missing, cut off or edited, or its trace is of another model.
         ConfigError: such an option.
     """
-    from jumok.inspection.trace import load_trace
+    from jumok.inspection.trace_file import load_trace
 
     # A sentence may end with the name of a file; one that is nothing else is meant as a file.
     if not given.endswith(".npz") or (" " in given and not Path(given).is_file()):

@@ -9,18 +9,15 @@ import hashlib
 import io
 import json
 import zipfile
-import zlib
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from jumok.data.whole import replaced
-from jumok.errors import BundleError, Place
-from jumok.inspection.belonging import Fingerprinted, check_model
 from jumok.inspection.picture import Picture
 
 Array = npt.NDArray[np.float32]
@@ -33,6 +30,10 @@ BEST = 5
 """How many of the most probable tokens a step keeps."""
 
 ARRAYS = ("weights", "norms", "bias", "allowed", "energy", "query", "key", "value")
+
+Judged = ClassVar[dict[str, Any]]
+JUDGED = {"extra": "forbid", "arbitrary_types_allowed": True}
+"""How pydantic judges what is read from a file (`jumok.inspection.trace_file`)."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,8 @@ class Axis:
         parents: for each token the number of the one before it in its hypothesis, -1 at the
             first: the tokens are those of a search, a tree. None: each follows the one before.
     """
+
+    __pydantic_config__: Judged = JUDGED
 
     tokens: tuple[str, ...]
     words: tuple[int | None, ...]
@@ -94,6 +97,8 @@ class Site:
             learnt gate of attention over pixels); None: nothing.
     """
 
+    __pydantic_config__: Judged = JUDGED
+
     name: str
     kind: str
     part: Part
@@ -122,6 +127,8 @@ class Step:
         best: the most probable tokens and their log-probabilities, best first.
         gate: how much of what was looked up was used, 0 to 1; None: the model has no such gate.
     """
+
+    __pydantic_config__: Judged = JUDGED
 
     token: str
     log_probability: float
@@ -156,6 +163,8 @@ class Trace:
         fingerprint: which model it was (`jumok.bundle.fingerprint`): its name may be another's,
             too. Empty where nobody said.
     """
+
+    __pydantic_config__: Judged = JUDGED
 
     model: str
     level: Level
@@ -201,7 +210,7 @@ class Trace:
         """
         parts = {f"{name}.npy": _packed(array) for name, array in self._arrays("")}
         head = self.head()
-        head["digest"] = _digest(head, parts)
+        head["digest"] = digest_of(head, parts)
         with (
             replaced(Path(file)) as partial,
             zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive,
@@ -255,116 +264,18 @@ class Trace:
         return Page(self)._repr_mimebundle_(include, exclude)
 
 
-def load_trace(file: Path | str, of: Fingerprinted | Path | str | None = None) -> Trace:
-    """The trace that `Trace.save` wrote.
-
-    Args:
-        of: the model that it has to be of, loaded or by its folder; None: any.
-
-    Raises:
-        BundleError: no such file, cut off, edited, of another format, or of another model.
-    """
-    path = Path(file)
-    try:
-        with zipfile.ZipFile(path) as archive:
-            head = json.loads(archive.read(HEAD))
-            parts = {name: archive.read(name) for name in archive.namelist() if name != HEAD}
-        if head["format"] != FORMAT:
-            raise BundleError(
-                "the trace is of another format.",
-                expected=f"format {FORMAT}",
-                got=f"format {head['format']}",
-                do="record it again with this jumok"
-                if head["format"] < FORMAT
-                else "pip install --upgrade jumok",
-                place=Place(path),
-            )
-        digest = head.pop("digest")
-        trace = _trace(head, {name: _array(part) for name, part in parts.items()})
-        _check(trace)
-        if digest != _digest(head, parts):
-            raise ValueError("its digest is not that of what is in it")
-    except FileNotFoundError as error:
-        raise BundleError("there is no such trace.", place=Place(path)) from error
-    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, TypeError, OSError) as error:
-        raise BundleError(
-            "this is not a trace, or it is cut off or edited.",
-            got=str(error),
-            do="record it again: jumok look MODEL TEXT --save trace.npz",
-            place=Place(path),
-        ) from error
-    if of is not None:
-        check_model(trace, of, path)
-    return trace
-
-
 def _packed(array: Array | Mask) -> bytes:
     stream = io.BytesIO()
     np.save(stream, array, allow_pickle=False)
     return stream.getvalue()
 
 
-def _array(part: bytes) -> Any:
-    """An array of float32, or of bool."""
-    array = np.lib.format.read_array(io.BytesIO(part), allow_pickle=False)
-    return array if array.dtype == np.bool_ else array.astype(np.float32)
-
-
-def _digest(head: Mapping[str, Any], parts: Mapping[str, bytes]) -> str:
+def digest_of(head: Mapping[str, Any], parts: Mapping[str, bytes]) -> str:
     """Of everything in the file but the digest itself."""
     digest = hashlib.sha256(json.dumps(head, sort_keys=True).encode())
     for name in sorted(parts):
         digest.update(name.encode() + parts[name])
     return digest.hexdigest()
-
-
-def _trace(head: Mapping[str, Any], arrays: Mapping[str, Any], prefix: str = "") -> Trace:
-    streams = f"{prefix}{STREAM}"
-    sites = [
-        Site(**(site | {name: arrays.get(f"{prefix}{number}.{name}.npy") for name in ARRAYS}))
-        for number, site in enumerate(head["sites"])
-    ]
-    return Trace(
-        model=head["model"],
-        fingerprint=head["fingerprint"],
-        level=head["level"],
-        text=head["text"],
-        output=head["output"],
-        axes={name: Axis(**_tuples(axis)) for name, axis in head["axes"].items()},
-        sites=tuple(sites),
-        steps=tuple(
-            Step(**(step | {"best": tuple(map(tuple, step["best"]))})) for step in head["steps"]
-        ),
-        notes=head["notes"],
-        task=head["task"],
-        picture=None if head["picture"] is None else Picture(**head["picture"]),
-        streams={
-            name.removeprefix(streams).removesuffix(".npy"): array
-            for name, array in arrays.items()
-            if name.startswith(streams)
-        },
-        tree=None if head["tree"] is None else _trace(head["tree"], arrays, f"{prefix}tree/"),
-        also=tuple(
-            _trace(other, arrays, f"{prefix}also{number}/")
-            for number, other in enumerate(head["also"])
-        ),
-    )
-
-
-def _tuples(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
-    }
-
-
-def _check(trace: Trace) -> None:
-    """Raises ValueError where arrays and axes do not fit together."""
-    for site in trace.sites:
-        wanted = (len(trace.axes[site.queries].tokens), len(trace.axes[site.keys].tokens))
-        if site.weights is None or site.weights.ndim != 3 or site.weights.shape[1:] != wanted:
-            raise ValueError(f"the weights of {site.name} do not fit its tokens, {wanted}")
-    for inner in (*([trace.tree] if trace.tree else []), *trace.also):
-        _check(inner)
 
 
 def _rows(site: Site, axis: str, path: list[int]) -> Site:

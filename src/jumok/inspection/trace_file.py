@@ -1,0 +1,252 @@
+"""From a trace's file back to the trace: nothing in the file is believed before it is checked.
+
+A trace comes from somewhere else as often as not, so the file may be cut off, edited, or made to
+hurt. Sizes are added up before anything is unpacked, each array is compared with its own header
+before memory is taken for it, types are judged by pydantic, and what must fit together is compared.
+"""
+
+import io
+import json
+import math
+import os
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import TypeAdapter, ValidationError
+
+from jumok.errors import BundleError, Place
+from jumok.inspection.belonging import Fingerprinted, check_model
+from jumok.inspection.trace import (
+    ARRAYS,
+    FORMAT,
+    HEAD,
+    STREAM,
+    Array,
+    Axis,
+    Mask,
+    Site,
+    Trace,
+    digest_of,
+)
+
+ALWAYS_UNPACKED = 64 << 20
+MOST_UNPACKED = 100
+"""A trace may unpack to this many times its file's size; where nearly all is masked it is 20."""
+
+DEEPEST = 8
+"""A trace holds the trace of its search, and others that were recorded with it; no more."""
+
+HEADER = re.compile(
+    r"\{'descr': '([<|][fb][1248])', 'fortran_order': (True|False), 'shape': (\([\d, ]*\)), \}\s*"
+)
+READABLE = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+ENCRYPTED = 1
+PNG = "data:image/png;base64,"
+
+FAULTS = (
+    *(zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, TypeError, KeyError),
+    *(NotImplementedError, RecursionError),  # unknown kinds of zip; JSON in JSON in JSON
+)
+"""What the readers of zip, JSON and arrays raise where a file is damaged."""
+
+
+def load_trace(file: Path | str, of: Fingerprinted | Path | str | None = None) -> Trace:
+    """The trace that `Trace.save` wrote.
+
+    Args:
+        of: the model that it has to be of, loaded or by its folder; None: any.
+
+    Raises:
+        BundleError: no such file, cut off, edited, of another format, or of another model; one
+            that unpacks to more than a trace can.
+    """
+    path = Path(file)
+    if not os.path.isfile(path):  # as Path.is_file, but False of a name that no file can have
+        there = os.path.exists(path)
+        raise BundleError(
+            "this is not a trace." if there else "there is no such trace.",
+            got="a folder, or something else that is no file" if there else None,
+            place=Place(path),
+        )
+    try:
+        trace = _checked(path)
+    except FAULTS as error:
+        raise BundleError(
+            "this is not a trace, or it is cut off or edited.",
+            got=_said(error),
+            do="record it again: jumok look MODEL TEXT --save trace.npz",
+            place=Place(path),
+        ) from error
+    if of is not None:
+        check_model(trace, of, path)
+    return trace
+
+
+def _checked(path: Path) -> Trace:
+    with zipfile.ZipFile(path) as archive:
+        _check_members(archive.infolist(), path)
+        head = json.loads(archive.read(HEAD))
+        parts = {name: archive.read(name) for name in archive.namelist() if name != HEAD}
+    if not isinstance(head, dict):
+        raise ValueError(f"{HEAD} holds no JSON object")
+    if head["format"] != FORMAT:
+        older = isinstance(head["format"], int) and head["format"] < FORMAT
+        raise BundleError(
+            "the trace is of another format.",
+            expected=f"format {FORMAT}",
+            got=f"format {str(head['format'])[:60]}",
+            do="record it again with this jumok" if older else "pip install --upgrade jumok",
+            place=Place(path),
+        )
+    digest = head.pop("digest")
+    arrays = {name.removesuffix(".npy"): _array(name, part) for name, part in parts.items()}
+    trace = TypeAdapter(Trace).validate_python(_with_arrays(head, arrays, "", DEEPEST))
+    if arrays:
+        raise ValueError(f"{next(iter(arrays))} belongs to nothing in it")
+    for each in _all(trace):
+        _check(each)
+    if digest != digest_of(head, parts):
+        raise ValueError("its digest is not that of what is in it")
+    return trace
+
+
+def _check_members(members: list[zipfile.ZipInfo], path: Path) -> None:
+    for member in members:
+        if member.flag_bits & ENCRYPTED or member.compress_type not in READABLE:
+            raise ValueError(f"{member.filename} is encrypted, or compressed as no trace is")
+    unpacked, packed = sum(member.file_size for member in members), path.stat().st_size
+    most = ALWAYS_UNPACKED + MOST_UNPACKED * packed
+    if unpacked > most:
+        raise BundleError(
+            "this file unpacks to more than a trace can, and is not unpacked.",
+            expected=f"at most {most:,} bytes from a file of {packed:,}",
+            got=f"{unpacked:,} bytes",
+            do="do not use it; record the trace again: jumok look MODEL TEXT --save trace.npz",
+            place=Place(path),
+        )
+
+
+def _array(name: str, part: bytes) -> Array | Mask:
+    """An array of float32, or of bool.
+
+    The header is read here, and exactly as numpy writes it: numpy's own reader takes memory for
+    whatever it says.
+
+    Raises:
+        ValueError: not an array of numbers, or not as long as its header says.
+    """
+    stream = io.BytesIO(part)
+    if np.lib.format.read_magic(stream) != (1, 0):
+        raise ValueError(f"{name} is of another version of numpy's format")
+    length = int.from_bytes(stream.read(2), "little")
+    header = HEADER.fullmatch(stream.read(length).decode("latin-1"))
+    if header is None:
+        raise ValueError(f"{name} is no array of numbers")
+    kind, shape = np.dtype(header[1]), tuple(map(int, re.findall(r"\d+", header[3])))
+    data = memoryview(part)[stream.tell() :]
+    if math.prod(shape) * kind.itemsize != len(data):
+        raise ValueError(f"{name} should be of shape {header[3][:60]}, and has {len(data)} bytes")
+    order = "F" if header[2] == "True" else "C"
+    array = np.frombuffer(data, kind).reshape(shape, order=order)
+    return array.copy() if kind == np.bool_ else array.astype(np.float32)
+
+
+def _with_arrays(
+    head: Mapping[str, Any], arrays: dict[str, Any], prefix: str, depth: int
+) -> dict[str, Any]:
+    """The head with its arrays in their places; each is taken out of `arrays`."""
+    if not depth:
+        raise ValueError("traces in traces in traces")
+    values = {name: value for name, value in head.items() if name != "format"}
+    values["sites"] = [
+        {**site, **{name: arrays.pop(f"{prefix}{number}.{name}", None) for name in ARRAYS}}
+        for number, site in enumerate(head["sites"])
+    ]
+    stacks = [name for name in arrays if name.startswith(f"{prefix}{STREAM}")]
+    values["streams"] = {
+        name.removeprefix(f"{prefix}{STREAM}"): arrays.pop(name) for name in stacks
+    }
+    if head["tree"] is not None:
+        values["tree"] = _with_arrays(head["tree"], arrays, f"{prefix}tree/", depth - 1)
+    values["also"] = [
+        _with_arrays(other, arrays, f"{prefix}also{number}/", depth - 1)
+        for number, other in enumerate(head["also"])
+    ]
+    return values
+
+
+def _all(trace: Trace) -> Iterator[Trace]:
+    """This trace and all that are in it."""
+    yield trace
+    for inner in (*([trace.tree] if trace.tree else []), *trace.also):
+        yield from _all(inner)
+
+
+def _check(trace: Trace) -> None:
+    """Raises ValueError where the parts of a trace do not fit together."""
+    for name, axis in trace.axes.items():
+        _check_axis(name, axis)
+    for site in trace.sites:
+        _check_site(site, trace.axes)
+    for name, stream in trace.streams.items():
+        if stream.ndim != 3:
+            raise ValueError(f"the stream of {name} has {stream.ndim} edges, not 3")
+    picture = trace.picture
+    if picture is not None and (
+        min(picture.width, picture.height) < 1 or not picture.url.startswith(PNG)
+    ):
+        raise ValueError("its picture is no PNG")
+
+
+def _check_axis(name: str, axis: Axis) -> None:
+    count = len(axis.tokens)
+    if len(axis.words) != count:
+        raise ValueError(f"the axis {name} has {count} tokens and {len(axis.words)} words of them")
+    if any(word is not None and not 0 <= word < len(axis.texts) for word in axis.words):
+        raise ValueError(f"the axis {name} names a word that it does not have")
+    if axis.grid is not None and (min(axis.grid) < 1 or math.prod(axis.grid) != count):
+        raise ValueError(f"the axis {name} is a grid of {axis.grid} with {count} cells")
+    parents = axis.parents
+    if parents is not None and (
+        len(parents) != count or any(not -1 <= each < place for place, each in enumerate(parents))
+    ):
+        raise ValueError(f"the tokens of {name} are no tree: each follows one before it")
+
+
+def _check_site(site: Site, axes: Mapping[str, Axis]) -> None:
+    queries, keys = len(axes[site.queries].tokens), len(axes[site.keys].tokens)
+    heads = len(site.weights) if site.weights is not None and site.weights.ndim else 0
+    wanted: dict[str, tuple[int | None, ...]] = {
+        "weights": (heads or None, queries, keys),
+        "norms": (queries, keys),
+        "bias": (heads, queries, keys),
+        "allowed": (queries, keys),
+        "energy": (None,),
+        "query": (heads, queries, None),
+        "key": (heads, keys, None),
+        "value": (heads, keys, None),
+    }
+    for name, shape in wanted.items():
+        array = getattr(site, name)
+        if array is None and name != "weights":
+            continue
+        found = () if array is None else array.shape
+        if len(found) != len(shape) or any(
+            size is not None and size != real for size, real in zip(shape, found, strict=True)
+        ):
+            raise ValueError(f"the {name} of {site.name} do not fit its tokens, {queries, keys}")
+
+
+def _said(error: BaseException) -> str:
+    """What is wrong, in one line."""
+    if isinstance(error, ValidationError):
+        fault = error.errors(include_url=False)[0]
+        return f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
+    if isinstance(error, KeyError):
+        return f"it has no {error.args[0]}"
+    return str(error).splitlines()[0][:200] if str(error) else type(error).__name__
