@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from jumok.training.run import Result
 
 Recipe = Annotated[
-    Path | None, typer.Argument(help="A recipe (TOML); or give --source and --target.")
+    Path | None,
+    typer.Argument(
+        help="A recipe: its file (TOML), or its name in `jumok recipes`; "
+        "or give --source and --target."
+    ),
 ]
 Set = Annotated[
     list[str] | None,
@@ -29,7 +33,7 @@ Source = Annotated[
 ]
 Target = Annotated[Path | None, typer.Option(help="Their translations, line by line.")]
 Name = Annotated[str | None, typer.Option(help="The run's name; else the recipe's.")]
-Runs = Annotated[Path, typer.Option(help="The folder of all runs.")]
+Runs = Annotated[Path, typer.Option(help="The folder of all runs.", envvar="JUMOK_RUNS")]
 
 
 def train(
@@ -43,7 +47,7 @@ def train(
 ) -> None:
     """Train a model. The best one becomes the bundle runs/NAME/model.
 
-      jumok train recipes/smallworld-en-ko.toml
+      jumok train smallworld-en-ko
 
       jumok train --source a.en --target a.ko
 
@@ -54,16 +58,16 @@ def train(
     from jumok.training.run import train as train_run
     from jumok.training.screen import screen
 
+    variables = {**os.environ, "JUMOK_RUNS": str(runs)}
     overrides = [*(changes or []), *([f'name="{name}"'] if name else [])]
     if recipe is not None and source is None and target is None:
-        config = load_config(recipe, overrides, os.environ)
+        config = load_config(recipe, overrides, variables)
     elif recipe is None and source is not None and target is not None:
         config = make_recipe(source, target, name, runs, overrides, resume)
     else:
         raise ConfigError(
             "give a recipe, or the two text files to train on.",
-            do="jumok train recipes/smallworld-en-ko.toml, "
-            "or jumok train --source a.en --target a.ko",
+            do="jumok train smallworld-en-ko, or jumok train --source a.en --target a.ko",
         )
     with closing(screen()) as live:
         result = train_run(config, runs, live, resume=resume)
