@@ -34,7 +34,7 @@ from jumok.config.text import TextCorpusConfig, TextDataConfig, TextTokenizerCon
 RECIPES = sorted((Path(__file__).parents[1] / "recipes").glob("*.toml"))
 MANUAL = next(recipe for recipe in RECIPES if recipe.name == "multi30k-en-de.toml")
 MODELS = {"multi30k-rnn.toml": RecurrentConfig}  # recipes that explain a [model] section of theirs
-VARIABLES = {"JUMOK_DATA": "/data"}
+VARIABLES = {"JUMOK_DATA": "/data", "JUMOK_RUNS": "/runs"}
 
 
 def keys_of(section: Any, path: str = "") -> set[str]:

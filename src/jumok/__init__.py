@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from jumok.systems.translation import Translation
     from jumok.systems.translator import Translator
 
+__version__: str
+
 __all__ = [
     "Config",
     "DecodingOptions",
@@ -88,6 +90,10 @@ def __getattr__(name: str) -> Any:
     """Imports a public name's module when the name is first used (PEP 562)."""
     if name == "plot":
         return import_module("jumok.plot")
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("jumok")
     if name not in _HOMES:
         raise AttributeError(f"module 'jumok' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from jumok.cli import demo
 from jumok.cli.main import app
 from jumok.cli.report import Example, report
-from jumok.config import load_config
+from jumok.config import load_config, shipped
 from jumok.errors import ConfigError
 from jumok.systems.translation import WordAttention
 
@@ -24,13 +24,13 @@ RECORDS = [
 @pytest.fixture
 def short_recipe(tmp_path, monkeypatch):
     """The demo's own recipe on a smaller corpus."""
-    text = demo.recipe().read_text("utf-8")
+    text = shipped.shipped_recipe(demo.RECIPE).read_text("utf-8")
     text = re.sub(r"\npairs = [\d_]+", "\npairs = 400", text)
     text = re.sub(r"\nsize = [\d_]+", "\nsize = 1_000\ncharacter_coverage = 0.98", text)
     text = re.sub(r"decode_pairs = [\d_]+", "decode_pairs = 5", text)
     short = tmp_path / "short.toml"
     short.write_text(text, "utf-8")
-    monkeypatch.setattr(demo, "recipe", lambda: short)
+    monkeypatch.setattr(shipped, "shipped_recipe", lambda _: short)
     monkeypatch.setattr(demo, "SENTENCES", 13)
 
 
@@ -49,7 +49,7 @@ def test_a_demo_trains_translates_draws_and_reports(tmp_path, monkeypatch, short
 
 
 def test_the_recipe_of_the_demo_is_the_shipped_one():
-    assert load_config(demo.recipe()).name == "smallworld-en-ko"
+    assert load_config(shipped.shipped_recipe(demo.RECIPE)).name == "smallworld-en-ko"
 
 
 def test_a_folder_that_holds_something_else_is_left_alone(tmp_path):

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,65 @@ def test_importing_jumok_imports_nothing_heavy() -> None:
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
+
+
+def test_the_module_is_the_command() -> None:
+    command = [sys.executable, "-m", "jumok", "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == run("--help").stdout
+    assert "Usage: jumok " in done.stdout
+
+
+def test_the_version_is_known_everywhere() -> None:
+    import jumok
+
+    assert run("--version").stdout == f"jumok {jumok.__version__}\n"
+    assert jumok.__version__ == version("jumok")
+
+
+def test_a_shell_can_complete_commands_and_recipes() -> None:
+    """As bash asks: by the words of the line, and the number of the one that is begun."""
+
+    def completions(line: str) -> list[str]:
+        words = line.split(" ")
+        asked = {"_JUMOK_COMPLETE": "complete_bash", "COMP_WORDS": line}
+        done = subprocess.run(
+            JUMOK,
+            env={**os.environ, **asked, "COMP_CWORD": str(len(words) - 1)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.stdout.split()
+
+    assert completions("jumok tra") == ["train", "translate"]
+    assert completions("jumok recipes show multi") == ["multi30k-en-de", "multi30k-rnn"]
+
+
+def test_threads_of_the_environment_are_counted(tiny_bundle: Path) -> None:
+    code = (
+        "import atexit, sys\n"
+        "def tell():\n"
+        "    import torch; print(torch.get_num_threads(), file=sys.stderr)\n"
+        "atexit.register(tell)\n"
+        f"sys.argv = ['jumok', 'translate', {str(tiny_bundle)!r}, *sys.argv[1:]]\n"
+        "from jumok.cli.main import run; run()"
+    )
+
+    def threads(asked: str, *arguments: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", code, *arguments],
+            env={**os.environ, "OMP_NUM_THREADS": "2", "JUMOK_THREADS": asked},
+            input="the cat\n",
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.stderr.strip()
+
+    assert threads("1") == "1"
+    assert threads("1", "--threads", "2") == "2"
+    assert threads("many").startswith("error: the environment variable JUMOK_THREADS is not")
 
 
 def test_help_teaches_commands_that_exist() -> None:
@@ -122,7 +182,7 @@ def test_threads_wait_asleep_unless_the_user_says_otherwise(
     ],
 )
 def test_what_a_person_can_mend_is_said_in_plain_words(monkeypatch, capsys, raised, said):
-    def fail() -> None:
+    def fail(prog_name: str) -> None:
         raise raised
 
     monkeypatch.setattr(main, "app", fail)
@@ -133,7 +193,7 @@ def test_what_a_person_can_mend_is_said_in_plain_words(monkeypatch, capsys, rais
 
 
 def test_another_fault_is_not_hidden(monkeypatch):
-    def fail() -> None:
+    def fail(prog_name: str) -> None:
         raise RuntimeError("a bug")
 
     monkeypatch.setattr(main, "app", fail)

@@ -60,5 +60,5 @@ def test_a_faulty_recipe_of_pictures_names_the_recipe_that_explains_its_keys() -
         "model": {"kind": "image-classifier", "chanels": [3]},
         "data": {"train": [{"folder": "x"}]},
     }
-    with pytest.raises(ConfigError, match=r"(?s)did you mean 'channels'.*cifar10-attention.toml"):
+    with pytest.raises(ConfigError, match=r"(?s)did you mean 'channels'.*show cifar10-attention"):
         parse_config(values)

@@ -45,7 +45,21 @@ def test_variables_in_paths_are_filled_in(tmp_path):
     assert config.data.train[0].source == Path("/data/a.en")
 
 
-def test_a_variable_that_is_not_set_is_named(tmp_path):
+def test_variables_come_from_the_environment(tmp_path, monkeypatch):
+    monkeypatch.setenv("JUMOK_DATA", "/elsewhere")
+    monkeypatch.delenv("JUMOK_RUNS", raising=False)
+    text = MINIMAL.replace('"a.en"', '"$JUMOK_DATA/a.en"').replace('"a.ko"', '"$JUMOK_RUNS/a"')
+    corpus = load_config(write(tmp_path, text)).data.train[0]
+    assert corpus.source == Path("/elsewhere/a.en")
+    assert corpus.target == Path.cwd() / "runs" / "a"
+
+
+def test_a_recipe_may_be_named_by_a_string(tmp_path):
+    assert load_config(str(write(tmp_path, MINIMAL))).name == "tiny"
+
+
+def test_a_variable_that_is_not_set_is_named(tmp_path, monkeypatch):
+    monkeypatch.delenv("JUMOK_DATA", raising=False)
     message = refusal(tmp_path, MINIMAL.replace('"a.en"', '"$JUMOK_DATA/a.en"'))
     assert "data.train.0.source: the environment variable JUMOK_DATA is not set" in message
     assert "export JUMOK_DATA=/path/to/the/folder" in message

@@ -25,6 +25,8 @@ needs_compiler = pytest.mark.skipif(
 @pytest.fixture
 def fresh(monkeypatch, tmp_path):
     """A machine on which nothing was compiled yet, with its cache in `tmp_path`."""
+    for name in ("JUMOK_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     native.library.cache_clear()
@@ -84,6 +86,14 @@ def test_two_threads_may_compile_at_once(fresh):
         assert None not in list(pool.map(lambda _: native.library(), range(2)))
     kept = fresh / ".cache" / "jumok"
     assert [path.suffix for path in kept.iterdir()] == [".so"]
+
+
+@needs_compiler
+def test_the_cache_can_be_moved(fresh, monkeypatch):
+    monkeypatch.setenv("JUMOK_CACHE", str(fresh / "elsewhere"))
+    assert native.library() is not None
+    assert [path.suffix for path in (fresh / "elsewhere").iterdir()] == [".so"]
+    assert not (fresh / ".cache").exists()
 
 
 @needs_compiler

@@ -127,7 +127,7 @@ def test_texts_come_from_files_or_from_the_small_world(rows):
 def test_masking_says_when_its_shares_are_more_than_all(rows):
     with pytest.raises(ConfigError, match=r"together 1\.0 at most") as caught:
         masked(rows, "masking.mask=0.8", "masking.random=0.3")
-    assert "recipes/nsmc-mlm.toml has those of texts" in str(caught.value)
+    assert "`jumok recipes show nsmc-mlm` explains those of texts" in str(caught.value)
 
 
 def test_a_misspelt_key_is_refused_with_its_neighbour(rows):

@@ -1,6 +1,5 @@
 """`jumok demo`: a whole run in a few minutes, on a corpus that comes with jumok."""
 
-import os
 import shlex
 import shutil
 import sys
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from jumok.systems.translator import Translator
     from jumok.training.loop import Progress
 
-RECIPE = "smallworld-en-ko.toml"
+RECIPE = "smallworld-en-ko"
 SENTENCES, LISTED, DRAWN = 300, 12, 4
 
 Folder = Annotated[Path, typer.Option(help="Where everything goes.")]
@@ -36,13 +35,14 @@ def demo(folder: Folder = Path("demo"), minutes: Minutes = 3.0) -> None:
     from jumok.bundle.reading import read_bundle
     from jumok.cli.report import report
     from jumok.config import load_config
+    from jumok.config.shipped import shipped_recipe
     from jumok.systems.translator import Translator
     from jumok.training.log import read_log
     from jumok.training.precision import one_thread
     from jumok.training.run import train
     from jumok.training.screen import screen
 
-    config = load_config(recipe(), [f"training.minutes={minutes}"], os.environ)
+    config = load_config(shipped_recipe(RECIPE), [f"training.minutes={minutes}"])
     home = folder / config.name
     _clear(home)
     with closing(screen()) as live:
@@ -61,13 +61,6 @@ def demo(folder: Folder = Path("demo"), minutes: Minutes = 3.0) -> None:
     file = folder / "report.html"
     file.write_text(page, encoding="utf-8")
     show(examples, scores, file, commands)
-
-
-def recipe() -> Path:
-    """The demo's recipe: in the installed package, or in the checkout it was installed from."""
-    package = Path(__file__).parents[1]
-    places = [package / "recipes" / RECIPE, package.parents[1] / "recipes" / RECIPE]
-    return next((place for place in places if place.exists()), places[0])
 
 
 def _clear(home: Path) -> None:

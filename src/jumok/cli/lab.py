@@ -21,7 +21,7 @@ Folder = Annotated[Path, typer.Option(help="Where pictures and figures go.")]
 Page = Annotated[
     Path | None, typer.Option(help="Write a Markdown page of all labs that ran into --folder.")
 ]
-Lang = Annotated[Literal["en", "ko"], typer.Option(help="English or Korean.")]
+Lang = Annotated[Literal["en", "ko"], typer.Option(help="English or Korean.", envvar="JUMOK_LANG")]
 Seed = Annotated[int, typer.Option(min=0, help="The first seed.")]
 Encoder = Annotated[
     Path | None,

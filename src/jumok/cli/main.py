@@ -23,10 +23,12 @@ from jumok.cli.heads import heads
 from jumok.cli.info import info
 from jumok.cli.lab import lab
 from jumok.cli.look import look
+from jumok.cli.recipes import recipes
 from jumok.cli.score import score
 from jumok.cli.smallworld import smallworld
 from jumok.cli.train import train
 from jumok.cli.translate import translate
+from jumok.config.environment import threads
 from jumok.errors import JumokError
 
 TEACH = """Train attention models, look inside them, and ship them.
@@ -54,7 +56,6 @@ app = typer.Typer(
     name="jumok",
     help=TEACH,
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -68,6 +69,7 @@ OUT_OF_MEMORY = re.compile("can't allocate memory|out of memory")
 
 app.command(rich_help_panel=MAKE)(demo)
 app.command(rich_help_panel=MAKE)(train)
+app.add_typer(recipes, name="recipes", rich_help_panel=MAKE)
 app.command(rich_help_panel=MAKE)(smallworld)
 app.command(rich_help_panel=USE)(translate)
 app.command(rich_help_panel=USE)(caption)
@@ -114,7 +116,9 @@ def run() -> None:
         if isinstance(stream, io.TextIOWrapper):  # a terminal that knows ASCII alone shows "?"
             stream.reconfigure(errors="replace")
     try:
-        app()
+        if cores := threads():  # PyTorch reads it when it is imported
+            os.environ["OMP_NUM_THREADS"] = str(cores)
+        app(prog_name="jumok")
     except JumokError as error:
         typer.echo(f"error: {error}", err=True)
         sys.exit(error.exit_code)

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 Recipe = Annotated[
     Path | None,
-    typer.Argument(help="A recipe (TOML); or give --source and --target, or --data."),
+    typer.Argument(
+        help="A recipe: its file (TOML), or its name in `jumok recipes`; "
+        "or give --source and --target, or --data."
+    ),
 ]
 Set = Annotated[
     list[str] | None,
@@ -45,7 +48,7 @@ SkipDamaged = Annotated[
     typer.Option("--skip-damaged", help="Leave out and count what cannot be read, and go on."),
 ]
 Name = Annotated[str | None, typer.Option(help="The run's name; else the recipe's.")]
-Runs = Annotated[Path, typer.Option(help="The folder of all runs.")]
+Runs = Annotated[Path, typer.Option(help="The folder of all runs.", envvar="JUMOK_RUNS")]
 
 
 def train(
@@ -64,7 +67,7 @@ def train(
 ) -> None:
     """Train a model. The best one becomes the bundle runs/NAME/model.
 
-      jumok train recipes/smallworld-en-ko.toml
+      jumok train smallworld-en-ko
 
       jumok train --source a.en --target a.ko
 
@@ -77,11 +80,12 @@ def train(
     from jumok.training.run import train as train_run
     from jumok.training.screen import screen
 
+    variables = {**os.environ, "JUMOK_RUNS": str(runs)}
     overrides = [*(changes or []), *([f'name="{name}"'] if name else [])]
     overrides += ["data.skip_damaged=true"] if skip_damaged else []
     files = (source, target, data)
     if recipe is not None and files == (None, None, None):
-        config = load_config(recipe, overrides, os.environ)
+        config = load_config(recipe, overrides, variables)
     elif recipe is None and (source is None) == (target is None) != (data is None):
         named = _columns(data, columns, from_, to)
         corpus = replace(pairs_of(*files, named), skip_damaged=skip_damaged)
@@ -89,8 +93,7 @@ def train(
     else:
         raise ConfigError(
             "give a recipe, or the files to train on.",
-            do="jumok train recipes/smallworld-en-ko.toml, "
-            "or jumok train --source a.en --target a.ko, "
+            do="jumok train smallworld-en-ko, or jumok train --source a.en --target a.ko, "
             "or jumok train --data a.tmx --from en --to ko",
         )
     with closing(screen()) as live:

@@ -39,7 +39,7 @@ class Config(Section):
         manual: which recipes explain the keys, for the person who must mend one.
     """
 
-    manual: ClassVar[str] = "recipes/multi30k-en-de.toml explains every one"
+    manual: ClassVar[str] = "`jumok recipes show multi30k-en-de` explains every one"
 
     name: Annotated[str, Field(pattern=r"^\w[\w.-]*$")]
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
@@ -87,6 +87,11 @@ class TranslationConfig(Config):
 class CaptionConfig(Config):
     """Pictures in, sentences out."""
 
+    manual: ClassVar[str] = (
+        "`jumok recipes show scenes` and flickr8k explain those of captions, "
+        "multi30k-en-de the rest"
+    )
+
     data: CaptionDataConfig
     tokenizer: TokenizerConfig = TokenizerConfig(size=2000)
     model: CaptionerConfig = CaptionerConfig()
@@ -119,7 +124,7 @@ class ImageClassificationConfig(Config):
     """Pictures in, labels out."""
 
     manual: ClassVar[str] = (
-        "recipes/cifar10-attention.toml has those of pictures, recipes/multi30k-en-de.toml the rest"
+        "`jumok recipes show cifar10-attention` explains those of pictures, multi30k-en-de the rest"
     )
 
     data: PictureDataConfig
@@ -130,6 +135,11 @@ class ImageClassificationConfig(Config):
 
 class LanguageModelConfig(Config):
     """Plain text: what comes next?"""
+
+    manual: ClassVar[str] = (
+        "`jumok recipes show shakespeare` explains those of language models, "
+        "multi30k-en-de the rest"
+    )
 
     data: TextDataConfig
     tokenizer: TextTokenizerConfig = TextTokenizerConfig()
@@ -154,7 +164,7 @@ class MaskedLanguageModelConfig(Config):
     """Texts in, and the words that were taken out of them back."""
 
     manual: ClassVar[str] = (
-        "recipes/nsmc-mlm.toml has those of texts, recipes/multi30k-en-de.toml the rest"
+        "`jumok recipes show nsmc-mlm` explains those of texts, multi30k-en-de the rest"
     )
 
     data: TextsConfig
@@ -175,8 +185,7 @@ class TextClassificationConfig(Config):
     """Texts in, labels out."""
 
     manual: ClassVar[str] = (
-        "recipes/nsmc.toml and nsmc-mlm.toml have those of texts, "
-        "recipes/multi30k-en-de.toml the rest"
+        "`jumok recipes show nsmc` and nsmc-mlm explain those of texts, multi30k-en-de the rest"
     )
 
     data: LabelledTextsConfig

@@ -15,38 +15,35 @@ from typing import Any, get_args
 
 from pydantic import ValidationError
 
+from jumok.config.environment import recipe_variables
 from jumok.config.families import DEFAULT_KIND, FAMILIES, Config
 from jumok.config.section import Section
+from jumok.config.shipped import find_recipe
 from jumok.errors import ConfigError, Place
 
 
 def load_config(
-    recipe: Path, overrides: Sequence[str] = (), variables: Mapping[str, str] | None = None
+    recipe: Path | str, overrides: Sequence[str] = (), variables: Mapping[str, str] | None = None
 ) -> Config:
     """Reads a recipe.
 
     Args:
-        recipe: a TOML file; relative paths in it count from its own folder.
+        recipe: a TOML file; relative paths in it count from its own folder. Or the name of a
+            recipe that comes with jumok, such as "smallworld-en-ko"; a file goes before it.
         overrides: "training.steps=2000": a dotted key and a TOML value; a bare word is a string.
-        variables: what `$NAME` in a path stands for.
+        variables: what `$NAME` in a path stands for; None: the environment.
 
     Raises:
         ConfigError: no such file, not TOML, an unknown key (the nearest is named), a wrong type,
             impossible sizes, a variable that is not set.
     """
-    return parse_config(read_recipe(recipe), overrides, recipe, variables)
+    file = find_recipe(Path(recipe))
+    return parse_config(read_recipe(file), overrides, file, variables)
 
 
 def read_recipe(recipe: Path) -> dict[str, Any]:
-    """The recipe's keys and values, not yet judged."""
+    """The keys and values of a recipe's file, not yet judged."""
     place = Place(recipe)
-    if not recipe.is_file():
-        nearest = difflib.get_close_matches(recipe.name, _names(recipe.parent), n=1)
-        raise ConfigError(
-            "there is no such recipe.",
-            place=place,
-            do=f"did you mean {recipe.parent / nearest[0]}?" if nearest else "check the path",
-        )
     try:
         return tomllib.loads(recipe.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError as error:
@@ -69,11 +66,14 @@ def parse_config(
 
     Args:
         recipe: the file that the values came from; None: relative paths stay as they are.
+        variables: what `$NAME` in a path stands for; None: the environment.
     """
+    if variables is None:
+        variables = recipe_variables()
     values = copy.deepcopy(values)
     for override in overrides:
         _override(values, override)
-    context = {"folder": recipe.parent if recipe else "", "variables": variables or {}}
+    context = {"folder": recipe.parent if recipe else "", "variables": variables}
     family = _family(values, recipe)
     try:
         return family.model_validate(values, context=context)
@@ -84,10 +84,6 @@ def parse_config(
             place=Place(recipe) if recipe else None,
             do=f"mend these keys; {family.manual}",
         ) from error
-
-
-def _names(folder: Path) -> list[str]:
-    return [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
 
 
 def _override(values: dict[str, Any], override: str) -> None:

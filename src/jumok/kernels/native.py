@@ -13,6 +13,7 @@ from pathlib import Path
 
 import torch
 
+from jumok.config.environment import cache_folder
 from jumok.kernels.noise import Mask
 from jumok.shapes import Tensor
 
@@ -47,7 +48,7 @@ def library() -> ctypes.CDLL | None:
     identity = "\n".join((*sources, *FLAGS, version.stdout, _processor()))
     name = f"kernels-{hashlib.sha256(identity.encode()).hexdigest()[:16]}.so"
     try:
-        return ctypes.CDLL(str(_compiled(compiler, Path.home() / ".cache" / "jumok" / name)))
+        return ctypes.CDLL(str(_compiled(compiler, cache_folder() / name)))
     except (OSError, RuntimeError, subprocess.CalledProcessError):
         return _without_cache(compiler, name)
 

@@ -71,7 +71,7 @@ def recipe_for(
     text = json.dumps  # a JSON string is a TOML string
     return f"""\
 # Made by jumok for {pairs:,} pairs; change what you like and train from this file.
-# Every key there is: recipes/multi30k-en-de.toml.
+# Every key there is: jumok recipes show multi30k-en-de
 name = {text(name)}
 
 [data]

@@ -1,0 +1,112 @@
+"""`jumok recipes`: those that come with jumok, to be listed, read and copied."""
+
+import shlex
+import sys
+import tomllib
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from jumok.cli.screen import console
+from jumok.config.shipped import (
+    Needs,
+    needs_of,
+    recipe_names,
+    recipes_folder,
+    shipped_recipe,
+    summary_of,
+)
+from jumok.errors import ConfigError, DataError, Place
+
+HELP = """List the recipes that come with jumok, show one, or copy it.
+
+A recipe is a text file that says what is trained, on what and how long; its
+comments explain every key. It is trained from by its name alone.
+
+  jumok recipes
+
+  jumok recipes show smallworld-en-ko
+
+  jumok recipes copy smallworld-en-ko
+
+  jumok train smallworld-en-ko
+
+A file goes before a recipe of the same name: jumok train FILE.toml
+"""
+
+recipes = typer.Typer(help=HELP, invoke_without_command=True, rich_markup_mode="rich")
+
+
+def _begun(incomplete: str) -> list[str]:
+    return [name for name in recipe_names() if name.startswith(incomplete)]
+
+
+Name = Annotated[
+    str, typer.Argument(help="A recipe's name, as the list has it.", autocompletion=_begun)
+]
+Folder = Annotated[Path, typer.Argument(help="Where the copy goes.")]
+
+
+@recipes.callback()
+def list_recipes(context: typer.Context) -> None:
+    """The list, where no command follows."""
+    if context.invoked_subcommand is None:
+        console().print(table())
+
+
+def table() -> Table:
+    """Every recipe with what it needs and what it is."""
+    grid = Table(box=None, padding=(0, 2, 0, 0))
+    grid.add_column("recipe", style="bold", no_wrap=True)
+    grid.add_column("needs", no_wrap=True)
+    grid.add_column("what it trains")
+    for name in recipe_names():
+        text = shipped_recipe(name).read_text("utf-8")
+        grid.add_row(name, said(needs_of(tomllib.loads(text))), summary_of(text))
+    return grid
+
+
+def said(needs: Needs) -> str:
+    """What has to be there before: corpora and runs."""
+    data = [f"$JUMOK_DATA/{folder}" for folder in needs.data]
+    return ", ".join([*data, *(f"the run {run}" for run in needs.runs)]) or "nothing"
+
+
+@recipes.command("show")
+def show(name: Name) -> None:
+    """Print a recipe with its comments, which are the manual.
+
+    jumok recipes show multi30k-en-de
+    """
+    sys.stdout.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
+    sys.stdout.write(shipped_recipe(name).read_text("utf-8"))
+    sys.stdout.flush()
+
+
+@recipes.command("copy")
+def copy(name: Name, folder: Folder = Path()) -> None:
+    """Copy a recipe into a folder, to be changed and trained from.
+
+    jumok recipes copy multi30k-en-de
+    """
+    file = shipped_recipe(name)
+    target = folder / file.name
+    if target.resolve() == (recipes_folder() / file.name).resolve():
+        raise ConfigError("this folder is where the recipes of jumok are.", place=Place(folder))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with target.open("x", encoding="utf-8") as stream:
+            stream.write(file.read_text("utf-8"))
+    except FileExistsError:
+        raise ConfigError(
+            "there is a file of this name already.",
+            place=Place(target),
+            do="name another folder, or move that file away",
+        ) from None
+    except OSError as error:
+        raise DataError(
+            "the recipe cannot be written.", got=str(error.strerror), place=Place(target)
+        ) from error
+    typer.echo(f"{target}\n\n  jumok train {shlex.quote(str(target))}")
