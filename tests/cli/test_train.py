@@ -40,7 +40,7 @@ def test_two_files_become_a_model_and_a_recipe(tmp_path, files, monkeypatch):
     assert result.exit_code == 0, result.output
     assert (tmp_path / "runs" / "talk" / "model" / "model.safetensors").exists()
     recipe = (tmp_path / "runs" / "talk" / "recipe.toml").read_text("utf-8")
-    assert "Made by jumok for 60 pairs" in recipe
+    assert "steps = 2\n" in recipe  # with what --set changed
     assert "Made by jumok for 60 pairs" in result.output
     assert "jumok translate runs/talk/model" in result.output
 
@@ -48,9 +48,18 @@ def test_two_files_become_a_model_and_a_recipe(tmp_path, files, monkeypatch):
 def test_the_recipe_that_was_made_can_be_trained_from(tmp_path, files, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run("train", "--source", files[0], "--target", files[1], *SMALL)
-    result = run("train", "runs/talk/recipe.toml", "--name", "again", *SMALL)
+    result = run("train", "runs/talk/recipe.toml", "--name", "again")
     assert result.exit_code == 0, result.output
-    assert (tmp_path / "runs" / "again" / "model").is_dir()
+    weights = [tmp_path / f"runs/{name}/model/model.safetensors" for name in ("talk", "again")]
+    assert weights[0].read_bytes() == weights[1].read_bytes()
+
+
+def test_the_config_of_a_run_is_refused_with_its_recipe_named(tmp_path, files, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run("train", "--source", files[0], "--target", files[1], *SMALL)
+    error = refused("train", "runs/talk/config.json", "--name", "again")
+    assert "got:      the config.json of a run" in str(error)
+    assert "jumok train runs/talk/recipe.toml --name OTHER" in str(error)
 
 
 def test_a_name_that_is_taken_keeps_its_recipe(tmp_path, files, monkeypatch):

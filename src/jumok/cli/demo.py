@@ -65,13 +65,17 @@ def demo(folder: Folder = Path("demo"), minutes: Minutes = 3.0) -> None:
 
 def _clear(home: Path) -> None:
     """Every demo starts from nothing: the run of the demo before goes."""
+    from jumok.training.lock import held
+
     if home.exists() and not (home / "config.json").exists():
         raise ConfigError(
             "something that is not a run stands where the demo trains.",
             place=Place(home),
             do="choose another folder: jumok demo --folder OTHER",
         )
-    shutil.rmtree(home, ignore_errors=True)
+    if home.exists():
+        with held(home):  # not while another demo trains there
+            shutil.rmtree(home, ignore_errors=True)
 
 
 def try_out(translator: "Translator", test: Path) -> tuple[list["Example"], list["Score"]]:

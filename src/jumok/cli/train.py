@@ -115,7 +115,7 @@ def make_recipe(
     overrides: list[str],
     resume: bool,
 ) -> "Config":
-    """The recipe sized to the corpus; a new run prints it and keeps it in its folder."""
+    """The recipe sized to the corpus; a new run prints it."""
     from jumok.config import parse_config
     from jumok.training import folder
     from jumok.training.defaults import recipe_for
@@ -124,8 +124,7 @@ def make_recipe(
     text = recipe_for(corpus, name, languages)
     config = parse_config(tomllib.loads(text), overrides)
     if not resume:
-        folder.start(runs / name)
-        (runs / name / "recipe.toml").write_text(text, encoding="utf-8")
+        folder.refuse_taken(runs / name)
         typer.echo(text, err=True)
     return config
 

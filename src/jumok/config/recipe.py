@@ -51,8 +51,15 @@ def read_recipe(recipe: Path) -> dict[str, Any]:
             "the recipe is not UTF-8.", place=Place(recipe, byte=error.start), do="save it as UTF-8"
         ) from error
     except tomllib.TOMLDecodeError as error:
+        beside = recipe.with_name("recipe.toml")
+        run = recipe.name == "config.json" and beside.is_file()
         raise ConfigError(
-            "the recipe is not TOML.", place=place, got=str(error), do="mend that line"
+            "the recipe is not TOML.",
+            place=place,
+            got="the config.json of a run" if run else str(error),
+            do=f"give the run's recipe: jumok train {beside} --name OTHER"
+            if run
+            else "mend that line",
         ) from error
 
 

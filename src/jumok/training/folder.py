@@ -1,6 +1,7 @@
 """A run's folder: whose it is, and what was decided when the run began.
 
 config.json             the recipe with every key, and the decisions below
+recipe.toml             the recipe as it was followed, to train from again
 tokenizer.model         SentencePiece
 log.jsonl               every record
 checkpoint.safetensors  the last checkpoint, and checkpoint.previous.safetensors
@@ -8,10 +9,11 @@ model/                  the bundle of the best validation
 steps/000500/           the bundle of each, where the recipe keeps them all
 test.tsv                what was kept out of training to test on
 smallworld/, scenes/    the built-in corpus, where it is trained on
+.lock, .lock.json       who trains here at the moment (lock.py)
 """
 
+import hashlib
 import json
-import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -19,10 +21,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from jumok.config import Config
+from jumok.config.writing import recipe_text
+from jumok.data.whole import sweep, write_durably
 from jumok.errors import BundleError, ConfigError, Place
 from jumok.training import checkpoint
 
 CONFIG, LOG, TOKENIZER, MODEL = "config.json", "log.jsonl", "tokenizer.model", "model"
+RECIPE = "recipe.toml"
 STEPS = "steps"
 SMALLWORLD, SCENES, TEST = "smallworld", "scenes", "test.tsv"  # what a run makes to learn from
 # What a resumed run may change: how long it lasts and what it tells, but not its steps.
@@ -52,10 +57,26 @@ class Decisions:
 
 
 def start(folder: Path) -> None:
-    """Makes the folder of a new run; what a run left that never came to a checkpoint goes.
+    """Clears the folder of a new run: what a run left that never came to a checkpoint goes.
 
     Raises:
-        ConfigError: a run of this name has got somewhere, or the folder cannot be made.
+        ConfigError: a run of this name has got somewhere, or the folder cannot be cleared.
+    """
+    refuse_taken(folder)
+    try:
+        for left in (CONFIG, RECIPE, LOG, TOKENIZER, TEST):
+            (folder / left).unlink(missing_ok=True)
+        for made in (SMALLWORLD, SCENES, STEPS):
+            shutil.rmtree(folder / made, ignore_errors=True)
+    except OSError as error:
+        raise _cannot_be_made(folder, error) from error
+
+
+def refuse_taken(folder: Path) -> None:
+    """Stops where a run of this name has got somewhere.
+
+    Raises:
+        ConfigError: it has.
     """
     if checkpoint.exists(folder) or (folder / MODEL).exists():
         raise ConfigError(
@@ -64,27 +85,58 @@ def start(folder: Path) -> None:
             f"or remove it: rm -r {folder}",
             place=Place(folder),
         )
+
+
+def make(folder: Path) -> None:
+    """Makes the folder if it is not there.
+
+    Raises:
+        ConfigError: it cannot be made.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for left in (CONFIG, LOG, TOKENIZER, TEST):
-            (folder / left).unlink(missing_ok=True)
-        for made in (SMALLWORLD, SCENES, STEPS):
-            shutil.rmtree(folder / made, ignore_errors=True)
     except OSError as error:
-        raise ConfigError(
-            "the run's folder cannot be made.",
-            got=str(error.strerror),
-            do="choose a folder that you may write to: --runs FOLDER",
-            place=Place(folder),
-        ) from error
+        raise _cannot_be_made(folder, error) from error
+
+
+def _cannot_be_made(folder: Path, error: OSError) -> ConfigError:
+    return ConfigError(
+        "the run's folder cannot be made.",
+        got=str(error.strerror),
+        do="choose a folder that you may write to: --runs FOLDER",
+        place=Place(folder),
+    )
+
+
+def tidy(folder: Path) -> None:
+    """Removes what processes that were killed left half written; only the lock's holder may."""
+    for left in (checkpoint.PARTIAL, f"{LOG}.partial"):
+        (folder / left).unlink(missing_ok=True)
+    for place in (folder, folder / STEPS):
+        sweep(place)
 
 
 def write(folder: Path, config: Config, decisions: Decisions) -> None:
-    """Keeps the whole recipe and the decisions, for the day the run is resumed."""
+    """Keeps the whole recipe and the decisions, for the day the run is resumed; and the recipe as
+    it was followed, changes by --set included, for the day it is trained from again."""
+    text = (
+        f"# The recipe of the run {config.name} as it was followed, every --set included. Again:\n"
+        f"# jumok train {folder / RECIPE} --name OTHER\n\n"
+    )
+    write_durably(folder / RECIPE, (text + recipe_text(config)).encode())
     values = {"recipe": config.model_dump(mode="json"), "decisions": asdict(decisions)}
-    partial = folder / f"{CONFIG}.partial"
-    partial.write_text(json.dumps(values, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-    os.replace(partial, folder / CONFIG)
+    content = json.dumps(values, ensure_ascii=False, indent=2) + "\n"
+    write_durably(folder / CONFIG, content.encode())
+
+
+def fingerprint(config: Config) -> str:
+    """Of everything in a recipe that a resumed run must not change."""
+    kept = {
+        key: value
+        for key, value in flatten(config.model_dump(mode="json")).items()
+        if key not in FREE_TO_CHANGE
+    }
+    return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def read(folder: Path, config: Config) -> Decisions:

@@ -1,17 +1,20 @@
 """A run: from a config to a folder with a log, checkpoints and the best model."""
 
 import math
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
 from jumok.config import Config, TrainingConfig
+from jumok.data.whole import sweep
 from jumok.errors import Place, TrainingError
 from jumok.systems.device import DTYPES, choose_device
 from jumok.training import checkpoint, folder
 from jumok.training.folder import Decisions
 from jumok.training.learner import Learner
+from jumok.training.lock import held, refuse_several_processes
 from jumok.training.log import JsonLog, Log, TensorBoardLog
 from jumok.training.loop import Loop, Outcome, Progress
 from jumok.training.precision import choose
@@ -41,20 +44,28 @@ def train(config: Config, runs: Path, screen: Log, *, resume: bool = False) -> R
         resume: go on from the folder's last checkpoint.
 
     Raises:
-        ConfigError: the name is taken, the recipe changed since, a setting that cannot be.
+        ConfigError: the name is taken, another process trains there, the recipe changed since, a
+            setting that cannot be, or several processes were started for one run.
         DataError: a corpus that cannot be read.
         BundleError: nothing whole to resume from, or a bundle that cannot be written.
         TrainingError: divergence, or a disk that refuses.
     """
+    home = runs / config.name
+    refuse_several_processes(os.environ)
     try:
-        return _train(config, runs / config.name, screen, resume)
+        if not resume:
+            folder.make(home)
+        elif not home.is_dir():
+            folder.read(home, config)  # says that there is no such run
+        with held(home):
+            return _train(config, home, screen, resume)
     except OSError as error:
         raise TrainingError(
             "a file of the run could not be read or written.",
             got=str(error),
             do="free some space or mend the permissions, then run again; "
             "with --resume if there is a checkpoint",
-            place=Place(runs / config.name),
+            place=Place(home),
         ) from error
 
 
@@ -66,6 +77,8 @@ def _train(config: Config, home: Path, screen: Log, resume: bool) -> Result:
         folder.start(home)
         decisions = decide(config.training, device, screen.say)
         folder.write(home, config, decisions)
+    folder.tidy(home)
+    sweep(home.parent / ".cache")
     task = prepare(config, home, home.parent / ".cache", screen.say)
     loop = assemble(config, home, task, decisions, screen)
     if resume and checkpoint.exists(home):

@@ -1,0 +1,29 @@
+"""A config as a recipe again."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from jumok.config.families import Config
+
+
+def recipe_text(config: Config) -> str:
+    """TOML that `load_config` reads back as this very config, wherever the file lies.
+
+    It holds the keys that were given, in a recipe or by --set; paths are absolute. Keys that were
+    left to their defaults are left to them again.
+    """
+    return tomli_w.dumps(_plain(config.model_dump(exclude_unset=True, exclude_none=True)))
+
+
+def _plain(value: Any) -> Any:
+    """In the types of TOML; a $ in a path is doubled, so that it stays a $."""
+    if isinstance(value, Path):
+        return str(value).replace("$", "$$")
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [_plain(each) for each in value]
+    return value

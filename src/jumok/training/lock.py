@@ -1,0 +1,77 @@
+"""A run's folder belongs to one process at a time.
+
+The lock is the operating system's, so it ends with the process that holds it, however that ends.
+Beside it stands who the holder is, for the person who is refused.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from pathlib import Path
+from platform import node
+
+from filelock import FileLock, Timeout
+
+from jumok.data.whole import write_durably
+from jumok.errors import ConfigError, Place
+
+LOCK, HOLDER = ".lock", ".lock.json"
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """While entered, no other process (and no other thread) enters with this folder.
+
+    Raises:
+        ConfigError: another one has it; the text says which, on which machine, since when.
+        OSError: the lock cannot be written.
+    """
+    lock = FileLock(folder / LOCK, thread_local=False)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise ConfigError(
+            "another process is training in this folder.",
+            got=_holder(folder),
+            do="wait until it has ended, stop it, or start another run: --name OTHER",
+            place=Place(folder),
+        ) from None
+    try:
+        since = datetime.now().astimezone().isoformat(timespec="seconds")
+        holder = {"process": os.getpid(), "machine": node(), "since": since}
+        write_durably(folder / HOLDER, json.dumps(holder).encode())
+        yield
+    finally:
+        with suppress(OSError):
+            (folder / HOLDER).unlink(missing_ok=True)
+        lock.release()
+
+
+def refuse_several_processes(variables: Mapping[str, str]) -> None:
+    """Stops where torchrun or a like of it has started several processes for one run.
+
+    Args:
+        variables: the environment.
+
+    Raises:
+        ConfigError: WORLD_SIZE is more than 1.
+    """
+    processes = variables.get("WORLD_SIZE", "1")
+    if processes.isdecimal() and int(processes) > 1:
+        raise ConfigError(
+            "jumok trains in one process, and cannot share a run among several yet.",
+            expected="one process: jumok train ...",
+            got=f"WORLD_SIZE={processes} in the environment, as torchrun sets it",
+            do="start jumok train by itself (training.threads says how many cores it uses), "
+            "or unset WORLD_SIZE",
+        )
+
+
+def _holder(folder: Path) -> str:
+    try:
+        holder = json.loads((folder / HOLDER).read_text("utf-8"))
+        return f"process {holder['process']} on {holder['machine']}, since {holder['since']}"
+    except (OSError, ValueError, LookupError, TypeError):
+        return "a process that has not said yet who it is"
