@@ -1,6 +1,7 @@
 /** What went in and what came out; where a server stands behind the page, one can give it something else. */
 
 import { element } from "./dom.js";
+import { visible } from "./trace.js";
 
 const MOST_FILE_BYTES = 32 * 1024 ** 2; // the server takes no more
 const SENT = "sent:"; // how a picture is named that was sent as a file
@@ -19,6 +20,7 @@ export function readsPictures(task) {
  */
 export function header(raw, state, onGiven) {
   const live = Boolean(raw.token);
+  let texts = {};
   const pictures = live && readsPictures(raw.task);
   const input = live
     ? element("input", { id: "text", value: state.get("text"), autocomplete: "off", spellcheck: "false" })
@@ -29,7 +31,8 @@ export function header(raw, state, onGiven) {
     in: element("dt", {}),
     out: element("dt", {}),
     output: element("dd", {}),
-    fault: element("p", { class: "fault", role: "alert" }),
+    fault: element("div", { class: "fault", role: "alert" }),
+    seen: element("img", { class: "seen", alt: "", hidden: true }),
     language: element("button", { type: "button", id: "language" }),
   };
   parts.language.addEventListener("click", () =>
@@ -37,25 +40,33 @@ export function header(raw, state, onGiven) {
   // Every key asks at once: an answer that is being made for the one before is given up.
   if (live && !pictures) input.addEventListener("input", () => onGiven({ text: input.value }));
   if (pictures) input.addEventListener("change", () => onGiven({ picture: input.value.trim() }));
-  const fault = (text) => {
-    parts.fault.textContent = text;
+  let wrong = null;
+  const fault = (found) => {
+    wrong = found;
+    parts.fault.replaceChildren(...(found ? faultNodes(found, texts) : []));
   };
   const file = pictures && fileButton(raw.token, (picture) => onGiven({ picture }), fault);
   const node = element("header", {},
     element("h1", {}, parts.title, parts.model), parts.language,
-    element("dl", {}, parts.in, element("dd", { class: pictures ? "given" : null }, input, ...(pictures ? file.nodes : [])),
+    element("dl", {}, parts.in, element("dd", { class: pictures ? "given" : null }, input, ...(pictures ? file.nodes : []), parts.seen),
       parts.out, parts.output), parts.fault);
   const update = (trace, text) => {
+    const spoken = texts;
+    texts = text;
+    if (spoken !== text && wrong) fault(wrong); // the language may be another one now
+    parts.seen.hidden = !trace.picture;
+    if (trace.picture && parts.seen.src !== trace.picture.url) parts.seen.src = trace.picture.url;
+    parts.seen.alt = trace.picture ? trace.text : "";
     parts.title.textContent = text.title;
     parts.model.textContent = trace.model;
     parts.in.textContent = text.input;
     parts.out.textContent = text.output;
-    parts.output.textContent = trace.output;
+    parts.output.textContent = visible(trace.output);
     parts.out.hidden = parts.output.hidden = !trace.steps.length; // nothing came out
     parts.language.textContent = state.get("lang") === "ko" ? "English" : "한국어";
     parts.language.lang = state.get("lang") === "ko" ? "en" : "ko";
     if (live) input.setAttribute("aria-label", pictures ? text.picturePath : text.input);
-    else input.textContent = trace.text;
+    else input.textContent = visible(trace.text);
     if (!pictures) return;
     file.name(text);
     if (document.activeElement === input) return;
@@ -65,9 +76,19 @@ export function header(raw, state, onGiven) {
   return { node, update, fault };
 }
 
+/** What went wrong, in the page's language; what an error of the model's side says stays as it is. */
+function faultNodes(found, texts) {
+  const known = { empty: texts.faultEmpty, gone: texts.faultGone, tooLarge: texts.fileTooLarge }[found];
+  if (known) return [element("p", { class: found === "empty" ? "muted" : null }, known)];
+  const [what, ...lines] = String(found).split("\n").filter((line) => line.trim());
+  const parts = lines.map((line) => line.match(/^\s*(expected|got|do):\s*(.*)$/)).filter(Boolean);
+  const others = lines.filter((line) => !/^\s*(expected|got|do):/.test(line));
+  return [element("p", {}, `${texts.faultSays}${[what, ...others].join(" ")}`),
+    element("dl", {}, ...parts.flatMap(([, name, text]) => [element("dt", {}, texts[`fault_${name}`]), element("dd", {}, text)]))];
+}
+
 /** A button that has a file chosen and sends it; the browser's own field speaks its own language. */
 function fileButton(token, onSent, onFault) {
-  let tooLarge = "";
   const input = element("input", { type: "file", accept: "image/*", hidden: true, id: "file" });
   const button = element("button", { type: "button", id: "choose-file", onclick: () => input.click() });
   input.addEventListener("change", async () => {
@@ -75,21 +96,20 @@ function fileButton(token, onSent, onFault) {
     input.value = ""; // so that the same one can be chosen again
     if (!file) return;
     if (file.size > MOST_FILE_BYTES) {
-      onFault(tooLarge);
+      onFault("tooLarge");
       return;
     }
     try {
       const headers = { "Content-Type": "application/octet-stream", "X-Token": token, "X-Name": encodeURIComponent(file.name) };
-      const found = await (await fetch("/file", { method: "POST", headers, body: file })).json();
+      const found = await (await fetch("file", { method: "POST", headers, body: file })).json();
       if (found.error) onFault(found.error);
       else onSent(found.picture);
     } catch (error) {
-      onFault(String(error.message));
+      onFault("gone"); // fetch fails where nobody answers
     }
   });
   const name = (text) => {
     button.textContent = text.chooseFile;
-    tooLarge = text.fileTooLarge;
   };
   return { nodes: [button, input], name };
 }
@@ -103,7 +123,7 @@ export function asker(token, onTrace, onFault) {
     const mine = waiting;
     const headers = { "Content-Type": "application/json", "X-Token": token };
     try {
-      const answer = await fetch("/trace", {
+      const answer = await fetch("trace", {
         method: "POST", headers, body: JSON.stringify(question), signal: mine.signal,
       });
       const found = await answer.json();
@@ -111,7 +131,7 @@ export function asker(token, onTrace, onFault) {
       if (found.error) onFault(found.error);
       else onTrace(found, question);
     } catch (error) {
-      if (error.name !== "AbortError") onFault(String(error.message));
+      if (error.name !== "AbortError") onFault("gone"); // fetch fails where nobody answers
     }
   };
 }

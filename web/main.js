@@ -33,7 +33,9 @@ export function start(raw, root) {
   let trace = new Trace(raw);
   // Whether the model has layers to read is known of the first trace; later ones say so when asked.
   const layered = Object.keys(raw.notes.layers?.stacks ?? {}).length > 0;
-  const known = { layered, beside: Boolean(raw.other) };
+  // An RNN has no positions: what would be shown of them is that there is nothing.
+  const placed = Object.values(raw.notes.layers?.places ?? {}).some(({ kind }) => kind && !kind.startsWith("recurrent"));
+  const known = { layered, placed, beside: Boolean(raw.other) };
   Object.assign(trace, known);
   const reading = trace.notes.reading || {};
   const at = reading.at_input ? "reads" : "writes";
@@ -53,17 +55,21 @@ export function start(raw, root) {
     against: raw.other && raw.other.text !== raw.text ? raw.other.text : "",
     lang: navigator.language.startsWith("ko") ? "ko" : "en",
   };
-  const state = new State(location.hash, defaults, () => {
-    remember(state.fragment);
+  const state = new State(location.hash, defaults, (turned) => {
+    remember(state.fragment, turned);
     render();
   });
   window.addEventListener("hashchange", () => {
+    const asked = ["text", "picture", ...Object.keys(UNCHANGED)];
+    const before = asked.map((name) => state.get(name)).join("\n");
     state.read(location.hash);
     render();
+    // Back, or a link, to another text or another change: the numbers of that one.
+    if (again && asked.map((name) => state.get(name)).join("\n") !== before) again(state.get("text"), [], state.get("picture"));
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => render());
   let shown = ""; // which picture; "" is the one that the page opened with
-  const ask = raw.token && asker(raw.token, (found, { text, picture }) => {
+  const ask = raw.token && asker(raw.token, (found, { text, picture, prefix, begun }) => {
     const { notes, baseline } = trace;
     const same = pictures ? picture === shown : text === trace.text;
     const whole = same ? baseline || trace : undefined;
@@ -74,17 +80,17 @@ export function start(raw, root) {
     }
     const other = changed(state);
     trace = new Trace(found);
-    Object.assign(trace, known);
+    Object.assign(trace, known, prefix.length ? { begun: { tokens: prefix, pieces: begun } } : {});
     // A changed model is another one: what heads and words were worth stays that of the whole one.
     if (other && whole) {
       const worth = { without: notes.without, mattered: notes.mattered };
       Object.assign(trace, { baseline: whole, change: JSON.stringify(changes(state)) });
       Object.assign(trace.notes, worth);
     }
-    top.fault("");
+    top.fault(null);
     render();
   }, (fault) => top.fault(fault));
-  const again = ask && ((text = trace.text, prefix = [], picture = shown) => {
+  const again = ask && ((text = trace.text, prefix = [], picture = shown, begun = []) => {
     const same = pictures ? picture === shown : text === trace.text;
     const written = same ? (trace.baseline || trace).notes.written : null;
     const view = state.get("view");
@@ -92,13 +98,14 @@ export function start(raw, root) {
       worth: view === "heads", words: view === "mattered", tree: view === "theatre", layers: view === "layers",
       both: view === "compare", against: view === "layers" || view === "compare" ? state.get("against") : "",
     };
-    ask({ text, picture, written, prefix, ...changes(state), ...wanted });
+    ask({ text, picture, written, prefix, begun, ...changes(state), ...wanted });
   });
   const top = header(raw, state, (given) => {
     if (changed(state) || state.get("node")) state.set({ ...UNCHANGED, node: "" });
     if (!pictures) state.keep({ text: given.text, gold: "" }); // links are between the words of one sentence
     remember(state.fragment);
-    again(given.text, [], given.picture);
+    if (!pictures && !given.text.trim()) top.fault("empty"); // somebody is about to type
+    else again(given.text, [], given.picture);
   });
   const undo = () => {
     state.set(UNCHANGED);
@@ -110,6 +117,9 @@ export function start(raw, root) {
   function render() {
     const focused = document.activeElement;
     const typed = focused?.matches("#panel input") ? focused.value : null;
+    const inPanel = Boolean(focused?.closest("#panel"));
+    const open = [...document.querySelectorAll("#panel details[open][id]")].map(({ id }) => id);
+    const at = [scrollX, scrollY];
     const text = words(state.get("lang"), trace.task);
     const names = viewsOf(trace, live);
     const name = names.includes(state.get("view")) ? state.get("view") : names[0];
@@ -121,16 +131,19 @@ export function start(raw, root) {
       control.querySelector("select, input").id = `control-${name}-${i}`;
     });
     rest.replaceChildren(
-      tabs(names, name, state, text),
-      element("section", { role: "tabpanel", id: "panel", "aria-labelledby": `tab-${name}` },
+      tabs(names, name, state, placed ? text : { ...text, layers: text.layersOnly }),
+      element("section", { role: "tabpanel", id: "panel", tabindex: "-1", "aria-labelledby": `tab-${name}` },
         element("p", { class: "help" }, view.help),
         element("form", { class: "controls", onsubmit: (event) => event.preventDefault() }, ...view.controls, ...savers(view, text)),
         ...(view.top ?? []), ...(isOf(trace, state) ? [after(trace, text, undo)] : []),
         ...view.body),
     );
-    if (!focused?.id) return;
-    const same = document.getElementById(focused.id);
-    same?.focus();
+    document.getElementById(`tab-${name}`).scrollIntoView({ block: "nearest", inline: "nearest" });
+    for (const id of open) document.getElementById(id)?.setAttribute("open", "");
+    scrollTo(...at);
+    if (!focused?.id && !inPanel) return;
+    const same = document.getElementById(focused.id) ?? (inPanel ? document.getElementById("panel") : null);
+    same?.focus({ preventScroll: true });
     if (same && typed !== null) same.value = typed; // an answer that comes while somebody types
   }
   render();
@@ -144,9 +157,14 @@ export function start(raw, root) {
   };
 }
 
-/** The moment as part of the address; a frame that was made of a text has none to change. */
-export function remember(fragment) {
-  if (location.protocol !== "about:") history.replaceState(null, "", `${location.search}#${fragment}`);
+/**
+ * The moment as part of the address; a frame that was made of a text has none to change.
+ *
+ * `turned`: another view was opened, to which Back leads: the one before stays in the history.
+ */
+export function remember(fragment, turned = false) {
+  if (location.protocol === "about:") return;
+  history[turned ? "pushState" : "replaceState"](null, "", `${location.search}#${fragment}`);
 }
 
 /** Where nobody chose how the model is read: its sharpest head, as the mean of many looks at nothing. */
@@ -167,8 +185,10 @@ function tabs(names, shown, state, text) {
       onclick: () => state.set({ view: name }),
       onkeydown: (event) => {
         const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-        if (!step) return;
-        const next = names[(names.indexOf(name) + step + names.length) % names.length];
+        const end = { Home: names[0], End: names[names.length - 1] }[event.key];
+        if (!step && !end) return;
+        event.preventDefault();
+        const next = end ?? names[(names.indexOf(name) + step + names.length) % names.length];
         state.set({ view: next });
         document.getElementById(`tab-${next}`).focus();
       },

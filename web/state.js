@@ -73,7 +73,8 @@ export class State {
   }
 
   set(changes) {
+    const before = this.values.view;
     for (const [name, value] of Object.entries(changes)) this.values[name] = String(value);
-    this.onChange();
+    this.onChange(this.values.view !== before);
   }
 }

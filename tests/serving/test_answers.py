@@ -2,7 +2,7 @@
 
 import pytest
 
-from jumok.errors import ModelError
+from jumok.errors import DataError, ModelError
 from jumok.inspection.intervene import Change, Row
 from jumok.serving.answers import answers
 from jumok.systems.sides import Sides
@@ -47,6 +47,25 @@ def test_changes_are_asked_for_as_the_page_names_them():
 def test_what_is_no_change_is_left_out(question):
     ((change, _),) = asked(question)
     assert not change
+
+
+@pytest.mark.parametrize("text", [None, 3, ["a"], {"a": 1}])
+def test_what_is_no_text_is_refused(text):
+    with pytest.raises(DataError, match="there is no text to look at"):
+        asked({"text": text})
+
+
+def test_true_is_no_number_of_a_head_or_a_place():
+    ((change, _),) = asked({"off": {"cross.0": [True]}, "blank": [False]})
+    assert not change
+    ((change, _),) = asked({"row": {"site": "a", "head": True, "query": 0, "weights": [1]}})
+    assert not change
+
+
+def test_a_weight_of_hundreds_of_digits_is_refused():
+    row = {"site": "a", "head": 0, "query": 0, "weights": [10**401]}
+    with pytest.raises(DataError, match="a weight is too large"):
+        asked({"row": row})
 
 
 def test_a_row_of_no_numbers_reaches_the_one_who_says_so():

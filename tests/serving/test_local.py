@@ -2,7 +2,10 @@
 
 import http.client
 import json
+import socket
+import struct
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -83,7 +86,7 @@ def test_a_large_body_is_refused_unread(server):
     assert "65,536 bytes" in text
 
 
-@pytest.mark.parametrize("body", ["", "{", "[1]"])
+@pytest.mark.parametrize("body", ["", "{", "[1]", "[" * 30_000, '{"text": "\\ud800 cat"}'])
 def test_what_is_no_json_object_is_refused(server, body):
     status, text = ask(server, "POST", "/trace", body, X_Token=server.token)
     assert (status, "JSON object" in text) == (400, True)
@@ -132,8 +135,8 @@ def test_nobody_else_sends_files(receiving, foreign):
 
 def test_a_page_of_texts_takes_no_file(server):
     given = {"X_Token": server.token}
-    assert ask(server, "POST", "/file", b"x" * (MOST_BYTES + 1), **given)[0] == 413
-    assert ask(server, "POST", "/file", b"x", **given)[0] == 400
+    assert ask(server, "POST", "/file", b"x" * (MOST_BYTES + 1), **given)[0] == 404
+    assert ask(server, "POST", "/file", b"x", **given)[0] == 404
 
 
 def test_a_fault_in_the_text_is_told(server):
@@ -144,6 +147,83 @@ def test_a_fault_in_the_text_is_told(server):
 
 def test_there_is_nothing_else(server):
     assert ask(server, path=f"/etc/passwd?token={server.token}")[0] == 404
+    for path in ("/", "/traces", "/trace/"):
+        assert ask(server, "POST", path, "{}", X_Token=server.token)[0] == 404
+
+
+def test_who_answers_says_no_more_than_its_name(server):
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=5)
+    connection.request("GET", f"/?token={server.token}")
+    assert connection.getresponse().getheader("Server") == "jumok"
+
+
+def test_an_error_of_ours_is_told_and_the_server_lives_on(capfd):
+    def broken(asked, heed):
+        raise IndexError("list index out of range")
+
+    running = LocalServer(lambda token: "", broken)
+    threading.Thread(target=running.serve_forever, daemon=True).start()
+    for _ in range(2):
+        status, text = post(running, "a cat")
+        assert status == 500
+        assert "jumok failed: IndexError: list index out of range" in json.loads(text)["error"]
+    running.shutdown()
+    running.server_close()
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_connection_that_is_reset_says_nothing_in_the_terminal(server, capfd):
+    for _ in range(3):
+        connection = socket.create_connection(server.server_address)
+        connection.sendall(b"POST /trace HTTP/1.1\r\nContent-Length: 5\r\n")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.close()  # with a reset
+    assert post(server, "a cat")[0] == 200
+    time.sleep(0.2)
+    assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("begins", [b"", b"POST /trace HTTP/1.1\r\nX: "])
+def test_who_sends_a_byte_now_and_then_is_cut_off(server, monkeypatch, begins):
+    """The time is for the whole request: a byte in every while does not put its end off."""
+    monkeypatch.setattr("jumok.serving.local.SECONDS", 0.6)
+    with socket.create_connection(server.server_address, timeout=5) as connection:
+        connection.sendall(begins)
+        started = time.monotonic()
+        with pytest.raises(ConnectionError):
+            while time.monotonic() - started < 5:
+                connection.sendall(b"G")
+                time.sleep(0.1)
+                connection.setblocking(False)
+                try:
+                    if connection.recv(1) == b"":
+                        raise ConnectionError
+                except BlockingIOError:
+                    pass
+                connection.setblocking(True)
+        assert time.monotonic() - started < 3
+
+
+def test_a_wrong_port_is_said_to_be_one(server):
+    """As `ssh -L 9000:127.0.0.1:PORT` asks; the token is right."""
+    status, text = ask(server, Host="localhost:9000")
+    assert status == 403
+    assert f"this page is at {server.address}, and was asked for as 'localhost:9000'" in text
+    assert "the same port at both ends of a tunnel (ssh -L)" in text
+    assert "--host NAME" in text
+
+
+@pytest.mark.parametrize("name", ["localhost:9000", "hub.example.org"])
+def test_one_more_name_can_be_allowed(name):
+    running = LocalServer(lambda token: "page", answer, host=name)
+    threading.Thread(target=running.serve_forever, daemon=True).start()
+    assert ask(running, Host=name) == (200, "page")
+    for scheme in ("http", "https"):
+        assert post(running, "a cat", Host=name, Origin=f"{scheme}://{name}")[0] == 200
+    assert ask(running, Host="attacker.example")[0] == 403
+    assert post(running, "a cat", Host=name, Origin="https://attacker.example")[0] == 403
+    running.shutdown()
+    running.server_close()
 
 
 def test_who_hung_up_before_its_turn_is_not_served():

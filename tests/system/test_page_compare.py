@@ -60,26 +60,44 @@ def test_one_cursor_moves_over_all_maps(opened):
 @pytest.mark.parametrize(
     ("names", "why"),
     [
-        ({"source": ("a", "dog", "ran")}, "the columns are not the same"),
-        ({"target": ("개가", "뛰었다")}, "the rows are not the same"),
-        ({"source": ("b",), "target": ("c",)}, "neither the rows nor the columns"),
+        ({"source": ("the", "dog", "sat")}, "no column in common"),
+        ({"target": ("개가", "짖었다")}, "no row in common"),
+        ({"source": ("b",), "target": ("c",)}, "neither a row nor a column in common"),
     ],
 )
-def test_where_tokens_differ_there_is_no_difference_and_it_says_why(opened, names, why):
+def test_where_no_token_is_the_same_there_is_no_difference_and_it_says_why(opened, names, why):
     reader = opened(trace(), other=trace(**names))
     reader.tab("A | B")
-    assert reader.page.locator("#panel canvas").count() == 2
-    assert why in reader.page.locator("#panel .muted").inner_text()
+    assert reader.page.locator("#panel canvas[id^=map]").count() == 2
+    assert why in reader.page.locator("#panel > .muted").inner_text()
 
 
-def test_the_cursor_follows_along_the_axis_that_is_the_same(opened):
+def test_two_sentences_are_compared_where_they_are_the_same(opened):
+    """One word is another one: the difference is over all the others."""
+    recorded, other = trace(), trace(source=("a", "tall", "dog", "ran"), target=("뛰었다",))
+    reader = opened(recorded, other=other)
+    reader.tab("A | B")
+    reader.choose("Who looks", "target at source")
+    reader.choose("Show as", "table")
+    (_, a), (_, b), (_, difference) = tables(reader)
+    heads = reader.page.locator("#panel table").last.locator("thead th").all_inner_texts()
+    assert heads[1:] == ["a", "ran", "rest"]
+    np.testing.assert_allclose(difference, [a[1, [0, 2, 3]] - b[0, [0, 3, 4]]], atol=2e-3)
+    assert "only one of the two has" in reader.page.locator("#panel > .muted").inner_text()
+
+
+def test_the_cursor_follows_where_rows_and_columns_are_the_same(opened):
     reader = opened(trace(), other=trace(target=("개가", "뛰었다")))
     reader.tab("A | B")
     reader.page.locator("#panel canvas").first.focus()
     for key in ("Control+Home", "ArrowDown", "ArrowRight"):
         reader.page.keyboard.press(key)
-    said = reader.page.locator("#panel .said").all_inner_texts()
-    assert [each.split(":")[0] for each in said] == ["뛰었다 → cat", "개가 → cat"]
+    said = reader.page.locator("#panel .said")
+    assert [each.split(":")[0] for each in said.all_inner_texts()] == 3 * ["뛰었다 → cat"]
+    for key in ("ArrowUp", "ArrowRight"):
+        reader.page.keyboard.press(key)
+    rows = [each.split(":")[0] for each in said.all_inner_texts()]
+    assert rows == ["고양이가 → ran", "뛰었다 → ran", "뛰었다 → ran"]
 
 
 def test_a_model_that_has_no_such_attention_is_no_counterpart(opened):

@@ -170,7 +170,7 @@ def test_a_cell_that_is_clicked_looks(opened, pixels):
     np.testing.assert_allclose(numbers(reader.table()[1:]), expected, atol=0.0005)
 
 
-def sharpest(site: Site) -> int:
+def sharpest(site: object) -> int:
     """The head that a page opens with where nobody chose one."""
     return int(site.weights.max(axis=2).sum(axis=1).argmax())
 

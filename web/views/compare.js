@@ -2,7 +2,7 @@
 
 import { choice, element, field } from "../dom.js";
 import { heatmap, layout, legend, mapFigure, mapTable, peak } from "../heatmap.js";
-import { board } from "../trace.js";
+import { board, withRest } from "../trace.js";
 import { siteChoices, siteOf } from "./board.js";
 
 const BETWEEN_MAPS = 40; // px between two figures
@@ -31,19 +31,54 @@ export function compareView(trace, state, words, ask) {
   const site = siteOf(trace, state);
   const like = counterpart(other, site);
   if (!like) return { help: words.compareHelp, controls, body: [element("p", {}, words.noCounterpart)] };
-  const maps = [sideOf(trace, site, state), sideOf(other, like, state)];
-  const alike = { rows: same(maps[0].rows, maps[1].rows), columns: same(maps[0].columns, maps[1].columns) };
+  const maps = [sideOf(trace, site, state, words), sideOf(other, like, state, words)];
+  const alike = { rows: matched(maps[0].rows, maps[1].rows), columns: columnsOfBoth(maps) };
   const shown = [sideNamed("A", trace, site, maps[0], words), sideNamed("B", other, like, maps[1], words)];
-  if (alike.rows && alike.columns) {
-    const values = maps[0].values.map((value, i) => value - maps[1].values[i]);
-    shown.push({ title: "A − B", note: words.differenceScale, map: { ...maps[0], values, diverging: true } });
-  }
-  const why = shown.length > 2 ? []
-    : [element("p", { class: "muted" }, `${words.noDifference} ${whyNot(alike, words)}`)];
+  const notes = [];
+  if (alike.rows.length && alike.columns.length) {
+    const map = difference(maps, alike);
+    const whole = maps.every(({ rows, columns }) => rows.length === map.rows.length && columns.length === map.columns.length);
+    shown.push({ title: "A − B", note: words.differenceScale, map });
+    if (!whole) notes.push(words.sharedOnly);
+  } else notes.push(`${words.noDifference} ${whyNot(alike, words)}`);
   const body = state.get("as") === "table"
     ? shown.map(({ title, map }) => mapTable(map, title))
     : [element("div", { class: "beside" }, ...linked(shown, alike, words))];
+  const why = notes.map((note) => element("p", { class: "muted" }, note));
   return { help: words.compareHelp, controls, body: [...body, ...why], figure: besideFigure(shown) };
+}
+
+/** Of two lines of words the places of those that both have, in order: as many as there can be. */
+export function matched(one, other) {
+  const best = Array.from({ length: one.length + 1 }, () => new Int32Array(other.length + 1));
+  for (let i = one.length - 1; i >= 0; i--) {
+    for (let j = other.length - 1; j >= 0; j--) {
+      best[i][j] = one[i] === other[j] ? best[i + 1][j + 1] + 1 : Math.max(best[i + 1][j], best[i][j + 1]);
+    }
+  }
+  const pairs = [];
+  for (let i = 0, j = 0; i < one.length && j < other.length;) {
+    if (one[i] === other[j]) pairs.push([i++, j++]);
+    else if (best[i + 1][j] >= best[i][j + 1]) i++;
+    else j++;
+  }
+  return pairs;
+}
+
+/** The columns of words that both have; beside them that of the rest, where both have one. */
+function columnsOfBoth(maps) {
+  const words = maps.map(({ columns, left }) => (left.length ? columns.slice(0, -1) : columns));
+  const pairs = matched(...words);
+  const rests = pairs.length && maps.every(({ left }) => left.length);
+  return rests ? [...pairs, words.map(({ length }) => length)] : pairs;
+}
+
+/** What A looked more than B, over the rows and columns that both have. */
+function difference([a, b], { rows, columns }) {
+  const values = rows.flatMap(([ra, rb]) => columns.map(([ca, cb]) =>
+    a.values[ra * a.columns.length + ca] - b.values[rb * b.columns.length + cb]));
+  return { rows: rows.map(([i]) => a.rows[i]), columns: columns.map(([i]) => a.columns[i]),
+    values: Float32Array.from(values), places: { rows: [], columns: [] }, diverging: true };
 }
 
 /** The site of the other trace that looks likewise: of its part and layer, or the part's last. */
@@ -52,14 +87,11 @@ function counterpart(other, site) {
   return sites.find((each) => each.layer === site.layer) ?? sites[sites.length - 1];
 }
 
-function sideOf(trace, site, state) {
+function sideOf(trace, site, state, words) {
   const chosen = state.get("head");
   const head = /^\d+$/.test(chosen) ? String(Math.min(Number(chosen), site.heads - 1)) : chosen;
-  return board(trace, site, site.matrix(head, "weights"), state.get("unit"), state.get("reading"));
-}
-
-function same(one, other) {
-  return one.length === other.length && one.every((word, i) => word === other[i]);
+  const map = board(trace, site, site.matrix(head, "weights"), state.get("unit"), state.get("reading"));
+  return withRest(map, words.rest);
 }
 
 function sideNamed(letter, trace, site, map, words) {
@@ -68,26 +100,33 @@ function sideNamed(letter, trace, site, map, words) {
 }
 
 function whyNot({ rows, columns }, words) {
-  if (rows) return words.otherColumns;
-  return columns ? words.otherRows : words.otherBoth;
+  if (rows.length) return words.otherColumns;
+  return columns.length ? words.otherRows : words.otherBoth;
 }
 
-/** Maps of which each follows the cursor of the others, along the axes that are the same. */
+/** Maps of which each follows the cursor of the others, along the rows and columns they share. */
 function linked(shown, alike, words) {
   const first = peak(shown[0].map); // one cursor: where A looks most
-  const places = shown.map(() => first);
+  const own = (axis, mine) => (mine < 2 ? alike[axis].map((pair) => pair[mine]) : alike[axis].map((_, i) => i));
+  const moved = (axis, from, to, at, otherwise) => {
+    const common = own(axis, from).indexOf(at);
+    return common < 0 ? otherwise : own(axis, to)[common];
+  };
+  const places = shown.map((_, i) => [moved("rows", 0, i, first[0], 0), moved("columns", 0, i, first[1], 0)]);
+  places[0] = first;
   const figures = shown.map(({ title, note, map }, mine) => {
     const onMove = (r, c) => {
       places[mine] = [r, c];
       figures.forEach((figure, its) => {
-        if (its === mine || !(alike.rows || alike.columns)) return;
-        places[its] = [alike.rows ? r : places[its][0], alike.columns ? c : places[its][1]];
+        if (its === mine) return;
+        places[its] = [moved("rows", mine, its, r, places[its][0]), moved("columns", mine, its, c, places[its][1])];
         figure.querySelector("canvas").dispatchEvent(new CustomEvent("place", { detail: places[its] }));
       });
     };
     const most = Math.max(8, Math.min(34, Math.floor(500 / map.columns.length)));
     return element("figure", {}, element("figcaption", {}, element("b", {}, title), element("br"), note),
-      heatmap(map, { id: `map-${mine}`, cursor: first, label: `${title}; ${words.compare}`, most, onMove }));
+      heatmap(map, { id: `map-${mine}`, cursor: places[mine], label: `${title}; ${words.compare}`, most, onMove }),
+      legend(map, map.diverging ? "A − B" : `${words.weights}. ${words.scaleSame}`));
   });
   return figures;
 }

@@ -18,9 +18,11 @@ export function layersView(trace, state, words, ask) {
     trace.layersAsked = true; // once: an answer brings another trace
     return { help: words.layersHelp, controls: [], body: [] };
   }
-  const shown = state.get("show") in SHOWS ? state.get("show") : "lens";
+  // What predicts no tokens (a BERT) has nothing to say after each layer.
+  const names = Object.keys(SHOWS).filter((name) => name !== "lens" || Object.values(stacks).some(({ best }) => best));
+  const shown = names.includes(state.get("show")) ? state.get("show") : names[0];
   const view = SHOWS[shown](trace, state, words, ask);
-  const shows = Object.keys(SHOWS).map((name) => [name, words[`show_${name}`]]);
+  const shows = names.map((name) => [name, words[`show_${name}`]]);
   return { ...view, controls: [choice(words.showWhat, shows, shown, (show) => state.set({ show })), ...view.controls] };
 }
 
@@ -36,7 +38,6 @@ function axisOf(trace, stack) {
 function lensView(trace, state, words) {
   const { stacks } = trace.notes.layers;
   const names = Object.keys(stacks).filter((name) => stacks[name].best);
-  if (!names.length) return { help: words.lensHelp, controls: [], body: [element("p", {}, words.noLens)] };
   const { stack, controls } = stackChosen(names, state, words);
   const { best, written, read: how } = stacks[stack];
   const recurrent = how === "recurrent";

@@ -31,7 +31,7 @@ export function matteredView(trace, state, words, ask) {
   const found = gather(whole, known, state, words);
   const controls = [
     choice(words.unit, [["words", words.words], ["pieces", words.pieces]], found.unit,
-      (unit) => state.set({ unit, word: 0 })),
+      (unit) => state.set({ unit, word: "" })),
     ...(found.both ? [choice(words.over, [["source", words.sourceWords], ["prefix", words.prefixWords]],
       state.get("over"), (over) => state.set({ over }))] : []),
     choice(words.as, [["picture", words.picture], ["table", words.table]], state.get("as"),
@@ -68,12 +68,18 @@ function gather(whole, known, state, words) {
   const axis = whole.axes[over];
   const rows = unit === "words" ? whole.axes[facts.own].texts
     : whole.steps.map((step) => readable(step.token));
-  const row = Math.min(state.number("word"), rows.length - 1);
+  const row = state.get("word") === "" ? firstWritten(whole, facts, unit) : Math.min(state.number("word"), rows.length - 1);
   // Of what was written only that counts which had been read by then.
   const end = over === facts.own ? row + 1 : undefined;
-  const columns = (unit === "words" ? axis.texts : axis.tokens.map(readable)).slice(0, end);
   const names = Object.keys(facts.measures).filter((name) => facts.measures[name][over]);
+  const left = names.some((name) => facts.rest?.[name]?.[over]);
+  const columns = (unit === "words" ? axis.texts : axis.tokens.map(readable)).slice(0, end);
   const values = names.map((name) => facts.measures[name][over][row].slice(0, end));
+  if (left) {
+    const others = [...new Set(axis.tokens.filter((_, i) => axis.words[i] === null))];
+    columns.push(others.length > 2 ? words.rest : `${words.rest} (${others.map(readable).join(" ")})`);
+    names.forEach((name, m) => values[m].push(facts.rest[name]?.[over]?.[row] ?? 0));
+  }
   const pictured = Boolean(whole.axes[facts.read].grid);
   const map = pictured && over === facts.read
     ? { grid: axis.grid, picture: whole.picture, most: mostOfPicture(facts), cell: markedCell(state.get("spot"), axis.grid) } : {};
@@ -88,6 +94,18 @@ function gather(whole, known, state, words) {
     sources: both && !pictured ? sourceWords(whole.axes[facts.read], unit) : null, // these can be blanked
     out: new Set(listed(state.get("blank"))),
   };
+}
+
+/** The first word that the model wrote: of a language model those of the prompt stand before it. */
+function firstWritten(whole, facts, unit) {
+  const prompt = whole.notes.prompt ?? 0;
+  if (unit === "pieces") return Math.min(prompt, whole.steps.length - 1);
+  return whole.axes[facts.own].words[prompt + 1] ?? 0;
+}
+
+/** Whether the measures of a word can be put in an order: of one source word there is none. */
+function ranked(values) {
+  return values.some((row, i) => row.some((value, j) => i !== j && value !== null));
 }
 
 /** Each source word, or piece, with the tokens that it is made of. */
@@ -163,6 +181,10 @@ function drawMeasures(surface, found, place, words, redraw = () => {}) {
   [[words.ranksHere(found.rows[found.row]), ranks[found.row]], [words.ranksMean, mean]].forEach(([title, values], i) => {
     const at = place.maps[i];
     surface.text(title, i ? at.left : 8, at.top - 34, { size: 13 });
+    if (!ranked(values)) {
+      surface.text(words.nothingToRank, i ? at.left : 8, at.top - 12, { size: 12 });
+      return;
+    }
     const map = {
       rows: found.all.map(numbered),
       columns: found.all.map((_, n) => `${n + 1}`),
@@ -275,7 +297,7 @@ function measuresTables(found, words) {
   const { ranks, mean_ranks: mean, shares } = found.facts;
   const number = (value, digits = 3) => (value === null ? "–" : value.toFixed(digits));
   const chosen = found.rows[found.row];
-  const correlations = (values, title) => table(["", ...found.all],
+  const correlations = (values, title) => !ranked(values) ? element("p", {}, `${title}: ${words.nothingToRank}`) : table(["", ...found.all],
     values.map((row, i) => [found.all[i], ...row.map((value) => number(value, 2))]), title);
   const names = Object.keys(shares);
   const strongest = found.titles.map((title, m) => {

@@ -180,7 +180,8 @@ function strip(label, values, words) {
     canvas.dataset.at = at;
     said.textContent = `${words.dimension} ${at + 1}: ${values[at].toFixed(4)}`;
   };
-  canvas.addEventListener("mousemove", (event) => say(Math.floor(event.offsetX / cell)));
+  // Where the page is narrow the strip is shrunk.
+  canvas.addEventListener("mousemove", (event) => say(Math.floor((event.offsetX / canvas.clientWidth) * values.length)));
   canvas.addEventListener("keydown", (event) => {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (step) say(Number(canvas.dataset.at ?? -1) + step);

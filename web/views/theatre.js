@@ -3,7 +3,7 @@
 import { choice, element, table } from "../dom.js";
 import { heatmap } from "../heatmap.js";
 import { drawLook } from "../picture.js";
-import { readable } from "../trace.js";
+import { readable, spelled } from "../trace.js";
 
 const [ACROSS, DOWN, WIDE, HIGH] = [132, 34, 112, 27];
 
@@ -39,32 +39,56 @@ export function theatreView(trace, state, words, ask) {
   const hideLost = state.get("lost") === "hide";
   const columns = steps(nodes).map((ids) =>
     (hideLost ? ids.filter((id) => nodes[id].fate !== "lost") : ids));
-  const finished = nodes.flatMap((node, id) => (node.fate === "finished" ? [id] : []));
-  const best = finished.reduce((a, b) => (score(nodes, b) > score(nodes, a) ? b : a), finished[0] ?? 0);
+  const best = whatWasWritten(trace, nodes, leaves);
   const chosen = state.get("node") === "" ? best : Math.min(state.number("node"), nodes.length - 1);
   const controls = [choice(words.losers, [["show", words.show], ["hide", words.hide]],
     hideLost ? "hide" : "show", (lost) => state.set({ lost }))];
   const line = path(nodes, chosen);
   const body = [
+    ...(trace.begun && ask ? [begun(trace, words, ask)] : []),
     tree(nodes, columns, new Set(line), chosen, state, words),
-    hypothesis(trace, nodes, line, words),
+    hypothesis(nodes, line, words),
   ];
   const map = mapOf(trace, nodes, leaves, line);
   if (map) body.push(looked(trace, map, words));
   if (ask && nodes[chosen].fate !== "finished") {
-    body.splice(1, 0, element("p", {}, element("button", {
+    body.splice(body.length - (map ? 2 : 1), 0, element("p", {}, element("button", {
       type: "button", id: "go-on", onclick: () => {
         state.set({ node: "" });
-        ask(trace.text, line.map((id) => nodes[id].token));
+        ask(trace.text, [...(trace.begun?.tokens ?? []), ...line.map((id) => nodes[id].token)], undefined,
+          [...(trace.begun?.pieces ?? []), ...line.map((id) => nodes[id].piece)]);
       },
     }, words.goOn)));
   }
   return { help: words.theatreHelp, controls, body };
 }
 
+/** What the hypotheses of this tree go on from: it is in every total, and is not theirs. */
+function given(nodes) {
+  return nodes[0].total - nodes[0].log_probability;
+}
+
 /** Mean log-probability of a token: what the search ends up comparing at a penalty of 1. */
 function score(nodes, id) {
-  return nodes[id].total / path(nodes, id).length;
+  return (nodes[id].total - given(nodes)) / path(nodes, id).length;
+}
+
+/** The leaf that spells the output; where none does, the best that ended, or that was left. */
+function whatWasWritten(trace, nodes, leaves) {
+  const ids = leaves.map(({ node }) => node);
+  const ended = ids.filter((id) => nodes[id].fate === "finished");
+  const written = (trace.notes.written ?? []).slice(trace.begun?.tokens.length ?? 0).join(" ");
+  const spells = (id) => path(nodes, id).map((at) => nodes[at].token).join(" ");
+  const end = (id) => (nodes[id].fate === "finished" ? [`${written} ${nodes[id].token}`.trim(), written] : [written]);
+  const same = ids.find((id) => end(id).includes(spells(id)));
+  const known = ended.length ? ended : ids;
+  return same ?? known.reduce((a, b) => (score(nodes, b) > score(nodes, a) ? b : a), known[0] ?? 0);
+}
+
+/** What the search had to begin with, and the way back. */
+function begun({ begun: { pieces }, text }, words, ask) {
+  return element("p", { class: "chips" }, element("span", {}, words.begunWith), element("b", { id: "begun" }, spelled(pieces)),
+    element("button", { type: "button", id: "from-start", onclick: () => ask(text, [], undefined, []) }, words.fromStart));
 }
 
 function tree(nodes, columns, line, chosen, state, words) {
@@ -83,7 +107,8 @@ function tree(nodes, columns, line, chosen, state, words) {
   box.style.height = `${height}px`;
   for (const id of columns.flat()) {
     const [x, y] = place[id];
-    const { parent, piece, total, log_probability: logp, fate } = nodes[id];
+    const { parent, piece, log_probability: logp, fate } = nodes[id];
+    const total = nodes[id].total - given(nodes);
     if (parent >= 0 && place[parent]) {
       const [px, py] = place[parent];
       const edge = document.createElementNS("http://www.w3.org/2000/svg", "path");
@@ -119,12 +144,13 @@ function walk(event, id, nodes, columns, state) {
   document.getElementById(`node-${to}`)?.focus();
 }
 
-function hypothesis(trace, nodes, line, words) {
+function hypothesis(nodes, line, words) {
   const rows = line.map((id, i) => [
     `${i + 1} ${readable(nodes[id].piece)}`, nodes[id].log_probability.toFixed(3),
-    nodes[id].total.toFixed(3), words[nodes[id].fate],
+    (nodes[id].total - given(nodes)).toFixed(3), words[nodes[id].fate],
   ]);
-  return element("details", {}, element("summary", {}, line.map((id) => readable(nodes[id].piece)).join(" ")),
+  const text = spelled(line.map((id) => nodes[id]).filter(({ fate }) => fate !== "finished").map(({ piece }) => piece));
+  return element("details", { id: "hypothesis" }, element("summary", {}, text || readable(nodes[line[0]].piece)),
     table([words.step, words.logp, words.sum, ""], rows, words.theatre));
 }
 

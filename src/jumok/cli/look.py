@@ -59,6 +59,14 @@ Kept = Annotated[
 ]
 
 
+Host = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Also answer under this name, with its port: behind a proxy, or at the other end of "
+        "a tunnel with another port: localhost:9000.",
+    ),
+]
 Threads = Annotated[
     int,
     typer.Option(
@@ -79,6 +87,7 @@ def look(
     with_: beside.With = None,
     level: Kept = "qk",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 0,
+    host: Host = None,
     browser: Annotated[bool, typer.Option(help="Open a browser window.")] = True,
     beam: Beams = None,
     figure: drawn.Kind = None,
@@ -125,7 +134,7 @@ def look(
         drawn.save_figure(trace, wanted)
     if save is None and wanted is None:
         pictures = _pictures(family, None if kept else given)
-        serve((trace, other), sides, port, browser, pictures)
+        serve((trace, other), sides, port, browser, pictures, host)
     elif save is not None:
         save_trace(trace, save, other)
         typer.echo(f"{trace.output}\n{save}", err=True)
@@ -187,12 +196,14 @@ def serve(
     port: int,
     browser: bool,
     pictures: "Pictures | None" = None,
+    host: str | None = None,
 ) -> None:
     """A page on 127.0.0.1 until Ctrl-C; what is typed or switched in it is traced anew.
 
     Args:
         traces: what the page shows first: A, and B where there is one.
         pictures: what the page may look at; None: a text.
+        host: one more name that the page may be asked for under.
     """
     from jumok.inspection.page import page
     from jumok.serving.answers import answers
@@ -204,6 +215,7 @@ def serve(
             answers(sides, pictures),
             port,
             None if pictures is None else pictures.receive,
+            host,
         )
     except OSError as error:
         raise ConfigError(

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jumok.errors import DataError, ModelError
-from jumok.inspection.trace import Axis, Site, Trace
+from jumok.inspection.trace import Site, Trace
 
 
 @dataclass(frozen=True)

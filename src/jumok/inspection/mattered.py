@@ -30,7 +30,7 @@ source and target contributions to predictions in neural machine translation.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -63,6 +63,8 @@ class Mattered:
         ranks: for each that was written the rank correlations of all measures, (measures,
             measures); NaN where a measure finds all alike.
         shares: by measure the source's share for each that was written; empty without a source.
+        rest: by measure and axis what the tokens have that are left out (START, END), their sizes
+            added up, for each that was written; empty where none is left out.
     """
 
     read: str
@@ -70,6 +72,7 @@ class Mattered:
     measures: Mapping[str, Measure]
     ranks: tuple[Matrix, ...]
     shares: Mapping[str, Matrix]
+    rest: Mapping[str, Measure] = field(default_factory=dict)
 
     @property
     def mean_ranks(self) -> Matrix:
@@ -91,6 +94,10 @@ class Mattered:
             "ranks": [_plain(each) for each in self.ranks],
             "mean_ranks": _plain(self.mean_ranks),
             "shares": {name: _plain(share) for name, share in self.shares.items()},
+            "rest": {
+                name: {axis: _plain(left) for axis, left in by_axis.items()}
+                for name, by_axis in self.rest.items()
+            },
         }
 
 
@@ -214,12 +221,20 @@ def _compared(
         name: {axis: matrix[:, : len(shown[axis])] for axis, matrix in measure.items()}
         for name, measure in measures.items()
     }
+    rest = {
+        name: {
+            axis: np.abs(matrix[:, len(shown[axis]) :]).sum(axis=1)
+            for axis, matrix in measure.items()
+            if matrix.shape[1] > len(shown[axis])
+        }
+        for name, measure in measures.items()
+    }
     ends = np.array([max(tokens) if read == own else -1 for tokens in shown[read]])
     ranks = tuple(
         rank_correlations([np.abs(measure[read][row, ends <= step]) for measure in kept.values()])
         for row, step in enumerate(steps)
     )
-    return Mattered(read, own, kept, ranks, shares)
+    return Mattered(read, own, kept, ranks, shares, rest if any(rest.values()) else {})
 
 
 def _numbers(tensor: Any) -> Matrix:

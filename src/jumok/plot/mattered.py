@@ -63,6 +63,8 @@ def mattered(trace: Trace, word: int | str = 0, *, unit: Unit = "words") -> "Fig
     row = _number(word, written)
     end = row + 1 if facts["own"] == facts["read"] else None
     columns = list(read.texts if unit == "words" else map(readable, read.tokens))[:end]
+    if unit == "words" and any(facts["read"] in each for each in facts["rest"].values()):
+        columns.append("rest")  # what is no word: START, END
     shared = bool(facts["shares"])
     lines = ceil(len(facts["measures"]) / ACROSS)
     tall = TALL * len(columns) + 0.9 if read.grid is None else 2.1 * lines + 0.5
@@ -99,7 +101,11 @@ def _number(word: int | str, written: list[str]) -> int:
 def _bars(figure: "SubFigure", facts: dict[str, Any], row: int, columns: list[str]) -> None:
     panels = figure.subplots(1, len(facts["measures"]), sharey=True)
     for axes, (name, measure) in zip(panels, facts["measures"].items(), strict=True):
-        values = np.array(measure[facts["read"]][row][: len(columns)])
+        left = facts["rest"].get(name, {}).get(facts["read"])
+        words = len(columns) if left is None else len(columns) - 1
+        values = np.array(measure[facts["read"]][row][:words])
+        if left is not None:
+            values = np.append(values, left[row])
         shares = 100 * values / max(np.abs(values).sum(), 1e-30)
         drawn = axes.barh(range(len(columns)), np.abs(shares), color=shade(3), height=0.66)
         for place, (bar, share) in enumerate(zip(drawn, shares, strict=True)):

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from jumok.errors import DataError, JumokError, Place
 from jumok.inspection.intervene import Change, Row
 from jumok.inspection.page import payload
 from jumok.serving.local import Answer
@@ -20,15 +21,20 @@ def answers(sides: Sides, pictures: Pictures | None = None) -> Answer:
 
     def answer(asked: Mapping[str, Any], heed: Callable[[], None]) -> dict[str, Any]:
         given = None if pictures is None else pictures.chosen(asked.get("picture"))
-        text, change = given or str(asked.get("text", "")), _change(asked)
+        text, change = given or _text(asked.get("text")), _change(asked)
         worth, words, tree = (bool(asked.get(name)) for name in ("worth", "words", "tree"))
         wanted = Extras(worth, words, tree, bool(asked.get("layers")), heed)
         prefix = _pieces(asked.get("prefix"))
         both = bool(asked.get("both"))
         against = str(asked.get("against") or "") if both or wanted.layers else ""
-        trace, other = sides.look(
-            text, against, change=change, prefix=prefix, extras=wanted, alone=not both
-        )
+        try:
+            trace, other = sides.look(
+                text, against, change=change, prefix=prefix, extras=wanted, alone=not both
+            )
+        except JumokError as error:
+            if pictures is not None and error.place is not None:
+                error.place = Place(pictures.name_of(error.place.file))
+            raise
         found = payload(trace) | ({"other": payload(other)} if other is not None else {})
         written = _pieces(asked.get("written"))
         if change and written:
@@ -40,21 +46,48 @@ def answers(sides: Sides, pictures: Pictures | None = None) -> Answer:
     return answer
 
 
+def _text(asked: object) -> str:
+    """The text that the page asks for.
+
+    Raises:
+        DataError: it is none.
+    """
+    if not isinstance(asked, str):
+        raise DataError("there is no text to look at.", expected='{"text": "..."}', got=repr(asked))
+    return asked
+
+
+def _whole(number: object) -> bool:
+    """Whether it is a whole number; true and false are none."""
+    return isinstance(number, int) and not isinstance(number, bool)
+
+
 def _change(asked: Mapping[str, Any]) -> Change:
     """What the page wants done to the model; what is no such thing is left out."""
     row = asked.get("row")
     rows = []
     if isinstance(row, dict) and isinstance(row.get("site"), str):
         query, head, weights = (row.get(name) for name in ("query", "head", "weights"))
-        if isinstance(query, int) and isinstance(head, int | None) and isinstance(weights, list):
-            given = tuple(float(each) for each in weights if isinstance(each, int | float))
-            rows.append(Row(row["site"], query, given, head))
+        if _whole(query) and (head is None or _whole(head)) and isinstance(weights, list):
+            rows.append(Row(row["site"], query, tuple(_weights(weights)), head))
     return Change(_heads(asked.get("off")), tuple(_pieces(asked.get("blank"))), tuple(rows))
+
+
+def _weights(asked: list[Any]) -> list[float]:
+    """The numbers among them.
+
+    Raises:
+        DataError: one that is too large.
+    """
+    try:
+        return [float(each) for each in asked if isinstance(each, int | float)]
+    except OverflowError as error:
+        raise DataError("a weight is too large.", do="give shares that sum to 1") from error
 
 
 def _pieces(asked: Any) -> list[int]:
     """Pieces, or their places, that the page names; what is no such list is none."""
-    numbers = isinstance(asked, list) and all(isinstance(piece, int) for piece in asked)
+    numbers = isinstance(asked, list) and all(map(_whole, asked))
     return asked if numbers else []
 
 
@@ -63,7 +96,7 @@ def _heads(asked: Any) -> dict[str, list[int]]:
     if not isinstance(asked, dict):
         return {}
     return {
-        str(site): [head for head in heads if isinstance(head, int)]
+        str(site): [head for head in heads if _whole(head)]
         for site, heads in asked.items()
         if isinstance(heads, list)
     }

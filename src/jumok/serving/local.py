@@ -8,11 +8,14 @@ Source: DNS rebinding: Jackson et al. 2007, Protecting browsers from DNS rebindi
 """
 
 import hmac
+import io
 import json
 import secrets
 import select
 import socket
+import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
@@ -40,6 +43,33 @@ MOST_FILE_BYTES = 32 * 1024**2
 """Of a file that is sent; of a question it is MOST_BYTES."""
 
 SECONDS = 10.0
+"""For a question to come, however slowly its bytes follow one another."""
+
+FILE_SECONDS = 120.0
+"""The same of a file, which may come through a tunnel."""
+
+
+class _InTime(io.RawIOBase):
+    """What a connection says, until a deadline: a byte now and then does not put it off."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        super().__init__()
+        self._connection = connection
+        self.allow(SECONDS)
+
+    def allow(self, seconds: float) -> None:
+        """So long from now on."""
+        self._deadline = time.monotonic() + seconds
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("the request took too long")
+        self._connection.settimeout(left)
+        return self._connection.recv_into(buffer)
 
 
 class LocalServer(ThreadingHTTPServer):
@@ -51,6 +81,8 @@ class LocalServer(ThreadingHTTPServer):
             that is being computed hears, as often as it heeds, that nobody waits for it.
         port: 0 takes a free one.
         receive: takes the files that the page sends; None: it sends none.
+        host: one more name that the page may be asked for under, with its port where a browser
+            names one: that of a proxy, or of a tunnel's other end. None: this machine's alone.
     """
 
     daemon_threads = True
@@ -61,13 +93,25 @@ class LocalServer(ThreadingHTTPServer):
         answer: Answer,
         port: int = 0,
         receive: Receive | None = None,
+        host: str | None = None,
     ) -> None:
         self.token = secrets.token_urlsafe(16)
-        self.page, self.answer, self.receive = page, answer, receive
+        self.page, self.answer, self.receive, self.host = page, answer, receive, host
         self.turn = threading.Lock()
         # One thread for all answers: torch makes a pool of its own for each that computes.
         self.worker = ThreadPoolExecutor(1)
         super().__init__(("127.0.0.1", port), _Handler)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A connection that was cut is nobody's fault, and no matter for the terminal."""
+        if not isinstance(sys.exception(), ConnectionError | TimeoutError):
+            super().handle_error(request, client_address)
+
+    @property
+    def hosts(self) -> set[str]:
+        """The names that the page may be asked for under."""
+        own = {self.address, self.address.replace("127.0.0.1", "localhost")}
+        return own | ({self.host} if self.host else set())
 
     @property
     def address(self) -> str:
@@ -82,8 +126,21 @@ class LocalServer(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     server: LocalServer
-    timeout = SECONDS  # of a connection that says nothing
+    timeout = SECONDS
     protocol_version = "HTTP/1.1"
+
+    def setup(self) -> None:
+        super().setup()
+        self.in_time = _InTime(self.connection)
+        self.rfile = io.BufferedReader(self.in_time)
+
+    def handle_one_request(self) -> None:
+        self.in_time.allow(SECONDS)
+        super().handle_one_request()
+
+    def version_string(self) -> str:
+        """Who answers; of which version of Python is nobody's business."""
+        return "jumok"
 
     def do_GET(self) -> None:
         split = urlsplit(self.path)
@@ -99,19 +156,26 @@ class _Handler(BaseHTTPRequestHandler):
         if self._refused(self.headers.get("X-Token", "")):
             return
         receive = self.server.receive if self.path == "/file" else None
+        if receive is None and self.path != "/trace":
+            self.close_connection = True  # what was sent stays unread
+            self._fault(HTTPStatus.NOT_FOUND, "there is nothing here")
+            return
         most = MOST_BYTES if receive is None else MOST_FILE_BYTES
         length = self.headers.get("Content-Length", "")
         if not length.isdecimal() or int(length) > most:
             self.close_connection = True  # what was sent stays unread
             self._fault(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"at most {most:,} bytes")
             return
+        self.in_time.allow(SECONDS if receive is None else FILE_SECONDS)
         content = self.rfile.read(int(length))
+        self.connection.settimeout(SECONDS)  # for the answer
         if receive is not None:
             self._receive(receive, content)
             return
         try:
             asked = json.loads(content)
-        except ValueError:
+            json.dumps(asked, ensure_ascii=False).encode()  # half a sign is no text
+        except (ValueError, RecursionError):
             asked = None
         if not isinstance(asked, dict):
             self._fault(HTTPStatus.BAD_REQUEST, "a JSON object was expected")
@@ -143,6 +207,10 @@ class _Handler(BaseHTTPRequestHandler):
             except JumokError as error:
                 self._fault(HTTPStatus.UNPROCESSABLE_ENTITY, str(error))
                 return
+            except Exception as error:  # noqa: BLE001 - whoever asked must hear of it
+                wrong = f"jumok failed: {type(error).__name__}: {error}\n  do: report this, please"
+                self._fault(HTTPStatus.INTERNAL_SERVER_ERROR, wrong)
+                return
         self._send(HTTPStatus.OK, "application/json", json.dumps(found).encode())
 
     def _heed(self) -> None:
@@ -161,19 +229,28 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _refused(self, token: str) -> bool:
         """Whether the request is somebody else's; then it has been told so."""
-        own = {self.server.address, self.server.address.replace("127.0.0.1", "localhost")}
+        server, host = self.server, self.headers.get("Host")
         origin = self.headers.get("Origin")
-        here = self.headers.get("Host") in own and origin in (
-            None,
-            *(f"http://{host}" for host in own),
-        )
-        if here and hmac.compare_digest(token.encode(), self.server.token.encode()):
+        origins = {f"http://{each}" for each in server.hosts}
+        if server.host:
+            origins.add(f"https://{server.host}")  # a proxy may speak it
+        here = host in server.hosts and origin in (None, *origins)
+        if here and hmac.compare_digest(token.encode(), server.token.encode()):
             return False
         self.close_connection = True
-        self._fault(HTTPStatus.FORBIDDEN, "use the whole link that jumok printed, with its token")
+        why = "use the whole link that jumok printed, with its token"
+        if not here:
+            why = (
+                f"this page is at {server.address}, and was asked for as {host!r}.\n  do: use the "
+                "same port at both ends of a tunnel (ssh -L), or start jumok look with --host NAME"
+            )
+        self._fault(HTTPStatus.FORBIDDEN, why)
         return True
 
     def _fault(self, status: HTTPStatus, text: str) -> None:
+        if self.command == "GET":  # a person reads it, and no page
+            self._send(status, "text/plain", f"{text}\n".encode())
+            return
         self._send(status, "application/json", json.dumps({"error": text}).encode())
 
     def _send(self, status: HTTPStatus, kind: str, body: bytes) -> None:

@@ -88,6 +88,11 @@ class Pictures:
         self._check(path)
         return path
 
+    def name_of(self, file: Path | str) -> Path | str:
+        """How a file was called that was sent; of any other its path."""
+        sent = Path(self._folder.name) in Path(file).parents
+        return Path(file).name if sent else file
+
     def close(self) -> None:
         """Removes what was sent."""
         self._folder.cleanup()
