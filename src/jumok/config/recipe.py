@@ -8,6 +8,7 @@ once.
 
 import copy
 import difflib
+import os
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,6 +19,10 @@ from pydantic import ValidationError
 from jumok.config.families import DEFAULT_KIND, FAMILIES, Config
 from jumok.config.section import Section
 from jumok.errors import ConfigError, Place
+
+DEEPEST = 16
+LONGEST_SHOWN = 200
+"""Characters of a wrong value in a message."""
 
 
 def load_config(
@@ -40,7 +45,7 @@ def load_config(
 def read_recipe(recipe: Path) -> dict[str, Any]:
     """The recipe's keys and values, not yet judged."""
     place = Place(recipe)
-    if not recipe.is_file():
+    if not os.path.isfile(recipe):  # as Path.is_file, but False of a name that no file can have
         nearest = difflib.get_close_matches(recipe.name, _names(recipe.parent), n=1)
         raise ConfigError(
             "there is no such recipe.",
@@ -48,15 +53,21 @@ def read_recipe(recipe: Path) -> dict[str, Any]:
             do=f"did you mean {recipe.parent / nearest[0]}?" if nearest else "check the path",
         )
     try:
-        return tomllib.loads(recipe.read_text(encoding="utf-8-sig"))
+        values = tomllib.loads(recipe.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise ConfigError(
+            "the recipe cannot be read.", got=str(error.strerror), place=place
+        ) from error
     except UnicodeDecodeError as error:
         raise ConfigError(
             "the recipe is not UTF-8.", place=Place(recipe, byte=error.start), do="save it as UTF-8"
         ) from error
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # TOML, and numbers and brackets without end
         raise ConfigError(
-            "the recipe is not TOML.", place=place, got=str(error), do="mend that line"
+            "the recipe is not TOML.", place=place, got=str(error)[:200], do="mend that line"
         ) from error
+    _check_depth(values, place)
+    return values
 
 
 def parse_config(
@@ -70,9 +81,11 @@ def parse_config(
     Args:
         recipe: the file that the values came from; None: relative paths stay as they are.
     """
+    _check_depth(values, Place(recipe) if recipe else None)
     values = copy.deepcopy(values)
     for override in overrides:
         _override(values, override)
+        _check_depth(values, None)
     context = {"folder": recipe.parent if recipe else "", "variables": variables or {}}
     family = _family(values, recipe)
     try:
@@ -88,6 +101,25 @@ def parse_config(
 
 def _names(folder: Path) -> list[str]:
     return [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+
+
+def _check_depth(values: Mapping[str, Any], place: Place | None) -> None:
+    """Raises a ConfigError where sections lie in sections without end."""
+    level: list[Any] = [values]
+    for _ in range(DEEPEST):
+        level = [
+            inner
+            for each in level
+            for inner in (each.values() if isinstance(each, dict) else each)
+            if isinstance(inner, dict | list)
+        ]
+    if level:
+        raise ConfigError(
+            "sections lie in sections deeper than any recipe's do.",
+            expected=f"at most {DEEPEST}",
+            do="mend the brackets, or the key with too many dots",
+            place=place,
+        )
 
 
 def _override(values: dict[str, Any], override: str) -> None:
@@ -107,6 +139,10 @@ def _override(values: dict[str, Any], override: str) -> None:
         values[key] = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         values[key] = text
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(
+            f"the value of {dotted[:80]} cannot be read.", got=f"{text[:60]}: {error}"
+        ) from error
 
 
 def _family(values: Mapping[str, Any], recipe: Path | None) -> type[Config]:
@@ -139,7 +175,15 @@ def _faults(error: ValidationError, family: type[Config]) -> Iterator[str]:
         elif fault["type"] == "missing" or isinstance(fault["input"], dict):
             yield f"{path}: {message}"
         else:
-            yield f"{path}: {message} (got {fault['input']!r})"
+            yield f"{path}: {message} (got {_shown(fault['input'])})"
+
+
+def _shown(value: object) -> str:
+    try:
+        text = repr(value)
+    except ValueError:  # a number of more digits than Python writes
+        text = "a number of thousands of digits"
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
 def _path(location: tuple[str | int, ...]) -> Iterator[str]:

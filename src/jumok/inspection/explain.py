@@ -91,7 +91,7 @@ def _row(axis: Axis, word: str) -> int | None:
         return max(place for place, of_word in enumerate(axis.words) if of_word == index)
     if word in tokens:
         return tokens.index(word)
-    number = int(word) - 1 if word.isdecimal() else -1
+    number = int(word) - 1 if word.isdecimal() and len(word) < 10 else -1
     return number if 0 <= number < len(tokens) else None
 
 
