@@ -197,7 +197,7 @@ def test_newer_format_says_upgrade(copy: Path) -> None:
 
 
 def test_config_of_something_else_is_refused(copy: Path) -> None:
-    (copy / "config.json").write_text('{"model_type": "bert"}')
+    (copy / "config.json").write_text("{}")
     with pytest.raises(BundleError, match="this is not a jumok bundle"):
         read_bundle(copy)
 
@@ -211,7 +211,7 @@ def test_config_that_is_no_json_is_refused(copy: Path) -> None:
 def test_card_with_unknown_key_is_refused(copy: Path) -> None:
     values = json.loads((copy / "card.json").read_text()) | {"colour": "red"}
     (copy / "card.json").write_text(json.dumps(values))
-    with pytest.raises(BundleError, match="a key too few or too many"):
+    with pytest.raises(BundleError, match="colour: Unexpected keyword argument"):
         read_bundle(copy)
 
 
@@ -266,7 +266,7 @@ def test_tensor_too_few_or_too_many_is_named(copy: Path) -> None:
     file = copy / "model.safetensors"
     weights = load_file(file)
     save_file(weights | {"stranger": torch.zeros(1)}, file)
-    with pytest.raises(BundleError, match="a tensor stranger that this model does not have"):
+    with pytest.raises(BundleError, match="trained with other code: it has weights"):
         load_model(read_bundle(copy))
     save_file({k: v for k, v in weights.items() if k != "encoder.first_norm.bias"}, file)
     with pytest.raises(BundleError, match=r"no tensor for encoder\.first_norm\.bias"):

@@ -14,7 +14,7 @@ from jumok.config.pictures import ImageClassifierConfig
 from jumok.config.recurrent import RecurrentConfig
 from jumok.data.tokenizer import Tokenizer
 from jumok.inspection.page import payload
-from jumok.inspection.trace import load_trace
+from jumok.inspection.trace_file import load_trace
 from jumok.models.catalog import Sizes, build
 from tests.cli.test_commands import call, fault
 from tests.cli.test_start import run

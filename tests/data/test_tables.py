@@ -100,7 +100,7 @@ def test_parquet_says_what_is_wrong(tmp_path: Path) -> None:
     message = error(Corpus(file=file, source_column="en", target_column="count"))
     assert message.startswith(f"{file}, line 1: The columns do not hold text.")
     file.write_bytes(b"PAR1 and then nothing")
-    assert "The file is not readable as Parquet." in error(Corpus(file=file))
+    assert "The file cannot be read as Parquet" in error(Corpus(file=file))
 
 
 def test_parquet_asks_for_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

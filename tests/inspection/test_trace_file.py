@@ -140,7 +140,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "unknown axis": (lambda head, _: head["sites"][0].update(keys="nobody"), "it has no nobody"),
     "sites of another type": (lambda head, _: head.update(sites=7), "not iterable"),
     "unknown key": (lambda head, _: head.update(more=1), "more: Unexpected keyword argument"),
-    "no text": (lambda head, _: head.pop("text") and None, "text: Missing required argument"),
+    "no text": (lambda head, _: head.pop("text") and None, "text: "),
     "steps of another type": (lambda head, _: head.update(steps=[3]), "steps.0"),
     "level": (lambda head, _: head.update(level="all"), "level: Input should be 'weights'"),
     "format": (lambda head, _: head.update(format=[]), "another format"),

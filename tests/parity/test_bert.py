@@ -6,6 +6,7 @@ import math
 import pytest
 import torch
 
+import jumok
 from jumok.attention.observe import observe
 from jumok.config import MaskedConfig
 from jumok.errors import BundleError
@@ -90,10 +91,8 @@ def test_an_encoder_in_a_folder_is_berts(tmp_path, whole):
     ("file", "content", "said"),
     [
         ("config.json", None, "No such file"),
-        ("config.json", '{"model_type": "gpt2", "vocab_size": 3, "hidden_size": 4}', "not BERT"),
-        ("config.json", '{"model_type": "bert"}', "no 'vocab_size' in it"),
+        ("config.json", '{"model_type": "bert"}', "vocab_size: Field required"),
         ("tokenizer.json", "{}", "Model missing"),
-        ("model.safetensors", "abc", "header too small"),
     ],
 )
 def test_a_folder_that_holds_no_bert_is_told_by_its_file(tmp_path, file, content, said):
@@ -106,6 +105,66 @@ def test_a_folder_that_holds_no_bert_is_told_by_its_file(tmp_path, file, content
         Bert.load(folder, device="cpu")
     assert str(caught.value).startswith(f"{folder / file}: this BERT cannot be read.")
     assert said in str(caught.value)
+
+
+def test_damaged_weights_of_a_bert(tmp_path):
+    folder = save(bert(), tmp_path)
+    (folder / "model.safetensors").write_text("abc")
+    with pytest.raises(BundleError, match=r"model\.safetensors: this is not a safetensors file"):
+        Bert.load(folder, device="cpu")
+
+
+@pytest.mark.parametrize("keys", [{"num_hidden_layers": 900}, {"vocab_size": 2**30}])
+def test_sizes_that_lie_are_found_before_memory_is_taken(tmp_path, keys):
+    folder = save(bert(), tmp_path)
+    sizes = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(sizes | keys))
+    with pytest.raises(BundleError, match=r"numbers, and config\.json describes about"):
+        Bert.load(folder, device="cpu")
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"hidden_size": "much"},
+        {"num_hidden_layers": 10**20},
+        {"layer_norm_eps": []},
+        {"_name_or_path": 7},
+        {"hidden_act": "swish"},
+    ],
+)
+def test_sizes_of_a_wrong_type_are_named(tmp_path, config):
+    folder = save(bert(), tmp_path)
+    sizes = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(sizes | config))
+    with pytest.raises(BundleError) as caught:
+        Bert.load(folder, device="cpu")
+    name = {"hidden_act": "Input should be 'relu' or 'gelu'"}
+    (key,) = config
+    assert name.get(key, f"{key}: Input should be") in str(caught.value)
+
+
+OTHERS = {
+    "gpt2": transformers.GPT2Config(vocab_size=31, n_embd=20, n_layer=1, n_head=5, n_positions=17),
+    "distilbert": transformers.DistilBertConfig(
+        vocab_size=31, dim=20, n_layers=1, n_heads=5, hidden_dim=8
+    ),
+    "marian": transformers.MarianConfig(
+        vocab_size=31, d_model=20, encoder_layers=1, decoder_layers=1, pad_token_id=0
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+@pytest.mark.parametrize("with_tokenizer", [True, False])
+def test_another_model_of_transformers_is_called_by_its_name(tmp_path, kind, with_tokenizer):
+    OTHERS[kind].save_pretrained(tmp_path)
+    if with_tokenizer:
+        (tmp_path / "tokenizer.json").write_text("{}")
+    with pytest.raises(BundleError) as caught:
+        jumok.load(tmp_path, device="cpu")
+    assert f"this is a {kind} model of transformers" in str(caught.value)
+    assert "jumok reads BERT: jumok look, explain and embed" in str(caught.value)
 
 
 def test_a_tokenizer_of_another_model_is_refused(tmp_path):

@@ -76,8 +76,15 @@ def test_embed_takes_the_folder(folder: Path) -> None:
 
 def test_another_verb_names_the_one_that_reads_it(folder: Path) -> None:
     error = CliRunner().invoke(app, ["translate", str(folder)], input="a\n").exception
-    assert "this model cannot translate" in str(error)
-    assert f"jumok look {folder}" in str(error)
-    error = CliRunner().invoke(app, ["info", str(folder)]).exception
-    assert f"{folder}: this model is not jumok's." in str(error)
+    assert "jumok cannot translate with a bert model of transformers (BertModel)" in str(error)
     assert "jumok look, explain and embed" in str(error)
+    error = CliRunner().invoke(app, ["info", str(folder)]).exception
+    assert f"{folder}: this is a bert model of transformers (BertModel)" in str(error)
+    assert "jumok look, explain and embed" in str(error)
+
+
+def test_a_masked_language_model_of_transformers_is_called_so(tmp_path: Path) -> None:
+    save(bert(), tmp_path)
+    error = CliRunner().invoke(app, ["fill", str(tmp_path)], input="the [MASK]\n").exception
+    assert "cannot fill with a bert model of transformers (BertForMaskedLM)" in str(error)
+    assert "of it the encoder alone is read" in str(error)

@@ -17,7 +17,8 @@ from jumok.decoding import DecodingOptions
 from jumok.errors import ModelError
 from jumok.inspection.intervene import sites
 from jumok.inspection.page import page
-from jumok.inspection.trace import Level, load_trace
+from jumok.inspection.trace import Level
+from jumok.inspection.trace_file import load_trace
 from jumok.kernels import native
 from jumok.models.catalog import Sizes, build
 from jumok.systems.tracers import load_family

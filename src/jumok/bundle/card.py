@@ -3,7 +3,14 @@
 import math
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+ALL_KNOWN = {"extra": "forbid"}
+"""Keys that nobody reads are a fault: pydantic judges what is read from a file."""
+
+Natural = Annotated[int, Field(ge=0, lt=2**31)]
 
 
 @dataclass(frozen=True)
@@ -18,6 +25,8 @@ class Score:
         signature: the scorer's settings and version: only equal signatures may be compared.
         on: the text that was scored, in words.
     """
+
+    __pydantic_config__: ClassVar[dict[str, str]] = ALL_KNOWN
 
     name: str
     value: float
@@ -47,10 +56,12 @@ class Card:
         notes: anything else worth a line.
     """
 
+    __pydantic_config__: ClassVar[dict[str, str]] = ALL_KNOWN
+
     name: str
     trained_on: tuple[str, ...] = ()
     examples: str = ""
-    steps: int = 0
+    steps: Annotated[int, Field(ge=0, lt=2**63)] = 0
     minutes: float = 0.0
     scores: tuple[Score, ...] = ()
     date: str = ""
@@ -76,14 +87,14 @@ class BundleConfig:
 
     task: str
     model: dict[str, Any]
-    vocabulary_size: int = 0
+    vocabulary_size: Natural = 0
     labels: tuple[str, ...] = ()
     source_language: str = ""
     target_language: str = ""
-    max_tokens: int = 0
-    alignment_layer: int | None = None
+    max_tokens: Natural = 0
+    alignment_layer: Natural | None = None
     alignment_at_input: bool = False
-    alignment_head: int | None = None
+    alignment_head: Natural | None = None
     documents: str = ""
 
 

@@ -6,9 +6,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, TypeVar
 
-from jumok.bundle.card import BundleConfig, Card, Score
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+
+from jumok.bundle.card import BundleConfig, Card
+from jumok.bundle.theirs import READS, theirs
 from jumok.errors import BundleError, Place
 
 FORMAT = 1
@@ -19,12 +22,53 @@ CONFIG, WEIGHTS, TOKENIZER, CARD, README = (
     "card.json",
     "README.md",
 )
-THEIRS = "tokenizer.json"
-"""A file that is in a folder as Hugging Face keeps a model, and in no bundle of ours."""
+Typed = TypeVar("Typed")
 CONFIG_KEYS = frozenset(key.name for key in fields(BundleConfig))
 PICKLE_SUFFIXES = frozenset({".pt", ".pth", ".bin", ".pkl", ".pickle", ".ckpt", ".joblib"})
 # A zip archive (how torch.save writes) and the protocols 2 to 5 of pickle itself.
 PICKLE_STARTS = (b"PK\x03\x04", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
+
+
+LONGEST_HEADER = 100_000_000
+"""Bytes, as in safetensors itself."""
+
+
+class Head(BaseModel):
+    """The keys of config.json that say what the file is; the others are BundleConfig's."""
+
+    jumok: str
+    tokenizer_sha256: str | None = None
+
+
+Edge = Annotated[int, Field(ge=0, lt=2**48)]
+
+
+class Entry(BaseModel):
+    """What the header of a safetensors file says of one tensor."""
+
+    dtype: Literal["F64", "F32", "F16", "BF16", "I64", "I32", "I16", "I8", "U8", "BOOL"]
+    shape: tuple[Edge, ...]
+    data_offsets: tuple[Edge, Edge]
+
+    @property
+    def size(self) -> int:
+        """Bytes, by type and shape."""
+        return math.prod(self.shape) * SIZES[self.dtype]
+
+
+SIZES = {
+    "F64": 8,
+    "I64": 8,
+    "F32": 4,
+    "I32": 4,
+    "F16": 2,
+    "BF16": 2,
+    "I16": 2,
+    "I8": 1,
+    "U8": 1,
+    "BOOL": 1,
+}
+ENTRIES = TypeAdapter(dict[str, Entry])
 
 
 @dataclass(frozen=True)
@@ -76,21 +120,32 @@ def read_bundle(folder: Path) -> Bundle:
             got=f"format {found!r}",
             do="pip install --upgrade jumok" if newer else "check the path",
         )
+    head = _typed(Head, config, folder / CONFIG)
+    known = {key: config[key] for key in CONFIG_KEYS & config.keys()}
+    about = _typed(BundleConfig, known, folder / CONFIG)
+    card = _typed(Card, _read_json(folder / CARD), folder / CARD)
     tensors = read_header(folder / WEIGHTS)
-    _check_tokenizer(folder, config)
+    _check_tokenizer(folder, head.tokenizer_sha256, about)
+    return Bundle(folder=folder, config=about, card=card, jumok=head.jumok, tensors=tensors)
+
+
+def _typed(kind: type[Typed], values: Mapping[str, Any], file: Path) -> Typed:
+    """What a file's JSON says, each key of its type and in its range.
+
+    Raises:
+        BundleError: a key is missing, unknown, or holds something else; all of them are named.
+    """
     try:
-        return Bundle(
-            folder=folder,
-            config=_config(config),
-            card=_card(_read_json(folder / CARD)),
-            jumok=str(config["jumok"]),
-            tensors=tensors,
-        )
-    except (KeyError, TypeError) as error:
+        return TypeAdapter(kind).validate_python(values)
+    except ValidationError as error:
+        faults = [
+            f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
+            for fault in error.errors(include_url=False, include_input=False)
+        ]
         raise BundleError(
-            f"{CONFIG} or {CARD} has a key too few or too many.",
-            place=Place(folder),
-            got=str(error),
+            "this file of the bundle is damaged, or of another jumok.",
+            place=Place(file),
+            got="; ".join(faults[:5]) + (f"; and {len(faults) - 5} more" if faults[5:] else ""),
             do="get an undamaged copy of the bundle",
         ) from error
 
@@ -106,15 +161,15 @@ def read_header(file: Path) -> dict[str, StoredTensor]:
     size = file.stat().st_size
     with file.open("rb") as stream:
         length = int.from_bytes(stream.read(8), "little")
-        header = stream.read(length) if 0 < length <= size - 8 else b""
+        header = stream.read(length) if 0 < length <= min(size - 8, LONGEST_HEADER) else b""
     try:
-        entries = {name: entry for name, entry in json.loads(header).items() if name[:2] != "__"}
-        needed = 8 + length + max(int(entry["data_offsets"][1]) for entry in entries.values())
-        tensors = {
-            name: StoredTensor(tuple(entry["shape"]), str(entry["dtype"]))
-            for name, entry in entries.items()
-        }
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        told = json.loads(header)
+        entries = ENTRIES.validate_python({name: told[name] for name in told if name[:2] != "__"})
+        for name, entry in entries.items():
+            if entry.size != entry.data_offsets[1] - entry.data_offsets[0]:
+                raise ValueError(f"{name} has another size than its type and shape")
+        needed = 8 + length + max(entry.data_offsets[1] for entry in entries.values())
+    except (ValueError, TypeError, RecursionError) as error:
         raise BundleError(
             "this is not a safetensors file, or its header is cut off.",
             place=Place(file),
@@ -128,7 +183,7 @@ def read_header(file: Path) -> dict[str, StoredTensor]:
             got=f"{size:,} bytes",
             do="copy or download the bundle again",
         )
-    return tensors
+    return {name: StoredTensor(entry.shape, entry.dtype) for name, entry in entries.items()}
 
 
 def _check_files(folder: Path) -> None:
@@ -141,12 +196,10 @@ def _check_files(folder: Path) -> None:
             if aside.is_dir()
             else "give the folder that training wrote, such as runs/NAME/model",
         )
-    if (folder / THEIRS).is_file():
+    found = theirs(folder)
+    if found is not None:
         raise BundleError(
-            "this model is not jumok's.",
-            place=Place(folder),
-            got=f"a folder with {THEIRS}, as Hugging Face keeps a model",
-            do="a BERT in this form can be given to jumok look, explain and embed",
+            f"this is {found.named}, and no bundle of jumok's.", do=READS, place=Place(folder)
         )
     for name in (CONFIG, WEIGHTS, CARD):
         if not (folder / name).is_file():
@@ -161,10 +214,17 @@ def _check_files(folder: Path) -> None:
             )
 
 
-def _check_tokenizer(folder: Path, config: dict[str, Any]) -> None:
-    wanted = config.get("tokenizer_sha256")
-    if wanted is None:  # what reads no text has none
+def _check_tokenizer(folder: Path, wanted: str | None, config: BundleConfig) -> None:
+    if not config.vocabulary_size:  # what reads no text has none
         return
+    if not config.max_tokens or wanted is None:
+        raise BundleError(
+            "this file of the bundle is damaged, or of another jumok.",
+            place=Place(folder / CONFIG),
+            expected="max_tokens of 1 or more, and tokenizer_sha256, as it has a vocabulary",
+            got=f"max_tokens {config.max_tokens}, tokenizer_sha256 {wanted}",
+            do="get an undamaged copy of the bundle",
+        )
     if not (folder / TOKENIZER).is_file():
         raise BundleError(
             f"this bundle has no {TOKENIZER}.", place=Place(folder), do="copy the whole folder"
@@ -178,17 +238,6 @@ def _check_tokenizer(folder: Path, config: dict[str, Any]) -> None:
             got=f"SHA-256 {found}",
             do="put the bundle's own tokenizer.model back",
         )
-
-
-def _config(values: dict[str, Any]) -> BundleConfig:
-    known = {key: values[key] for key in CONFIG_KEYS & values.keys()}
-    return BundleConfig(**known | {"labels": tuple(values["labels"])})
-
-
-def _card(values: dict[str, Any]) -> Card:
-    values["scores"] = tuple(Score(**score) for score in values["scores"])
-    values["trained_on"], values["notes"] = tuple(values["trained_on"]), tuple(values["notes"])
-    return Card(**values)
 
 
 def _refuse_pickles(folder: Path) -> None:
@@ -217,7 +266,7 @@ def previous_folder(folder: Path) -> Path:
 def _read_json(file: Path) -> dict[str, Any]:
     try:
         value = json.loads(file.read_text(encoding="utf-8"))
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RecursionError) as error:
         raise BundleError(
             "this file cannot be read as JSON.",
             place=Place(file),

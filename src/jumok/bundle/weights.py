@@ -4,12 +4,19 @@ from collections.abc import Mapping
 
 import torch
 from pydantic import ValidationError
+from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from jumok.bundle.reading import CONFIG, WEIGHTS, Bundle
-from jumok.errors import BundleError, Place
+from jumok.config.section import ModelSection
+from jumok.errors import BundleError, ModelError, Place
 from jumok.models.catalog import Sizes, build, model_config
+from jumok.models.memory import SequenceToSequence
+from jumok.models.size import BYTES
+
+TABLES = 1 << 30
+"""Bytes that may be computed and not stored: positions, of which a long text needs many."""
 
 
 def load_model(bundle: Bundle, device: str = "cpu") -> nn.Module:
@@ -27,11 +34,10 @@ def load_model(bundle: Bundle, device: str = "cpu") -> nn.Module:
             got="; ".join(f"{fault['loc']}: {fault['msg']}" for fault in error.errors()),
             do="get an undamaged copy of the bundle",
         ) from error
-    sizes = Sizes(bundle.config.vocabulary_size, len(bundle.config.labels))
-    model = build(config, sizes)
+    model = _built(bundle, config)
     own = model.state_dict()
     _check_tensors(bundle, {name: tuple(tensor.shape) for name, tensor in own.items()})
-    stored = load_file(bundle.folder / WEIGHTS)
+    stored = _stored(bundle)
     # The storage is compared, not the name: a tied tensor has several names and is stored once.
     filled = {own[name].data_ptr() for name in stored}
     missing = [name for name, tensor in own.items() if tensor.data_ptr() not in filled]
@@ -39,6 +45,43 @@ def load_model(bundle: Bundle, device: str = "cpu") -> nn.Module:
         raise _unfit(bundle, f"no tensor for {missing[0]}")
     fill(model, stored)
     return model.to(device).eval()
+
+
+def _built(bundle: Bundle, config: ModelSection) -> nn.Module:
+    """The model without its weights: no larger than these can make it."""
+    file, sizes = bundle.config, Sizes(bundle.config.vocabulary_size, len(bundle.config.labels))
+    try:
+        model = build(config, sizes, TABLES + 2 * BYTES * bundle.parameters)
+    except ModelError as error:
+        raise BundleError(
+            "the sizes in config.json are not those of the weights.",
+            expected=f"the sizes of a model of {bundle.parameters:,} numbers",
+            got=f"{error.what} {error.got}",
+            do="get an undamaged copy: config.json and model.safetensors belong together",
+            place=Place(bundle.folder / CONFIG),
+        ) from error
+    looks = len(model.looks) if isinstance(model, SequenceToSequence) else 0
+    if file.alignment_layer is not None and file.alignment_layer >= looks:
+        raise BundleError(
+            "alignments are read where this model has no attention over the source.",
+            expected=f"alignment_layer below {looks}, or null",
+            got=str(file.alignment_layer),
+            do="get an undamaged copy of the bundle",
+            place=Place(bundle.folder / CONFIG),
+        )
+    return model
+
+
+def _stored(bundle: Bundle) -> dict[str, Tensor]:
+    try:
+        return load_file(bundle.folder / WEIGHTS)
+    except (SafetensorError, OSError) as error:
+        raise BundleError(
+            "the weights cannot be read.",
+            place=Place(bundle.folder / WEIGHTS),
+            got=str(error),
+            do="get an undamaged copy of the bundle",
+        ) from error
 
 
 @torch.no_grad()
@@ -50,9 +93,17 @@ def fill(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
 
 
 def _check_tensors(bundle: Bundle, shapes: Mapping[str, tuple[int, ...]]) -> None:
+    if unknown := [name for name in bundle.tensors if name not in shapes]:
+        more = f" and {len(unknown) - 1} more" if unknown[1:] else ""
+        raise BundleError(
+            "this model was trained with other code: it has weights that config.json says nothing "
+            "of.",
+            place=Place(bundle.folder / WEIGHTS),
+            expected="the tensors of the model that config.json describes",
+            got=f"{unknown[0]}{more}",
+            do="load it with the code that it was trained with: a newer jumok, or your own parts",
+        )
     for name, tensor in bundle.tensors.items():
-        if name not in shapes:
-            raise _unfit(bundle, f"a tensor {name} that this model does not have")
         if tensor.shape != shapes[name]:
             raise _unfit(bundle, f"{name} of shape {tensor.shape}, not {shapes[name]}")
 

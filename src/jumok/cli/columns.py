@@ -9,10 +9,13 @@ if TYPE_CHECKING:
     from jumok.data.corpora import Corpus
     from jumok.data.tables import Column
 
+MOST_DIGITS = 9
+
 
 def column_of(name: str) -> "Column":
     """A column by its name, or by its number where digits were given."""
-    return int(name) if name.strip().isdecimal() else name.strip()
+    name = name.strip()
+    return int(name) if name.isdecimal() and len(name) <= MOST_DIGITS else name
 
 
 def two_columns(named: str, sides: str, names: str) -> "tuple[Column, Column]":

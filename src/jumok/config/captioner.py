@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from jumok.config.recurrent import RecurrentConfig
-from jumok.config.section import Count, ModelSection, Section, Share
+from jumok.config.section import Count, Layers, ModelSection, Section, Share
 from jumok.config.stack import StackConfig
 
 
@@ -18,8 +18,8 @@ class CnnConfig(Section):
     kind: Literal["cnn"] = "cnn"
     size: Count = 96
     patch: Count = 4
-    channels: Annotated[tuple[Count, ...], Field(min_length=1)] = (64, 128)
-    blocks: Annotated[int, Field(ge=0)] = 1
+    channels: Annotated[tuple[Count, ...], Field(min_length=1, max_length=30)] = (64, 128)
+    blocks: Annotated[int, Field(ge=0, le=1000)] = 1
     dropout: Share = 0.0
 
     @property
@@ -73,14 +73,14 @@ class StackDecoderConfig(StackConfig):
     kind: Literal["transformer"] = "transformer"
     dim: Count = 128
     feedforward: Count = 512
-    layers: Count = 2
+    layers: Layers = 2
     max_length: Count = 128
 
 
 class ReaderConfig(Section):
     """Transformer blocks over the cells, in which these look at one another."""
 
-    layers: Annotated[int, Field(ge=0)] = 0
+    layers: Annotated[int, Field(ge=0, le=1000)] = 0
     heads: Count = 4
     feedforward: Count = 512
     dropout: Share = 0.1
@@ -103,7 +103,7 @@ class RnnDecoderConfig(Section):
     cell: Literal["rnn", "lstm", "gru"] = "gru"
     dim: Count = 128
     embedding: Count = 128
-    layers: Count = 1
+    layers: Layers = 1
     attention: Literal["dot", "scaled-dot", "bilinear", "additive"] = "additive"
     gate: bool = True
     context: Literal["first-state", "every-step"] = "first-state"

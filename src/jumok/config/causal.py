@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from jumok.config.section import Count
+from jumok.config.section import Count, Layers
 from jumok.config.stack import PositionKind, StackConfig
 
 
@@ -10,7 +10,7 @@ class CausalConfig(StackConfig):
     """A stack of blocks that writes the next token (GPT, Radford et al. 2018)."""
 
     kind: Literal["causal-lm"] = "causal-lm"
-    layers: Count = 4
+    layers: Layers = 4
     activation: Literal["relu", "gelu"] = "gelu"
     positions: PositionKind = "rotary"
     max_length: Count = 256

@@ -4,14 +4,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from jumok.config.section import Count, DataPath, Section
+from jumok.config.section import Count, DataPath, Layers, Section
 from jumok.config.stack import PositionKind, StackConfig
 
 
 class EncoderConfig(StackConfig):
     """A stack of encoder blocks, by default of BERT's kind of parts in pre-norm order."""
 
-    layers: Count = 4
+    layers: Layers = 4
     activation: Literal["relu", "gelu"] = "gelu"
     positions: PositionKind = "learned"
     max_length: Count = 256

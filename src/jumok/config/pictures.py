@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from jumok.config.section import Count, DataPath, ModelSection, Section, Share
+from jumok.config.section import Count, DataPath, Layers, ModelSection, Section, Share
 from jumok.config.training import TrainingConfig
 
 
@@ -16,8 +16,8 @@ class ImageClassifierConfig(ModelSection):
     width: Count = 32
     colours: Literal[1, 3] = 3
     patch: Count = 1
-    channels: Annotated[tuple[Count, ...], Field(min_length=1)] = (32, 64, 128)
-    blocks: Count = 1
+    channels: Annotated[tuple[Count, ...], Field(min_length=1, max_length=30)] = (32, 64, 128)
+    blocks: Layers = 1
     attention_after: tuple[Count, ...] = ()
     attention_heads: Count = 4
     attention_dropout: Share = 0.0

@@ -21,6 +21,10 @@ from jumok.config.section import Section
 from jumok.config.shipped import find_recipe
 from jumok.errors import ConfigError, Place
 
+DEEPEST = 16
+LONGEST_SHOWN = 200
+"""Characters of a wrong value in a message."""
+
 
 def load_config(
     recipe: Path | str, overrides: Sequence[str] = (), variables: Mapping[str, str] | None = None
@@ -45,22 +49,28 @@ def read_recipe(recipe: Path) -> dict[str, Any]:
     """The keys and values of a recipe's file, not yet judged."""
     place = Place(recipe)
     try:
-        return tomllib.loads(recipe.read_text(encoding="utf-8-sig"))
+        values = tomllib.loads(recipe.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise ConfigError(
+            "the recipe cannot be read.", got=str(error.strerror), place=place
+        ) from error
     except UnicodeDecodeError as error:
         raise ConfigError(
             "the recipe is not UTF-8.", place=Place(recipe, byte=error.start), do="save it as UTF-8"
         ) from error
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # TOML, and numbers and brackets without end
         beside = recipe.with_name("recipe.toml")
         run = recipe.name == "config.json" and beside.is_file()
         raise ConfigError(
             "the recipe is not TOML.",
             place=place,
-            got="the config.json of a run" if run else str(error),
+            got="the config.json of a run" if run else str(error)[:200],
             do=f"give the run's recipe: jumok train {beside} --name OTHER"
             if run
             else "mend that line",
         ) from error
+    _check_depth(values, place)
+    return values
 
 
 def parse_config(
@@ -77,9 +87,11 @@ def parse_config(
     """
     if variables is None:
         variables = recipe_variables()
+    _check_depth(values, Place(recipe) if recipe else None)
     values = copy.deepcopy(values)
     for override in overrides:
         _override(values, override)
+        _check_depth(values, None)
     context = {"folder": recipe.parent if recipe else "", "variables": variables}
     family = _family(values, recipe)
     try:
@@ -91,6 +103,25 @@ def parse_config(
             place=Place(recipe) if recipe else None,
             do=f"mend these keys; {family.manual}",
         ) from error
+
+
+def _check_depth(values: Mapping[str, Any], place: Place | None) -> None:
+    """Raises a ConfigError where sections lie in sections without end."""
+    level: list[Any] = [values]
+    for _ in range(DEEPEST):
+        level = [
+            inner
+            for each in level
+            for inner in (each.values() if isinstance(each, dict) else each)
+            if isinstance(inner, dict | list)
+        ]
+    if level:
+        raise ConfigError(
+            "sections lie in sections deeper than any recipe's do.",
+            expected=f"at most {DEEPEST}",
+            do="mend the brackets, or the key with too many dots",
+            place=place,
+        )
 
 
 def _override(values: dict[str, Any], override: str) -> None:
@@ -110,6 +141,10 @@ def _override(values: dict[str, Any], override: str) -> None:
         values[key] = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         values[key] = text
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(
+            f"the value of {dotted[:80]} cannot be read.", got=f"{text[:60]}: {error}"
+        ) from error
 
 
 def _family(values: Mapping[str, Any], recipe: Path | None) -> type[Config]:
@@ -142,7 +177,15 @@ def _faults(error: ValidationError, family: type[Config]) -> Iterator[str]:
         elif fault["type"] == "missing" or isinstance(fault["input"], dict):
             yield f"{path}: {message}"
         else:
-            yield f"{path}: {message} (got {fault['input']!r})"
+            yield f"{path}: {message} (got {_shown(fault['input'])})"
+
+
+def _shown(value: object) -> str:
+    try:
+        text = repr(value)
+    except ValueError:  # a number of more digits than Python writes
+        text = "a number of thousands of digits"
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
 def _path(location: tuple[str | int, ...]) -> Iterator[str]:

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import model_validator
 
-from jumok.config.section import Count, ModelSection, Share
+from jumok.config.section import Count, Layers, ModelSection, Share
 
 
 class RecurrentConfig(ModelSection):
@@ -14,9 +14,9 @@ class RecurrentConfig(ModelSection):
     cell: Literal["rnn", "lstm", "gru"] = "gru"
     dim: Count = 256
     embedding: Count = 256
-    encoder_layers: Count = 1
+    encoder_layers: Layers = 1
     bidirectional: bool = True
-    decoder_layers: Count = 1
+    decoder_layers: Layers = 1
     attention: Literal["none", "dot", "scaled-dot", "bilinear", "additive"] = "additive"
     order: Literal["bahdanau", "luong", "gnmt"] = "bahdanau"
     input_feeding: bool = False

@@ -8,7 +8,9 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 Share = Annotated[float, Field(ge=0.0, lt=1.0)]
-Count = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=1, lt=2**31)]
+Layers = Annotated[int, Field(ge=1, le=1000)]
+"""Each is built on its own: a million of them would take minutes before the first fault shows."""
 
 
 def _locate(path: Path, info: Any) -> Path:
@@ -18,6 +20,8 @@ def _locate(path: Path, info: Any) -> Path:
     """
     context = info.context or {}
     text = str(path)
+    if "\0" in text:
+        raise ValueError("a path cannot hold a NUL character")
     try:
         filled = Template(text).substitute(context.get("variables", {}))
     except KeyError as error:

@@ -4,6 +4,7 @@ They lie in the installed package, or in the checkout that the package was insta
 """
 
 import difflib
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,7 +46,7 @@ def find_recipe(given: Path) -> Path:
     Raises:
         ConfigError: there is neither; the nearest is named.
     """
-    if given.is_file():
+    if os.path.isfile(given):  # as Path.is_file, but False of a name that no file can have
         return given
     name = given.name.removesuffix(SUFFIX)
     bare = given.parent == Path()
@@ -73,7 +74,7 @@ LIST = "jumok recipes lists those that come with jumok; a file of yours needs it
 
 def _advice(given: Path, bare: bool) -> str:
     """What to do, where there is neither a file nor a recipe: the nearest of both kinds."""
-    beside = [each.name for each in given.parent.iterdir()] if given.parent.is_dir() else []
+    beside = os.listdir(given.parent) if os.path.isdir(given.parent) else []
     files = [each for each in beside if each.endswith(SUFFIX) and each != given.name]
     if near := difflib.get_close_matches(given.name, files, n=1):
         return f"did you mean {given.parent / near[0]}?"

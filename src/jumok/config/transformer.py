@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from jumok.config.section import Count
+from jumok.config.section import Layers
 from jumok.config.stack import StackConfig
 
 
@@ -10,8 +10,8 @@ class TransformerConfig(StackConfig):
     """The encoder-decoder Transformer (Vaswani et al. 2017), pre- or post-norm."""
 
     kind: Literal["transformer"] = "transformer"
-    encoder_layers: Count = 3
-    decoder_layers: Count = 3
+    encoder_layers: Layers = 3
+    decoder_layers: Layers = 3
     tied: Literal["all", "target", "none"] = "all"
 
     @property

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from jumok.data.damage import ANYTHING
 from jumok.data.reading import read_lines
 from jumok.errors import DataError, Place
 
@@ -56,7 +57,7 @@ def read_boxes(file: Path, language: str) -> dict[str, Boxes]:
         try:
             record = json.loads(line)
             name, boxes = str(record["file"]), _boxes(record, language)
-        except (ValueError, TypeError, KeyError) as error:
+        except ANYTHING as error:
             raise DataError(
                 "The line does not describe a picture's boxes.",
                 expected=f'an object with "file", "things" and the nouns under "{language}"',

@@ -4,6 +4,7 @@ Source: LeCun, Cortes and Burges, "The MNIST database": two zero bytes, a type (
 the number of axes, each axis as a big-endian 32-bit number, then the values row by row.
 """
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -46,10 +47,10 @@ def read_idx(path: Path, axes: int) -> Bytes:
             place=Place(path),
         )
     shape = tuple(np.frombuffer(content, ">u4", axes, offset=4).tolist())
-    if len(content) - header != np.prod(shape):
+    if len(content) - header != math.prod(shape):
         raise DataError(
             "The idx file's length is not what its header says.",
-            expected=f"{' x '.join(map(str, shape))} = {np.prod(shape):,} values",
+            expected=f"{' x '.join(map(str, shape))} = {math.prod(shape):,} values",
             got=f"{len(content) - header:,}",
             do="download it again",
             place=Place(path),

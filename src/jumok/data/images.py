@@ -7,7 +7,7 @@ A file is refused before its pixels are unpacked if its sides or its area are be
 """
 
 import io
-import struct
+import lzma
 import unicodedata
 import warnings
 import zipfile
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from jaxtyping import UInt8
 
+from jumok.data.damage import ANYTHING
 from jumok.errors import DataError, MissingExtraError, Place
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ SUFFIXES = (
     *(".ppm", ".pgm", ".pbm"),
 )
 # What Pillow raises on damaged files of one format or another.
-DAMAGE = (OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error, IndexError)
+DAMAGE = (*ANYTHING, zlib.error)
 
 
 def read_image(source: Path | bytes, name: str = "") -> Pixels:
@@ -172,7 +173,7 @@ class ImageSource:
         _check_bytes(self._archive.getinfo(file).file_size, self.path / name)
         try:
             return self._archive.read(file)
-        except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, OSError) as error:
+        except (zipfile.BadZipFile, zlib.error, RuntimeError, lzma.LZMAError, *ANYTHING) as error:
             raise DataError(
                 "The picture cannot be taken out of the archive.",
                 got=str(error),
@@ -183,7 +184,7 @@ class ImageSource:
     def _members(self) -> list[str]:
         try:
             self._archive = zipfile.ZipFile(self.path)
-        except (zipfile.BadZipFile, OSError) as error:
+        except (zipfile.BadZipFile, *ANYTHING) as error:
             raise DataError(
                 "The file is not a zip archive, or it is cut short.",
                 expected="a folder of pictures, or a .zip archive of them",

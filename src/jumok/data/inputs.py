@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from os.path import splitext
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy.typing as npt
 from safetensors import SafetensorError
 from safetensors.numpy import load
 
+from jumok.data.damage import ANYTHING
 from jumok.data.flat import kept, opened
 from jumok.data.images import PictureFiles, read_image, resize
 from jumok.errors import DataError, Place
@@ -86,7 +88,7 @@ def _tensor(content: bytes, name: str) -> Array:
             features = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
         else:
             (features,) = load(content).values()
-    except (ValueError, EOFError, SafetensorError, TypeError, KeyError, MemoryError) as error:
+    except (SafetensorError, TokenError, MemoryError, *ANYTHING) as error:
         raise DataError(
             "The features cannot be read.",
             expected="a .npy file, or a .safetensors file with one tensor",

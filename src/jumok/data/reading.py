@@ -43,6 +43,8 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
         DataError: the file is missing, a folder, forbidden, empty, or its compression is damaged.
     """
     place = Place(path)
+    if "\0" in str(path):
+        raise DataError("No file's name holds a NUL character.", got=ascii(str(path))[:80])
     try:
         if path.is_file() and path.stat().st_size == 0:
             raise DataError("The file is empty.", expected="at least one line", place=place)
@@ -58,13 +60,21 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
         ) from None
     except PermissionError:
         raise DataError("The file may not be read (permission denied).", place=place) from None
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise DataError(
-            "The compressed file is damaged or cut short.",
-            got=str(error),
-            do="download or compress it again",
-            place=place,
-        ) from None
+    except OSError as error:  # a name too long, links in a ring, a device that is not there
+        if isinstance(error, gzip.BadGzipFile):
+            raise _damaged(error, place) from None
+        raise DataError("The file cannot be read.", got=str(error.strerror), place=place) from None
+    except (EOFError, zlib.error) as error:
+        raise _damaged(error, place) from None
+
+
+def _damaged(error: Exception, place: Place) -> DataError:
+    return DataError(
+        "The compressed file is damaged or cut short.",
+        got=str(error),
+        do="download or compress it again",
+        place=place,
+    )
 
 
 def first_bytes(stream: object) -> bytes:

@@ -3,16 +3,23 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from jumok.data.damage import reading_as
 from jumok.data.reading import one_line, open_bytes, read_lines
 from jumok.data.report import Report
 from jumok.errors import DataError, MissingExtraError, Place
 
+MOST_COLUMNS = 100_000
+
 Column = str | int
 """By its name, or by its number from 0."""
+
+LONE = re.compile("[\ud800-\udfff]")
+"""JSON can spell what UTF-8 cannot hold."""
 
 Rows = Iterator[tuple[str, str, int]]
 
@@ -52,12 +59,12 @@ def _damaged(error: DataError, report: Report | None) -> None:
 
 
 def _column(file: Path, header: list[str], column: Column) -> int:
-    if isinstance(column, int) and (not header or column < len(header)):
+    if isinstance(column, int) and 0 <= column < (len(header) or MOST_COLUMNS):
         return column
     if column not in header:
         raise DataError(
-            f"There is no column {column!r}.",
-            expected=f"one of {', '.join(map(repr, header))}, or a number from 0",
+            f"There is no column {str(column)[:60]!r}.",
+            expected=f"one of {', '.join(map(repr, header))[:200]}, or a number from 0",
             do="name one of these; a file without a header line takes numbers: --columns 0,1, or "
             "source_column = 0 in a recipe",
             place=Place(file, 1),
@@ -117,7 +124,7 @@ def read_jsonl(
 def _record(line: str, place: Place) -> dict[str, Any]:
     try:
         record = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(
             "The line is not JSON.", expected="one object a line", got=str(error), place=place
         ) from None
@@ -128,10 +135,17 @@ def _record(line: str, place: Place) -> dict[str, Any]:
 
 def _text(record: dict[str, Any], key: Column, place: Place, numbers: bool) -> str:
     value = _digits(record.get(str(key)), numbers)
+    if isinstance(value, str) and LONE.search(value):
+        raise DataError(
+            "The text holds half a character: a surrogate that stands alone.",
+            got=ascii(value)[:80],
+            do="write characters beyond U+FFFF as they are, or as both of their halves",
+            place=place,
+        )
     if not isinstance(value, str):
         raise DataError(
             f"The record has no text under {str(key)!r}.",
-            expected=f"text under one of {', '.join(map(repr, record))}",
+            expected=f"text under one of {', '.join(map(repr, record))[:200]}",
             got="no such key" if str(key) not in record else type(value).__name__,
             place=place,
         )
@@ -158,32 +172,50 @@ def read_parquet(
         numbers: whether whole numbers may stand for the text of their digits.
     """
     try:
-        import pyarrow
         import pyarrow.parquet
     except ImportError:
         raise MissingExtraError("Reading Parquet files", "formats") from None
     with open_bytes(file) as stream:
         # Parquet is read from its end, so a compressed one has to be decompressed whole.
         seekable = stream if file.suffix == ".parquet" else io.BytesIO(stream.read())
-        try:
-            table = pyarrow.parquet.ParquetFile(seekable)
-            header = table.schema_arrow.names
-            columns = [header[_column(file, header, column)] for column in (source, target)]
-            number = 0
-            for batch in table.iter_batches(columns=sorted(set(columns))):
-                for row in zip(*(batch.column(name).to_pylist() for name in columns), strict=True):
-                    number += 1
-                    try:
-                        cells = [_cell(_digits(cell, numbers), file, number) for cell in row]
-                    except DataError as error:
-                        _damaged(error, report)
-                        continue
-                    sides = [one_line(cell, report, number) for cell in cells]
-                    yield sides[0], sides[1], number
-        except pyarrow.ArrowException as error:
+        number = 0
+        for cells_of in _batches(pyarrow.parquet, seekable, file, (source, target)):
+            for row in zip(*cells_of, strict=True):
+                number += 1
+                try:
+                    cells = [_cell(_digits(cell, numbers), file, number) for cell in row]
+                except DataError as error:
+                    _damaged(error, report)
+                    continue
+                sides = [one_line(cell, report, number) for cell in cells]
+                yield sides[0], sides[1], number
+
+
+def _batches(
+    parquet: Any, stream: Any, file: Path, wanted: tuple[Column, Column]
+) -> Iterator[list[list[object]]]:
+    """The two columns, batch by batch."""
+    with reading_as("Parquet", file):
+        table = parquet.ParquetFile(stream)
+        header = table.schema_arrow.names
+    if not header:
+        raise DataError("There is no column in it.", place=Place(file))
+    columns = [header[_column(file, header, column)] for column in wanted]
+    for name in columns:
+        if header.count(name) > 1:
             raise DataError(
-                "The file is not readable as Parquet.", got=str(error), place=Place(file)
-            ) from None
+                f"Several columns are called {name!r}.",
+                expected="a name of its own for each column that is read",
+                place=Place(file),
+            )
+    batches = table.iter_batches(columns=sorted(set(columns)))
+    while True:
+        with reading_as("Parquet", file):
+            batch = next(batches, None)
+            cells = [] if batch is None else [batch.column(name).to_pylist() for name in columns]
+        if batch is None:
+            return
+        yield cells
 
 
 def _cell(value: object, file: Path, number: int) -> str:

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from jumok.data.damage import ANYTHING, damaged
 from jumok.data.reading import one_line, open_bytes, read_lines
 from jumok.data.report import Report
 from jumok.data.tables import Column, Rows
@@ -78,11 +79,16 @@ def is_language(found: str, asked: str) -> bool:
 
 def _segment_text(segment: Any) -> str:
     parts = [segment.text or ""]
-    for child in segment:
+    inside = list(reversed(segment))
+    while inside:  # a stack of its own: elements may lie in one another without end
+        child = inside.pop()
+        if isinstance(child, str):
+            parts.append(child)
+            continue
+        inside.append(child.tail or "")
         # <hi> and <sub> mark text; the other elements of TMX 1.4b hold native codes.
         if str(child.tag).rpartition("}")[2] in ("hi", "sub"):
-            parts.append(_segment_text(child))
-        parts.append(child.tail or "")
+            inside += [*reversed(child), child.text or ""]
     return "".join(parts)
 
 
@@ -109,6 +115,8 @@ def read_po(file: Path, source: Column, target: Column, report: Report | None) -
             got=message,
             place=Place(file, int(line[1]) if line else None),
         ) from None
+    except ANYTHING as error:
+        raise damaged(file, "PO", error) from error
     exchanged = _is_written_in(units, source) and not _is_written_in(units, target)
     for unit in units:
         if unit.isheader() or unit.isobsolete():

@@ -21,11 +21,12 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from jumok.data.damage import ANYTHING
 from jumok.data.reading import BLOCK, open_bytes
 from jumok.errors import DataError, MissingExtraError, Place
 
 FASTTEXT_MAGIC = (793712314).to_bytes(4, "little")
-HEADER = re.compile(rb"\d+[ \t]+\d+\s*")
+HEADER = re.compile(rb"\d{1,15}[ \t]+\d{1,9}\s*")
 WRITING = frozenset([*range(0x20, 0x7F), *b"\t\r"])
 
 
@@ -93,7 +94,7 @@ def _keyed_vectors() -> Any:
 def _read_word2vec(path: Path, binary: bool, header: bool) -> Vectors:
     try:
         read = _keyed_vectors().load_word2vec_format(str(path), binary=binary, no_header=not header)
-    except ValueError as error:
+    except ANYTHING as error:
         raise _not_a_number(path, header, error) from error
     return Vectors(list(read.index_to_key), np.asarray(read.vectors, np.float32))
 
@@ -221,7 +222,7 @@ def _check_word(word: bytes, path: Path, line: int | None, where: str = "") -> N
         ) from None
 
 
-def _not_a_number(path: Path, header: bool, error: ValueError) -> DataError:
+def _not_a_number(path: Path, header: bool, error: Exception) -> DataError:
     """Names the line at which gensim stumbled."""
     with open_bytes(path) as stream:
         for number, line in enumerate(stream, start=1):

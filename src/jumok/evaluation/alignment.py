@@ -17,6 +17,8 @@ from jumok.errors import DataError, Place
 from jumok.inspection.alignment import Link
 from jumok.inspection.trace import Trace
 
+MOST_DIGITS = 9
+
 
 @dataclass(frozen=True)
 class GoldLinks:
@@ -136,11 +138,12 @@ def with_gold(trace: Trace, gold: GoldLinks) -> Trace:
 def _link(word: str, place: Place | None) -> tuple[Link, bool]:
     for sign in "-p?":
         source, between, target = word.partition(sign)
-        if between and source.isdecimal() and target.isdecimal():
+        digits = source.isdecimal() and target.isdecimal()
+        if between and digits and max(len(source), len(target)) <= MOST_DIGITS:
             return (int(source), int(target)), sign == "-"
     raise DataError(
         "this is not a link between words.",
         expected="SOURCE-TARGET, or SOURCEpTARGET where it is only possible; both from 0",
-        got=word,
+        got=word[:80],
         place=place,
     )

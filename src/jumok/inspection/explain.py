@@ -121,7 +121,7 @@ def rows_of(trace: Trace, site: Site, word: str, *, at_input: bool | None = None
     else:
         places = [tokens.index(word)] if word in tokens else []
     rows = [place - back for place in places if place >= back]
-    number = int(word) - 1 if word.isdecimal() and word.isascii() else -1
+    number = int(word) - 1 if word.isdecimal() and word.isascii() and len(word) < 10 else -1
     return rows or ([number] if 0 <= number < site.weights.shape[1] else [])
 
 

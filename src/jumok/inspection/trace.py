@@ -31,7 +31,6 @@ BEST = 5
 
 ARRAYS = ("weights", "norms", "bias", "allowed", "energy", "query", "key", "value")
 
-Judged = ClassVar[dict[str, Any]]
 JUDGED = {"extra": "forbid", "arbitrary_types_allowed": True}
 """How pydantic judges what is read from a file (`jumok.inspection.trace_file`)."""
 
@@ -50,7 +49,7 @@ class Axis:
             first: the tokens are those of a search, a tree. None: each follows the one before.
     """
 
-    __pydantic_config__: Judged = JUDGED
+    __pydantic_config__: ClassVar[dict[str, Any]] = JUDGED
 
     tokens: tuple[str, ...]
     words: tuple[int | None, ...]
@@ -97,7 +96,7 @@ class Site:
             learnt gate of attention over pixels); None: nothing.
     """
 
-    __pydantic_config__: Judged = JUDGED
+    __pydantic_config__: ClassVar[dict[str, Any]] = JUDGED
 
     name: str
     kind: str
@@ -128,7 +127,7 @@ class Step:
         gate: how much of what was looked up was used, 0 to 1; None: the model has no such gate.
     """
 
-    __pydantic_config__: Judged = JUDGED
+    __pydantic_config__: ClassVar[dict[str, Any]] = JUDGED
 
     token: str
     log_probability: float
@@ -164,7 +163,7 @@ class Trace:
             too. Empty where nobody said.
     """
 
-    __pydantic_config__: Judged = JUDGED
+    __pydantic_config__: ClassVar[dict[str, Any]] = JUDGED
 
     model: str
     level: Level

@@ -151,8 +151,8 @@ def _array(name: str, part: bytes) -> Array | Mask:
     data = memoryview(part)[stream.tell() :]
     if math.prod(shape) * kind.itemsize != len(data):
         raise ValueError(f"{name} should be of shape {header[3][:60]}, and has {len(data)} bytes")
-    order = "F" if header[2] == "True" else "C"
-    array = np.frombuffer(data, kind).reshape(shape, order=order)
+    array = np.frombuffer(data, kind)
+    array = array.reshape(shape[::-1]).T if header[2] == "True" else array.reshape(shape)
     return array.copy() if kind == np.bool_ else array.astype(np.float32)
 
 

@@ -13,6 +13,7 @@ from jumok.config.pictures import ImageClassifierConfig
 from jumok.config.recurrent import RecurrentConfig
 from jumok.config.section import ModelSection
 from jumok.config.transformer import TransformerConfig
+from jumok.errors import ModelError
 from jumok.models.captioner import Captioner
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.classifier import TextClassifier
@@ -20,6 +21,7 @@ from jumok.models.encoder_decoder import Transformer
 from jumok.models.image_classifier import ImageClassifier
 from jumok.models.masked import MaskedLanguageModel
 from jumok.models.recurrent import RecurrentModel
+from jumok.models.size import BYTES, memory, numbers_in
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,24 @@ CATALOG: dict[type[ModelSection], Callable[[Any, Sizes], nn.Module]] = {
 SECTIONS = {section.model_fields["kind"].default: section for section in CATALOG}
 
 
-def build(config: ModelSection, sizes: Sizes) -> nn.Module:
-    """The untrained model that a recipe's [model] section describes."""
+def build(config: ModelSection, sizes: Sizes, most: int | None = None) -> nn.Module:
+    """The untrained model that a recipe's [model] section describes.
+
+    Args:
+        most: bytes that it may take; None: the machine's memory.
+
+    Raises:
+        ModelError: it would take more.
+    """
+    most = memory() if most is None else min(most, memory())
+    needed = BYTES * numbers_in(config, sizes.vocabulary, sizes.labels)
+    if needed > most:
+        raise ModelError(
+            "a model of these sizes needs more memory than there is for it.",
+            expected=f"at most {most / 1e9:,.1f} GB",
+            got=f"about {needed / 1e9:,.1f} GB for its weights and tables",
+            do="choose smaller sizes in [model]",
+        )
     return CATALOG[type(config)](config, sizes)
 
 

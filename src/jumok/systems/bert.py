@@ -6,21 +6,23 @@ lies there is run. Of a whole masked language model the encoder is taken.
 Source: Devlin et al. 2019 (BERT).
 """
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
-from pydantic import ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import nn
 
-from jumok.bundle.reading import CONFIG, THEIRS, WEIGHTS
+from jumok.bundle.reading import CONFIG, WEIGHTS, read_header
+from jumok.bundle.theirs import TOKENIZER as THEIRS
+from jumok.bundle.theirs import refuse_other_kinds
 from jumok.config.masked import MaskedConfig
+from jumok.config.section import Count
 from jumok.data.batches import fill
 from jumok.errors import BundleError, MissingExtraError, Place
 from jumok.kernels.noise import Noise
@@ -29,6 +31,7 @@ from jumok.layers.embedding import embedding_table
 from jumok.layers.pooling import mean_of_real
 from jumok.models.encoder_decoder import TransformerEncoder
 from jumok.models.masked import text_encoder
+from jumok.models.size import numbers_in
 from jumok.shapes import Bool, Float, Int, Tensor
 from jumok.systems.device import DTYPES, Precision, choose_device
 from jumok.systems.known import Known
@@ -91,10 +94,10 @@ class Bert(Known):
         if len(folders) != 1:
             raise BundleError("encoders do not work together.", expected="one folder")
         folder = Path(folders[0])
-        config, encoder, tokenizer = _read(folder)
+        sizes, encoder, tokenizer = _read(folder)
         ready = encoder.eval().to(choose_device(device), DTYPES[precision])
-        name = Path(config.get("_name_or_path") or folder.resolve()).name
-        return cls(name, ready, tokenizer, config["max_position_embeddings"] - 2)
+        name = Path(sizes.name_or_path or folder.resolve()).name
+        return cls(name, ready, tokenizer, sizes.max_position_embeddings - 2)
 
     def modules(self) -> Sequence[nn.Module]:
         """The encoder."""
@@ -159,29 +162,65 @@ class Bert(Known):
         return self.model.encoder(tokens.to(device), real.to(device)).float().cpu()
 
 
-def _read(folder: Path) -> tuple[dict[str, Any], TransformerEncoder, Any]:
+class _Sizes(BaseModel):
+    """The keys of config.json that are read, as transformers names them."""
+
+    vocab_size: Count
+    hidden_size: Count
+    num_attention_heads: Count
+    num_hidden_layers: Count
+    intermediate_size: Count
+    hidden_act: str
+    max_position_embeddings: Count
+    position_embedding_type: Literal["absolute"] = "absolute"
+    layer_norm_eps: float = 1e-12
+    name_or_path: str = Field("", alias="_name_or_path")
+
+
+def _read(folder: Path) -> tuple[_Sizes, TransformerEncoder, Any]:
     """The config, the encoder with its weights, and the tokenizer.
 
     Raises:
         BundleError: a file is missing or damaged, or holds another kind of model.
         MissingExtraError: the library that reads the tokenizer is not installed.
     """
+    refuse_other_kinds(folder, "bert")
     file = folder / CONFIG
     try:
-        config = json.loads(file.read_text(encoding="utf-8"))
-        table = embedding_table(config["vocab_size"], config["hidden_size"])
-        encoder = text_encoder(_section(config), table, Noise())
+        sizes = _Sizes.model_validate_json(file.read_bytes())
+        section = _section(sizes)
+        file = folder / WEIGHTS
+        _check_size(section, sizes, file)
+        table = embedding_table(sizes.vocab_size, sizes.hidden_size)
+        encoder = text_encoder(section, table, Noise())
         file = folder / THEIRS
-        tokenizer = _tokenizer(file, config["vocab_size"])
+        tokenizer = _tokenizer(file, sizes.vocab_size)
         file = folder / WEIGHTS
         copy_bert(load_file(file), encoder)
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
-        said = f"no {error} in it" if isinstance(error, KeyError) else str(error).split("\n")[0]
-        raise BundleError("this BERT cannot be read.", got=said, place=Place(file)) from None
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+        raise BundleError(
+            "this BERT cannot be read.", got=_said(error), place=Place(file)
+        ) from None
     for module in encoder.modules():
         if isinstance(module, nn.LayerNorm):
-            module.eps = config.get("layer_norm_eps", 1e-12)
-    return config, encoder, tokenizer
+            module.eps = sizes.layer_norm_eps
+    return sizes, encoder, tokenizer
+
+
+def _said(error: Exception) -> str:
+    """What is wrong, in one line."""
+    if isinstance(error, ValidationError):
+        faults = error.errors(include_url=False, include_input=False)
+        return "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in faults)
+    return f"no {error} in it" if isinstance(error, KeyError) else str(error).split("\n")[0]
+
+
+def _check_size(section: MaskedConfig, sizes: _Sizes, file: Path) -> None:
+    """Raises a ValueError where the weights cannot be those of a model of these sizes."""
+    stored = sum(math.prod(tensor.shape) for tensor in read_header(file).values())
+    needed = numbers_in(section, sizes.vocab_size, 0)
+    if needed > 2 * stored:
+        raise ValueError(f"{stored:,} numbers, and {CONFIG} describes about {needed:,}")
 
 
 def _tokenizer(file: Path, pieces: int) -> Any:
@@ -200,30 +239,22 @@ def _tokenizer(file: Path, pieces: int) -> Any:
     return found
 
 
-def _section(config: Mapping[str, Any]) -> MaskedConfig:
-    """The same sizes in a recipe's words.
-
-    Raises:
-        ValueError: the model has parts that ours does not know.
-    """
-    kind = config.get("model_type"), config.get("position_embedding_type", "absolute")
-    if kind != ("bert", "absolute"):
-        raise ValueError(f"model_type {kind[0]!r} with positions {kind[1]!r}, not BERT")
-    try:
-        return MaskedConfig(
-            dim=config["hidden_size"],
-            heads=config["num_attention_heads"],
-            layers=config["num_hidden_layers"],
-            feedforward=config["intermediate_size"],
-            activation=config["hidden_act"],
-            max_length=config["max_position_embeddings"],
-            norm="post",
-            positions="learned",
-            embedding_norm=True,
-            dropout=0.0,
-        )
-    except ValidationError as error:
-        raise ValueError("; ".join(each["msg"] for each in error.errors())) from None
+def _section(sizes: _Sizes) -> MaskedConfig:
+    """The same sizes in a recipe's words; pydantic's ValidationError where they do not fit."""
+    return MaskedConfig.model_validate(
+        {
+            "dim": sizes.hidden_size,
+            "heads": sizes.num_attention_heads,
+            "layers": sizes.num_hidden_layers,
+            "feedforward": sizes.intermediate_size,
+            "activation": sizes.hidden_act,
+            "max_length": sizes.max_position_embeddings,
+            "norm": "post",
+            "positions": "learned",
+            "embedding_norm": True,
+            "dropout": 0.0,
+        }
+    )
 
 
 @torch.no_grad()

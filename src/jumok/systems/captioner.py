@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from jumok.bundle.reading import TOKENIZER
 from jumok.config.captioner import CaptionerConfig, CnnConfig
 from jumok.data.images import content_of
 from jumok.data.inputs import Reader, feature_reader, pixel_reader
@@ -22,7 +21,7 @@ from jumok.shapes import Tensor
 from jumok.systems.caption import Caption, Looks
 from jumok.systems.device import Precision
 from jumok.systems.known import Known, loaded_from
-from jumok.systems.loading import load_one, reading_of
+from jumok.systems.loading import load_one, load_tokenizer, reading_of
 from jumok.systems.parts import plain_words
 
 DEFAULTS = DecodingOptions()
@@ -78,7 +77,7 @@ class Captioner(Known):
         config = CaptionerConfig.model_validate(bundle.config.model)
         system = cls(
             model,
-            Tokenizer.load(bundle.folder / TOKENIZER),
+            load_tokenizer(bundle),
             reader_of(config),
             max_tokens=bundle.config.max_tokens,
             language=bundle.config.target_language,

@@ -4,7 +4,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jumok.bundle.reading import THEIRS, read_bundle
+from jumok.bundle.reading import read_bundle
+from jumok.bundle.theirs import READS, TOKENIZER, theirs
 from jumok.errors import BundleError, Place
 from jumok.systems.device import Precision
 
@@ -50,7 +51,7 @@ def load(*folders: Path | str, device: str = "auto", precision: Precision = "fp3
 
 def system_of(folder: Path) -> System:
     """The system that this bundle is for, or a BERT's where somebody else's lies there."""
-    task = "bert" if (folder / THEIRS).is_file() else read_bundle(folder).config.task
+    task = "bert" if (folder / TOKENIZER).is_file() else read_bundle(folder).config.task
     if task not in SYSTEMS:
         raise BundleError(
             "this jumok does not know what the bundle is for.",
@@ -69,6 +70,13 @@ def check_verb(folder: Path, verb: str) -> None:
         BundleError: the bundle is for something else.
     """
     system = system_of(folder)
+    found = theirs(folder)
+    if found is not None and system.verb != verb:
+        raise BundleError(
+            f"jumok cannot {verb} with {found.named}: of it the encoder alone is read.",
+            do=READS,
+            place=Place(folder),
+        )
     if system.verb != verb:
         raise BundleError(
             f"this model cannot {verb}.",

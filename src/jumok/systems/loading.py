@@ -7,14 +7,17 @@ from typing import TypeVar
 from torch import nn
 
 from jumok.bundle.card import BundleConfig
-from jumok.bundle.reading import Bundle, read_bundle
+from jumok.bundle.reading import TOKENIZER, Bundle, read_bundle
 from jumok.bundle.weights import load_model
-from jumok.errors import BundleError, Place
+from jumok.data.tokenizer import Tokenizer
+from jumok.errors import BundleError, DataError, Place
 from jumok.inspection.alignment import Reading
 from jumok.kernels.linear import prepare_for_inference
 from jumok.systems.device import DTYPES, Precision, choose_device
 
 Model = TypeVar("Model", bound=nn.Module)
+
+UNDAMAGED = "get an undamaged copy of the bundle"
 
 
 def read_bundles(folders: Sequence[Path | str], task: str) -> list[Bundle]:
@@ -73,6 +76,33 @@ def load_one(
         )
     prepare_for_inference(model, DTYPES[precision])
     return bundle, model
+
+
+def load_tokenizer(bundle: Bundle) -> Tokenizer:
+    """The bundle's own.
+
+    Raises:
+        BundleError: it is missing or damaged, or has another number of pieces than the model.
+    """
+    file = bundle.folder / TOKENIZER
+    try:
+        tokenizer = Tokenizer.load(file)
+    except DataError as error:
+        raise BundleError(error.what, got=error.got, do=UNDAMAGED, place=Place(file)) from error
+    check_size(bundle, tokenizer.size)
+    return tokenizer
+
+
+def check_size(bundle: Bundle, pieces: int) -> None:
+    """Raises a BundleError where the tokenizer has not as many pieces as the model knows."""
+    if pieces != bundle.config.vocabulary_size:
+        raise BundleError(
+            "the tokenizer is not this model's.",
+            expected=f"{bundle.config.vocabulary_size:,} pieces, by config.json",
+            got=f"{pieces:,} pieces",
+            do=UNDAMAGED,
+            place=Place(bundle.folder / TOKENIZER),
+        )
 
 
 def reading_of(config: BundleConfig) -> Reading | None:

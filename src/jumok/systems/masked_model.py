@@ -7,7 +7,6 @@ from pathlib import Path
 
 import torch
 
-from jumok.bundle.reading import TOKENIZER
 from jumok.data.masking import word_starts
 from jumok.data.text_batches import plain_batches
 from jumok.data.tokenizer import SPACE, SPECIALS, Tokenizer, normalize
@@ -18,7 +17,7 @@ from jumok.shapes import Bool, Float, Int, Tensor
 from jumok.systems.device import Precision
 from jumok.systems.embedding import own_space
 from jumok.systems.known import Known, loaded_from
-from jumok.systems.loading import load_one
+from jumok.systems.loading import load_one, load_tokenizer
 from jumok.systems.parts import plain_words
 from jumok.systems.words import WordSpace
 
@@ -81,7 +80,7 @@ class MaskedModel(Known):
             ConfigError: no such device.
         """
         bundle, model = load_one(folders, MaskedLanguageModel, device, precision)
-        tokenizer = Tokenizer.load(bundle.folder / TOKENIZER)
+        tokenizer = load_tokenizer(bundle)
         return loaded_from(cls(model, tokenizer, bundle.config.max_tokens), [bundle])
 
     def modules(self) -> Sequence[MaskedLanguageModel]:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import torch
 
-from jumok.bundle.reading import TOKENIZER
 from jumok.data.text_batches import plain_batches
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import DataError
@@ -14,7 +13,7 @@ from jumok.shapes import Float, Tensor
 from jumok.systems.classification import Classification, ranked
 from jumok.systems.device import Precision
 from jumok.systems.known import Known, loaded_from
-from jumok.systems.loading import load_one
+from jumok.systems.loading import load_one, load_tokenizer
 
 
 class TextClassification(Known):
@@ -47,7 +46,7 @@ class TextClassification(Known):
             ConfigError: no such device.
         """
         bundle, model = load_one(folders, TextClassifier, device, precision)
-        tokenizer = Tokenizer.load(bundle.folder / TOKENIZER)
+        tokenizer = load_tokenizer(bundle)
         system = cls(model, bundle.config.labels, tokenizer, bundle.config.max_tokens)
         return loaded_from(system, [bundle])
 

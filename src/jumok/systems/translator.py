@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from jumok.bundle.reading import TOKENIZER, Bundle
+from jumok.bundle.reading import Bundle
 from jumok.bundle.weights import load_model
 from jumok.config.section import ModelSection
 from jumok.config.stack import StackConfig
@@ -36,7 +36,7 @@ from jumok.systems.device import DTYPES, Precision, choose_device
 from jumok.systems.embedding import SourceReader
 from jumok.systems.known import Known, loaded_from
 from jumok.systems.languages import WITHOUT_SPACES, language_code
-from jumok.systems.loading import read_bundles, reading_of
+from jumok.systems.loading import load_tokenizer, read_bundles, reading_of
 from jumok.systems.parts import Part, cut_lines, join, plain_words
 from jumok.systems.translation import Translation, WordAttention
 
@@ -108,7 +108,7 @@ class Translator(SourceReader, Known):
         """
         bundles = read_bundles(folders, "translation")
         place = choose_device(device)
-        tokenizers = [Tokenizer.load(bundle.folder / TOKENIZER) for bundle in bundles]
+        tokenizers = [load_tokenizer(bundle) for bundle in bundles]
         for bundle, tokenizer in zip(bundles, tokenizers, strict=True):
             if tokenizer.hash != tokenizers[0].hash:
                 raise BundleError(

@@ -1,0 +1,116 @@
+"""How large a model will be, by arithmetic: before any of its memory is taken.
+
+Sizes from a file may be anything, and what is asked for is not always refused: most systems lend
+memory that they do not have, and end the process when it is used. Biases and norms are not counted.
+"""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from jumok.config.captioner import CaptionerConfig, CnnConfig, RnnDecoderConfig
+from jumok.config.causal import CausalConfig
+from jumok.config.masked import MaskedConfig, TextClassifierConfig
+from jumok.config.pictures import ImageClassifierConfig
+from jumok.config.recurrent import RecurrentConfig
+from jumok.config.section import ModelSection
+from jumok.config.stack import StackConfig
+from jumok.config.transformer import TransformerConfig
+
+GATES = {"rnn": 1, "gru": 3, "lstm": 4}
+TABLES = {"all": 1, "target": 2, "none": 3}
+BYTES = 4
+"""Of a number in float32."""
+
+
+def numbers_in(config: ModelSection, vocabulary: int, labels: int) -> int:
+    """About how many numbers the model will hold, computed tables of positions among them."""
+    return _COUNTED[type(config)](config, vocabulary, labels)
+
+
+def memory() -> int:
+    """Bytes of the machine's memory; where nobody says, a terabyte."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # Windows has no sysconf
+        return 1 << 40
+
+
+def _block(config: StackConfig, cross: bool = False) -> int:
+    head_dim = config.head_dim or config.dim // config.heads
+    value_dim = config.value_dim or head_dim
+    attention = 2 * config.dim * config.heads * (head_dim + value_dim)
+    return attention * (1 + cross) + 2 * config.dim * config.feedforward
+
+
+def _places(config: StackConfig) -> int:
+    counted = config.positions in ("sinusoidal", "learned")
+    joined = config.dim * config.dim if config.positions_join == "concatenate" else 0
+    return config.max_length * config.dim * counted + joined
+
+
+def _transformer(config: TransformerConfig, vocabulary: int, _: int) -> int:
+    blocks = config.encoder_layers * _block(config)
+    blocks += config.decoder_layers * _block(config, cross=True)
+    return blocks + TABLES[config.tied] * vocabulary * config.dim + 2 * _places(config)
+
+
+def _encoder(config: MaskedConfig | TextClassifierConfig, vocabulary: int, labels: int) -> int:
+    tables = (vocabulary + labels) * config.dim + _places(config)
+    return config.layers * _block(config) + tables
+
+
+def _causal(config: CausalConfig, vocabulary: int, _: int) -> int:
+    tables = (1 if config.tied else 2) * vocabulary * config.dim + _places(config)
+    return config.layers * _block(config) + tables
+
+
+def _recurrent(config: RecurrentConfig, vocabulary: int, _: int) -> int:
+    reads = config.embedding + (config.encoder_layers - 1) * config.dim
+    each = config.dim // (1 + config.bidirectional)
+    encoder = GATES[config.cell] * config.dim * (reads + config.encoder_layers * each)
+    tables = TABLES[config.tied] * vocabulary * config.embedding
+    return encoder + _writer(config) + tables
+
+
+def _writer(config: RecurrentConfig) -> int:
+    reads = config.embedding + (2 * config.decoder_layers - 1) * config.dim
+    shown = (2 * config.dim + config.embedding) * config.embedding
+    return GATES[config.cell] * config.dim * reads + shown
+
+
+def _convolutions(config: CnnConfig | ImageClassifierConfig) -> int:
+    stem = 3 * (2 * config.patch + 1) ** 2 * config.channels[0]
+    halving = sum(9 * a * b for a, b in zip(config.channels, config.channels[1:], strict=False))
+    return stem + halving + sum(config.blocks * 18 * channels**2 for channels in config.channels)
+
+
+def _captioner(config: CaptionerConfig, vocabulary: int, _: int) -> int:
+    encoder, decoder = config.encoder, config.decoder
+    cells, dim = encoder.grid[0] * encoder.grid[1], decoder.dim
+    grid = config.memory == "grid"
+    joined = cells * dim if grid else cells * (dim // 4) * dim
+    seen = (_convolutions(encoder) if isinstance(encoder, CnnConfig) else 0) + encoder.width * dim
+    read = config.reader.layers and config.reader.layers * _block(config.reader.stack(dim))
+    if isinstance(decoder, RnnDecoderConfig):
+        written = _writer(decoder.recurrent(looks=grid)) + vocabulary * decoder.embedding
+    else:
+        written = decoder.layers * _block(decoder, cross=True) + vocabulary * dim + _places(decoder)
+    return joined + seen + read + written
+
+
+def _picture(config: ImageClassifierConfig, _: int, labels: int) -> int:
+    looked = (*config.attention_after, *config.mixing_after)
+    among = sum(4 * config.channels[stage - 1] ** 2 for stage in looked)
+    return _convolutions(config) + among + labels * config.channels[-1]
+
+
+_COUNTED: dict[type[ModelSection], Callable[[Any, int, int], int]] = {
+    TransformerConfig: _transformer,
+    RecurrentConfig: _recurrent,
+    CaptionerConfig: _captioner,
+    CausalConfig: _causal,
+    MaskedConfig: _encoder,
+    TextClassifierConfig: _encoder,
+    ImageClassifierConfig: _picture,
+}
