@@ -25,7 +25,7 @@ TURNS = 5
 
 def ways(model: Any) -> Iterator[tuple[str, AbstractContextManager[Any]]]:
     """Each way of watching, by its name; a new one for every turn."""
-    yield "nobody watches", nullcontext()
+    yield "not observed", nullcontext()
     yield "listening, no trace", listening(model.models[0], "weights")
     yield "record, weights", jumok.record(model, level="weights")
     yield "record, qk", jumok.record(model, level="qk")

@@ -89,7 +89,7 @@ def test_evaluate_gives_accuracy_and_who_was_taken_for_whom(bundle: Path, painte
         assert [score["name"] for score in facts["scores"]] == ["accuracy", "macro-F1"]
         counts = [re.findall(r"(?:blue|green|red) (\d)", line) for line in facts["details"]]
         assert [sum(map(int, of_label)) for of_label in counts] == [3, 3, 3]
-        assert facts["details"][0].startswith("blue: taken for ")
+        assert facts["details"][0].startswith("blue: predicted as ")
         assert all(score["low"] <= score["value"] <= score["high"] for score in facts["scores"])
 
 

@@ -83,7 +83,7 @@ def test_evaluate_says_accuracy_and_who_was_taken_for_whom(bundles, tmp_path):
     assert result.exit_code == 0, result.output
     judged = json.loads(result.stdout)
     assert [score["name"] for score in judged["scores"]] == ["accuracy", "macro-F1"]
-    assert judged["details"][0].startswith("bad: taken for ")
+    assert judged["details"][0].startswith("bad: predicted as ")
     assert "1 empty texts left out, the first in line 4" in result.stderr
     file.write_text("text\tlabel\nthe cat\tugly\n")
     result = run("evaluate", bundles["text-classification"], *columns)

@@ -5,7 +5,7 @@ import pytest
 from jumok.evaluation.bootstrap import interval
 from jumok.evaluation.classification import Labelled, confusion_lines
 
-# Of label a: 3 taken for a, 1 for b. Of label b: 2 for b, 2 for c. Of label c: 1 for c.
+# Of label a: 3 predicted as a, 1 as b. Of label b: 2 as b, 2 as c. Of label c: 1 as c.
 TRUTH, GIVEN = [0, 0, 0, 0, 1, 1, 1, 1, 2], [0, 0, 0, 1, 1, 1, 2, 2, 2]
 
 
@@ -32,6 +32,6 @@ def test_an_interval_is_the_middle_of_what_other_samples_give():
 
 def test_confusion_names_who_was_taken_for_whom():
     lines = confusion_lines(Labelled.of(TRUTH, GIVEN), "abcd")
-    assert lines[0].startswith("a: taken for a 3, b 1; right 75.0%, 95 %: 30.1 to 95.4")
-    assert lines[1].startswith("b: taken for b 2, c 2; right 50.0%")
+    assert lines[0].startswith("a: predicted as a 3, b 1; right 75.0%, 95 %: 30.1 to 95.4")
+    assert lines[1].startswith("b: predicted as b 2, c 2; right 50.0%")
     assert lines[3] == "d: no example"

@@ -67,7 +67,7 @@ def test_what_cannot_be_drawn_is_said():
     recorded = trace()
     with pytest.raises(ModelError, match=r"no such row\.\n  expected: 1 to 3\n  got:      8"):
         plot.row(recorded, 7)
-    with pytest.raises(ModelError, match="does not say what its heads are worth"):
+    with pytest.raises(ModelError, match="contains no head-ablation results"):
         plot.switches(replace(recorded, notes={}))
     with pytest.raises(ModelError, match="nothing was written"):
         plot.choices(replace(recorded, steps=()))

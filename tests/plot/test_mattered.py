@@ -61,7 +61,7 @@ def test_a_word_that_was_not_written_is_named(recorded, word):
 
 
 def test_a_trace_that_does_not_say_is_refused(recorded):
-    with pytest.raises(ModelError, match="does not say which words mattered"):
+    with pytest.raises(ModelError, match="contains no attributions"):
         plot.mattered(replace(recorded, notes={}))
 
 

@@ -26,4 +26,4 @@ class Hypothesis:
 
 
 Listener = Callable[[Sequence[Sequence[Hypothesis]]], None]
-"""Is told what a search found for each row, best first."""
+"""Receives what a search found for each row, best first."""

@@ -22,7 +22,7 @@ def largest(
     """The `count` largest scores of each row in falling order, and their places.
 
     Of equal scores the one further left comes first, which `torch.topk` does not promise.
-    The `count` largest scores stand in the `count` blocks with the largest maxima: a score
+    The `count` largest scores are in the `count` blocks with the largest maxima: a score
     elsewhere has the maximum of each of these blocks before it.
     """
     if scores.shape[1] <= 2 * BLOCK * count:

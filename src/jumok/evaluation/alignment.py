@@ -1,4 +1,4 @@
-"""How right word alignments are, by links that people drew.
+"""Word alignments scored against gold links: precision, recall and alignment error rate.
 
 Gold links are sure (S) or merely possible (P, which S belongs to). For found links A:
 
@@ -62,7 +62,7 @@ class LinkCounts:
         self.right_sure += len(links & gold.sure)
 
     def scores(self) -> AlignmentScores:
-        """Of what was counted; there is a sure link in it."""
+        """The score of all that was counted; it needs at least one sure link."""
         return AlignmentScores(
             error_rate=1 - (self.right_sure + self.right) / (self.links + self.sure),
             precision=self.right / self.links if self.links else 0.0,

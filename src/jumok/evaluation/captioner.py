@@ -57,7 +57,7 @@ class Pointed:
 def choose_reading(
     captioner: Captioner, pictures: Sequence[Tensor], texts: Sequence[str], pointed: Pointed
 ) -> Reading:
-    """Where looks point rightly most often, for captions by people: which layer, step and head.
+    """The layer, step and head that point correctly most often, over reference captions.
 
     Heads share the work: in one model of two layers with four heads, one head pointed at 88 % of
     the things, and the mean of its layer at 43 %.

@@ -1,9 +1,9 @@
-"""Captions against several people's captions: BLEU-1 to BLEU-4, CIDEr-D, ROUGE-L and METEOR.
+"""Captions against several reference captions: BLEU-1 to BLEU-4, CIDEr-D, ROUGE-L and METEOR.
 
 The outputs must be what a model wrote on its own, word after word. Scores of single words given
 the words before them in a reference ("teacher-forced") are not captions and come out far higher.
 
-Figures are percent, as papers print them: CIDEr-D of 1.134 by its authors' program stands as
+Figures are percent, as papers print them: CIDEr-D of 1.134 by its authors' program appears as
 113.4. They depend on how text is cut into words; the usual way is Stanford's Penn Treebank
 tokenizer in lower case, without punctuation. `caption_words` does the same without Java: on the
 5,625 captions of Flickr8k's first thousand photographs and of 125 from COCO, not one differs.
@@ -58,7 +58,7 @@ def caption_words(text: str, tokenizer: str = "ptb") -> Words:
 
 @cache
 def _cutter(tokenizer: str) -> Callable[[str], str]:
-    """One of sacreBLEU's tokenizers; MeCab loads its dictionary anew for each that is made."""
+    """One of sacreBLEU's tokenizers; MeCab loads its dictionary again for each one."""
     cut: Callable[[str], str] = BLEU(tokenize=tokenizer).tokenizer
     return cut
 
@@ -87,7 +87,7 @@ def score_captions(
 
     Args:
         outputs: what the model wrote, one a picture.
-        references: what people wrote, one or more a picture.
+        references: the reference captions, one or more for each picture.
         tokenizer: as `caption_words`.
         meteor: METEOR too, which is for English and needs Java.
         resamples: 0 leaves the intervals out.
@@ -167,7 +167,7 @@ def _mean(totals: Totals) -> Float[np.ndarray, " samples"]:
 
 
 def _bleu_statistics(counted: Counted) -> Statistics:
-    """Of every picture: the n-grams that are right for n = 1 to 4, all of them, and both lengths.
+    """For every picture: the n-grams that are right for n = 1 to 4, all of them, and both lengths.
 
     A reference's length is that of the nearest one; the shorter of two as near.
     """

@@ -1,4 +1,4 @@
-"""How well labels were given: accuracy, macro F1, and who was taken for whom."""
+"""Classification scores: accuracy, macro F1, and the confusion matrix."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -37,10 +37,10 @@ MEASURES: dict[str, Callable[[Numbers], float]] = {"accuracy": accuracy, "macro-
 
 @dataclass(frozen=True)
 class Labelled:
-    """What the examples are, and what they were taken for, by the labels' numbers.
+    """The true and the predicted labels of the examples, by number.
 
     Attributes:
-        loss: nats an example; 0 where nobody asked for it.
+        loss: nats an example; 0 where it was not asked for.
     """
 
     truth: Numbers
@@ -73,7 +73,7 @@ class Labelled:
         return tuple(score(name, measure) for name, measure in MEASURES.items())
 
     def confusion(self, labels: int, rows: Numbers | None = None) -> Numbers:
-        """How many examples of label i (row) were taken for label j (column).
+        """How many examples of label i (row) were predicted as label j (column).
 
         Args:
             rows: the examples to count, some twice or not at all; None counts all.
@@ -99,7 +99,7 @@ def judge_labels(model: TextClassifier, batches: Iterable[LabelledBatch]) -> Lab
 
 
 def confusion_lines(labelled: Labelled, labels: Sequence[str]) -> list[str]:
-    """A line for each label: how many examples were taken for which, and the recall's interval.
+    """A line for each label: how many examples were predicted as which, and the recall's interval.
 
     The interval is Wilson's 95 %; see `jumok.evaluation.labels`.
     """
@@ -111,5 +111,5 @@ def confusion_lines(labelled: Labelled, labels: Sequence[str]) -> list[str]:
         low, high = wilson(int(row[index]), total)
         found = [f"{other} {count:,}" for other, count in zip(labels, row, strict=True) if count]
         share = f"{row[index] / total:.1%}, 95 %: {100 * low:.1f} to {100 * high:.1f}"
-        lines.append(f"{label}: taken for {', '.join(found)}; right {share}")
+        lines.append(f"{label}: predicted as {', '.join(found)}; right {share}")
     return lines

@@ -1,4 +1,4 @@
-"""How well a masked language model guesses the pieces taken out of texts."""
+"""How well a masked language model predicts masked tokens."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -22,9 +22,9 @@ class Guesses:
     """Sums over the guesses of each text.
 
     Attributes:
-        nats: of surprise at what really stood there.
-        right: how often the likeliest piece is what stood there.
-        guesses: how many pieces were to be guessed.
+        nats: the negative log-probability of the tokens that were masked, added up.
+        right: how often the most probable token is the masked one.
+        guesses: how many tokens were masked.
     """
 
     nats: Sums
@@ -64,7 +64,7 @@ class Guesses:
 
 @torch.no_grad()
 def judge_guesses(model: MaskedLanguageModel, batches: Iterable[MaskedBatch]) -> Guesses:
-    """Lets the model guess, all pieces of a text in one pass. It must be in evaluation mode."""
+    """Predicts all masked tokens of a text in one pass. The model must be in evaluation mode."""
     device = next(model.parameters()).device
     parts: list[list[Any]] = []
     for batch in batches:

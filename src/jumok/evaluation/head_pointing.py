@@ -1,4 +1,4 @@
-"""Pointing accuracy of every head of a captioner, over captions by people.
+"""Pointing accuracy of every head of a captioner, over reference captions.
 
 The pointing game (`jumok.evaluation.pointing`), for all heads at once and while captions pass by:
 a few sums for each head, and no map is kept beyond its batch.
@@ -22,7 +22,7 @@ NOT_YET = np.zeros((1, 1))
 
 
 class Caption(NamedTuple):
-    """A caption that a person wrote, cut into pieces, and the picture that it is of."""
+    """A reference caption as tokens, and the picture that it describes."""
 
     picture: int
     text: str
@@ -39,10 +39,10 @@ class _Points:
 
 @dataclass
 class Pointing:
-    """How often each head's highest cell lies on what a word names, in captions by people.
+    """How often each head's highest cell lies on what a word names, in reference captions.
 
-    A word of several pieces looks as these do on average. It is read at the step that writes it
-    and at the next, which reads it.
+    A word of several tokens gets the mean of their weights, at the step that writes it and
+    at the next, which reads it.
     """
 
     captioner: Captioner
@@ -71,7 +71,7 @@ class Pointing:
             _, of_piece = self.captioner.words_of(caption.pieces)
             for noun in self.gold.nouns(files[caption.picture], caption.text):
                 steps = [step for step, word in enumerate(of_piece) if word == noun.word]
-                if steps:  # else it stands behind the end of what was read
+                if steps:  # otherwise it is after the end of what was read
                     height, width = sizes[caption.picture]
                     looked = {site: of_batch[row] for site, of_batch in weights.items()}
                     self._noun(Look(NOT_YET, noun.boxes, height, width), looked, steps)

@@ -28,7 +28,7 @@ def head_cards_over(
 
     Args:
         translator: of one model.
-        pairs: gives the corpus from its beginning; it is read twice: rare pieces are known only
+        pairs: gives the corpus from its beginning; it is read twice: rare tokens are known only
             when all have been counted.
 
     Raises:

@@ -9,11 +9,11 @@ from jumok.systems.translation import Translation
 
 @dataclass(frozen=True)
 class Likelihood:
-    """Of a whole text, by its pieces and one END a line.
+    """The likelihood of a whole text, over its tokens and one END a line.
 
     Attributes:
-        log_probability: the sum over all pieces: natural logarithm.
-        tokens: how many pieces, ENDs counted.
+        log_probability: the sum over all tokens: natural logarithm.
+        tokens: how many tokens, ENDs included.
     """
 
     log_probability: float
@@ -21,16 +21,16 @@ class Likelihood:
 
     @property
     def loss(self) -> float:
-        """Nats per piece: the mean over pieces, not over lines or batches."""
+        """Nats per token: the mean over tokens, not over lines or batches."""
         return -self.log_probability / self.tokens
 
     @property
     def perplexity(self) -> float:
-        """exp(loss): among how many pieces the model hesitates, on average."""
+        """exp(loss): the perplexity."""
         return exp(self.loss)
 
 
 def likelihood(scored: Iterable[Translation]) -> Likelihood:
-    """Of what `Translator.score` gave, together; at least one line."""
+    """The likelihood of all lines that `Translator.score` returned; at least one."""
     values = [value for line in scored for value in line.token_log_probabilities]
     return Likelihood(fsum(values), len(values))

@@ -1,7 +1,7 @@
 """What every head of a model that reads pictures does over a corpus.
 
-Importance needs a loss. Of a captioner it is the negative log-probability of a caption that a
-person wrote, the mean of its pieces; of a classifier that of the label which the picture has.
+Importance needs a loss. For a captioner it is the mean negative log-probability of the tokens of
+a reference caption; for a classifier that of the correct label.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -44,7 +44,7 @@ class Pictures:
     Attributes:
         captioned: gives the names and the captions.
         files: stand for the pictures.
-        gold: which words are nouns, and where what they name is; None: nobody said.
+        gold: which words are nouns, and where what they name is; None: not known.
     """
 
     captioned: Callable[[], Iterable[Captioned]]
@@ -58,12 +58,12 @@ def caption_head_cards_over(
     """A card for each head of the model that writes.
 
     Args:
-        pictures: read twice: rare pieces are known only when all have been counted. Of a caption
+        pictures: read twice: rare tokens are known only when all have been counted. Of a caption
             that is too long the beginning is read.
         batch_size: captions that are read together; those of one picture always are.
 
     Raises:
-        ConfigError: the model looks at nothing, or its decoder at one vector alone.
+        ConfigError: the model has no attention, or its decoder attends to one vector alone.
         DataError: not one caption with a word, or a picture that cannot be read.
     """
     model = captioner.model
@@ -99,7 +99,7 @@ def caption_head_cards_over(
 
 
 def _see_nothing(_: str, __: Attention) -> None:
-    """Where nobody said what the words name."""
+    """Used where it is not known what the words name."""
 
 
 def _pieces(captioner: Captioner, text: str) -> list[int]:
@@ -137,7 +137,7 @@ def _watch(
     cells: Float[Tensor, "pictures cells width"],
     captions: Sequence[Caption],
 ) -> None:
-    """One pass over captions, and one back. A picture is read anew for each of its captions."""
+    """One pass over captions, and one back. A picture is read again for each of its captions."""
     model, device = captioner.model, cells.device
     read, _ = fill([[START, *each.pieces] for each in captions])
     written, _ = fill([[*each.pieces, END] for each in captions])

@@ -116,10 +116,10 @@ class NamedBoxes(NamedTuple):
 
 
 class Gold:
-    """The nouns of captions, of people's and of those that a model wrote.
+    """The nouns of captions, of reference captions and of those that a model wrote.
 
-    A caption that a person wrote of the same picture has its own gold nouns. In any other, a word
-    is a noun if it names things in somebody's caption, and means all things of that kind in the
+    A reference caption of the same picture has its own gold nouns. In any other, a word
+    is a noun if it names things in a reference caption, and means all things of that kind in the
     picture; where the picture has none of them it means nothing, and points wrongly.
 
     Args:

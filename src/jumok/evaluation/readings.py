@@ -1,4 +1,4 @@
-"""Every way of reading alignments off one model, scored: where it knows which word is which."""
+"""Every alignment setting of one model, scored against gold alignments."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ from jumok.systems.translator import Translator
 
 
 class AlignedPair(NamedTuple):
-    """A sentence, its translation, the line they stand on, and the links people drew, if any."""
+    """A sentence, its translation, their line, and the gold links, if any."""
 
     source: str
     target: str

@@ -36,7 +36,7 @@ def score_text(
     """Corpus scores of translations against one reference each.
 
     The interval is sacreBLEU's: the middle 95 % of `resamples` bootstrap samples of the sentences
-    (its seed is 12345 and stands in the signature), given as mean ± half the width.
+    (its seed is 12345, which the signature states), given as mean ± half the width.
 
     Args:
         target_language: a code such as "ko", which chooses how words are cut.

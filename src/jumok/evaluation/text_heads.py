@@ -1,6 +1,6 @@
 """What every head of a model of single texts does over a corpus.
 
-Importance needs a loss. Of a language model it is the negative log-probability of the text; of a
+Importance needs a loss. For a language model it is the negative log-probability of the text; of a
 masked one that of a seventh of its words, taken out; of a classifier that of the label which it
 gives the text.
 """
@@ -32,7 +32,7 @@ from jumok.systems.text_classifier import TextClassification
 TextSystem: TypeAlias = LanguageModel | MaskedModel | TextClassification
 Ids = Sequence[Sequence[int]]
 Pass = tuple[str, Int[Tensor, "batch length"], Callable[[], Float[Tensor, " batch"]]]
-"""The part that looks, the pieces that look at one another, and what runs the model."""
+"""The site's part, the tokens that attend to one another, and what runs the model."""
 
 TAKEN_OUT = 1 / 7
 AHEAD = 32
@@ -44,8 +44,8 @@ def text_head_cards_over(
     """A card for each head of the model.
 
     Args:
-        texts: gives the corpus from its beginning; it is read twice: rare pieces are known only
-            when all have been counted. Of a text that is too long the beginning is read.
+        texts: gives the corpus from its beginning; it is read twice: rare tokens are known only
+            when all have been counted. Only the beginning of a text that is too long is read.
 
     Raises:
         DataError: not one text with a word.
@@ -63,7 +63,7 @@ def text_head_cards_over(
 
 
 def _chunks(system: TextSystem, texts: Iterable[str], batch_size: int) -> Iterator[list[list[int]]]:
-    """The texts as pieces, those without a word left out."""
+    """The texts as tokens, those without a word left out."""
     limit = system.context if isinstance(system, LanguageModel) else system.max_tokens
     stream = iter(texts)
     while chunk := list(islice(stream, AHEAD * batch_size)):
@@ -93,14 +93,14 @@ def _passes(system: TextSystem, model: nn.Module, ids: Ids, batch_size: int) -> 
 
 
 def _continued(model: CausalLanguageModel, ids: Ids) -> Pass:
-    """The language model reads START and pieces, and is to say pieces and END."""
+    """The language model reads START and the tokens, and is to predict the tokens and END."""
     device = model.decoder.embedding.table.device
     read, _ = fill([[START, *each] for each in ids])
     wanted, _ = fill([[*each, END] for each in ids])
     tokens = torch.from_numpy(read).to(device)
 
     def losses() -> Float[Tensor, " batch"]:
-        # What fills a row stands behind all that is read, where nothing sees it.
+        # Padding follows all that is read, where no position attends to it.
         logits = model.decoder.logits(model.hidden(tokens))
         return mean_losses(logits, torch.from_numpy(wanted).to(device))
 
@@ -108,7 +108,7 @@ def _continued(model: CausalLanguageModel, ids: Ids) -> Pass:
 
 
 def guessing_losses(model: MaskedLanguageModel, batch: MaskedBatch) -> Float[Tensor, " batch"]:
-    """For each text the mean negative log-probability of the pieces taken out of it, in nats."""
+    """For each text the mean negative log-probability of its masked tokens, in nats."""
     device = model.head.bias.device
     chosen = batch.chosen.to(device)
     allowed = None if batch.allowed is None else batch.allowed.to(device)

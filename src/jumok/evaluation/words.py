@@ -1,9 +1,9 @@
-"""How good vectors of words are: analogies they solve, and likeness as people see it.
+"""How good word vectors are: analogies solved, and similarity compared with human ratings.
 
 Two kinds of files, told apart by looking:
 
     analogies   ": section" and then "Athens Greece Baghdad Iraq" a line; the last word is asked for
-    likeness    two words and people's score a line, with blanks between
+    likeness    two words and a human score a line, with blanks between
 
 A question counts if all its words have vectors; how many do is a part of the score.
 
@@ -34,7 +34,7 @@ class Questions:
     Attributes:
         words: a line's words: four for analogies, two for likeness.
         sections: the section of each analogy.
-        human: people's score of each pair.
+        human: the human score of each pair.
     """
 
     file: Path
@@ -56,7 +56,7 @@ def score_words(space: WordSpace, file: Path) -> list[Score]:
 
 
 def read_questions(file: Path) -> Questions:
-    """Analogies or pairs with people's scores.
+    """Analogies or pairs with human scores.
 
     Raises:
         DataError: a line that does not fit what the file began with.

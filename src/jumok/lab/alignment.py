@@ -80,7 +80,7 @@ def crossing(sentences: Iterable[Sequence[Link]]) -> float:
 def seen(
     trained: Trained, source: str, target: str
 ) -> dict[Place, Float[Tensor, "target_words source_words"]]:
-    """How much each target word looked at each source word, at every place."""
+    """How much each target word attended to each source word, for every setting."""
     model, tokenizer = trained.transformer, trained.tokenizer
     read, write = tokenizer.encode(source), tokenizer.encode(target)
     kept: list[Tensor] = []
@@ -199,9 +199,9 @@ def report(
             f"rate of {rates[best]:.2f}; the mean of a layer's heads has {writing:.2f} "
             f"at the step that writes a word and {reading:.2f} at the step that reads it."
             f"{missing.en}",
-            f"연결 두 개가 서로 엇갈리는 비율은 영어-한국어에서 {korean:.0%}{there_ko}입니다. "
-            f"영어-{target.ko}의 어텐션을 {best.name.ko}에서 읽으면 정렬 오류율은 "
-            f"{rates[best]:.2f}입니다. 한 층의 헤드를 평균하면 단어를 쓰는 단계에서 "
+            "단어 연결 두 개를 골랐을 때 서로 엇갈리는 비율은 영어-한국어에서 "
+            f"{korean:.0%}{there_ko}입니다. 영어-{target.ko}의 어텐션을 {best.name.ko}에서 읽으면 "
+            f"정렬 오류율은 {rates[best]:.2f}입니다. 한 층의 헤드를 평균하면 단어를 쓰는 단계에서 "
             f"{writing:.2f}, 읽는 단계에서 {reading:.2f}입니다.{missing.ko}",
         ),
         panels=(

@@ -1,7 +1,7 @@
 """The bottleneck: one fixed vector for a sentence of any length.
 
 The lectures' reason for attention. An RNN encoder leaves the sentence in one vector of fixed
-size; the longer the sentence, the more is lost. With attention the decoder looks back at every
+size; the longer the sentence, the more is lost. With attention the decoder attends to every
 state, and a Transformer does nothing else. Tried: BLEU by the length of the sentence.
 
 Source: Bahdanau et al. 2015, figure 2; Cho et al. 2014; lectures 001, 004.
@@ -126,8 +126,9 @@ def _sentence(means: dict[str, list[float]], lost: dict[str, float], lengths: li
         f"positions beyond {known} words are new, {lost['transformer']:.1f}; on the longest they "
         f"have {last[0]}, {last[1]} and {last[2]}. Sentences above {known} words are longer "
         "than any in training.",
-        f"문장이 {lengths[0]}단어에서 {lengths[-1]}단어로 길어지면 BLEU가 고정 벡터는 "
-        f"{lost['fixed']:.1f}, 어텐션이 있는 RNN은 {lost['attention']:.1f}, {known}단어 뒤의 "
-        f"위치를 처음 보는 트랜스포머는 {lost['transformer']:.1f} 떨어집니다. 가장 긴 문장의 "
-        f"BLEU는 각각 {', '.join(last)}입니다. {known}단어가 넘는 문장은 학습에 없었습니다.",
+        f"문장이 {lengths[0]}단어에서 {lengths[-1]}단어로 길어지면 BLEU는 고정 벡터에서 "
+        f"{lost['fixed']:.1f}, 어텐션이 있는 RNN에서 {lost['attention']:.1f}, 트랜스포머에서 "
+        f"{lost['transformer']:.1f} 떨어집니다. 트랜스포머에는 {known}단어 뒤의 위치가 처음입니다. "
+        f"가장 긴 문장의 BLEU는 각각 {', '.join(last)}입니다. {known}단어가 넘는 문장은 학습에 "
+        "없었습니다.",
     )

@@ -48,7 +48,10 @@ LABS = (
     ),
     Lab(
         "order",
-        Text("Attention sees a set", "집합을 보는 어텐션"),
+        Text(
+            "Without positions, attention treats its input as a set",
+            "위치 정보가 없는 어텐션은 입력을 집합으로 다룬다",
+        ),
         Text(
             "Permute the words and the outputs of self-attention permute with them; with "
             "positions they do not.",
@@ -64,7 +67,7 @@ LABS = (
         Text(
             "Six statements of the notes, each run in the form that is written and in the form "
             "that is right.",
-            "강의 노트의 여섯 문장을 적힌 대로, 그리고 바로잡은 대로 각각 계산합니다.",
+            "강의 노트의 여섯 가지 설명을 그대로, 그리고 바로잡아 각각 계산합니다.",
         ),
         "000, 001, 002, 004",
         2,
@@ -104,10 +107,10 @@ LABS = (
     ),
     Lab(
         "norm",
-        Text("Layer normalisation", "계층 정규화"),
+        Text("Layer normalisation", "층 정규화"),
         Text(
             "Layer normalisation helps training; the notes put it after the residual connection.",
-            "계층 정규화는 학습을 돕습니다. 강의에서는 잔차 연결 뒤에 둡니다.",
+            "층 정규화는 학습을 돕습니다. 강의에서는 잔차 연결 뒤에 둡니다.",
         ),
         "000, 001",
         90,
@@ -124,7 +127,7 @@ LABS = (
     ),
     Lab(
         "parallel",
-        Text("No for-loop over the sequence", "시퀀스에 대한 for 반복문 없이"),
+        Text("No for-loop over the sequence", "시퀀스를 도는 for 문 없이"),
         Text(
             "An RNN takes its steps one after another; self-attention takes all at once, at a "
             "quadratic cost.",
@@ -138,8 +141,8 @@ LABS = (
         "positions",
         Text("What an encoding of positions should be", "위치 인코딩의 조건"),
         Text(
-            "An encoding should be unique, consistent, bounded and deterministic; such ones "
-            "bear sentences longer than any in training.",
+            "An encoding should be unique, consistent, bounded and deterministic; such "
+            "encodings cope with sentences longer than any in training.",
             "위치 인코딩은 위치마다 유일하고, 거리가 일정하고, 값이 일정한 범위 안에 있고, "
             "결정적이어야 합니다. 그런 인코딩은 학습에 없던 긴 문장에서도 잘 작동합니다.",
         ),
@@ -172,8 +175,8 @@ LABS = (
         "context",
         Text("One word, two sentences, two vectors", "한 단어, 두 문장, 두 벡터"),
         Text(
-            "In an encoder a word has another vector in every sentence, and near vectors mean "
-            "like sentences.",
+            "In an encoder a word gets a different vector in each sentence, and nearby vectors "
+            "belong to similar sentences.",
             "인코더에서는 같은 단어라도 문장마다 벡터가 다르고, 벡터가 가까우면 문장도 비슷합니다.",
         ),
         "000, 001",

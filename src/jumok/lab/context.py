@@ -1,6 +1,6 @@
 """One word, two sentences, two vectors.
 
-An embedding table gives a word the same vector wherever it stands; an encoder's state is the
+An embedding table gives a word the same vector in every sentence; an encoder's state is the
 word in its sentence. Tried on the encoder of a small translator: how far the vectors of one word
 lie apart in different sentences, and whether the nearest sentence by contextual vectors is built
 more alike (asks, denies, counts, compares as the other does) than the nearest by static ones.
@@ -10,7 +10,7 @@ So the mean of a space is taken out first: the cosine of two words that have not
 other is then about 0.
 
 An encoder that was trained before is read in the same way: `jumok lab context --encoder FOLDER`.
-Its static vectors are those of the words that are one piece.
+Its static vectors are those of the words that are one token.
 
 Source: Peters et al. 2018; Devlin et al. 2019; Ethayarajh 2019 (what all vectors share); lecture
 000 ("contextual embeddings"), 001.
@@ -40,7 +40,7 @@ MORE = 0.02  # and neighbours in context share so much more of their constructio
 
 @dataclass(frozen=True)
 class Read:
-    """A sentence's words or pieces, with a vector for each before the encoder and behind it."""
+    """A sentence's words or tokens, with a vector for each before the encoder and behind it."""
 
     names: tuple[str, ...]
     static: Float[Tensor, "words dim"]
@@ -49,7 +49,7 @@ class Read:
 
 @torch.no_grad()
 def pieces_of(trained: Trained, sentence: str) -> Read:
-    """The pieces of a sentence, and their states above the last layer."""
+    """The tokens of a sentence, and their states above the last layer."""
     encoder, pieces = trained.transformer.encoder, trained.tokenizer.encode(sentence)
     found = encoder(torch.tensor([[*pieces, END]]))[0, : len(pieces)]
     names = tuple(trained.tokenizer.pieces(pieces))
@@ -57,7 +57,7 @@ def pieces_of(trained: Trained, sentence: str) -> Read:
 
 
 def words_of(embedder: Embedder, space: WordSpace, sentence: str) -> Read:
-    """The words of a sentence that are one piece, marked as a tokenizer marks them."""
+    """The words of a sentence that are one token, marked as a tokenizer marks them."""
     words, vectors = embedder.word_vectors(sentence)
     rows = [space.row(word) for word in words]
     known = [place for place, row in enumerate(rows) if row is not None]
@@ -124,7 +124,7 @@ def run(setting: Setting) -> Findings:
 
 
 def _is_word(name: str) -> bool:
-    """Whether the piece is a whole English word of some length."""
+    """Whether the token is a whole English word of some length."""
     word = name.removeprefix(SPACE)
     return name.startswith(SPACE) and len(word) > 1 and word.isascii() and word.isalpha()
 
@@ -153,7 +153,7 @@ def report(cosines: dict[str, float], share: dict[str, float]) -> Findings:
             f"{share['static']:.0%} with its nearest by static vectors. To hold, the claim needs a "
             f"mean cosine below {APART:.2f} and more than {100 * MORE:.0f} points more in common.",
             "먼저 모든 벡터의 평균을 뺍니다. 서로 다른 문장에 있는 같은 단어의 벡터는 코사인이 "
-            f"평균 {average:.2f}입니다(정적 벡터: 1). 가장 작은 단어는 “{widest}”입니다"
+            f"평균 {average:.2f}입니다(정적 벡터: 1). 코사인이 가장 작은 단어는 “{widest}”입니다"
             f"({cosines[widest]:.2f}). 가장 가까운 문장과 공통된 구문의 비율은 문맥화된 벡터로 "
             f"찾으면 {share['contextual']:.0%}, 정적 벡터로 찾으면 {share['static']:.0%}입니다. "
             f"주장이 성립하려면 평균 코사인이 {APART:.2f}보다 작고 공통된 구문의 비율이 "

@@ -221,10 +221,10 @@ def _sentence(centre: dict[str, float], gain: float, partner: float, others: flo
         f"pictures ({gain:+.1f} points; neither: {centre['neither']:.1f}%). The fifth frame gives "
         f"{partner:.0%} of its attention to its partner and {others:.0%} to the three others "
         "together.",
-        "그림마다 색이 서로 다르고 속에도 색이 있는 테두리 네 개와, 속이 검은 다섯째 테두리가 "
-        "있습니다. 다섯째와 색이 같은 테두리(짝)의 속이 무슨 색인지 묻습니다. 매개변수와 단계가 "
-        f"같을 때 처음 보는 그림에서 어텐션은 {centre['attention']:.1f}%, 1x1 합성곱은 "
+        "그림마다 색이 서로 다르고 안쪽이 칠해진 사각 틀 네 개와, 안쪽이 검은 다섯째 틀이 "
+        "있습니다. 다섯째 틀과 색이 같은 틀(짝)의 안쪽 색을 맞히는 문제입니다. 매개변수와 단계 "
+        f"수가 같을 때 처음 보는 그림에서 어텐션은 {centre['attention']:.1f}%, 1x1 합성곱은 "
         f"{centre['mixing']:.1f}%를 맞힙니다({gain:+.1f}%포인트, 둘 다 없으면 "
-        f"{centre['neither']:.1f}%). 다섯째 테두리는 어텐션의 {partner:.0%}를 짝에, "
-        f"{others:.0%}를 나머지 세 테두리에 줍니다.",
+        f"{centre['neither']:.1f}%). 다섯째 틀은 어텐션의 {partner:.0%}를 짝에, "
+        f"{others:.0%}를 나머지 세 틀에 줍니다.",
     )

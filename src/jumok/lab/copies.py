@@ -12,7 +12,7 @@ import torch
 from jumok.lab.contest import COLUMNS, contest
 from jumok.lab.findings import Bars, Column, Findings, Setting, judged
 from jumok.lab.small import Small
-from jumok.lab.text import Text
+from jumok.lab.text import Text, compared
 from jumok.models.encoder_decoder import Transformer
 
 LAYERS = 4
@@ -66,14 +66,14 @@ def run(setting: Setting) -> Findings:
         figures={**found.figures(), "gain": gain, "cosine_between_layers": alike},
         outcome=judged(gain > BETTER),
         sentence=Text(
-            f"Own weights change the loss by {-gain:+.0%} against shared ones, for "
-            f"{own / shared - 1:.0%} more parameters; after training the layers' weights have a "
-            f"cosine of {alike:.2f} (1 would be equal). Applying one layer four times instead of "
-            f"once changes the loss by {-depth:+.0%}.",
-            f"층마다 다른 가중치를 두면 손실은 공유할 때와 비교해 {-gain:+.0%} 달라지고, "
-            f"매개변수는 {own / shared - 1:.0%} 늘어납니다. 학습한 뒤 층 사이 가중치의 코사인은 "
-            f"{alike:.2f}입니다(같으면 1). 한 층을 네 번 적용하면 손실은 한 번 적용할 때와 비교해 "
-            f"{-depth:+.0%} 달라집니다.",
+            f"With weights of its own in every layer the loss is {compared(gain).en} than with "
+            f"shared ones, for {own / shared - 1:.0%} more parameters; after training the layers' "
+            f"weights have a cosine of {alike:.2f} (1 would be equal). With one layer applied four "
+            f"times the loss is {compared(depth).en} than with it applied once.",
+            f"층마다 다른 가중치를 두면 손실은 공유할 때보다 {compared(gain).ko}고, 매개변수는 "
+            f"{own / shared - 1:.0%} 늘어납니다. 학습한 뒤 층 사이 가중치의 코사인은 "
+            f"{alike:.2f}입니다(같으면 1). 한 층을 네 번 적용하면 손실이 한 번만 적용할 때보다 "
+            f"{compared(depth).ko}습니다.",
         ),
         panels=(
             Bars(

@@ -48,7 +48,7 @@ FRAMES = (
 ENDING = "because it was too {quality}"
 HELD_OUT, CHOSEN = 0.2, 0.5  # of all sentences; of those, the part that chooses layer and head
 SEED = 1
-# With so few words, so many merges make every word one piece.
+# With so few words, this many merges make every word one token.
 TOKENIZER = TokenizerConfig(kind="bpe", size=180, byte_fallback=False)
 MOST_ROWS = 8  # heads in the table
 SOME = 0.6  # in part: in this share, or the state of "it" names the right noun
@@ -91,7 +91,7 @@ def _splits() -> Splits:
 
 
 def from_its_state(model: nn.Module, batch: Batch, smoothing: float) -> Float[Tensor, ""]:
-    """The answer, predicted from the encoder's state of "it" and from nothing else.
+    """The answer, predicted from the encoder's state of "it" and nothing else.
 
     "it" is the fourth word from the end: "it was too tired".
     """
@@ -106,7 +106,7 @@ def from_its_state(model: nn.Module, batch: Batch, smoothing: float) -> Float[Te
 
 @torch.no_grad()
 def looked(trained: Trained, sentence: Sentence) -> Float[Tensor, "layer head word"]:
-    """How much "it" looks at each word, in every layer and head; one piece is one word here."""
+    """How much "it" attends to each word, in every layer and head; one token is one word here."""
     pieces = trained.tokenizer.encode(sentence.text)
     it = sentence.text.split().index("it")
     seen: list[Tensor] = []
@@ -141,8 +141,8 @@ class Preferred:
     """What is found of "it" in one encoder.
 
     Attributes:
-        shares: (layer, head) of the second half of the sentences: in how many the right noun is
-            looked at more.
+        shares: (layer, head) of the second half of the sentences: in how many the right noun gets
+            more attention.
         best: layer and head of the largest share in the first half.
         shown: two sentences that differ in their last word alone, and in what "it" is.
         grid: how much "it" looks at each word of these, by the best head.
@@ -167,7 +167,7 @@ class Preferred:
 
 
 def preferred(look: Callable[[Sentence], Tensor], held: Sequence[Sentence]) -> Preferred:
-    """Which heads look at the right noun; one half of the sentences chooses, the other judges."""
+    """Which heads attend to the right noun; one half of the sentences chooses, the other judges."""
     weights = [at_nouns(look(each), each) for each in held]
     prefers = torch.stack([(right > wrong).float() for right, wrong in weights])
     half = round(len(held) * CHOSEN)
@@ -204,7 +204,7 @@ def report(found: Preferred, told: float | None) -> Findings:
     """How often "it" looks at the right noun, by layer and head.
 
     Args:
-        told: in what share its state names the right noun; None: nobody taught it to.
+        told: in what share its state names the right noun; None: it was not trained to.
     """
     at_best, average = float(found.shares[found.best]), float(found.shares.mean())
     names = {
@@ -258,13 +258,14 @@ def _sentence(found: Preferred, told: float | None, where: Text) -> Text:
     right, wrong = found.given
     known = (
         Text(
-            "Nobody taught this encoder what “it” is.",
+            "This encoder was never trained to resolve “it”.",
             "이 인코더는 “it”이 무엇인지 배운 적이 없습니다.",
         )
         if told is None
         else Text(
             f"On unseen combinations the state of “it” names the right noun in {told:.0%}.",
-            f"처음 보는 조합으로 된 문장의 {told:.0%}에서 “it”의 상태로 옳은 명사를 알아맞힙니다.",
+            f"학습에 없던 조합의 문장에서도 “it”의 은닉 상태만으로 옳은 명사를 {told:.0%} "
+            "맞힙니다.",
         )
     )
     return Text(

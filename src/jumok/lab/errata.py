@@ -28,7 +28,7 @@ class Erratum:
         lecture: whose statement.
         measured: what the two numbers are.
         written, right: the numbers.
-        slips: whether the numbers speak against the statement as it is written.
+        slips: whether the measurement contradicts the statement as it is written.
     """
 
     name: str
@@ -199,10 +199,10 @@ def run(setting: Setting) -> Findings:
     return Findings(
         columns=(
             Column(Text("lecture", "강의")),
-            Column(Text("as written", "적힌 대로")),
-            Column(Text("what was measured: written | right", "측정값: 적힌 대로 | 바로잡은 대로")),
-            Column(Text("written", "적힌 대로")),
-            Column(Text("right", "바로잡은 대로")),
+            Column(Text("as written", "강의 노트의 설명")),
+            Column(Text("measured: as written | corrected", "측정한 것: 설명대로 | 바로잡아")),
+            Column(Text("as written", "설명대로 계산")),
+            Column(Text("corrected", "바로잡아 계산")),
         ),
         rows=[
             [
@@ -241,16 +241,23 @@ def run(setting: Setting) -> Findings:
     )
 
 
+def _korean(millions: float) -> str:
+    """63 is 6,300만, and 347 is 3억 4,700만."""
+    hundreds, rest = divmod(round(millions), 100)
+    return " ".join([f"{hundreds}억"] * bool(hundreds) + [f"{rest}00만"] * bool(rest))
+
+
 def _sentence(errata: list[Erratum], slips: int) -> Text:
     return Text(
-        f"In {slips} of {len(errata)} cases the numbers speak against what is written: the "
+        f"In {slips} of {len(errata)} cases the measurement contradicts the note: the "
         f"base model has {errata[0].right:.0f} M parameters with d_k = 64 and "
         f"{errata[0].written:.0f} M with 1024; a multiplied mask leaves "
         f"{errata[1].written:.0%} of the attention on the future. Concatenated positions are "
         "no mistake: the outputs are those of added ones, with a matrix more.",
-        f"{len(errata)}가지 가운데 {slips}가지에서 수치가 적힌 말과 어긋납니다. 기본 모델의 "
-        f"매개변수는 d_k = 64이면 {errata[0].right:.0f}M개, 1024이면 "
-        f"{errata[0].written:.0f}M개입니다. 마스크를 곱하면 어텐션의 "
+        f"{len(errata)}가지 가운데 {slips}가지에서 계산 결과가 강의 노트의 설명과 "
+        "다릅니다. 기본 모델의 "
+        f"매개변수는 d_k = 64이면 {_korean(errata[0].right)} 개, 1024이면 "
+        f"{_korean(errata[0].written)} 개입니다. 마스크를 곱하면 어텐션의 "
         f"{errata[1].written:.0%}가 미래에 남습니다. 위치를 연결하는 것은 잘못이 아닙니다. 행렬 "
         "하나를 더 두고 위치를 더할 때와 출력이 같습니다.",
     )

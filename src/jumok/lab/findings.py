@@ -22,7 +22,7 @@ class Setting:
         cache: a folder where labs keep prepared data for each other.
         data: where real corpora are; None where there are none.
         encoder: a model that a lab reads instead of training one; None: it trains.
-        say: told what goes on.
+        say: called with each line of progress.
     """
 
     seeds: tuple[int, ...]
@@ -95,7 +95,7 @@ class Bars:
 
 @dataclass(frozen=True)
 class Grid:
-    """Weights from 0 to 1, the darker the more; rows look at columns.
+    """Weights from 0 to 1, the darker the more; rows attend to columns.
 
     Attributes:
         framed: cells (row, column) that are known to be right.
@@ -132,7 +132,7 @@ class Findings:
     panels: Sequence[Panel]
 
     def verdict(self, language: Language) -> str:
-        """One honest sentence or two: does the claim hold here, and by how much."""
+        """One or two sentences: does the claim hold here, and by how much."""
         return f"{VERDICTS[self.outcome].of(language)} {self.sentence.of(language)}"
 
 

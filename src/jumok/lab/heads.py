@@ -10,7 +10,7 @@ Source: Vaswani et al. 2017, section 3.2.2 and table 3 (A); lectures 001, 002.
 from jumok.lab.contest import COLUMNS, contest
 from jumok.lab.findings import Bars, Column, Findings, Setting, judged
 from jumok.lab.small import SIZES, Small
-from jumok.lab.text import Text
+from jumok.lab.text import Text, compared
 
 BETTER = 0.02  # the claim: several heads lower the loss of one by more than this share
 
@@ -40,15 +40,17 @@ def run(setting: Setting) -> Findings:
         figures={**found.figures(), "gain": gain, "full_size_gain": full_gain},
         outcome=judged(gain > BETTER and worse == 0, in_part=gain > BETTER),
         sentence=Text(
-            f"At a fixed budget the best number of heads here is {best}: against one head its loss "
-            f"changes by {-gain:+.0%} ({several[best]:.3f} and {loss['1']:.3f}); {worse} "
-            f"of 3 divisions do worse than one head. Full-size heads change the loss of four by "
-            f"{-full_gain:+.0%} for {extra:.0%} more parameters.",
-            f"매개변수 수가 같을 때는 헤드 {best}개가 가장 좋습니다. 손실은 헤드가 하나일 때와 "
-            f"비교해 {-gain:+.0%} 달라집니다({several[best]:.3f} 대 {loss['1']:.3f}). 나누는 방법 "
-            f"세 가지 가운데 헤드 하나보다 나쁜 것은 {worse}가지입니다. 너비가 모델과 같은 헤드 네 "
-            f"개는 매개변수가 {extra:.0%} 더 필요하고, 손실은 나눈 헤드 네 개와 비교해 "
-            f"{-full_gain:+.0%} 달라집니다.",
+            f"At a fixed budget the best number of heads here is {best}: the loss is "
+            f"{compared(gain).en} than with one head ({several[best]:.3f} against "
+            f"{loss['1']:.3f}); {worse} of 3 divisions do worse than one head. The loss of four "
+            f"full-size heads is {compared(full_gain).en} than that of four divided ones, for "
+            f"{extra:.0%} more parameters.",
+            f"매개변수 수가 같을 때는 헤드 {best}개가 가장 좋습니다. 손실이 헤드가 하나일 때보다 "
+            f"{compared(gain).ko}습니다({several[best]:.3f} 대 {loss['1']:.3f}). 나누는 방법 세 "
+            "가지 가운데 헤드 하나보다 나쁜 경우는 "
+            f"{f'{worse}가지입니다' if worse else '없습니다'}. 너비가 모델과 같은 헤드 네 개는 "
+            f"매개변수가 {extra:.0%} 더 필요하고, 손실은 나눈 헤드 네 개보다 "
+            f"{compared(full_gain).ko}습니다.",
         ),
         panels=(
             Bars(

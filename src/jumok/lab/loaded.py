@@ -1,4 +1,4 @@
-"""Encoders that were trained before, for labs that read one: what a word looks at.
+"""Pretrained encoders, for the labs that read one: what a word attends to.
 
 A folder is a bundle of ours, or a BERT as Hugging Face keeps it.
 """
@@ -22,7 +22,7 @@ Looks = Callable[[str, int], Float[Tensor, "layer head word"]]
 
 
 def looks_of(folder: Path) -> Looks:
-    """What a word looks at in the encoder of this folder.
+    """What a word attends to in the encoder of this folder.
 
     Raises:
         BundleError: it holds no model that can be read.
@@ -71,7 +71,7 @@ def by_words(
     sentence: str,
     word: int,
 ) -> Float[Tensor, "layer head word"]:
-    """The weights from the pieces of one word, averaged, to each word's pieces, added up.
+    """The weights from the tokens of one word, averaged, to each word's tokens, added up.
 
     Args:
         words: for each position the number of its word; None: of none.

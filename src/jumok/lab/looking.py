@@ -1,7 +1,7 @@
 """Captions, and where each word looks.
 
 A convolutional network writes a grid of cells; the decoder either reads all of it as one vector,
-or looks at the grid anew before every word. Tried on small drawn pictures of two or three
+or attends to the grid again before every word. Tried on small drawn pictures of two or three
 coloured shapes, described in reading order: how many captions are wholly right, and whether the
 word "disc" looks into the disc.
 
@@ -108,7 +108,7 @@ def build(memory: str) -> Captioner:
 
 
 def train(memory: str, seed: int, steps: int) -> Captioner:
-    """A captioner after so many batches of new pictures."""
+    """A captioner after this number of batches of new pictures."""
     training = TrainingConfig(
         steps=steps,
         schedule=ScheduleConfig(warmup=steps // 10),
@@ -139,7 +139,7 @@ def captions(model: Captioner, pictures: list[Picture]) -> list[list[str]]:
 
 @torch.no_grad()
 def looks(model: Captioner, picture: Picture, words: list[str]) -> Float[Tensor, "word cell"]:
-    """How much each word looked at each cell at the step that wrote it."""
+    """How much each word attended to each cell at the step that wrote it."""
     seen: list[Tensor] = []
 
     def keep(_: str, attention: Attention) -> None:
@@ -236,7 +236,7 @@ def report(right: dict[str, list[float]], pointing: list[float], grid: Grid) -> 
     return Findings(
         columns=(
             Column(Text("what the decoder reads", "디코더가 읽는 것")),
-            Column(Text("captions wholly right (%)", "완전히 맞은 캡션 (%)"), ".1f"),
+            Column(Text("captions right word for word (%)", "정답과 같은 캡션 (%)"), ".1f"),
             Column(Text("pointing accuracy (%)", "포인팅 게임 정확도 (%)"), ".1f"),
             Column(Text("attention in the box (%)", "상자 안의 어텐션 (%)"), ".1f"),
         ),
@@ -252,12 +252,12 @@ def report(right: dict[str, list[float]], pointing: list[float], grid: Grid) -> 
         },
         outcome=judged(points and better, in_part=points or better),
         sentence=Text(
-            f"With attention {share['grid']:.0f}% of the captions are wholly right, with one "
-            f"vector {share['one']:.0f}%. A noun looks into the box of what it names in "
+            f"With attention {share['grid']:.0f}% of the captions are right word for word, with "
+            f"one vector {share['one']:.0f}%. A noun looks into the box of what it names in "
             f"{accuracy:.0f}% of the cases; {inside:.0f}% of its attention lies there, where even "
             f"attention would have {even:.0f}%.",
-            f"완전히 맞은 캡션은 어텐션이 있으면 {share['grid']:.0f}%, 벡터 하나만 있으면 "
-            f"{share['one']:.0f}%입니다. 명사의 {accuracy:.0f}%는 자기가 가리키는 것의 상자 안을 "
+            f"정답과 완전히 같은 캡션은 어텐션이 있으면 {share['grid']:.0f}%, 벡터 하나만 있으면 "
+            f"{share['one']:.0f}%뿐입니다. 명사의 {accuracy:.0f}%는 자기가 가리키는 것의 상자 안을 "
             f"봅니다. 명사의 어텐션 가운데 {inside:.0f}%가 상자 안에 있고, 고르게 보았다면 "
             f"{even:.0f}%였을 것입니다.",
         ),

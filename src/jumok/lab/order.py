@@ -119,9 +119,9 @@ def run(setting: Setting) -> Findings:
     nearest = min(with_order, key=lambda name: with_order[name])
     return Findings(
         columns=(
-            Column(Text("layer or encoder", "계층이나 인코더")),
-            Column(Text("a set's outputs", "집합이라면 출력은")),
-            Column(Text("off by", "그와의 차이"), ".1e"),
+            Column(Text("layer or encoder", "층이나 인코더")),
+            Column(Text("expected of a set", "집합일 때 예상되는 출력")),
+            Column(Text("deviation", "예상과의 차이"), ".1e"),
             Column(Text("their mean moved", "출력 평균의 변화"), ".1e"),
             Column(Text("a set?", "집합인가?")),
         ),
@@ -147,15 +147,17 @@ def run(setting: Setting) -> Findings:
 def _sentence(largest: float, masked: float, least: float, nearest: Text) -> Text:
     return Text(
         "Each layer of the lectures, from x itself to full-size heads, and an encoder without "
-        f"positions see a set: they are off by {largest:.0e} at most (rounding). With order the "
-        f"outputs move by {least:.0%} ({nearest.en}) or more; the look-ahead mask alone tells "
-        f"order: {masked:.0%}. Invariant, as lecture 004 says, is the layer whose queries come "
-        "from elsewhere; self-attention is equivariant, and only the mean of its outputs stays.",
-        "입력 자체를 쓰는 것부터 너비가 모델과 같은 헤드까지 강의의 모든 계층과 위치 없는 인코더는 "
-        f"집합을 봅니다. 차이는 많아야 {largest:.0e}로 반올림 오차입니다. 순서를 알려 주면 "
-        f"출력이 {least:.0%} 이상 달라집니다(가장 적은 것: {nearest.ko}). 룩어헤드 마스크만 있어도 "
-        f"순서가 드러납니다({masked:.0%}). 강의 004가 말한 불변(invariant)은 쿼리가 밖에서 오는 "
-        "계층에 들어맞습니다. 셀프 어텐션은 등변(equivariant)이고, 출력의 평균만 변하지 않습니다.",
+        f"positions treat their input as a set: they deviate by {largest:.0e} at most (rounding). "
+        f"With order the outputs move by {least:.0%} ({nearest.en}) or more; the look-ahead mask "
+        f"alone gives order away: {masked:.0%}. Invariant, as lecture 004 says, is the layer whose "
+        "queries come from elsewhere; self-attention is equivariant, and only the mean of its "
+        "outputs stays.",
+        "강의에 나온 모든 층과 위치 정보가 없는 인코더는 입력을 집합으로 다룹니다. "
+        f"차이는 커야 {largest:.0e}로 반올림 오차입니다. 순서를 알려 주면 "
+        f"출력이 {least:.0%} 이상 달라집니다(변화가 가장 작은 것: {nearest.ko}). 룩어헤드 마스크만 "
+        f"있어도 순서가 드러납니다({masked:.0%}). 강의 004가 말한 불변(invariant)은 쿼리가 밖에서 "
+        "오는 층에 들어맞습니다. 셀프 어텐션은 등변(equivariant)이고, 출력의 평균만 변하지 "
+        "않습니다.",
     )
 
 

@@ -1,6 +1,6 @@
 """No for-loop over the sequence.
 
-An RNN's state at t needs the one at t - 1, so its steps stand in a row; self-attention computes
+An RNN's state at t needs the one at t - 1, so its steps follow one another; self-attention computes
 all positions in a few matrix products, but of n x n scores. Tried: the time of a training step
 (forward and backward) of one layer of each, by length, on one core.
 
@@ -95,8 +95,8 @@ def report(lengths: tuple[int, ...], rnn: list[float], attention: list[float]) -
             Column(Text("GRU (ms)", "GRU (ms)"), ".2f"),
             Column(Text("self-attention (ms)", "셀프 어텐션 (ms)"), ".2f"),
             Column(Text("GRU / attention", "GRU / 어텐션"), ".2f"),
-            Column(Text("steps in a row: GRU", "차례로 거치는 단계: GRU"), "d"),
-            Column(Text("attention", "어텐션"), "d"),
+            Column(Text("sequential steps: GRU", "순차 단계 수: GRU"), "d"),
+            Column(Text("sequential steps: attention", "순차 단계 수: 어텐션"), "d"),
         ),
         rows=[
             [n, 1e3 * a, 1e3 * b, a / b, n, 1]
@@ -117,8 +117,8 @@ def report(lengths: tuple[int, ...], rnn: list[float], attention: list[float]) -
             f"quadratic cost overtakes {where}.",
             f"코어 하나에서 길이가 {SENTENCE}일 때 셀프 어텐션은 GRU보다 {times:.1f}배 빠릅니다. "
             f"가장 긴 길이들에서 GRU의 시간은 길이의 {growth[0]:.1f}제곱에, 어텐션의 시간은 "
-            f"{growth[1]:.1f}제곱에 비례해 늘어납니다. 제곱 비용 때문에 어텐션이 GRU보다 느려지는 "
-            f"길이는 {where_ko}.",
+            f"{growth[1]:.1f}제곱에 비례해 늘어납니다. 비용이 길이의 제곱으로 늘어, 어텐션이 "
+            f"GRU보다 느려지기 시작하는 길이는 {where_ko}.",
         ),
         panels=(
             Chart(

@@ -161,9 +161,9 @@ def report(
     return Findings(
         columns=(
             Column(Text("encoding", "인코딩")),
-            Column(Text("unique", "유일")),
-            Column(Text("consistent", "일정")),
-            Column(Text("bounded, longer", "범위 안, 더 긴 문장")),
+            Column(Text("unique", "위치마다 고유")),
+            Column(Text("consistent", "거리 일정")),
+            Column(Text("bounded, longer", "더 긴 문장에서도 유한")),
             Column(Text("deterministic", "결정적")),
             Column(Text("drift of distances", "거리의 편차"), ".2f"),
             Column(Text("loss, usual lengths", "손실, 보통 길이"), ".2f"),
@@ -214,10 +214,12 @@ def _sentence(
     english = [", ".join(NAMES[kind].en for kind in each) or "none" for each in (all_four, failed)]
     korean = [", ".join(NAMES[kind].ko for kind in each) or "없음" for each in (all_four, failed)]
     return Text(
-        f"All four wishes are granted by: {english[0]}. On longer sentences the loss of the other "
-        f"encodings is {gap:+.2f} nats a token against these; the best is {NAMES[best].en} "
-        f"({losses[best][1]:.2f}). More than {WORSE:g} nat is lost to length with: {english[1]}.",
+        f"These meet all four requirements: {english[0]}. On longer sentences the loss of the "
+        f"other encodings is {abs(gap):.2f} nats a token {'higher' if gap >= 0 else 'lower'}; the "
+        f"best is {NAMES[best].en} ({losses[best][1]:.2f}). On longer sentences the loss rises by "
+        f"more than {WORSE:g} nat for: {english[1]}.",
         f"네 조건을 모두 만족하는 인코딩: {korean[0]}. 더 긴 문장에서 나머지 인코딩의 손실은 "
-        f"이들과 비교해 토큰당 {gap:+.2f} nat입니다. 손실이 가장 작은 인코딩: {NAMES[best].ko}, "
-        f"{losses[best][1]:.2f} nat. 문장이 길어지면 {WORSE:g} nat 넘게 잃는 인코딩: {korean[1]}.",
+        f"이들보다 토큰당 {abs(gap):.2f} nat {'높' if gap >= 0 else '낮'}습니다. 손실이 가장 작은 "
+        f"인코딩: {NAMES[best].ko}, {losses[best][1]:.2f} nat. 문장이 길어지면 손실이 {WORSE:g} "
+        f"nat 넘게 늘어나는 인코딩: {korean[1]}.",
     )

@@ -59,7 +59,7 @@ def run(lab: Lab, setting: Setting, folder: Path, language: Language) -> Report:
     wall, cpu = time.perf_counter(), time.process_time()
     findings = lab.run(setting)
     seconds, cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
-    # What was read of somebody's encoder stands beside the lab's own findings, not in their place.
+    # Findings about the user's own encoder are kept next to the lab's, and do not replace them.
     name = lab.name if setting.encoder is None else f"{lab.name}-encoder"
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -46,7 +46,9 @@ def run(setting: Setting) -> Findings:
     share = steps / all_steps if steps is not None else 1.0
     falls = {name: fall(gradient) for name, gradient in gradients.items()}
     better = found.loss("with") < found.loss("without")
-    reached_ko = f"{steps}단계 만에 이릅니다" if steps else f"{all_steps}단계 안에 이르지 못합니다"
+    reached_ko = (
+        f"{steps}단계 만에 도달합니다" if steps else f"{all_steps}단계 안에 도달하지 못합니다"
+    )
     return Findings(
         columns=(
             Column(Text("model", "모델")),
@@ -57,13 +59,14 @@ def run(setting: Setting) -> Findings:
         figures={**found.figures(), "gradients": gradients, "share_of_steps": share},
         outcome=judged(share < FASTER and better, in_part=better),
         sentence=Text(
-            f"With residual connections the loss that is reached without them after {all_steps} "
-            f"steps ({reached:.2f}) is reached after {steps or 'more than ' + str(all_steps)}; in "
-            f"the end it is {found.loss('with'):.3f} against {found.loss('without'):.3f} on unseen "
-            f"sentences. Over {DEEP} layers the first one's gradient is {falls['with']:.2f} times "
-            f"the last one's with them, and {falls['without']:.2g} times without.",
-            f"잔차 연결이 없으면 {all_steps}단계 뒤에 이르는 손실({reached:.2f})에, 잔차 연결이 "
-            f"있으면 {reached_ko}. 처음 보는 문장에서 마지막 손실은 "
+            f"With residual connections the model needs {steps or 'more than ' + str(all_steps)} "
+            f"steps to reach the loss ({reached:.2f}) that training without them reaches in "
+            f"{all_steps}; in the end it is {found.loss('with'):.3f} against "
+            f"{found.loss('without'):.3f} on unseen sentences. Over {DEEP} layers the first one's "
+            f"gradient is {falls['with']:.2f} times the last one's with them, and "
+            f"{falls['without']:.2g} times without.",
+            f"잔차 연결이 없는 모델이 {all_steps}단계에 걸쳐 도달한 손실({reached:.2f})에, 잔차 "
+            f"연결이 있는 모델은 {reached_ko}. 처음 보는 문장에서 마지막 손실은 "
             f"{found.loss('with'):.3f} 대 {found.loss('without'):.3f}입니다. "
             f"{DEEP}층에서 첫 층의 기울기는 잔차 연결이 있으면 마지막 층의 {falls['with']:.2f}배, "
             f"없으면 {falls['without']:.2g}배입니다.",

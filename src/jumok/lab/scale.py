@@ -102,11 +102,11 @@ def report(plain: list[Softness], scaled: list[Softness]) -> Findings:
     return Findings(
         columns=(
             Column(Text("d_k", "d_k"), "d"),
-            Column(Text("spread of q·k", "q·k의 표준편차"), ".2f"),
+            Column(Text("standard deviation of q·k", "q·k의 표준편차"), ".2f"),
             Column(Text("largest q·k", "가장 큰 q·k"), ".1f"),
-            Column(Text("entropy, plain", "엔트로피, 나누지 않음"), ".3f"),
+            Column(Text("entropy, unscaled", "엔트로피, 나누지 않음"), ".3f"),
             Column(Text("entropy, / √d_k", "엔트로피, √d_k로 나눔"), ".3f"),
-            Column(Text("gradient, plain", "기울기, 나누지 않음"), ".4f"),
+            Column(Text("gradient, unscaled", "기울기, 나누지 않음"), ".4f"),
             Column(Text("gradient, / √d_k", "기울기, √d_k로 나눔"), ".4f"),
         ),
         rows=[
@@ -128,12 +128,12 @@ def report(plain: list[Softness], scaled: list[Softness]) -> Findings:
             f"reason: the largest score at d_k = 1024 is {largest:.0f}, far from 710, and softmax "
             f"minus the largest score gives {over['stable_first_weight']:.3f} where the form as "
             "written gives NaN.",
-            f"d_k = {WIDTHS[-1]}일 때 나누지 않은 기울기는 나눈 기울기의 {left:.0%}입니다(엔트로피 "
-            f"{plain[-1].entropy:.2f} 대 {scaled[-1].entropy:.2f} nat). 나누면 엔트로피와 기울기는 "
-            f"d_k에 따라 최대 {moved:.0%}만 다릅니다. 오버플로는 나누는 이유가 아닙니다. "
-            f"d_k = 1024일 때 가장 큰 점수도 {largest:.0f}에 그쳐 710에 한참 못 미칩니다. 적힌 "
-            "식대로 계산한 softmax가 NaN이 되는 점수에서도, 최댓값을 빼고 계산한 softmax는 "
-            f"{over['stable_first_weight']:.3f}입니다.",
+            f"d_k = {WIDTHS[-1]}일 때 나누지 않으면 기울기가 나누었을 때의 {left:.0%}로 "
+            f"줄어듭니다(엔트로피 {plain[-1].entropy:.2f} 대 {scaled[-1].entropy:.2f} nat). 나누면 "
+            f"엔트로피와 기울기는 d_k에 따라 최대 {moved:.0%}만 다릅니다. 오버플로는 나누는 이유가 "
+            f"아닙니다. d_k = 1024일 때 가장 큰 점수도 {largest:.0f}에 그쳐 710에 한참 못 "
+            "미칩니다. 점수가 커서 식 그대로는 NaN이 되는 경우에도 최댓값을 먼저 빼면 "
+            f"{over['stable_first_weight']:.3f}이 나옵니다.",
         ),
         panels=_panels(plain, scaled),
     )

@@ -12,7 +12,7 @@ from jumok.lab.written import Splits, written
 
 PAIRS = Path("tatoeba") / "eng-fra.tsv.gz"
 LINKS = Path("align_gold") / "hansards_en-fr_447.tsv"  # English, French, links
-UNSEEN = 500  # of every so many pairs one sentence is kept out, with all its translations
+UNSEEN = 500  # of this many pairs one sentence is kept out, with all its translations
 
 
 def write(data: Path, folder: Path) -> Path:

@@ -19,6 +19,14 @@ class Text:
         return self.ko if language == "ko" else self.en
 
 
+def compared(gain: float) -> Text:
+    """How a loss that is lower by this share reads: "18% lower", and the stem "18% 낮"."""
+    return Text(
+        f"{abs(gain):.0%} {'lower' if gain >= 0 else 'higher'}",
+        f"{abs(gain):.0%} {'낮' if gain >= 0 else '높'}",
+    )
+
+
 def same(text: str) -> Text:
     """A name or a number, which is the same in both languages."""
     return Text(text, text)

@@ -3,7 +3,7 @@
     pixels -> stem (one cell a patch) -> stage -> stage (half as many rows and columns) -> ...
 
 Norms are over groups of channels of one picture, so a picture's states do not depend on which
-others stand in its batch, and nothing but parameters is learnt (batch norm keeps running means).
+others are in its batch, and nothing but parameters is learnt (batch norm keeps running means).
 
 Source: He et al. 2016, "Identity mappings in deep residual networks" (norm, bend, convolution);
 Wu and He 2018, "Group normalization"; lecture 004.
@@ -42,7 +42,7 @@ class Convolution(nn.Conv2d):
         super().__init__(inner, outer, width, stride, padding=width // 2)
 
     def reset_parameters(self) -> None:
-        """Draws the weights anew; biases are zero."""
+        """Initialises the weights; biases are zero."""
         nn.init.kaiming_normal_(self.weight, nonlinearity="relu")
         assert self.bias is not None
         nn.init.zeros_(self.bias)

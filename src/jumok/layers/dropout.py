@@ -1,4 +1,4 @@
-"""Dropout whose masks come from `Noise`, so that a run can be resumed bit by bit."""
+"""Dropout whose masks come from `Noise`, so that a run can be resumed bit for bit."""
 
 from torch import nn
 

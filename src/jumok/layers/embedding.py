@@ -75,12 +75,12 @@ class Embedding(nn.Module):
         lengths: Int[Tensor, " batch"] | None = None,
         indexes: Int[Tensor, "batch length"] | None = None,
     ) -> States:
-        """The vectors of `tokens`, the first of which stands at `position`.
+        """The vectors of `tokens`, the first of which is at `position`.
 
         Args:
             lengths: of whole sentences, END counted; None where they are still being written.
-            indexes: each token's position, all below the length, where several documents stand in
-                a row and count from 0 each; None where they go on from `position`.
+            indexes: each token's position, all below the length, where several documents share
+                a row and count from 0 each; None where they continue from `position`.
         """
         states = F.embedding(tokens, self.table) * self.scale
         if self.edit is not None:

@@ -1,4 +1,4 @@
-"""Two linear layers with a bend between them, for every position alike.
+"""Two linear layers with a nonlinearity between them, applied to every position.
 
 Source: Vaswani et al. 2017, section 3.3.
 """

@@ -1,4 +1,4 @@
-"""What stands in for attention over pixels where one asks what attention brings."""
+"""What replaces attention over pixels to measure what attention contributes."""
 
 import torch
 import torch.nn.functional as F

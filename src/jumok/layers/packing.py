@@ -1,4 +1,4 @@
-"""Several documents in one row: each looks back, and counts its positions, inside itself only.
+"""Several documents in one row: each attends, and counts its positions, inside itself only.
 
 Rows without padding are trained on faster: short texts share one, and the captions of a picture
 share what was computed of it.
@@ -11,7 +11,7 @@ import torch
 from jumok.shapes import Bool, Int, Tensor
 
 Documents = Int[Tensor, "batch length"]
-"""A number for each token, the same for the tokens of a document, which stand side by side."""
+"""A number for each token, the same for the tokens of a document, which are adjacent."""
 
 
 def same_document(documents: Documents) -> Bool[Tensor, "batch 1 length length"]:

@@ -132,7 +132,7 @@ class GRUCell(Cell):
     gates = 3
 
     def advance(self, projected: Projected, state: CellState) -> CellState:
-        """The reset gate stands behind U_n, as in torch (Cho et al. have it before)."""
+        """The reset gate comes after U_n, as in torch (Cho et al. have it before)."""
         seen = state[:, 0]
         by_input, by_state = projected.chunk(3, dim=-1), self.state(seen).chunk(3, dim=-1)
         reset = torch.sigmoid(by_input[0] + by_state[0])
@@ -194,7 +194,7 @@ class CellStack(nn.Module):
 class Reader(nn.Module):
     """One layer that reads a whole sequence, forwards or in both directions.
 
-    Padding stands after the end, so what is read forwards never sees it; for the other direction
+    Padding follows the end, so what is read forwards never sees it; for the other direction
     each row is turned around within its own length.
 
     Args:

@@ -1,8 +1,8 @@
 """The captioner: a picture in, a sentence out.
 
-    pixels -> convolutions -> a grid of cells [-> blocks: cells look at cells] -> Memory
+    pixels -> convolutions -> a grid of cells [-> blocks: cells attend to cells] -> Memory
     pixels -> convolutions -> (all cells -> MLP -> one vector) -> Memory of length one
-    START and words -> decoder, which looks at the Memory -> logits
+    START and words -> decoder, which attends to the Memory -> logits
 
 Decoders are those of translation: what they read was a sentence there, and is a picture here.
 
@@ -40,8 +40,8 @@ class Captioner(SequenceToSequence):
 
     Attributes:
         noise: where every dropout mask of this model comes from.
-        grid: rows and columns of what the decoder looks at; (1, 1) for one vector.
-        doubly_stochastic: weight of the term that wants every cell looked at; 0 for none.
+        grid: rows and columns of what the decoder attends to; (1, 1) for one vector.
+        doubly_stochastic: weight of the term that rewards attending to every cell; 0 for none.
     """
 
     def __init__(self, config: CaptionerConfig, vocabulary_size: int) -> None:
@@ -79,7 +79,7 @@ class Captioner(SequenceToSequence):
 
         Args:
             pictures: pixels (batch 3 height width) in bytes, or features (batch cells width).
-            allowed: True where a cell may be looked at; None where all may.
+            allowed: True where a cell may be attended to; None where all may.
         """
         return self.write(self.see(pictures), allowed)
 
@@ -145,7 +145,7 @@ class GridWriter(nn.Module):
 
 
 class GridReader(nn.Module):
-    """Blocks in which the cells look at one another, before anybody asks; without a block, a norm.
+    """Blocks of self-attention between the cells; without a block, a norm.
 
     What a picture shows twice, or to the left of something, no cell can know alone.
     """
@@ -166,7 +166,7 @@ class GridReader(nn.Module):
 class VectorWriter(nn.Module):
     """All cells become one state, h_0 = f_W(z): each is squeezed, and an MLP reads them all.
 
-    The cells stand side by side, so the vector may know where things are. What it cannot do is
+    The cells are concatenated, so the vector may know where things are. What it cannot do is
     hold more than its width.
     """
 

@@ -29,7 +29,7 @@ class Sizes:
     """What the data decides about a model.
 
     Attributes:
-        vocabulary: pieces of the tokenizer; 0 where there is none.
+        vocabulary: the size of the tokenizer's vocabulary; 0 where there is none.
         labels: what a classifier chooses from; 0 where nothing is classified.
     """
 

@@ -47,7 +47,7 @@ class CausalLanguageModel(nn.Module):
         """The states from which the logits after every prefix of `tokens` are read.
 
         Args:
-            documents: a number for each token, the same for the tokens of a document, which stand
+            documents: a number for each token, the same for the tokens of a document, which are
                 side by side. Each then looks back inside its own document only, and counts its
                 position from there. None: a row is one document.
         """

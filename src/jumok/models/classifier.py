@@ -20,8 +20,8 @@ class TextClassifier(nn.Module):
 
     Args:
         config: sizes and parts.
-        pieces: of the tokenizer. The table has one row more: it is a masked language model's, so
-            that the weights of one can be taken over as they are.
+        pieces: the tokenizer's vocabulary size. The table has one row more, as that
+            of a masked language model, whose weights can thus be taken over as they are.
         labels: how many there are.
 
     Attributes:

@@ -65,7 +65,7 @@ class TransformerDecoder(nn.Module):
 
         Args:
             memory: None for a language model, which has nothing to look at.
-            documents: where several stand in a row, which one each token is of; None: a row is
+            documents: where several share a row, which one each token is of; None: a row is
                 one document.
         """
         allowed = causal(tokens.shape[1], tokens.shape[1], tokens.device)

@@ -1,7 +1,7 @@
 """The Transformer for sequence to sequence.
 
     source -> embedding -> encoder blocks -> Memory
-    target -> embedding -> decoder blocks, which look at the Memory -> logits
+    target -> embedding -> decoder blocks, which attend to the Memory -> logits
 
 Source: Vaswani et al. 2017; lectures 000 to 004.
 """
@@ -49,7 +49,7 @@ class Transformer(SequenceToSequence):
 
 
 class TransformerEncoder(nn.Module):
-    """A stack of blocks, each position looking at all others.
+    """A stack of blocks, each position attending to all others.
 
     Args:
         norm: of the embedding; None leaves it as it is.

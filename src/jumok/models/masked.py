@@ -1,6 +1,6 @@
-"""The masked language model: it reads a whole text at once and guesses the words taken out of it.
+"""The masked language model: it reads a whole text at once and predicts its masked tokens.
 
-    START pieces END -> embedding -> encoder blocks -> states
+    START tokens END -> embedding -> encoder blocks -> states
     states of the positions to guess -> prediction head -> logits
 
 Source: Devlin et al. 2019 (BERT); lectures 000 and 001.
@@ -49,7 +49,8 @@ class MaskedLanguageModel(nn.Module):
 
     Args:
         config: sizes and parts.
-        pieces: of the tokenizer. The table has one row more, MASK's, which no text can spell.
+        pieces: the tokenizer's vocabulary size. The table has one row more, MASK's,
+            which no text can spell.
 
     Attributes:
         noise: where every dropout mask of this model comes from.

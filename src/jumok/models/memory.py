@@ -83,11 +83,11 @@ class Reader(Decoder[State], Protocol[State]):
 
 @runtime_checkable
 class Writer(Decoder[State], Protocol[State]):
-    """A decoder that can be trained: its states before they become logits are to be had.
+    """A decoder that can be trained: it gives access to its states before they become logits.
 
     Attributes:
         output: states to logits; training projects only the real positions.
-        packs: whether several documents may stand in a row, and `hidden` takes their numbers as
+        packs: whether several documents may share a row, and `hidden` takes their numbers as
             well (`layers/packing.py`): captions of a picture, which then read one Memory.
     """
 

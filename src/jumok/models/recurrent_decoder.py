@@ -38,12 +38,12 @@ class RecurrentState:
     Attributes:
         cells: the states of all layers.
         memory: what is read.
-        keys: the Memory as queries are compared with it; None where nobody looks.
-        covered: the weight each position was given so far; None where nobody counts it.
+        keys: the Memory as queries are compared with it; None without attention.
+        covered: the weight each position was given so far; None where it is not counted.
         shown: h of the step before; None where it is not fed back.
         memory_rows: which row of the Memory each row reads. While a beam is searched the rows of
             one sentence change places among themselves, and then its Memory need not be copied.
-        position: how often the Memory was looked at: the number of the next query.
+        position: how often the Memory was attended to: the number of the next query.
     """
 
     cells: Float[Tensor, "batch layers parts dim"]
@@ -99,7 +99,7 @@ class DecoderParts:
 class RecurrentDecoder(nn.Module):
     """An RNN for which the Memory is where its first state comes from."""
 
-    packs = False  # its state goes on from one word to the next
+    packs = False  # its state carries over from one word to the next
 
     def __init__(self, parts: DecoderParts) -> None:
         super().__init__()
@@ -166,7 +166,7 @@ class RecurrentDecoder(nn.Module):
 
 
 class ContextDecoder(RecurrentDecoder):
-    """An RNN that is told the same context at every step: the mean of the Memory."""
+    """An RNN that is given the same context at every step: the mean of the Memory."""
 
     def hidden(
         self, memory: Memory, tokens: Int[Tensor, "batch target"]
@@ -299,7 +299,7 @@ class LuongDecoder(AttentionDecoder):
 class GNMTDecoder(LuongDecoder):
     """The first layer looks; the layers above read its state and what it found.
 
-    So the past of what was looked at is remembered, and no layer waits for another's next step:
+    So the past of what was attended to is remembered, and no layer waits for another's next step:
     each goes over the whole sequence at once.
     """
 

@@ -1,4 +1,4 @@
-"""Bars: one row step by step, what every head is worth, and what might have been written."""
+"""Bars: one row step by step, the ablation of each head, and the alternatives at each step."""
 
 from math import ceil, exp
 from typing import TYPE_CHECKING
@@ -82,7 +82,7 @@ def switches(trace: Trace) -> "Figure":
     ]
     if not sites:
         raise ModelError(
-            "this trace does not say what its heads are worth.",
+            "this trace contains no head-ablation results.",
             do="record it again, with all heads on and worth=True",
         )
     names = [

@@ -1,4 +1,4 @@
-"""The numbers of a map: which site and head, by words or by pieces, as the page has them."""
+"""The numbers of a map: which site and head, by words or by tokens, as on the page."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -50,7 +50,7 @@ def part_sites(trace: Trace, part: Part | None = None) -> list[Site]:
 
 
 def chosen_site(trace: Trace, part: Part | None, layer: int | None) -> Site:
-    """The site of a layer; None: where alignments are read, or the last.
+    """The site of a layer; None: that of the alignment setting, or the last.
 
     Raises:
         ModelError: no such part or layer.
@@ -82,12 +82,12 @@ def chosen_head(trace: Trace, site: Site, head: Head | None) -> Head:
 
 
 def title_of(site: Site) -> str:
-    """Who looks at what: "target at source"."""
+    """The kind of attention, such as "target at source"."""
     return f"{site.queries} at {'itself' if site.queries == site.keys else site.keys}"
 
 
 def matrix(site: Site, head: Head, value: Value = "weights") -> Array:
-    """(query key): the weights of a head, or of all; or of each key the share of what it gave.
+    """(query key): the weights of a head, or of all; or for each key its share of the norms.
 
     Raises:
         ModelError: no such head; norms that were not recorded.
@@ -119,9 +119,9 @@ def board(
     unit: Unit = "words",
     reading: Reading | None = None,
 ) -> Map:
-    """The map with its words or pieces.
+    """The map with its words or tokens.
 
-    A word is looked at as much as all its pieces together, and looks as they do on average
+    A column of a word is the sum of its tokens' columns, and a row the mean of its tokens' rows
     (Clark et al. 2019, section 4.1).
 
     Args:
@@ -143,7 +143,7 @@ def board(
 
 
 def _membership(axis: Axis, places: range, mean: bool) -> Array:
-    """(words rows), 1 where the row stands for a piece of the word; else 0."""
+    """(words rows), 1 where the row is a token of the word, otherwise 0."""
     index = np.array([-1 if word is None else word for word in axis.words])
     of_row = [index[place] if place < len(index) else -1 for place in places]
     belongs = (np.arange(len(axis.texts))[:, None] == np.array(of_row)).astype(np.float32)

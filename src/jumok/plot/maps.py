@@ -60,14 +60,14 @@ def alignment(
     reading: Reading | None = None,
     gold: Sequence[Link] | None = None,
 ) -> "Figure":
-    """The map of a layer: those who look down, those who are looked at across.
+    """The map of a layer: queries down, keys across.
 
     Args:
-        part: who looks; None: the target at the source, or the first that the model has.
-        layer: from 0; None: where alignments are read, or the last.
-        head: from 0; the mean of all, or the largest. None: where alignments are read.
+        part: the kind of attention; None: cross-attention, or the first that the model has.
+        layer: from 0; None: that of the alignment setting, or the last.
+        head: from 0; the mean of all, or the largest. None: that of the alignment setting.
         value: the weights, or what was given (norms), as a share of the row's sum.
-        unit: words or pieces.
+        unit: words or tokens.
         reading: a target word's row is that of the step that writes it or of the one that reads
             it; None: where the model's alignments are read.
         gold: (source word, target word) that people linked; framed. None: those that the trace
@@ -98,7 +98,7 @@ def head(
     head: int = 0,
     unit: Unit = "pieces",
 ) -> "Figure":
-    """One head, piece by piece, START and END among them: row i is the step that reads piece i.
+    """One head, token by token, START and END included: row i is the step that reads token i.
 
     Args:
         part, layer, unit: as in `alignment`.
@@ -137,7 +137,7 @@ def grid(trace: Trace, *, part: Part | None = None) -> "Figure":
 
 
 def pictures(trace: Trace, *, layer: int | None = None, head: Head | None = None) -> "Figure":
-    """The picture as it is, then once for each token with what the step that wrote it looked at.
+    """The picture as it is, then once for each token with the weights of the step that wrote it.
 
     All maps have one scale: from 0 to the largest weight of all steps.
 
@@ -186,7 +186,7 @@ def draw_over(
     """The map over a pale picture; cells as they are, not smoothed: that is all that is known.
 
     Args:
-        picture: (height width 3); None: nobody kept it, and the map stands alone.
+        picture: (height width 3); None: it was not kept, and the map is drawn alone.
         values: (rows columns). most: of which the darkest colour is.
     """
     from jumok.plot.paper import colours

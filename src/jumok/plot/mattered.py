@@ -1,4 +1,4 @@
-"""Who mattered? Every measure side by side, how far they agree, and source against prefix."""
+"""Attribution: every measure side by side, how far they agree, and source against prefix."""
 
 from math import ceil
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 NAMES = {
     "weights": "attention",
-    "norms": "what it gave",
+    "norms": "norm of the attended value",
     "rollout": "rollout",
     "flow": "flow",
     "product": "gradient × input",
@@ -34,11 +34,11 @@ ACROSS = 4
 """Maps of a picture side by side."""
 
 LEAST = 0.005
-"""A share of less than this is not framed where it speaks against the word."""
+"""A share of less than this is not framed where it makes the word less probable."""
 
 
 def mattered(trace: Trace, word: int | str = 0, *, unit: Unit = "words") -> "Figure":
-    """What mattered for one word of the output, as shares of each measure; below 0: hollow.
+    """The attribution of one word of the output, as shares of each measure; below 0: hollow.
 
     Of a picture maps over it, on one scale for all measures and words: from 0 to the largest
     share; cells that are framed spoke against the word. Under the bars, or maps, the rank
@@ -47,15 +47,15 @@ def mattered(trace: Trace, word: int | str = 0, *, unit: Unit = "words") -> "Fig
 
     Args:
         word: of the output, from 0, or as it is written.
-        unit: by words or by pieces.
+        unit: by words or by tokens.
 
     Raises:
-        ModelError: no such word, or a trace that does not say what mattered.
+        ModelError: no such word, or a trace without attributions.
     """
     facts = (trace.notes.get("mattered") or {}).get(unit)
     if facts is None:
         raise ModelError(
-            "this trace does not say which words mattered.",
+            "this trace contains no attributions.",
             do="record a translation, a caption or a language model again, with nothing changed",
         )
     own, read = trace.axes[facts["own"]], trace.axes[facts["read"]]

@@ -49,7 +49,7 @@ class AlibiPositions(nn.Module):
         key: Float[Tensor, "batch heads key dim"],
         position: int,
     ) -> Float[Tensor, "1 heads query key"]:
-        """The bias in float32, for queries of which the first stands at `position`; keys start at
+        """The bias in float32, for queries of which the first is at `position`; keys start at
         0.
         """
         here = torch.arange(position, position + query.shape[2], device=query.device)

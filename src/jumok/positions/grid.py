@@ -1,4 +1,4 @@
-"""Where a cell stands in a grid: the sines and cosines of its row beside those of its column.
+"""The position of a cell in a grid: the sines and cosines of its row beside those of its column.
 
 Source: Parmar et al. 2018, "Image Transformer", section 3.1; Vaswani et al. 2017, section 3.5.
 """

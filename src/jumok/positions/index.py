@@ -31,8 +31,8 @@ class FractionPositions(nn.Module):
     """How much of the sentence is over: 0 at its first position, 1 at its last.
 
     Args:
-        length: what stands for the length of a sentence that is still being written, which nobody
-            knows: a decoder counts in shares of the longest one.
+        length: what replaces the length of a sentence that is still being written, which no
+            decoder knows: it counts in shares of the longest one.
     """
 
     width = 1

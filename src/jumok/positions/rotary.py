@@ -27,7 +27,7 @@ class RotaryPositions(nn.Module):
     def forward(
         self, states: Float[Tensor, "batch heads length dim"], position: int
     ) -> Float[Tensor, "batch heads length dim"]:
-        """Turns each state by its position; the first one stands at `position`."""
+        """Turns each state by its position; the first one is at `position`."""
         end = position + states.shape[2]
         # angles in float32: a bfloat16 position would be off by whole turns
         place = torch.arange(position, end, device=states.device, dtype=torch.float32)

@@ -1,7 +1,7 @@
 """Where groups stand: every layout makes one relation plainly true, and no other in its place.
 
 A layout gives each group a region of the canvas; its things are put into the region at random,
-without touching. What was put is then looked at: groups said to be side by side must overlap in
+without touching. What was placed is then checked: groups said to be side by side must overlap in
 height, groups said to be one above the other in width, so that a picture belongs to one layout.
 """
 
