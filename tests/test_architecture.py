@@ -48,7 +48,7 @@ OPTIONS = {
         ),
     },
     "translate": {
-        *("model", "file", "--beam", "-b", "--nbest", "--alignments", "--scores"),
+        *("model", "file", "--format", "--beam", "-b", "--nbest", "--alignments", "--scores"),
         *(
             "--length-penalty",
             "--coverage-penalty",

@@ -24,6 +24,16 @@ OneModel = Annotated[str, typer.Argument(help="A bundle: the folder that trainin
 Text = Annotated[
     Path | None, typer.Argument(help="Text, one sentence a line (also .gz, .zst); else stdin.")
 ]
+Formats = Literal[
+    "auto", "lines", "paragraphs", "markdown", "html", "srt", "vtt", "po", "xliff", "tmx", "docx"
+]
+Format = Annotated[
+    Formats,
+    typer.Option(
+        help="What the file is; auto goes by its first bytes and its name. lines: a sentence a "
+        "line; paragraphs: plain text whose lines are wrapped."
+    ),
+]
 Source = Annotated[Path | None, typer.Option("--source", "-s", help="Text, one sentence a line.")]
 Target = Annotated[
     Path | None, typer.Option("--target", "-t", help="Its translation, line by line.")

@@ -1,4 +1,4 @@
-"""`jumok translate`: lines in, lines out."""
+"""`jumok translate`: lines in, lines out; or a document, translated as a whole."""
 
 import json
 from collections.abc import Callable
@@ -6,6 +6,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from jumok.cli import options as option
+from jumok.cli.documents import document_asked, translate_to
 from jumok.cli.screen import counted
 from jumok.cli.streams import check_output, is_typed, open_output, read_lines
 from jumok.errors import ConfigError
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 def translate(
     model: option.Model,
     file: option.Text = None,
+    format: option.Format = "auto",
     beam: option.Beam = 5,
     nbest: option.Nbest = 1,
     length_penalty: option.LengthPenalty = 1.0,
@@ -40,7 +42,8 @@ def translate(
     precision: option.Precision = "fp32",
     threads: option.Threads = 0,
 ) -> None:
-    """Translate lines of text. N lines in, N lines out.
+    """Translate lines of text: N lines in, N lines out. Or a document: HTML,
+    Markdown, DOCX, SRT, WebVTT, PO, XLIFF, TMX, whose structure is kept.
 
     Added columns stand behind tabs. With --nbest above 1 every translation
     has a line of its own, which starts with the number of the source line.
@@ -48,25 +51,24 @@ def translate(
 
       echo "I am a student." | jumok translate runs/demo/model --alignments
 
-      jumok translate runs/a/model,runs/b/model book.en --output book.ko
+      jumok translate runs/a/model,runs/b/model page.html --output page.ko.html
     """
     options = decoding_options(
-        beam, nbest, length_penalty, minimum_length, maximum_length,
-        sample, temperature, top_k, top_p, seed,
+        beam, nbest, length_penalty, minimum_length, maximum_length, sample, temperature, top_k,
+        top_p, seed,
     )  # fmt: skip
     options = replace(options, coverage_penalty=coverage_penalty, no_repeat_ngram=no_repeat_ngram)
     translator = option.load_translator(model, device, precision, threads)
     if alignments:
         translator.check_alignments()
     check_output(output, file)
+    if kind := document_asked(file, format, nbest > 1 or scores or alignments or as_json):
+        return translate_to(translator, file, output, kind, options, prefix, batch)
     typed = is_typed(file)
+    sizes = {"batch_size": 1 if typed else batch, "ahead": 1 if typed else 16}
+    lines = read_lines(file, plain=format == "auto")
     translations = translator.translate_lines(
-        read_lines(file),
-        options,
-        alignments=alignments,
-        prefix=prefix,
-        batch_size=1 if typed else batch,
-        ahead=1 if typed else 16,
+        lines, options, alignments=alignments, prefix=prefix, **sizes
     )
     write = to_json if as_json else to_columns(nbest > 1, scores, alignments)
     with open_output(output) as stream:

@@ -33,6 +33,7 @@ from jumok.models.catalog import model_config
 from jumok.models.memory import Decoder, Memory, SequenceToSequence
 from jumok.systems.aligner import Aligner
 from jumok.systems.device import DTYPES, Precision, choose_device
+from jumok.systems.documents import FileTranslator
 from jumok.systems.embedding import SourceReader
 from jumok.systems.known import Known, loaded_from
 from jumok.systems.languages import WITHOUT_SPACES, language_code
@@ -44,14 +45,14 @@ from jumok.systems.translation import Translation, WordAttention
 DEFAULTS = DecodingOptions(maximum_ratio=3.0)
 
 
-class Translator(SourceReader, Known):
+class Translator(SourceReader, Known, FileTranslator):
     """One model or several with one tokenizer, which then write together.
 
     Args:
         models: in evaluation mode, on one device.
         tokenizer: the one they were trained with.
         max_tokens: pieces of the longest part that is translated at once.
-        target_language: parts are joined without a space where the language has none.
+        source_language, target_language: the latter says whether spaces join parts.
         longest_target: the most pieces a target may have; None where positions set no limit.
         readings: for each model where its alignments are read, None for one without attention;
             None instead of the list takes `default_reading`.
@@ -68,6 +69,7 @@ class Translator(SourceReader, Known):
         tokenizer: Tokenizer,
         *,
         max_tokens: int,
+        source_language: str = "",
         target_language: str = "",
         longest_target: int | None = None,
         readings: Sequence[Reading | None] | None = None,
@@ -82,7 +84,7 @@ class Translator(SourceReader, Known):
         self.models = list(models)
         self.tokenizer = tokenizer
         self.max_tokens = max_tokens
-        self.target_language = target_language
+        self.source_language, self.target_language = source_language, target_language
         self.longest_target = longest_target
         self.listeners: list[Listener] = []
         measured = readings or [default_reading(len(model.looks)) for model in models]
@@ -98,8 +100,7 @@ class Translator(SourceReader, Known):
 
         Args:
             device: "auto" is a GPU where there is one.
-            precision: "bf16" computes in bfloat16, which is up to twice as fast where the
-                processor multiplies it, and may choose another word now and then.
+            precision: "bf16" is up to twice as fast where the processor multiplies it.
 
         Raises:
             BundleError: a bundle that is missing, damaged or unsafe, or bundles whose tokenizers
@@ -122,6 +123,7 @@ class Translator(SourceReader, Known):
             models,
             tokenizers[0],
             max_tokens=min(map(_longest_part, bundles)),
+            source_language=bundles[0].config.source_language,
             target_language=bundles[0].config.target_language,
             longest_target=min(filter(None, map(_positions_end, bundles)), default=None),
             readings=list(map(_reading, bundles, models)),

@@ -1,0 +1,114 @@
+"""Documents on the command line: which format, from where and to where."""
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jumok.cli.options import Formats
+from jumok.cli.screen import counted
+from jumok.cli.streams import STANDARD
+from jumok.data.formats import COMPRESSED, kind_of_name
+from jumok.data.reading import first_bytes, open_bytes
+from jumok.data.whole import replaced
+from jumok.errors import ConfigError
+
+if TYPE_CHECKING:
+    from jumok.decoding import DecodingOptions
+    from jumok.systems.translation import Translation
+    from jumok.systems.translator import Translator
+
+
+def document_asked(file: Path | None, format: Formats, columns: bool) -> str | None:
+    """The format of the document that is to be translated; None: lines of text.
+
+    Args:
+        columns: whether more than translations was asked for, which lines alone have room for.
+
+    Raises:
+        ConfigError: more was asked of a document.
+        DataError: the file cannot be read, or is something that cannot be translated.
+    """
+    kind = _format_of(file, format)
+    if kind and columns:
+        raise ConfigError(
+            "--nbest, --scores, --alignments and --json are for lines of text.",
+            got=f"a document ({kind})",
+            do="leave them out, or read the file as lines: --format lines",
+        )
+    return kind
+
+
+def _format_of(file: Path | None, format: Formats) -> str | None:
+    from jumok.documents.catalog import document_format
+
+    if format == "lines":
+        return None
+    if format != "auto":
+        return format
+    # What comes through a pipe can be read only once.
+    if file is None or not file.is_file() or file.stat().st_size == 0:
+        return None
+    with open_bytes(file) as stream:
+        return document_format(file, first_bytes(stream))
+
+
+def translate_to(
+    translator: "Translator",
+    file: Path | None,
+    output: Path | None,
+    format: str,
+    options: "DecodingOptions",
+    prefix: str,
+    batch: int,
+) -> None:
+    """Translates a document, from a file or standard input to a file or standard output.
+
+    Raises:
+        ConfigError: the output's name is that of another format; a binary one has none.
+        DataError: the document cannot be read, or the output cannot be written.
+    """
+    from jumok.documents.catalog import BINARY
+
+    standard = output is None or output == STANDARD
+    if standard and format in BINARY:
+        raise ConfigError(
+            f"a document of this format ({format}) is not for a terminal.",
+            do=f"add --output FILE.{format}",
+        )
+    if output is not None and not standard:
+        _check_name(output, format)
+    if file is None or file == STANDARD:
+        content, name = sys.stdin.buffer.read(), "standard input"
+    else:
+        name = str(file)
+        with open_bytes(file) as stream:
+            content = stream.read()
+
+    def lines(texts: Iterable[str]) -> "Iterable[Translation]":
+        aligns = translator.aligner.aligns
+        return counted(
+            translator.translate_lines(
+                texts, options, alignments=aligns, prefix=prefix, batch_size=batch
+            )
+        )
+
+    written = translator.translate_content(content, format, lines, name)
+    if output is None or output == STANDARD:
+        sys.stdout.buffer.write(written)
+        sys.stdout.buffer.flush()
+        return
+    with replaced(output) as part:
+        part.write_bytes(written)
+
+
+def _check_name(output: Path, format: str) -> None:
+    """Raises ConfigError where the output's name promises another format."""
+    said = kind_of_name(output)
+    if output.suffix in COMPRESSED or (said is not None and said != format):
+        raise ConfigError(
+            "the output has the format of the document that is read.",
+            expected=f"a name for {format}",
+            got=str(output),
+            do="give it such a name",
+        )

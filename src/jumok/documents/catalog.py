@@ -1,0 +1,134 @@
+"""The formats of documents, and how a file of one is translated."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from jumok.data.formats import KINDS, bare_name, kind_of
+from jumok.documents.document import UNKNOWN, Document, Languages
+from jumok.documents.docx import read_docx
+from jumok.documents.html import read_html
+from jumok.documents.markdown import read_markdown
+from jumok.documents.plain import read_plain
+from jumok.documents.po import read_po
+from jumok.documents.segment import Translated
+from jumok.documents.subtitles import read_subtitles
+from jumok.documents.xml import read_tmx, read_xliff
+from jumok.errors import ConfigError, DataError, Place
+
+Translate = Callable[[list[str]], Sequence[Translated | str]]
+"""Gives a translation for each text; with `Translated.links`, markup goes where its words went."""
+
+
+ALONE: dict[str, Callable[[bytes], Document]] = {
+    "paragraphs": read_plain,
+    "markdown": read_markdown,
+    "srt": read_subtitles,
+    "vtt": read_subtitles,
+    "po": read_po,
+    "docx": read_docx,
+}
+IN_LANGUAGES: dict[str, Callable[[bytes, Languages], Document]] = {
+    "html": read_html,
+    "xliff": read_xliff,
+    "tmx": read_tmx,
+}
+"""Those that say in which language they are."""
+
+FORMATS = (*ALONE, *IN_LANGUAGES)
+BINARY = {"docx"}
+
+
+def document_format(file: Path, head: bytes) -> str | None:
+    """The format of a document by its first bytes and its name; None: lines of text.
+
+    Raises:
+        DataError: it is something else, which is named.
+    """
+    kind = kind_of(file, head)
+    if kind is None:
+        name = bare_name(file).lower()
+        return "markdown" if name.endswith((".md", ".markdown")) else None
+    if kind in FORMATS:
+        return kind
+    what, do = KINDS[kind]
+    raise DataError(
+        f"This is {what}, which cannot be translated as it is.",
+        expected=f"lines of text, or one of {', '.join(FORMATS)}",
+        do=do.format(file=file),
+        place=Place(file),
+    )
+
+
+def read_document(
+    content: bytes, format: str, languages: Languages, name: Path | str = ""
+) -> Document:
+    """The document that these bytes are.
+
+    Raises:
+        ConfigError: there is no such format.
+        DataError: the bytes are not of this format; the text names the file.
+        MissingExtraError: the format's library is not installed.
+    """
+    if format not in FORMATS:
+        raise ConfigError(
+            "there is no such format of documents.",
+            expected=", ".join(FORMATS),
+            got=repr(format),
+        )
+    try:
+        if format in ALONE:
+            return ALONE[format](content)
+        return IN_LANGUAGES[format](content, languages)
+    except DataError as error:
+        line = error.place.line if error.place else None
+        raise DataError(
+            error.what,
+            expected=error.expected,
+            got=error.got,
+            do=error.do,
+            place=Place(name, line) if name else error.place,
+        ) from None
+
+
+def translate_document(
+    content: bytes,
+    translate: Translate,
+    format: str,
+    *,
+    languages: Languages = UNKNOWN,
+    name: Path | str = "",
+) -> bytes:
+    """A document of the same format, with every text of it translated.
+
+    Args:
+        translate: called once, with all texts; markup inside of them was taken out.
+        format: one of FORMATS.
+        languages: what TMX needs to know, and what a page says of itself.
+        name: what errors call the document.
+
+    Raises:
+        ConfigError: there is no such format; `translate` gave more texts or fewer.
+        DataError: the bytes are not of this format.
+        MissingExtraError: the format's library is not installed.
+    """
+    document = read_document(content, format, languages, name)
+    return document.written(translated(document, translate))
+
+
+def translated(document: Document, translate: Translate) -> list[Translated]:
+    """The translations of a document's texts; those without a word are left as they are.
+
+    Raises:
+        ConfigError: `translate` gave more texts or fewer.
+    """
+    texts = [segment.text for segment in document.segments]
+    wanted = [text for text in texts if text]
+    given = list(translate(wanted))
+    if len(given) != len(wanted):
+        raise ConfigError(
+            "every text of a document needs a translation.",
+            expected=f"{len(wanted)} texts",
+            got=str(len(given)),
+        )
+    found = iter(each if isinstance(each, Translated) else Translated(each) for each in given)
+    return [next(found) if text else Translated("") for text in texts]

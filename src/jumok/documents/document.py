@@ -1,0 +1,73 @@
+"""What every kind of document is to whoever translates it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from jumok.documents.segment import Segment, Translated
+
+
+class Languages(NamedTuple):
+    """The codes of the languages; "" where nobody knows."""
+
+    source: str = ""
+    target: str = ""
+
+
+UNKNOWN = Languages()
+
+
+class Document(Protocol):
+    """A file's texts in order, and the file with their translations in their places."""
+
+    @property
+    def segments(self) -> Sequence[Segment]:
+        """What is to be translated."""
+        ...
+
+    def written(self, translations: Sequence[Translated]) -> bytes:
+        """The document with a translation of each segment."""
+        ...
+
+
+class Slot(NamedTuple):
+    """Where in a text file a translation goes.
+
+    Attributes:
+        start, end: the characters that it replaces.
+        segment: what is translated.
+        write: what stands there afterwards.
+        keep: where the translation equals its source, the characters stay as they are.
+    """
+
+    start: int
+    end: int
+    segment: Segment
+    write: Callable[[Translated], str]
+    keep: bool = True
+
+
+@dataclass(frozen=True)
+class TextDocument:
+    """A text file of which some slices are translated and all others stay to the byte."""
+
+    text: str
+    slots: Sequence[Slot]
+    encode: Callable[[str], bytes] = str.encode
+
+    @property
+    def segments(self) -> Sequence[Segment]:
+        return [slot.segment for slot in self.slots]
+
+    def written(self, translations: Sequence[Translated]) -> bytes:
+        return self.encode(self.replaced(translations))
+
+    def replaced(self, translations: Sequence[Translated]) -> str:
+        """The text anew; slots are in the order of the file."""
+        parts, at = [], 0
+        for slot, translated in zip(self.slots, translations, strict=True):
+            same = slot.keep and translated.text == slot.segment.text
+            replaced = self.text[slot.start : slot.end] if same else slot.write(translated)
+            parts += [self.text[at : slot.start], replaced]
+            at = slot.end
+        return "".join([*parts, self.text[at:]])

@@ -1,0 +1,330 @@
+"""DOCX: paragraphs of the text, tables, text boxes, headers, footers and notes.
+
+A paragraph is runs, each with a format. The runs of one format make a span of the segment, and go
+around the words that are aligned with theirs; what stands in a run and is no text (a picture, the
+mark of a footnote) stays beside its word. Fields, tabs and line breaks end a segment.
+"""
+
+import io
+import zipfile
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from jumok.documents.segment import (
+    Node,
+    Piece,
+    Segment,
+    Translated,
+    paragraph,
+    place,
+)
+from jumok.errors import DataError, MissingExtraError, Place
+
+W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+SPACE = "{http://www.w3.org/XML/1998/namespace}space"
+PARTS = ("document", "header", "footer", "footnotes", "endnotes")
+# Wrappers that hold runs, and stay around them.
+WRAPPERS = {f"{W}hyperlink", f"{W}ins", f"{W}smartTag"}
+# What may stand in a run beside its text without ending the sentence: it stays beside its word.
+POINTS = {f"{W}footnoteReference", f"{W}endnoteReference", f"{W}drawing", f"{W}pict", f"{W}object"}
+POINTS |= {f"{W}commentReference", f"{W}footnoteRef", f"{W}endnoteRef"}
+POINTS |= {"{http://schemas.openxmlformats.org/markup-compatibility/2006}AlternateContent"}
+# What holds runs that are no part of the sentence around it.
+INSIDE = {*WRAPPERS, f"{W}fldSimple"}
+LETTERS = {f"{W}t", f"{W}noBreakHyphen"}
+SILENT = {f"{W}rPr", f"{W}lastRenderedPageBreak", f"{W}softHyphen"}
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A run, or a wrapper with a run in it: what is moved as one.
+
+    Attributes:
+        element: the child of the paragraph.
+        text: what it says.
+        look: equal for parts of one format, which become one span.
+    """
+
+    element: Any
+    text: str
+    look: bytes
+
+
+@dataclass(frozen=True)
+class _Sentence:
+    """Neighbouring parts that are translated together."""
+
+    parts: Sequence[_Part]
+    segment: Segment
+    # Of each inline the part it was made of.
+    of_inline: Sequence[_Part]
+    plain: _Part
+
+    def write(self, translated: Translated) -> None:
+        """Puts the translation in the place of the parts."""
+        if translated.text == self.segment.text:
+            return
+        parts = [part for part in self.parts if part.text or part.look == b"point"]
+        anchor = parts[0].element
+        parent = anchor.getparent()
+        at = parent.index(anchor)
+        nodes = place(self.segment, translated)
+        new = list(self._elements(0, len(translated.text), nodes, translated.text, self.plain))
+        first, last = parts[0].text, parts[-1].text
+        _pad(new[0], first[: len(first) - len(first.lstrip())], "")
+        _pad(new[-1], "", last[len(last.rstrip()) :] if last.strip() else "")
+        for part in parts:
+            parent.remove(part.element)
+        for offset, element in enumerate(new):
+            parent.insert(at + offset, element)
+
+    def _elements(
+        self, first: int, last: int, nodes: Sequence[Node], text: str, look: _Part
+    ) -> Iterator[Any]:
+        at = first
+        for node in nodes:
+            if node.start > at:
+                yield _with_text(look, text[at : node.start])
+            part = self.of_inline[node.index]
+            if part.look == b"point":
+                yield part.element  # itself: a text box in it has paragraphs of its own
+                if node.inline.before.endswith(" "):
+                    yield _with_text(look, " ")
+            else:
+                yield from self._elements(node.start, node.end, node.inside, text, part)
+            at = node.end
+        if last > at:
+            yield _with_text(look, text[at:last])
+
+
+def _with_text(part: _Part, text: str) -> Any:
+    """The part again, with another text."""
+    new = deepcopy(part.element)
+    runs = [new] if new.tag == f"{W}r" else list(new.iter(f"{W}r"))
+    for run in runs[1:]:
+        run.getparent().remove(run)
+    for child in list(runs[0]):
+        if child.tag != f"{W}rPr":
+            runs[0].remove(child)
+    written = runs[0].makeelement(f"{W}t")
+    written.text = text
+    written.set(SPACE, "preserve")
+    runs[0].append(written)
+    return new
+
+
+def _pad(element: Any, before: str, after: str) -> None:
+    """White space that the translation has lost at its ends."""
+    texts = list(element.iter(f"{W}t"))
+    if texts and before:
+        texts[0].text = before + (texts[0].text or "")
+    if texts and after:
+        texts[-1].text = (texts[-1].text or "") + after
+
+
+@dataclass(frozen=True)
+class DocxDocument:
+    """A document: a zip archive with XML in it."""
+
+    content: bytes
+
+    @cached_property
+    def _trees(self) -> dict[str, Any]:
+        from lxml import etree
+
+        parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
+        with zipfile.ZipFile(io.BytesIO(self.content)) as archive:
+            names = [name for name in archive.namelist() if _is_text(name)]
+            return {name: etree.fromstring(archive.read(name), parser) for name in sorted(names)}
+
+    @cached_property
+    def _sentences(self) -> list[tuple[str, _Sentence]]:
+        return [
+            (name, sentence)
+            for name, tree in self._trees.items()
+            for one in tree.iter(f"{W}p")
+            for sentence in _sentences(one)
+        ]
+
+    @property
+    def segments(self) -> Sequence[Segment]:
+        return [sentence.segment for _, sentence in self._sentences]
+
+    def written(self, translations: Sequence[Translated]) -> bytes:
+        """The document; parts of the archive in which nothing changed stay to the byte."""
+        from lxml import etree
+
+        changed = set()
+        for (name, sentence), translated in zip(self._sentences, translations, strict=True):
+            if translated.text != sentence.segment.text:
+                sentence.write(translated)
+                changed.add(name)
+        out = io.BytesIO()
+        with (
+            zipfile.ZipFile(io.BytesIO(self.content)) as old,
+            zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new,
+        ):
+            for info in old.infolist():
+                data = old.read(info)
+                if info.filename in changed:
+                    data = etree.tostring(
+                        self._trees[info.filename],
+                        xml_declaration=True,
+                        encoding="UTF-8",
+                        standalone=True,
+                    )
+                new.writestr(info, data)
+        return out.getvalue()
+
+
+def _is_text(name: str) -> bool:
+    folder, _, file = name.rpartition("/")
+    return folder == "word" and file.endswith(".xml") and file.startswith(PARTS)
+
+
+def read_docx(content: bytes) -> DocxDocument:
+    """The document.
+
+    Raises:
+        DataError: it is not DOCX, or damaged.
+        MissingExtraError: lxml is not installed.
+    """
+    try:
+        from lxml import etree
+    except ImportError:
+        raise MissingExtraError("Reading DOCX files", "documents") from None
+    document = DocxDocument(content)
+    try:
+        document.segments  # noqa: B018 - everything is read here, so that faults show
+    except (zipfile.BadZipFile, etree.XMLSyntaxError, OSError, ValueError) as error:
+        raise DataError(
+            "The file is not readable as DOCX.",
+            got=str(error),
+            do="open it in a word processor and save it again",
+            place=Place("DOCX"),
+        ) from None
+    return document
+
+
+def _sentences(container: Any) -> Iterator[_Sentence]:
+    """What is to be translated in a paragraph, or in a part of one."""
+    _split_runs(container)
+    parts: list[_Part] = []
+    for child in list(container):
+        part = _part(child)
+        if part is not None:
+            parts.append(part)
+        elif child.tag == f"{W}r" or _has_text(child):
+            yield from _sentence(parts)
+            parts = []
+            if child.tag in INSIDE:
+                yield from _sentences(child)
+            for content in child.findall(f"{W}sdtContent"):
+                yield from _sentences(content)
+    yield from _sentence(parts)
+
+
+def _has_text(child: Any) -> bool:
+    return next(child.iter(f"{W}t"), None) is not None
+
+
+def _split_runs(container: Any) -> None:
+    """Gives each tab, line break and picture that shares a run with text a run of its own."""
+    for run in container.findall(f"{W}r"):
+        groups: list[list[Any]] = []
+        for child in run:
+            if child.tag in SILENT:
+                continue
+            if child.tag in LETTERS and groups and groups[-1][-1].tag in LETTERS:
+                groups[-1].append(child)
+            else:
+                groups.append([child])
+        if len(groups) < 2:
+            continue
+        format_ = run.find(f"{W}rPr")
+        parent, at = run.getparent(), run.getparent().index(run)
+        parent.remove(run)
+        for offset, group in enumerate(groups):
+            new = run.makeelement(run.tag, dict(run.attrib))
+            new.extend([*([deepcopy(format_)] if format_ is not None else []), *group])
+            parent.insert(at + offset, new)
+
+
+def _part(child: Any) -> _Part | None:
+    """A child of a paragraph as what is moved; None: it is no run, or ends the sentence."""
+    if child.tag in WRAPPERS:
+        runs = [run for run in child if run.tag == f"{W}r"]
+        others = [each for each in child if each.tag not in (f"{W}r", f"{W}proofErr")]
+        found = [_part(run) for run in runs]
+        if others or not runs or any(part is None or part.look == b"point" for part in found):
+            return None
+        text = "".join(part.text for part in found if part)
+        return _Part(child, text, repr((child.tag, sorted(child.attrib.items()))).encode())
+    if child.tag != f"{W}r":
+        return None
+    kinds = {each.tag for each in child} - SILENT
+    if kinds <= LETTERS:
+        text = "".join(
+            each.text or "" if each.tag == f"{W}t" else "\u2011"
+            for each in child
+            if each.tag not in SILENT
+        )
+        return _Part(child, text, _look(child))
+    if len(kinds) == 1 and kinds <= POINTS:
+        return _Part(child, "", b"point")
+    return None
+
+
+def _look(run: Any) -> bytes:
+    """A run's format as bytes; what spelling checkers write in it counts for nothing."""
+    from lxml import etree
+
+    format_ = run.find(f"{W}rPr")
+    if format_ is None:
+        return b""
+    kept = deepcopy(format_)
+    for unimportant in ("lang", "noProof"):
+        for each in kept.findall(f"{W}{unimportant}"):
+            kept.remove(each)
+    return bytes(etree.tostring(kept)) if len(kept) else b""
+
+
+def _sentence(parts: Sequence[_Part]) -> Iterator[_Sentence]:
+    """The parts as one segment: those of the commonest format are its plain text."""
+    while parts and not parts[0].text.strip():
+        parts = parts[1:]
+    while parts and not parts[-1].text.strip():
+        parts = parts[:-1]
+    amount: dict[bytes, int] = {}
+    for part in parts:
+        amount[part.look] = amount.get(part.look, 0) + len(part.text)
+    if not amount:
+        return
+    commonest = max(amount, key=lambda look: amount[look])
+    pieces: list[Piece] = []
+    owners: list[_Part] = []
+    previous: bytes | None = None
+    for part in parts:
+        if previous not in (None, commonest, b"point") and part.look != previous:
+            pieces.append(Piece("close", "", name=str(len(owners))))
+        if part.look == b"point":
+            owners.append(part)
+            pieces.append(Piece("point", str(len(owners) - 1)))
+        elif part.look != commonest and part.look != previous:
+            owners.append(part)
+            pieces.append(Piece("open", str(len(owners) - 1), name=str(len(owners))))
+        if part.look != b"point":
+            pieces.append(Piece("text", part.text, part.text))
+        previous = part.look
+    if previous not in (None, commonest, b"point"):
+        pieces.append(Piece("close", "", name=str(len(owners))))
+    plain = next(part for part in parts if part.look == commonest)
+    if commonest == b"point":
+        return
+    found = paragraph(pieces)
+    if found is not None:
+        of_inline = [owners[int(inline.before)] for inline in found.segment.inlines]
+        yield _Sentence(parts, found.segment, of_inline, plain)

@@ -1,0 +1,238 @@
+"""HTML: the text of each block is a segment, with the inline elements inside of it."""
+
+import codecs
+import html
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+from jumok.documents.document import Languages, Slot, TextDocument
+from jumok.documents.markup import Token, attributes, escape, tokens
+from jumok.documents.segment import (
+    Piece,
+    Segment,
+    Translated,
+    has_word,
+    paragraph,
+    rendered,
+    with_frozen,
+)
+
+
+def _names(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+INLINE = _names(
+    "a abbr acronym b bdi bdo big button cite data del dfn em font i img input ins label mark q "
+    "rp rt ruby s small span strike strong sub sup time tt u var wbr"
+)
+"""Elements inside of a sentence; every other one ends it."""
+KEPT = _names("code kbd samp svg math object canvas")
+"""Elements inside of a sentence whose text is no prose."""
+UNREAD = _names("pre script style textarea template iframe audio video")
+"""Elements that are left alone with all that is in them."""
+RAW = _names("script style textarea")
+VOID = _names("area base br col embed hr img input link meta source track wbr")
+SPOKEN = ("alt", "title", "placeholder", "aria-label")
+"""Attributes that a person reads."""
+
+_CHARSET = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class HtmlDocument:
+    """A page: first the attributes that a person reads, then the sentences with their tags."""
+
+    text: str
+    charset: str
+    languages: Languages
+
+    @cached_property
+    def _attributes(self) -> TextDocument:
+        return TextDocument(self.text, list(_spoken_in(self.text, self.languages)))
+
+    @cached_property
+    def _sentences(self) -> TextDocument:
+        return TextDocument(self.text, list(slots_of(self.text)))
+
+    @property
+    def segments(self) -> Sequence[Segment]:
+        return [*self._attributes.segments, *self._sentences.segments]
+
+    def written(self, translations: Sequence[Translated]) -> bytes:
+        """The page; its sentences are found again once its attributes are written."""
+        many = len(self._attributes.slots)
+        text = self._attributes.replaced(translations[:many])
+        text = TextDocument(text, list(slots_of(text))).replaced(translations[many:])
+        return _encoded(text, self.charset)
+
+
+def read_html(content: bytes, languages: Languages) -> HtmlDocument:
+    """The page, in the character set that it names.
+
+    The attribute `lang` of the page becomes the target's language where it was the source's.
+    """
+    charset = _charset(content)
+    return HtmlDocument(content.decode(charset, errors="surrogateescape"), charset, languages)
+
+
+def _charset(content: bytes) -> str:
+    found = _CHARSET.search(content[:4096])
+    try:
+        return codecs.lookup(found[1].decode()).name if found else "utf-8"
+    except LookupError:
+        return "utf-8"
+
+
+def _encoded(text: str, charset: str) -> bytes:
+    """Characters that the page's own character set lacks become references."""
+    try:
+        return text.encode(charset, errors="surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode(charset, errors="xmlcharrefreplace")
+
+
+def _spoken_in(text: str, languages: Languages) -> Iterator[Slot]:
+    """The attributes that a person reads, and the page's language."""
+    walk = _Walk()
+    for token in tokens(text, RAW):
+        tag = text[token.start : token.end]
+        if token.kind in ("open", "empty") and not walk.unread:
+            if token.name.lower() == "html":
+                yield from _language(tag, token, languages)
+            yield from _spoken(tag, token)
+        walk.ends_sentence(token, tag)
+
+
+def _language(tag: str, token: Token, languages: Languages) -> Iterator[Slot]:
+    """The page's own language, which changes although nobody translates it."""
+    known = attributes(tag).get("lang")
+    if known and languages.target and known.value.lower().split("-")[0] == languages.source:
+        start, end = token.start + known.start, token.start + known.end
+        yield Slot(start, end, Segment(""), lambda _: languages.target, keep=False)
+
+
+def slots_of(text: str, offset: int = 0) -> Iterator[Slot]:
+    """The sentences of HTML, or of a part of it that begins at this character."""
+    waiting: list[Token] = []
+    walk = _Walk()
+    for token in tokens(text, RAW):
+        tag = text[token.start : token.end]
+        if walk.ends_sentence(token, tag):
+            yield from _slot(text, waiting, offset)
+            waiting = []
+        else:
+            waiting.append(token)
+    yield from _slot(text, waiting, offset)
+
+
+class _Walk:
+    """Where in the page a token stands: whether inside of something that is left alone."""
+
+    def __init__(self) -> None:
+        self.unread: list[str] = []
+
+    def ends_sentence(self, token: Token, tag: str) -> bool:
+        """Whether the sentence before ends here; tokens that are left alone end one too."""
+        name = token.name.lower()
+        if self.unread:
+            if token.kind == "open" and name == self.unread[-1]:
+                self.unread.append(name)
+            elif token.kind == "close" and name == self.unread[-1]:
+                self.unread.pop()
+            return True
+        if token.kind == "open" and name not in VOID and name not in INLINE | KEPT:
+            if name in UNREAD or _untranslated(tag):
+                self.unread.append(name)
+            return True
+        if token.kind in ("open", "close", "empty"):
+            return name not in INLINE | KEPT
+        return False
+
+
+def _untranslated(tag: str) -> bool:
+    said = attributes(tag)
+    values = {name: said[name].value.lower() for name in ("translate", "class") if name in said}
+    return values.get("translate") == "no" or "notranslate" in values.get("class", "").split()
+
+
+def _slot(text: str, sentence: list[Token], offset: int) -> Iterator[Slot]:
+    found = paragraph(list(pieces_of(text, sentence)))
+    if found is None:
+        return
+    start, end = sentence[0].start, sentence[-1].end
+    before, segment, after = found
+    yield Slot(
+        offset + start + len(before), offset + end - len(after), segment,
+        lambda translated: rendered(segment, translated, escape),
+    )  # fmt: skip
+
+
+def pieces_of(text: str, sentence: list[Token]) -> Iterator[Piece]:
+    """The tokens as pieces; an element whose text is kept, and all inside of it, is one piece."""
+    index = 0
+    while index < len(sentence):
+        token = sentence[index]
+        raw, name = text[token.start : token.end], token.name.lower()
+        index += 1
+        if token.kind == "text":
+            yield Piece("text", raw, html.unescape(raw))
+        elif token.kind in ("empty", "other") or name in VOID:
+            yield Piece("point", raw)
+        elif token.kind == "open" and (name in KEPT or _untranslated(raw)):
+            last = _end_of(sentence, index, token.name)
+            whole = text[token.start : sentence[last - 1].end]
+            inside = (each for each in sentence[index:last] if each.kind == "text")
+            said = "".join(html.unescape(text[each.start : each.end]) for each in inside)
+            yield Piece("frozen", whole, said.strip()) if said.strip() else Piece("point", whole)
+            index = last
+        else:
+            yield Piece(token.kind, raw, name=name)
+
+
+def tagged_pieces(text: str, frozen: re.Pattern[str]) -> list[Piece]:
+    """Text with tags that is no HTML otherwise: "&amp;" is what it looks like.
+
+    Args:
+        frozen: what is kept besides.
+    """
+    pieces = (
+        Piece("text", piece.raw, piece.raw) if piece.kind == "text" else piece
+        for piece in pieces_of(text, list(tokens(text)))
+    )
+    return with_frozen(pieces, frozen)
+
+
+def _end_of(sentence: list[Token], index: int, name: str) -> int:
+    """The index after the tag that closes an element of this name, which is open."""
+    depth = 1
+    for place in range(index, len(sentence)):
+        token = sentence[place]
+        if token.name.lower() == name.lower():
+            depth += {"open": 1, "close": -1}.get(token.kind, 0)
+        if depth == 0:
+            return place + 1
+    return len(sentence)
+
+
+def _spoken(tag: str, token: Token) -> Iterator[Slot]:
+    """The attributes of a tag that a person reads."""
+    said = attributes(tag)
+    if _untranslated(tag):
+        return
+    wanted = [said[name] for name in SPOKEN if name in said]
+    name = said.get("name")
+    if token.name.lower() == "meta" and name and name.value.lower() in ("description", "keywords"):
+        wanted += [said["content"]] if "content" in said else []
+    for value in sorted(wanted, key=lambda value: value.start):
+        words = " ".join(value.value.split())
+        if has_word(words):
+            start, end = token.start + value.start, token.start + value.end
+            bare = "" if tag[value.start - 1] in "\"'" else '"'
+            yield Slot(start, end, Segment(words), partial(_quoted, mark=bare))
+
+
+def _quoted(translated: Translated, mark: str) -> str:
+    return f"{mark}{html.escape(translated.text)}{mark}"

@@ -1,0 +1,230 @@
+"""Markdown: paragraphs, headings, items and cells; code, links' addresses and front matter stay."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from jumok.documents.document import Slot, TextDocument
+from jumok.documents.html import VOID, slots_of
+from jumok.documents.markup import tokens
+from jumok.documents.segment import Piece, Segment, Translated, paragraph, rendered
+from jumok.errors import DataError, MissingExtraError, Place
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n.*?\r?\n(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
+_SPECIAL = re.compile(r"([\\`*\[\]<]|(?<!\w)_|_(?!\w))")
+_BLOCK = re.compile(r"^(\d+)([.)]\s)|^([#>+-])(?=\s|[#>])")
+
+
+def read_markdown(content: bytes) -> TextDocument:
+    """The page, read as CommonMark with tables and strikethrough."""
+    try:
+        from markdown_it import MarkdownIt
+    except ImportError:
+        raise MissingExtraError("Reading Markdown", "documents") from None
+    text = content.decode("utf-8", errors="surrogateescape")
+    front = FRONT_MATTER.match(text)
+    start = front.end() if front else 0
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("text_join")
+    body = text[start:]
+    starts = [start + match.start() for match in re.finditer(r"^", body, re.MULTILINE)]
+    page = _Page(text, [*starts, len(text)])
+    slots = [slot for token in parser.parse(body) for slot in page.slots(token)]
+    return TextDocument(text, slots, partial(str.encode, errors="surrogateescape"))
+
+
+class _Page:
+    """Finds what the parser says in the text it was said of."""
+
+    def __init__(self, text: str, starts: Sequence[int]) -> None:
+        self.text, self.starts = text, starts
+        self.at = 0
+        self.cell = False
+
+    def slots(self, block: "Token") -> Iterator[Slot]:
+        """What is to be translated in a block."""
+        if block.type in ("th_open", "td_open", "th_close", "td_close"):
+            self.cell = block.nesting == 1
+        if block.map is None:
+            return
+        first, last = (self.starts[min(line, len(self.starts) - 1)] for line in block.map)
+        if block.type == "html_block":
+            yield from slots_of(self.text[first:last], first)
+        elif block.type == "inline" and block.content:
+            self.at = max(self.at, first)
+            places = self._places(block.content, block.map[0])
+            for group, start in _groups(block):
+                yield from self._slot(group, start, places)
+
+    def _places(self, content: str, line: int) -> list[int]:
+        """Where in the file each character of a block's content stands.
+
+        Raises:
+            DataError: nowhere, so that its translation could not be put there.
+        """
+        places: list[int] = []
+        for number, wanted in enumerate(content.split("\n"), start=line):
+            start, end = self.starts[number], self.starts[number + 1]
+            if self.cell:
+                raw = re.escape(wanted).replace(r"\|", r"\\?\|")
+                match = re.compile(raw).search(self.text, self.at, end)
+                place = match.start() if match else -1
+            else:  # marks of a quotation or an item stand before it
+                place = self.text.rfind(wanted, start, end)
+            if place < 0:
+                raise DataError(
+                    "A line of the Markdown file was not found again.",
+                    got=repr(wanted),
+                    do="write the line without tabs, or leave it out",
+                    place=Place("Markdown", number + 1),
+                )
+            for character in wanted:
+                place += self.cell and character == "|" and self.text[place] == "\\"
+                places.append(place)
+                place += 1
+            self.at = place
+            places.append(place)  # the line's end
+        return places
+
+    def _slot(self, pieces: Sequence[Piece], start: int, places: Sequence[int]) -> Iterator[Slot]:
+        """The pieces, which are slices of the content from `start` on."""
+        found = paragraph(pieces)
+        if found is None:
+            return
+        before, segment, after = found
+        end = start + sum(len(piece.raw) for piece in pieces) - len(after)
+        escape = _escaped_in_cell if self.cell else _escaped
+        yield Slot(
+            places[start + len(before)], places[end - 1] + 1, segment,
+            partial(_written, segment=segment, escape=escape),
+        )  # fmt: skip
+
+
+def _written(translated: Translated, segment: Segment, escape: Callable[[str], str]) -> str:
+    return rendered(segment, translated, escape)
+
+
+def _groups(block: "Token") -> Iterator[tuple[list[Piece], int]]:
+    """The pieces between hard line breaks, and where in the content each group begins."""
+    group: list[Piece] = []
+    start = at = 0
+    for piece in _Inlines(block.content).pieces(block.children or []):
+        at += len(piece.raw)
+        if piece.name == "break":
+            yield group, start
+            group, start = [], at
+        else:
+            group.append(piece)
+    yield group, start
+
+
+_GAP = re.compile(r"[ \t]*")
+_BREAK = re.compile(r"(?:\\|[ \t]*)\n[ \t]*")
+_ADDRESS = re.compile(
+    r"\]\((?:\"[^\"]*\"|'[^']*'|\\.|\((?:[^()\\]|\\.)*\)|[^()\\])*\)|\]\[[^\]]+\]", re.DOTALL
+)
+
+
+class _Inlines:
+    """What the parser found inside of a block, as slices of the block's content."""
+
+    def __init__(self, content: str) -> None:
+        self.content, self.at = content, 0
+        self.labels: list[int] = []
+
+    def pieces(self, children: "Sequence[Token]") -> Iterator[Piece]:
+        """The pieces; one after another they are the content."""
+        rest = iter(children)
+        for child in rest:
+            if child.type in ("softbreak", "hardbreak"):
+                raw = self._take(_BREAK)
+                yield Piece("text", raw, " ", "break" if child.type == "hardbreak" else "")
+                continue
+            gap = self._gap(child)
+            if gap:
+                yield Piece("text", gap, gap)
+            if child.type == "link_open" and child.markup == "autolink":
+                address = next(rest).content
+                next(rest)
+                yield Piece("frozen", self._slice(self.content.index(">", self.at) + 1), address)
+            else:
+                yield self._piece(child)
+        if self.at < len(self.content):
+            yield Piece("text", self.content[self.at :], self.content[self.at :])
+
+    def _gap(self, child: "Token") -> str:
+        """White space that the parser left out before this."""
+        wanted = child.content if child.type in ("text", "html_inline") else child.markup
+        if wanted and self.content.startswith(wanted, self.at):
+            return ""
+        return self._take(_GAP)
+
+    def _piece(self, child: "Token") -> Piece:
+        if child.type == "text":
+            return Piece("text", self._slice(self.at + len(child.content)), child.content)
+        if child.type == "text_special":
+            return Piece("text", self._slice(self.at + len(child.markup)), child.content)
+        if child.type == "code_inline":
+            mark = re.escape(child.markup)
+            end = re.compile(f"(?<!`){mark}(?!`)").search(self.content, self.at + len(child.markup))
+            raw = self._slice(end.end() if end else len(self.content))
+            return Piece("frozen", raw, child.content)
+        if child.type == "image":
+            label = _label_end(self.content, self.at + 2)
+            address = _ADDRESS.match(self.content, label)
+            return Piece("point", self._slice(address.end() if address else label + 1))
+        if child.type == "html_inline":
+            token = next(tokens(child.content))
+            kind = token.kind if token.kind in ("open", "close") else "point"
+            kind = "point" if token.name.lower() in VOID else kind
+            return Piece(kind, self._slice(self.at + len(child.content)), name=token.name.lower())
+        if child.type == "link_open":
+            self.labels.append(self.at + 1)
+            return Piece("open", self._slice(self.at + 1), name="a")
+        if child.type == "link_close":
+            return self._link_end(self.labels.pop())
+        kind = "open" if child.nesting == 1 else "close"
+        return Piece(kind, self._slice(self.at + len(child.markup)), name=child.tag)
+
+    def _link_end(self, start: int) -> Piece:
+        label = self.content[start : self.at]
+        address = _ADDRESS.match(self.content, self.at)
+        if address:
+            return Piece("close", self._slice(address.end()), name="a")
+        # [label] and [label][]: the address stands elsewhere, under the label in its own language.
+        raw = self._slice(self.at + (3 if self.content.startswith("][]", self.at) else 1))
+        return Piece("close", raw, name="a", write=f"][{label}]")
+
+    def _take(self, pattern: re.Pattern[str]) -> str:
+        match = pattern.match(self.content, self.at)
+        return self._slice(match.end()) if match else ""
+
+    def _slice(self, end: int) -> str:
+        start, self.at = self.at, end
+        return self.content[start:end]
+
+
+def _label_end(content: str, start: int) -> int:
+    """Where the bracket closes that was opened before `start`."""
+    depth, at = 1, start
+    while at < len(content):
+        if content[at] == "\\":
+            at += 1
+        depth += {"[": 1, "]": -1}.get(content[at : at + 1], 0)
+        if depth == 0:
+            return at
+        at += 1
+    return len(content)
+
+
+def _escaped(text: str) -> str:
+    """Plain text as Markdown writes it: what would be read as markup has a backslash before it."""
+    safe = _SPECIAL.sub(r"\\\1", text)
+    return _BLOCK.sub(lambda match: f"{match[1] or ''}\\{match[2] or match[3]}", safe)
+
+
+def _escaped_in_cell(text: str) -> str:
+    return _escaped(text).replace("|", r"\|")

@@ -1,0 +1,95 @@
+"""HTML and XML as the pieces they are written in, so that what is not translated stays to the byte.
+
+A parser's tree forgets how a document was written; here every piece is a slice of the file, and
+all slices together are the file.
+"""
+
+import html
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_TOKEN = re.compile(
+    r"(?P<comment><!--.*?(?:-->|\Z))"
+    r"|(?P<cdata><!\[CDATA\[.*?(?:\]\]>|\Z))"
+    r"|(?P<declaration><[!?][^>]*(?:>|\Z))"
+    r"|(?P<tag></?[A-Za-z_](?:[^<>\"']|\"[^\"]*\"|'[^']*')*>)"
+    r"|(?P<broken></?[A-Za-z][^<>]*>)",
+    re.DOTALL,
+)
+_NAME = re.compile(r"</?([^\s/>]+)")
+_ATTRIBUTE = re.compile(
+    r"(?P<name>[^\s=\"'<>/]+)(?:\s*=\s*(?:\"(?P<double>[^\"]*)\"|'(?P<single>[^']*)'"
+    r"|(?P<bare>[^\s\"'<>=`]+)))?"
+)
+
+
+class Token(NamedTuple):
+    """A slice of the document.
+
+    Attributes:
+        kind: text, open, close, empty (an open tag that ends in "/>"), or other.
+        start, end: its characters.
+        name: of a tag, as written.
+    """
+
+    kind: str
+    start: int
+    end: int
+    name: str = ""
+
+
+def tokens(text: str, raw_elements: frozenset[str] = frozenset()) -> Iterator[Token]:
+    """The document's slices in order.
+
+    Args:
+        raw_elements: elements in which no markup counts but their own end: script, style. Their
+            content is a token "other".
+    """
+    at = 0
+    while match := _TOKEN.search(text, at):
+        start, end = match.span()
+        if start > at:
+            yield Token("text", at, start)
+        at = end
+        tag = match["tag"] or match["broken"]
+        if tag is None:
+            yield Token("other", start, end)
+            continue
+        found = _NAME.match(tag)
+        name = found[1] if found else ""
+        kind = "close" if tag.startswith("</") else "empty" if tag.endswith("/>") else "open"
+        yield Token(kind, start, end, name)
+        if kind == "open" and name.lower() in raw_elements:
+            closing = re.compile(rf"</{re.escape(name)}\s*>", re.IGNORECASE).search(text, at)
+            inner = closing.start() if closing else len(text)
+            if inner > at:
+                yield Token("other", at, inner)
+            at = inner
+    if at < len(text):
+        yield Token("text", at, len(text))
+
+
+class Attribute(NamedTuple):
+    """An attribute's value, unescaped, and where it stands inside of the tag."""
+
+    value: str
+    start: int
+    end: int
+
+
+def attributes(tag: str) -> dict[str, Attribute]:
+    """The attributes of a tag by their names in lower case."""
+    found: dict[str, Attribute] = {}
+    name = _NAME.match(tag)
+    for match in _ATTRIBUTE.finditer(tag, name.end() if name else 0):
+        group = next((each for each in ("double", "single", "bare") if match[each] is not None), "")
+        value = html.unescape(match[group]) if group else ""
+        start, end = match.span(group) if group else (match.end(), match.end())
+        found.setdefault(match["name"].lower(), Attribute(value, start, end))
+    return found
+
+
+def escape(text: str) -> str:
+    """Text as it is written between tags."""
+    return html.escape(text, quote=False)

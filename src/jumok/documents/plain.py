@@ -1,0 +1,70 @@
+"""Plain text in paragraphs: wrapped lines are joined, translated, and wrapped again."""
+
+import re
+import textwrap
+import unicodedata
+from collections.abc import Iterator
+from functools import partial
+from typing import NamedTuple
+
+from jumok.documents.document import Slot, TextDocument
+from jumok.documents.segment import Segment, Translated, has_word
+
+ITEM = re.compile(r"[ \t]*(?:(?:[-*+•·]|\d+[.)])[ \t]+)?")
+
+
+def read_plain(content: bytes) -> TextDocument:
+    """The paragraphs: lines between blank ones; an item of a list, and an indented line, begin one.
+
+    A paragraph of one line is written as one line, and one of several is wrapped to the width of
+    its longest.
+    """
+    text = content.decode("utf-8", errors="surrogateescape")
+    return TextDocument(text, list(_slots(text)), partial(str.encode, errors="surrogateescape"))
+
+
+class _Line(NamedTuple):
+    """A line's words: where they are in the file, and in which column they begin."""
+
+    start: int
+    end: int
+    column: int
+
+
+def _slots(text: str) -> Iterator[Slot]:
+    lines: list[_Line] = []
+    for match in re.finditer(r"[^\n]*\n?", text):
+        line = match[0].rstrip()
+        begin = re.match(ITEM, line)
+        column = begin.end() if begin else 0
+        item = bool(line[:column].strip())
+        if lines and (not line or item or column > lines[-1].column):
+            yield from _slot(text, lines)
+            lines = []
+        if line:
+            lines.append(_Line(match.start() + column, match.start() + len(line), column))
+    if lines:
+        yield from _slot(text, lines)
+
+
+def _slot(text: str, lines: list[_Line]) -> Iterator[Slot]:
+    words = " ".join(" ".join(text[line.start : line.end].split()) for line in lines)
+    if not has_word(words):
+        return
+    start, end = lines[0].start, lines[-1].end
+    width = max(line.end - line.start for line in lines) if len(lines) > 1 else 0
+    newline = "\r\n" if "\r\n" in text[start:end] else "\n"
+    joint = newline + " " * lines[min(1, len(lines) - 1)].column
+    yield Slot(start, end, Segment(words), partial(_wrapped, width=width, joint=joint))
+
+
+def _wrapped(translated: Translated, width: int, joint: str) -> str:
+    if not width:
+        return translated.text
+    # A Chinese, Japanese or Korean character is as wide as two others.
+    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in translated.text)
+    share = 1 + wide / max(1, len(translated.text))
+    lines = textwrap.wrap(
+        translated.text, max(1, int(width / share)), break_long_words=False, break_on_hyphens=False
+    )
+    return joint.join(lines)

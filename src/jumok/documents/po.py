@@ -1,0 +1,118 @@
+"""PO (gettext): what is not translated yet is filled in, and marked as fuzzy.
+
+"Fuzzy" is gettext's own word for what a person has yet to look at: msgfmt leaves it out unless it
+is told --use-fuzzy.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from jumok.documents.html import tagged_pieces
+from jumok.documents.segment import Paragraph, Segment, Translated, paragraph, rendered
+from jumok.errors import DataError, MissingExtraError, Place
+
+PLACEHOLDER = re.compile(
+    r"%(?:\([\w.]+\))?(?:\d+\$)?[-+#0']*(?:\d+|\*)?(?:\.\d+)?(?:hh|h|ll|l|q|z|j|t|L)?[diouxXeEfgGcsra%@]"
+    r"|%\([\w.]+\)|%%|\$?\{[^{}\s]*\}|\{\{[^{}]*\}\}|%\d+"
+)
+"""What a program fills in: %s, %(name)d, %1$s, {name}, ${name}, {{ name }}."""
+
+
+@dataclass(frozen=True)
+class _Message:
+    """A form of an entry's msgid, line by line; line breaks in it count."""
+
+    lines: tuple[Paragraph | str, ...]
+
+    @classmethod
+    def of(cls, text: str) -> "_Message":
+        lines = (paragraph(tagged_pieces(line, PLACEHOLDER)) or line for line in text.split("\n"))
+        return cls(tuple(lines))
+
+    @property
+    def segments(self) -> list[Segment]:
+        return [line.segment for line in self.lines if isinstance(line, Paragraph)]
+
+    def written(self, translations: list[Translated]) -> str:
+        """The message; takes its translations off the front of the list."""
+        lines = []
+        for line in self.lines:
+            if isinstance(line, Paragraph):
+                text = rendered(line.segment, translations.pop(0))
+                lines.append(f"{line.before}{text}{line.after}")
+            else:
+                lines.append(line)
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class PoDocument:
+    """A catalog.
+
+    Attributes:
+        store: translate-toolkit's.
+        entries: those to be filled, each with the forms of its msgid: one, or singular and plural.
+    """
+
+    content: bytes
+    store: Any
+    entries: Sequence[tuple[Any, tuple[_Message, ...]]]
+
+    @property
+    def segments(self) -> Sequence[Segment]:
+        return [
+            segment
+            for _, forms in self.entries
+            for message in forms
+            for segment in message.segments
+        ]
+
+    def written(self, translations: Sequence[Translated]) -> bytes:
+        """The catalog; of several plural forms the first is the singular, all others the plural."""
+        from translate.misc.multistring import multistring
+
+        if not self.entries:
+            return self.content
+        rest = list(translations)
+        for unit, forms in self.entries:
+            written = [message.written(rest) for message in forms]
+            if len(written) > 1:
+                many = self._plural_forms()
+                unit.target = multistring([*written[:1], *written[1:] * max(1, many - 1)][-many:])
+            else:
+                unit.target = written[0]
+            unit.markfuzzy()
+        return bytes(self.store)
+
+    def _plural_forms(self) -> int:
+        said = str(self.store.getheaderplural()[0] or "")
+        return int(said) if said.isdecimal() and int(said) > 0 else 2
+
+
+def read_po(content: bytes) -> PoDocument:
+    """The catalog's entries without a translation, or with one that is fuzzy.
+
+    Raises:
+        DataError: it is not PO.
+        MissingExtraError: translate-toolkit is not installed.
+    """
+    try:
+        from translate.storage.poparser import PoParseError
+        from translate.storage.pypo import pofile
+    except ImportError:
+        raise MissingExtraError("Reading PO files", "documents") from None
+    try:
+        store = pofile.parsestring(content)
+    except PoParseError as error:
+        raise DataError(
+            "The file is not well-formed PO.", got=str(error), place=Place("PO")
+        ) from None
+    entries = []
+    for unit in store.units:
+        if unit.isheader() or unit.isobsolete() or (unit.istranslated() and not unit.isfuzzy()):
+            continue
+        forms = unit.source.strings if unit.hasplural() else [unit.source]
+        entries.append((unit, tuple(_Message.of(str(form)) for form in forms)))
+    return PoDocument(content, store, entries)

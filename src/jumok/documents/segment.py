@@ -1,0 +1,344 @@
+"""A paragraph's text, and what stands inside of it: emphasis, links, code, pictures.
+
+A translation has other words in another order, so where its markup belongs is read off the word
+alignment: an element goes around the run of target words that most links of its own words, and
+fewest of the others', lead to.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+BLANK = " \t\r\n\f"  # a no-break space is meant
+_WHITE = re.compile(f"[{BLANK}]+")
+
+Links = Sequence[tuple[int, int]]
+"""Pairs of a source and a target word, counted from 0; words are what plain spaces separate."""
+
+
+class Translated(NamedTuple):
+    """A translation, and which word of it comes from which; None: nobody knows."""
+
+    text: str
+    links: Links | None = None
+
+
+@dataclass(frozen=True)
+class Inline:
+    """Something inside of a text.
+
+    Attributes:
+        start, end: the characters that it encloses; equal for a picture and the like.
+        before, after: what is written before and after them; of one without text, `before`.
+        frozen: its text is kept as it is: code, a placeholder, what says translate="no".
+        within: the number, among the segment's, of the innermost one that it stands in; None: none.
+    """
+
+    start: int
+    end: int
+    before: str
+    after: str = ""
+    frozen: bool = False
+    within: int | None = None
+
+
+@dataclass(frozen=True)
+class Segment:
+    """What is translated at once.
+
+    Attributes:
+        text: without markup, white space made single spaces.
+        inlines: what stands inside, outer ones before inner ones.
+    """
+
+    text: str
+    inlines: tuple[Inline, ...] = ()
+
+
+class Piece(NamedTuple):
+    """A piece of a paragraph: text, or markup with `raw` as it is written.
+
+    Attributes:
+        kind: text, open, close, point (markup without text) or frozen (text that is kept).
+        raw: as it stands in the document.
+        text: what it says; "" of markup.
+        name: of an element, so that its two ends find each other.
+        write: what to write in a translation instead of `raw`.
+    """
+
+    kind: str
+    raw: str
+    text: str = ""
+    name: str = ""
+    write: str | None = None
+
+    @property
+    def written(self) -> str:
+        """What stands in a translation."""
+        return self.raw if self.write is None else self.write
+
+
+class Paragraph(NamedTuple):
+    """A segment, and what stands before and after it in the document."""
+
+    before: str
+    segment: Segment
+    after: str
+
+
+def paragraph(pieces: Sequence[Piece]) -> Paragraph | None:
+    """The pieces as a segment; markup at its ends stays outside. None: there is no word in it."""
+    first, last = 0, len(pieces)
+    partner = _partners(pieces)
+    while first < last:
+        if _is_edge(pieces[first]) and partner.get(first, -1) < 0:
+            first += 1
+        elif _is_edge(pieces[last - 1]) and partner.get(last - 1, -1) < 0:
+            last -= 1
+        elif partner.get(first) == last - 1:
+            first, last = first + 1, last - 1
+        else:
+            break
+    inside = pieces[first:last]
+    if not any(piece.kind == "text" and has_word(piece.text) for piece in inside):
+        return None
+    outside = ["".join(piece.raw for piece in part) for part in (pieces[:first], pieces[last:])]
+    raw = inside[0].raw
+    if inside[0].kind == "text":
+        outside[0] += raw[: len(raw) - len(raw.lstrip(BLANK))]
+    raw = inside[-1].raw
+    if inside[-1].kind == "text":
+        outside[1] = raw[len(raw.rstrip(BLANK)) :] + outside[1]
+    return Paragraph(outside[0], _segment(inside), outside[1])
+
+
+def has_word(text: str) -> bool:
+    """Whether there is anything to translate: a letter of any script."""
+    return any(letter.isalpha() for letter in text)
+
+
+def _is_edge(piece: Piece) -> bool:
+    """Whether nothing would miss it at a paragraph's end: markup, or white space alone."""
+    return piece.kind in ("open", "close", "point") or not piece.text.strip(BLANK)
+
+
+def _partners(pieces: Sequence[Piece]) -> dict[int, int]:
+    """The index of the other end of each element; ends without one are left out."""
+    partner: dict[int, int] = {}
+    waiting: list[int] = []
+    for index, piece in enumerate(pieces):
+        if piece.kind == "open":
+            waiting.append(index)
+        elif piece.kind == "close":
+            names = [pieces[each].name for each in waiting]
+            if piece.name in names:
+                place = len(names) - 1 - names[::-1].index(piece.name)
+                partner[waiting[place]], partner[index] = index, waiting[place]
+                del waiting[place:]
+    return partner
+
+
+def _segment(pieces: Sequence[Piece]) -> Segment:
+    partner = _partners(pieces)
+    text = ""
+    starts: list[int] = []
+    apart: set[int] = set()  # points that had a space on both sides, of which the text keeps one
+    for index, piece in enumerate(pieces):
+        starts.append(len(text))
+        words = _WHITE.sub(" ", piece.text)
+        if words.startswith(" ") and (text.endswith(" ") or not text):
+            words = words[1:]
+            if text and pieces[index - 1].kind == "point":
+                apart.add(index - 1)
+        text += words
+    starts.append(len(text))
+    text = text.rstrip(" ")
+    starts = [min(start, len(text)) for start in starts]
+    found: list[Inline] = []
+    around: list[int] = []
+    for index, piece in enumerate(pieces):
+        start, end = starts[index], starts[index + 1]
+        within = around[-1] if around else None
+        if piece.kind == "frozen":
+            found.append(Inline(start, end, piece.written, "", True, within))
+        elif piece.kind == "open" and index in partner:
+            other, raw = partner[index], piece.written
+            around.append(len(found))
+            found.append(Inline(start, starts[other], raw, pieces[other].written, within=within))
+        elif piece.kind == "close" and index in partner:
+            around.pop()
+        elif piece.kind != "text":
+            raw = piece.written + " " * (index in apart)
+            found.append(Inline(start, start, raw, within=within))
+    return Segment(text, tuple(found))
+
+
+@dataclass
+class Node:
+    """An inline with those inside of it, and the characters of the translation it encloses."""
+
+    inline: Inline
+    index: int
+    inside: "list[Node]" = field(default_factory=list)
+    start: int = 0
+    end: int = 0
+
+
+def place(segment: Segment, translated: Translated) -> list[Node]:
+    """The outermost inlines in the order of the translation, those inside of them likewise."""
+    nodes = [Node(inline, index) for index, inline in enumerate(segment.inlines)]
+    roots: list[Node] = []
+    for node in nodes:
+        outer = node.inline.within
+        (roots if outer is None else nodes[outer].inside).append(node)
+    _place(roots, 0, len(translated.text), _Aligned(segment.text, translated))
+    return roots
+
+
+def _place(nodes: list[Node], first: int, last: int, aligned: "_Aligned") -> None:
+    """Places neighbours, which share no character, and what is inside of them."""
+    for node in nodes:
+        node.start, node.end = aligned.range_of(node.inline)
+    nodes.sort(key=lambda node: (node.start, node.end, node.index))
+    for node in nodes:
+        node.start = min(max(node.start, first), last)
+        node.end = first = min(max(node.end, node.start), last)
+        _place(node.inside, node.start, node.end, aligned)
+
+
+def _words(text: str) -> list[tuple[int, int]]:
+    """Start and end of each word: what plain spaces separate."""
+    spans, start = [], 0
+    for word in text.split(" "):
+        if word:
+            spans.append((start, start + len(word)))
+        start += len(word) + 1
+    return spans
+
+
+class _Aligned:
+    """A text and its translation, word by word."""
+
+    def __init__(self, source: str, translated: Translated) -> None:
+        self.source, self.target = source, translated.text
+        self.source_words, self.target_words = _words(source), _words(self.target)
+        many, most = len(self.source_words), len(self.target_words)
+        links = translated.links
+        if not links:  # nobody knows: the same way through both
+            links = [(word, word * most // many) for word in range(many)] if most else []
+        self.links = [(one, other) for one, other in links if one < many and other < most]
+
+    def range_of(self, inline: Inline) -> tuple[int, int]:
+        """Start and end in the translation."""
+        if inline.start == inline.end:
+            point = self._point(inline.start)
+            return point, point
+        if inline.frozen:
+            found = self._verbatim(inline)
+            if found is not None:
+                return found
+        words = [
+            number
+            for number, (start, end) in enumerate(self.source_words)
+            if start < inline.end and end > inline.start
+        ]
+        window = self._window(words)
+        if window is None:
+            point = self._point(inline.start)
+            return point, point
+        before = self.source[self.source_words[words[0]][0] : inline.start]
+        after = self.source[inline.end : self.source_words[words[-1]][1]]
+        start, end = self.target_words[window[0]][0], self.target_words[window[1]][1]
+        start += _shared(self.target[start:end], before)
+        end -= _shared(self.target[start:end][::-1], after[::-1])
+        return start, max(start, end)
+
+    def _verbatim(self, inline: Inline) -> tuple[int, int] | None:
+        """Where the text of something frozen stands as it was: as often before as in the source."""
+        kept = self.source[inline.start : inline.end]
+        before = self.source.count(kept, 0, inline.start)
+        start = -1
+        for _ in range(before + 1):
+            start = self.target.find(kept, start + 1)
+            if start < 0:
+                return None
+        return start, start + len(kept)
+
+    def _window(self, words: Sequence[int]) -> tuple[int, int] | None:
+        """The run of target words with most links from these words and fewest from others."""
+        own = set(words)
+        worth = [0.0] * len(self.target_words)
+        for one, other in self.links:
+            worth[other] += 1.0 if one in own else -1.0
+        best, found, start, total = 0.0, None, 0, 0.0
+        for number, value in enumerate(worth):  # Kadane's largest sum
+            if total <= 0.0:
+                start, total = number, 0.0
+            total += value
+            if total > best:
+                best, found = total, (start, number)
+        if found is None:
+            linked = [other for one, other in self.links if one in own]
+            return (min(linked), min(linked)) if linked else None
+        return found
+
+    def _point(self, at: int) -> int:
+        """Where a place between two characters goes: it stays beside the word that it touches."""
+        for number, (start, end) in enumerate(self.source_words):
+            linked = [other for one, other in self.links if one == number]
+            if start < at <= end and linked:
+                word = self.target_words[max(linked)]
+                rest = self.source[at:end]
+                return word[1] - _shared(self.target[slice(*word)][::-1], rest[::-1])
+            if at <= start and linked:
+                return self.target_words[min(linked)][0]
+        return 0 if at <= 0 else len(self.target)
+
+
+def _shared(target: str, source: str) -> int:
+    """How many characters at the beginning of `target` are what `source` was: equal, or marks."""
+    if target[: len(source)].casefold() == source.casefold():
+        return len(source)
+    if any(letter.isalnum() for letter in source) or not source:
+        return 0
+    return len(target) - len(target.lstrip("".join(_MARKS)))
+
+
+_MARKS = frozenset(".,;:!?…\"'“”‘’«»()[]。、，！？；：「」『』（）-–—")
+
+
+def rendered(segment: Segment, translated: Translated, escape: Callable[[str], str] = str) -> str:
+    """The translation with the segment's markup in it.
+
+    Args:
+        escape: how plain text is written.
+    """
+
+    def written(first: int, last: int, nodes: Iterable[Node]) -> str:
+        parts, at = [], first
+        for node in nodes:
+            parts += [escape(translated.text[at : node.start]), node.inline.before]
+            if not node.inline.frozen:
+                parts += [written(node.start, node.end, node.inside), node.inline.after]
+            at = node.end
+        return "".join([*parts, escape(translated.text[at:last])])
+
+    return written(0, len(translated.text), place(segment, translated))
+
+
+def with_frozen(pieces: Iterable[Piece], pattern: re.Pattern[str]) -> list[Piece]:
+    """The pieces with everything in their text that matches cut out as frozen."""
+    cut: list[Piece] = []
+    for piece in pieces:
+        if piece.kind != "text" or piece.raw != piece.text:
+            cut.append(piece)
+            continue
+        at = 0
+        for match in pattern.finditer(piece.text):
+            start, end = match.span()
+            cut += [Piece("text", before, before) for before in [piece.text[at:start]] if before]
+            cut.append(Piece("frozen", match[0], match[0]))
+            at = end
+        cut += [Piece("text", after, after) for after in [piece.text[at:]] if after]
+    return cut

@@ -1,0 +1,62 @@
+"""Subtitles (SRT and WebVTT): a cue is a segment, its times stay."""
+
+import re
+from collections.abc import Iterator
+from functools import partial
+
+from jumok.documents.document import Slot, TextDocument
+from jumok.documents.html import tagged_pieces
+from jumok.documents.segment import Piece, Segment, Translated, paragraph, rendered
+
+_TIME = r"(?:\d+:)?\d+:\d\d[,.]\d{1,3}"
+# The line of times, then the lines up to a blank one.
+CUE = re.compile(rf"^{_TIME}[ \t]*-->[ \t]*{_TIME}[^\n]*\n((?:[^\S\n]*\S[^\n]*(?:\n|\Z))+)", re.M)
+SPEAKER = re.compile(r"[ \t]*[-–—][ \t]?")  # two people in one cue, a line each
+STYLE = re.compile(r"\{\\[^}]*\}")  # {\an8}
+
+
+def read_subtitles(content: bytes) -> TextDocument:
+    """The cues. What one person says is one segment, over all its lines, and as many again."""
+    text = content.decode("utf-8", errors="surrogateescape")
+    slots = [slot for cue in CUE.finditer(text) for slot in _slots(text, cue)]
+    return TextDocument(text, slots, partial(str.encode, errors="surrogateescape"))
+
+
+def _slots(text: str, cue: re.Match[str]) -> Iterator[Slot]:
+    lines: list[tuple[int, int]] = []
+    for match in re.finditer(r"[^\n]+", cue[1]):
+        start, end = cue.start(1) + match.start(), cue.start(1) + match.end()
+        speaker = SPEAKER.match(match[0])
+        if speaker and lines:
+            yield from _slot(text, lines)
+            lines = []
+        lines.append((start + (speaker.end() if speaker else 0), end))
+    yield from _slot(text, lines)
+
+
+def _slot(text: str, lines: list[tuple[int, int]]) -> Iterator[Slot]:
+    start, end = lines[0][0], lines[-1][1]
+    inside = text[start:end]
+    pieces = [
+        Piece("point", piece.raw) if STYLE.fullmatch(piece.raw) else piece
+        for piece in tagged_pieces(inside, STYLE)
+    ]
+    found = paragraph(pieces)
+    if found is not None:
+        before, segment, after = found
+        newline = "\r\n" if "\r\n" in inside else "\n"
+        write = partial(_broken, segment=segment, lines=len(lines), newline=newline)
+        yield Slot(start + len(before), end - len(after), segment, write)
+
+
+def _broken(translated: Translated, segment: Segment, lines: int, newline: str) -> str:
+    """The translation with its markup, in as many lines of like length as there were."""
+    written = rendered(segment, translated)
+    for number in range(1, lines):
+        wanted = len(written) * number // lines
+        # Never inside of a tag.
+        spaces = [match.start() for match in re.finditer(r" (?![^<]*>)", written)]
+        if spaces:
+            nearest = min(spaces, key=lambda place: abs(place - wanted))
+            written = f"{written[:nearest]}\n{written[nearest + 1 :]}"
+    return written.replace("\n", newline)

@@ -1,0 +1,130 @@
+"""`jumok translate` of documents, as a person gives them."""
+
+import io
+from pathlib import Path
+
+import docx
+import pytest
+from typer.testing import CliRunner, Result
+
+import jumok
+from jumok.cli.main import app
+from jumok.errors import ConfigError, DataError, JumokError
+from tests.documents.test_formats import HTML, MARKDOWN, PO, SRT, XLIFF
+
+FAST = ["--beam", "1", "--maximum-length", "6", "--threads", "1"]
+
+
+def run(*arguments: str | Path, given: bytes | str = "") -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=given)
+
+
+def fault(*arguments: str | Path) -> JumokError:
+    error = run(*arguments).exception
+    assert isinstance(error, JumokError), error
+    return error
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "kept"),
+    [
+        (
+            "a.html",
+            HTML,
+            ["<pre>keep me</pre>", 'href="x?a=1&amp;b=2"', "<code>jumok train</code>"],
+        ),
+        ("a.md", MARKDOWN, ["code = 1", "http://a.b/(c)", "title: x", "|---|---|"]),
+        ("a.srt", SRT, ["00:00:01,000 --> 00:00:02,500", "{\\an8}"]),
+        ("a.po", PO, ['msgid "Done"\nmsgstr "done"', "nplurals=1", "%d", "{name}", "fuzzy"]),
+        ("a.xlf", XLIFF, ["<source>done</source><target>d</target>", 'g id="1"', "<x id=", "zzz"]),
+    ],
+)
+def test_a_document_is_translated_and_keeps_what_is_no_text(
+    tmp_path: Path, tiny_bundle: Path, name: str, content: str, kept: list[str]
+) -> None:
+    file, output = tmp_path / name, tmp_path / f"ko.{name}"
+    file.write_text(content, encoding="utf-8")
+    result = run("translate", tiny_bundle, file, "--output", output, *FAST)
+    assert result.exit_code == 0, result.output
+    written = output.read_text(encoding="utf-8")
+    assert written != content
+    for each in kept:
+        assert each in written
+    assert run("translate", tiny_bundle, file, *FAST).stdout == written
+
+
+def test_a_word_document_needs_an_output(tmp_path: Path, tiny_bundle: Path) -> None:
+    file, output = tmp_path / "a.docx", tmp_path / "b.docx"
+    document = docx.Document()
+    document.add_paragraph("the cat and ").add_run("the dog").bold = True
+    document.save(file)
+    error = fault("translate", tiny_bundle, file, *FAST)
+    assert isinstance(error, ConfigError)
+    assert "add --output FILE.docx" in str(error)
+    error = fault("translate", tiny_bundle, file, "--output", tmp_path / "b.pdf", *FAST)
+    assert "the output has the format of the document that is read" in str(error)
+    assert run("translate", tiny_bundle, file, "--output", output, *FAST).exit_code == 0
+    assert docx.Document(output).paragraphs[0].text != "the cat and the dog"
+
+
+def test_lines_stay_lines_unless_paragraphs_are_asked_for(
+    tmp_path: Path, tiny_bundle: Path
+) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("the cat\nsaw\n\nthe dog\n", encoding="utf-8")
+    assert len(run("translate", tiny_bundle, file, *FAST).stdout.splitlines()) == 4
+    joined = run("translate", tiny_bundle, file, "--format", "paragraphs", *FAST).stdout
+    once = run("translate", tiny_bundle, *FAST, given="the cat saw\n").stdout
+    assert " ".join(joined.split("\n\n")[0].split()) == " ".join(once.split())
+
+
+def test_a_document_comes_from_standard_input_where_its_format_is_said(tiny_bundle: Path) -> None:
+    out = run("translate", tiny_bundle, "--format", "html", *FAST, given="<p>the cat</p>").stdout
+    assert out.startswith("<p>")
+    assert out.endswith("</p>")
+
+
+def test_markup_read_as_lines_is_what_somebody_asked_for(tmp_path: Path, tiny_bundle: Path) -> None:
+    file = tmp_path / "a.srt"
+    file.write_text(SRT, encoding="utf-8")
+    out = run("translate", tiny_bundle, file, "--format", "lines", *FAST).stdout
+    assert len(out.split("\n")) == len(SRT.split("\n"))
+
+
+@pytest.mark.parametrize("option", ["--scores", "--alignments", "--json"])
+def test_columns_are_for_lines(tmp_path: Path, tiny_bundle: Path, option: str) -> None:
+    file = tmp_path / "a.html"
+    file.write_text(HTML, encoding="utf-8")
+    error = fault("translate", tiny_bundle, file, option, *FAST)
+    assert "--nbest, --scores, --alignments and --json are for lines of text" in str(error)
+    assert "got:      a document (html)" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.pdf", b"%PDF-1.7\n", "This is a PDF, which cannot be translated as it is"),
+        ("a.txt", "hello".encode("utf-16"), "iconv -f UTF-16 -t UTF-8"),
+        ("a.tsv", b"a\tb\n", "This is a table (TSV)"),
+        ("photo.en", b"\x89PNG\r\n\x1a\n", "This is a picture"),
+    ],
+)
+def test_what_is_no_document_is_refused_by_name(
+    tmp_path: Path, tiny_bundle: Path, name: str, content: bytes, said: str
+) -> None:
+    file = tmp_path / name
+    file.write_bytes(content)
+    error = fault("translate", tiny_bundle, file, *FAST)
+    assert isinstance(error, DataError)
+    assert said in str(error)
+
+
+def test_python_translates_files(tmp_path: Path, tiny_bundle: Path) -> None:
+    model = jumok.load(tiny_bundle)
+    file, output = tmp_path / "a.docx", tmp_path / "b.docx"
+    document = docx.Document()
+    document.add_paragraph("the cat")
+    document.save(file)
+    model.translate_file(file, str(output))
+    best = model.translate(["the cat"])[0].text
+    assert docx.Document(io.BytesIO(output.read_bytes())).paragraphs[0].text == best
