@@ -29,21 +29,22 @@ function viewsOf(trace, live) {
   return Object.keys(VIEWS).filter((name) => VIEWS[name].needs?.(trace, live) ?? true);
 }
 
-export function start(raw, root) {
-  let trace = new Trace(raw);
-  // Whether the model has layers to read is known of the first trace; later ones say so when asked.
-  const layered = Object.keys(raw.notes.layers?.stacks ?? {}).length > 0;
+/** What is known of a model from the first trace of it; later ones say so when asked. */
+function knownOf({ notes, other }) {
+  const { stacks = {}, places = {} } = notes.layers ?? {};
   // An RNN has no positions: what would be shown of them is that there is nothing.
-  const placed = Object.values(raw.notes.layers?.places ?? {}).some(({ kind }) => kind && !kind.startsWith("recurrent"));
-  const known = { layered, placed, beside: Boolean(raw.other) };
-  Object.assign(trace, known);
+  const placed = Object.values(places).some(({ kind }) => kind && !kind.startsWith("recurrent"));
+  return { layered: Object.keys(stacks).length > 0, placed, beside: Boolean(other) };
+}
+
+/** Where a page opens: as the model's alignments are read, or as its first trace shows most. */
+function defaultsOf(raw, trace, live) {
+  if (!trace.sites.length) return { lang: ownLanguage(), text: raw.text };
   const reading = trace.notes.reading || {};
   const at = reading.at_input ? "reads" : "writes";
   // Of a single word on either side the pieces tell more: the letters, where it is spelt.
   const unit = Object.values(trace.axes).every((axis) => axis.texts.length < 2) ? "pieces" : "words";
-  const live = Boolean(raw.token);
-  const pictures = readsPictures(raw.task);
-  const defaults = {
+  return {
     view: viewsOf(trace, live)[0],
     part: trace.parts()[0],
     layer: String(reading.layer ?? ""),
@@ -53,9 +54,21 @@ export function start(raw, root) {
     text: raw.text,
     gold: goldText(trace.notes.gold),
     against: raw.other && raw.other.text !== raw.text ? raw.other.text : "",
-    lang: navigator.language.startsWith("ko") ? "ko" : "en",
+    lang: ownLanguage(),
   };
-  const state = new State(location.hash, defaults, (turned) => {
+}
+
+function ownLanguage() {
+  return navigator.language.startsWith("ko") ? "ko" : "en";
+}
+
+export function start(raw, root) {
+  let trace = new Trace(raw);
+  const live = Boolean(raw.token);
+  const pictures = readsPictures(raw.task);
+  let known = knownOf(raw);
+  Object.assign(trace, known);
+  const state = new State(location.hash, defaultsOf(raw, trace, live), (turned) => {
     remember(state.fragment, turned);
     render();
   });
@@ -79,7 +92,14 @@ export function start(raw, root) {
       remember(state.fragment);
     }
     const other = changed(state);
+    const first = !trace.sites.length; // a page that was opened with nothing
+    if (first) known = knownOf(found);
     trace = new Trace(found);
+    if (first) {
+      const typed = text;
+      state.rebase({ ...defaultsOf(found, trace, live), text: "" }, location.hash);
+      state.keep({ text: typed });
+    }
     Object.assign(trace, known, prefix.length ? { begun: { tokens: prefix, pieces: begun } } : {});
     // A changed model is another one: what heads and words were worth stays that of the whole one.
     if (other && whole) {
@@ -95,7 +115,7 @@ export function start(raw, root) {
     const written = same ? (trace.baseline || trace).notes.written : null;
     const view = state.get("view");
     const wanted = {
-      worth: view === "heads", words: view === "mattered", tree: view === "theatre", layers: view === "layers",
+      worth: view === "heads", words: view === "mattered", tree: view === "theatre", layers: view === "layers" || !trace.sites.length,
       both: view === "compare", against: view === "layers" || view === "compare" ? state.get("against") : "",
     };
     ask({ text, picture, written, prefix, begun, ...changes(state), ...wanted });
@@ -126,12 +146,16 @@ export function start(raw, root) {
     document.documentElement.lang = state.get("lang");
     document.title = `${text.title}: ${trace.text}`;
     top.update(trace, text);
+    if (!trace.sites.length) {
+      rest.replaceChildren(element("p", { class: "muted" }, pictures ? text.givePicture : text.faultEmpty));
+      return;
+    }
     const view = VIEWS[name](trace, state, text, again);
     view.controls.forEach((control, i) => {
       control.querySelector("select, input").id = `control-${name}-${i}`;
     });
     rest.replaceChildren(
-      tabs(names, name, state, placed ? text : { ...text, layers: text.layersOnly }),
+      tabs(names, name, state, known.placed ? text : { ...text, layers: text.layersOnly }),
       element("section", { role: "tabpanel", id: "panel", tabindex: "-1", "aria-labelledby": `tab-${name}` },
         element("p", { class: "help" }, view.help),
         element("form", { class: "controls", onsubmit: (event) => event.preventDefault() }, ...view.controls, ...savers(view, text)),

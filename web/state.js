@@ -47,6 +47,12 @@ export class State {
     this.read(fragment);
   }
 
+  /** Other defaults: what the fragment says stands. */
+  rebase(defaults, fragment) {
+    this.base = { ...DEFAULTS, ...defaults };
+    this.read(fragment);
+  }
+
   read(fragment) {
     this.values = { ...this.base };
     for (const [name, value] of new URLSearchParams(fragment.replace(/^#/, ""))) {

@@ -1,5 +1,6 @@
 """The demo from nothing to its report, in seconds instead of minutes."""
 
+import json
 import re
 
 import pytest
@@ -44,6 +45,20 @@ def test_a_demo_trains_translates_draws_and_reports(tmp_path, monkeypatch, short
     assert (tmp_path / "demo" / "smallworld-en-ko" / "model" / "config.json").exists()
     page = (tmp_path / "demo" / "report.html").read_text("utf-8")
     assert "<svg" in page
+    assert 'href="page.html"' in page
+    assert 'look demo/smallworld-en-ko/model "The cat saw a dog."' in result.output.replace(
+        "\n", " "
+    )
+    assert "demo/page.html" in result.output
+    look = (tmp_path / "demo" / "page.html").read_text("utf-8")
+    data = json.loads(re.search(r'id="data">(.*?)</script>', look)[1])
+    assert (
+        data["text"]
+        == (tmp_path / "demo/smallworld-en-ko/smallworld/test.en")
+        .read_text("utf-8")
+        .splitlines()[0]
+    )
+    assert data["notes"]["mattered"]
     again = CliRunner().invoke(app, ["demo", "--minutes", "0.05"])
     assert again.exit_code == 0, again.output
 

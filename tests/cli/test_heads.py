@@ -1,5 +1,6 @@
 """`jumok heads`: cards and curves of a model nobody trained."""
 
+import csv
 import json
 from pathlib import Path
 from shutil import copytree
@@ -8,7 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from jumok.cli.main import app
-from jumok.errors import JumokError
+from jumok.errors import ConfigError, JumokError
 from tests.systems.untrained import write_text_classifier
 
 FAST = ["--threads", "1", "--device", "cpu"]
@@ -159,3 +160,33 @@ def test_what_has_no_heads_is_said(tiny_bundle: Path, pairs: Path) -> None:
     empty.write_text("\t\n", encoding="utf-8")
     assert "no pair with words on both sides" in fault(tiny_bundle, "--data", empty)
     assert "a text and its translation are needed" in fault(tiny_bundle)
+
+
+@pytest.mark.parametrize(("suffix", "between"), [(".csv", ","), (".tsv", "\t")])
+def test_cards_are_written_as_the_suffix_says(
+    tiny_bundle: Path, pairs: Path, tmp_path: Path, suffix: str, between: str
+) -> None:
+    file = tmp_path / f"heads{suffix}"
+    done = call(tiny_bundle, "--data", pairs, "--output", file, *FAST)
+    assert done.exit_code == 0, done.output
+    with file.open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream, delimiter=between))
+    told = json.loads(call(tiny_bundle, "--data", pairs, "--json", *FAST).stdout)
+    assert len(rows) == len(told["heads"])
+    for row, card in zip(rows, told["heads"], strict=True):
+        assert (row["part"], row["role"]) == (card["part"], card["role"])
+        assert float(row["entropy"]) == pytest.approx(card["entropy"], rel=1e-4)
+        assert len(row["offsets"].split()) == len(card["offsets"])
+
+
+def test_cards_are_not_written_as_something_else(
+    tiny_bundle: Path, pairs: Path, tmp_path: Path
+) -> None:
+    for name, more in (("h.xlsx", []), ("h.csv", ["--json"])):
+        done = call(tiny_bundle, "--data", pairs, "-o", tmp_path / name, *more, *FAST)
+        assert isinstance(done.exception, ConfigError)
+        assert "--output FILE.csv, .tsv, .json or .txt" in str(done.exception)
+        assert not (tmp_path / name).exists()
+    done = call(tiny_bundle, "--data", pairs, "-o", tmp_path / "h.json", *FAST)
+    assert done.exit_code == 0
+    assert json.loads((tmp_path / "h.json").read_text("utf-8"))["heads"]

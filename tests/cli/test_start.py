@@ -104,7 +104,9 @@ def test_threads_of_the_environment_are_counted(tiny_bundle: Path) -> None:
 
 def test_help_teaches_commands_that_exist() -> None:
     text = run("--help").stdout
-    assert "jumok translate MODEL book.en --output book.ko" in text
+    first_steps = text.splitlines()[-24:]
+    assert any("jumok train --source a.en --target a.ko" in line for line in first_steps)
+    assert any('jumok look runs/a/model "I am a student."' in line for line in first_steps)
     for verb in ("translate", "evaluate", "score", "info"):
         assert f" {verb} " in text
 

@@ -1,8 +1,11 @@
 """A page that shows itself in notebooks, as a widget or in a frame, and is saved as a file."""
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import jumok
@@ -10,6 +13,7 @@ from jumok.errors import ConfigError, DataError
 from jumok.inspection import notebook
 from jumok.inspection.page import page as html_of
 from jumok.inspection.page import payload
+from jumok.inspection.still import still
 from tests.inspection.traces import HOSTILE, trace
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -69,3 +73,26 @@ def test_another_trace_is_sent_to_the_widget(widgets):
 @pytest.mark.parametrize("shown", [trace(), jumok.page(trace())])
 def test_a_notebook_shows_the_widget(widgets, shown):
     assert WIDGET in shown._repr_mimebundle_(include=None, exclude=None)
+
+
+def test_a_viewer_that_runs_nothing_sees_a_table(widgets):
+    """nbconvert and GitHub show text/html where they know no widgets, and let no script in."""
+    recorded = trace(source=HOSTILE)
+    text = jumok.page(recorded)._repr_mimebundle_()["text/html"]
+    assert "<script" not in text
+    assert "onerror" not in re.sub(r"&\w+;.*?&gt;", "", text)
+    site = next(site for site in recorded.sites if site.name == "cross.0")
+    weights = 100 * site.weights.mean(axis=0)[:2]
+    cells = re.findall(r'<td style="[^"]+">(\d+)</td>', text)
+    np.testing.assert_allclose(np.array(cells, dtype=float).reshape(2, 6), weights, atol=0.51)
+    assert "</th><th>rest</th>" in text
+
+
+def test_a_still_of_pieces_is_by_words():
+    recorded = trace(source=("the", "c", "at"))
+    source = replace(recorded.axes["source"], words=(0, 1, 1, None), texts=("the", "cat"))
+    text = still(replace(recorded, axes={**recorded.axes, "source": source}))
+    weights = next(site for site in recorded.sites if site.name == "cross.0").weights.mean(axis=0)
+    first = re.findall(r">(\d+)</td>", text)[:3]
+    expected = 100 * np.array([weights[0, 0], weights[0, 1:3].sum(), weights[0, 3]])
+    np.testing.assert_allclose(np.array(first, dtype=float), expected, atol=0.51)

@@ -1,6 +1,7 @@
 """Fonts that have the letters, and what is said where something is missing."""
 
 import builtins
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -64,3 +65,14 @@ def test_other_files_are_refused(tmp_path: Path):
         plot.save(figure, tmp_path / "figure.docx")
     with pytest.raises(DataError, match="the figure cannot be written"):
         plot.save(figure, tmp_path / "nowhere" / "figure.png")
+
+
+def test_a_figure_shows_itself_in_a_notebook():
+    """Without pyplot, IPython knows no matplotlib: the figure brings its picture."""
+    picture = plot.alignment(trace())._repr_png_()
+    assert picture.startswith(b"\x89PNG")
+    if find_spec("IPython") is not None:
+        from IPython.core.formatters import DisplayFormatter
+
+        data, _ = DisplayFormatter().format(plot.grid(trace()))
+        assert data["image/png"]

@@ -102,7 +102,7 @@ def test_what_was_decided_is_said(tmp_path, make_config, recorder):
     screen = recorder()
     train(make_config("training.steps=1"), tmp_path, screen)
     said = "\n".join(screen.said)
-    assert "cpu, 1 at a time; fp32: as the recipe says" in said
+    assert "device: cpu, 1 worker thread, float32 (set in the recipe)" in said
     assert "11 source sentences are kept out of training" in said
     assert "tokenizer: bpe, 48 pieces" in said
     assert "% of a batch" in said

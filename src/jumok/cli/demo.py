@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from jumok.systems.translator import Translator
     from jumok.training.loop import Progress
 
+PAGE = "page.html"
+"""The interactive page, beside the report."""
 RECIPE = "smallworld-en-ko"
 SENTENCES, LISTED, DRAWN = 300, 12, 4
 
@@ -30,7 +32,8 @@ def demo(folder: Folder = Path("demo"), minutes: Minutes = 3.0) -> None:
     """Train a small English-Korean Transformer from nothing and look at it.
 
     Writes the embedded corpus, trains, translates sentences the model never
-    saw, draws where it looked, and leaves FOLDER/report.html.
+    saw, draws where it looked, and leaves FOLDER/report.html, with a page
+    beside it in which one can look inside.
     """
     from jumok.bundle.reading import read_bundle
     from jumok.cli.report import report
@@ -57,9 +60,9 @@ def demo(folder: Folder = Path("demo"), minutes: Minutes = 3.0) -> None:
     commands = next_commands(result.model, test)
     figures = key_figures(result.progress, scores, read_bundle(result.model).parameters)
     records = list(read_log(home / "log.jsonl"))
-    page = report(figures, records, examples, commands)
+    save_page(result.model, examples, folder / PAGE)
     file = folder / "report.html"
-    file.write_text(page, encoding="utf-8")
+    file.write_text(report(figures, records, examples, commands, PAGE), encoding="utf-8")
     show(examples, scores, file, commands)
 
 
@@ -121,12 +124,25 @@ def key_figures(progress: "Progress", scores: Sequence["Score"], parameters: int
     }
 
 
+def save_page(model: Path, examples: Sequence["Example"], file: Path) -> None:
+    """The interactive page of the first sentence, as `jumok look --save` writes it."""
+    from jumok.inspection.page import page
+    from jumok.systems.tracers import load_family
+    from jumok.systems.tracing_parts import EVERYTHING
+
+    family = load_family(model, device="cpu")
+    first = examples[0].source
+    trace = family.trace(first, None, family.options, extras=EVERYTHING, name=family.name)
+    file.write_text(page(trace), encoding="utf-8")
+
+
 def next_commands(model: Path, test: Path) -> list[str]:
-    """Three things to do with the model, ready to be copied."""
+    """What to do with the model, ready to be copied."""
     program = Path(sys.argv[0])
     here = program.relative_to(Path.cwd()) if program.is_relative_to(Path.cwd()) else program
     jumok = shlex.quote(str(here))
     return [
+        f'{jumok} look {model} "The cat saw a dog."',
         f'echo "The teacher read a book." | {jumok} translate {model} --alignments',
         f"{jumok} evaluate {model} --source {test}.en --reference {test}.ko",
         f"{jumok} info {model}",
@@ -161,6 +177,10 @@ def show(
             heatmap(seen.weights, seen.source_words, seen.target_words, screen.width),
             soft_wrap=True,
         )
-    screen.print(f"\nThe whole story with curves and attention: {file}\n\nTry next:\n")
+    screen.print(
+        f"\nThe whole story with curves and attention: {file}\n"
+        f"One translation, layer by layer and head by head: {file.parent / PAGE}\n\nTry next:\n",
+        soft_wrap=True,
+    )
     for command in commands:
         screen.print(f"  {command}", soft_wrap=True)

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from jumok.cli import options as option
 from jumok.cli.heads_corpora import CORPORA, Given, HeadCorpus, PairsCorpus
-from jumok.cli.heads_table import show_cards, show_curves
+from jumok.cli.heads_table import CELLS, show_cards, show_curves, write_cells
 from jumok.cli.streams import open_output
 from jumok.errors import ConfigError
 
@@ -94,6 +94,7 @@ def heads(
     from jumok.systems.catalog import SYSTEMS
 
     folders = _folders(models, prune, save)
+    kind = _kind(output, as_json)
     task = _task(folders)
     corpus = CORPORA[task](Given(task, source, target, data, images, columns, gold, sentences))
     if prune and not isinstance(corpus, PairsCorpus):
@@ -109,11 +110,31 @@ def heads(
     if save is not None:
         _save(save, _named(measured, folders), corpus)
     with open_output(output) as stream:
-        if as_json:
+        if kind in CELLS:
+            write_cells(stream, _facts(measured), CELLS[kind])
+        elif kind == ".json":
             shares = {"score": SCORERS[score], "curves": _points(curves)} if curves else {}
             stream.write(json.dumps(_facts(measured) | shares, indent=2) + "\n")
         else:
             _show(Console(file=stream, markup=False, highlight=False), measured, curves, score)
+
+
+def _kind(output: Path | None, as_json: bool) -> str:
+    """The suffix of what is written: ".json", ".csv", ".tsv", or "" for the table of the terminal.
+
+    Raises:
+        ConfigError: a file of another kind.
+    """
+    suffix = "" if output is None else output.suffix
+    if as_json and suffix in ("", ".json"):
+        return ".json"
+    if as_json or suffix not in ("", ".txt", ".json", *CELLS):
+        raise ConfigError(
+            "the cards are not written as such a file.",
+            expected="--output FILE.csv, .tsv, .json or .txt; --json is for .json",
+            got=f"{output}{' with --json' if as_json else ''}",
+        )
+    return "" if suffix == ".txt" else suffix
 
 
 def _show(

@@ -1,7 +1,8 @@
 """The cards of heads as a table for the terminal, and what pruning them costs."""
 
+import csv
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.console import Console
 from rich.table import Table
@@ -9,6 +10,9 @@ from rich.table import Table
 if TYPE_CHECKING:
     from jumok.inspection.grid_cards import Card
     from jumok.inspection.pruning import PrunedPoint
+
+CELLS = {".csv": ",", ".tsv": "\t"}
+"""Between the cells of a file, by its suffix."""
 
 WIDEST = 100
 """Columns of the widest table: several models, and gold links."""
@@ -26,6 +30,28 @@ def show_cards(screen: Console, measured: "Mapping[str, Sequence[Card]]") -> Non
     told = {(card.part, what): why for card in grids for what, why in card.left_out.items()}
     for (part, what), why in told.items():
         screen.print(f"{part}: no {what}: {why}")
+
+
+def write_cells(stream: TextIO, facts: Mapping[str, Any], between: str) -> None:
+    """A row a head, a column a fact: numbers in full, lists joined by spaces.
+
+    Args:
+        facts: {"model", "heads"}, or {"models": [...]} of these.
+    """
+    models = facts.get("models", [facts])
+    rows = [{"model": each["model"], **head} for each in models for head in each["heads"]]
+    writer = csv.DictWriter(stream, list(rows[0]), delimiter=between, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: _plain(fact) for name, fact in row.items()} for row in rows)
+
+
+def _plain(fact: Any) -> Any:
+    """A fact as one cell; a table row by row."""
+    if isinstance(fact, list | tuple):
+        return " ".join(str(_plain(each)) for each in fact)
+    if isinstance(fact, dict):
+        return "; ".join(f"{name}: {_plain(each)}" for name, each in fact.items())
+    return "" if fact is None else fact
 
 
 def _table(measured: "Mapping[str, Sequence[Card]]") -> Table:

@@ -63,7 +63,7 @@ def architecture(model: Mapping[str, Any], part: str = "") -> Iterator[str]:
     for key, value in model.items():
         if isinstance(value, Mapping):
             yield from architecture(value, f"{part}{key}.")
-        else:
+        elif value is not None:  # what is left to its default is no fact of the model
             yield f"{part}{key} {value}"
 
 

@@ -116,7 +116,8 @@ def show_list(labs: "tuple[Lab, ...]", lang: Literal["en", "ko"]) -> None:
     grid = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     grid.add_column(no_wrap=True, style="bold")
     grid.add_column(no_wrap=True, justify="right")
-    grid.add_column()
+    # By default rich puts "…" over the last letter where a space ends a full line of wide letters.
+    grid.add_column(overflow="fold")
     for one in labs:
         grid.add_row(one.name, f"{one.seconds} s", one.claim.of(lang))
     console().print(grid)
@@ -129,7 +130,7 @@ def show(findings: "Findings", lang: Literal["en", "ko"]) -> None:
     columns, rows = table(findings, lang)
     grid = Table(box=None, padding=(0, 2, 0, 0))
     for heading, column in zip(columns, findings.columns, strict=True):
-        grid.add_column(heading, justify="right" if column.form else "left")
+        grid.add_column(heading, justify="right" if column.form else "left", overflow="fold")
     for row in rows:
         grid.add_row(*row)
     screen = console()

@@ -33,6 +33,14 @@ Given = Annotated[
         help="A sentence, a picture's file, or a trace that was saved (.npz).",
     ),
 ]
+PerhapsGiven = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[TEXT|PICTURE|TRACE]",
+        help="A sentence, a picture's file, or a trace that was saved (.npz); without one a page "
+        "opens in which it is given.",
+    ),
+]
 Beams = Annotated[
     int | None,
     typer.Option(
@@ -79,7 +87,7 @@ Threads = Annotated[
 
 def look(
     model: option.Model,
-    given: Given,
+    given: PerhapsGiven = None,
     save: Save = None,
     target: Instead = None,
     gold: Gold = None,
@@ -107,6 +115,8 @@ def look(
     can reach: type another sentence, or give another picture, and it is
     recomputed.
 
+      jumok look runs/demo/model
+
       jumok look runs/demo/model "The cat saw a dog."
 
       jumok look CAPTIONER photo.jpg --save page.html
@@ -117,18 +127,25 @@ def look(
 
       jumok look MODEL trace.npz
     """
+    from jumok.inspection.trace import Trace
     from jumok.systems.sides import Sides
 
     _check_save(save, two=bool(against or with_))
     wanted = drawn.wanted_figure(figure, to, part, layer, head, row)
     family, name = option.load_family(model, device, precision, threads)
     asked = {"--target": target, "--against": against, "--with": with_, "--beam": beam}
-    kept = kept_trace(family, given, asked)
+    if given is None:
+        needed = {"--save": save, "--figure": figure, "--gold": gold, **asked, "--beam": None}
+        _check_alone({each for each, value in needed.items() if value is not None})
+    kept = None if given is None else kept_trace(family, given, asked)
     options = family.options if beam is None else replace(family.options, beam=beam)
     traced = partial(family.trace, options=options, level=level, name=name)
-    second = beside.load_beside(with_, against or given, options, level, device, precision)
+    second = beside.load_beside(with_, against or given or "", options, level, device, precision)
     sides = Sides(traced, second, level)
-    trace, other = (kept, None) if kept else _looked(family, sides, given, against, target)
+    if given is None:
+        trace, other = Trace(name, level, "", "", {}, (), task=family.system.task), None
+    else:
+        trace, other = (kept, None) if kept else _looked(family, sides, given, against, target)
     trace = trace if gold is None else _linked(trace, gold)
     if wanted is not None:
         drawn.save_figure(trace, wanted)
@@ -162,6 +179,19 @@ def _linked(trace: "Trace", gold: str) -> "Trace":
     from jumok.evaluation.alignment import parse_gold, with_gold
 
     return with_gold(trace, parse_gold(gold))
+
+
+def _check_alone(options: set[str]) -> None:
+    """
+    Raises:
+        ConfigError: options that are about a text or a picture, where none is given.
+    """
+    if options:
+        raise ConfigError(
+            "there is nothing to look at.",
+            expected='a text or a picture after the model: jumok look MODEL "..."',
+            got=f"{', '.join(sorted(options))} without one",
+        )
 
 
 def _check_save(save: Path | None, two: bool) -> None:

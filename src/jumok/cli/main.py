@@ -31,30 +31,25 @@ from jumok.cli.translate import translate
 from jumok.config.environment import threads
 from jumok.errors import JumokError
 
-TEACH = """Train attention models, look inside them, and ship them.
+TEACH = "Train attention models, look inside them, and ship them."
 
-[bold]First steps[/bold]
+# At the end, where a terminal of 24 lines still shows it; a blank line keeps lines apart.
+FIRST_STEPS = """[bold]First steps[/bold]
 
-  jumok demo                                   a whole run, in five minutes
-  jumok train --source a.en --target a.ko      two text files become a model
-  echo "I am a student." | jumok translate runs/a/model
+jumok demo [dim]- a whole run, in five minutes[/dim]
 
-[bold]With a model[/bold]
+jumok train --source a.en --target a.ko [dim]- two text files become a model[/dim]
 
-  jumok evaluate MODEL --source test.en --reference test.ko
-  jumok translate MODEL book.en --output book.ko
-  jumok caption MODEL photo.jpg
-  jumok generate MODEL "Once upon a time"
-  jumok embed MODEL texts.txt --output vectors.npy
-  jumok info MODEL
-  jumok look MODEL "I am a student." --save page.html
+echo "I am a student." | jumok translate runs/a/model
 
-Every command explains itself: jumok translate --help
-"""
+jumok look runs/a/model "I am a student." [dim]- and what it looked at[/dim]
+
+Every command explains itself: jumok translate --help"""
 
 app = typer.Typer(
     name="jumok",
     help=TEACH,
+    epilog=FIRST_STEPS,
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,

@@ -82,6 +82,7 @@ def report(
     records: Sequence[Mapping[str, Any]],
     examples: Sequence[Example],
     commands: Sequence[str],
+    page: str = "",
 ) -> str:
     """The whole page.
 
@@ -90,6 +91,7 @@ def report(
         records: the lines of the run's log.
         examples: those with attention are drawn as well as listed.
         commands: what to try next.
+        page: the interactive page's file, beside the report; empty: there is none.
     """
     drawn = [example for example in examples if example.attention is not None]
     right = sum(example.translation == example.reference for example in examples)
@@ -110,7 +112,7 @@ That of training includes dropout and label smoothing, so it ends above that of 
 <h2>What it translates</h2>
 <p class="muted">Unseen sentences: {right} of these {len(examples)} are the reference word for
 word.</p>
-<div class="card"><table><tr><th>English</th><th>jumok</th><th>reference</th></tr>
+<div class="card" tabindex="0"><table><tr><th>English</th><th>jumok</th><th>reference</th></tr>
 {"".join(map(_row, examples))}</table></div>
 <h2>Where it looks</h2>
 <p class="muted">Cross-attention: for every Korean word, how much of its attention each English
@@ -118,10 +120,20 @@ word got, in percent. What a row lacks to 100 went to the end of the sentence.</
 <p class="muted">0<span class="scale"></span>100<span class="framed"></span>a link that is right
 by the corpus's own gold alignment</p>
 <div class="row">{"".join(map(_attention, drawn))}</div>
-<h2>What to try next</h2>
-<pre>{chr(10).join(map(escape, commands))}</pre>
+{_way_in(page)}<h2>What to try next</h2>
+<pre tabindex="0">{chr(10).join(map(escape, commands))}</pre>
 </main></body></html>
 """
+
+
+def _way_in(page: str) -> str:
+    """The link to the page where one can look at every head; nothing without a page."""
+    if not page:
+        return ""
+    return (
+        f'<p><a href="{escape(page)}">Look inside: every layer and head of one translation, the '
+        "steps from query to output, and what the search weighed</a></p>\n"
+    )
 
 
 def _figure(figure: tuple[str, str]) -> str:
@@ -140,10 +152,11 @@ def _curves(records: Sequence[Mapping[str, Any]]) -> str:
         Line("BLEU", _points(checks, "bleu"), dots=True),
         Line("chrF", _points(checks, "chrf"), dots=True),
     ]
-    return (
-        f'<div class="card">{chart(loss, "loss, nats a token", "step")}</div>'
-        f'<div class="card">{chart(quality, "BLEU and chrF on validation", "step", 100.0)}</div>'
+    charts = (
+        chart(loss, "loss, nats a token", "step"),
+        chart(quality, "BLEU and chrF on validation", "step", 100.0),
     )
+    return "".join(f'<div class="card" tabindex="0">{each}</div>' for each in charts)
 
 
 def _points(records: Sequence[Mapping[str, Any]], key: str) -> list[tuple[float, float]]:
@@ -168,6 +181,6 @@ def _attention(example: Example) -> str:
     assert seen is not None
     grid = attention_grid(seen.weights, seen.source_words, seen.target_words, example.gold)
     return (
-        f'<figure class="card"><figcaption><b>{escape(example.source)}</b>'
+        f'<figure class="card" tabindex="0"><figcaption><b>{escape(example.source)}</b>'
         f'<span lang="ko">{escape(example.translation)}</span></figcaption>{grid}</figure>'
     )

@@ -23,7 +23,7 @@ def print_scores(scores: Sequence[Score]) -> None:
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("", "score", "95 %"):
         table.add_column(heading, no_wrap=True, justify="right" if heading == "score" else "left")
-    table.add_column("on")  # may be long, and no figure gives way to it
+    table.add_column("on", overflow="fold")  # may be long, and no figure gives way to it
     for score in scores:
         interval = "" if score.low is None else f"{score.low:.2f} to {score.high:.2f}"
         table.add_row(score.name, f"{score.value:.2f}", interval, score.on)

@@ -67,14 +67,14 @@ def train(
 ) -> None:
     """Train a model. The best one becomes the bundle runs/NAME/model.
 
+    Without a recipe one is made to the size of the corpus and kept in
+    runs/NAME/recipe.toml, to be read, changed and trained from.
+
       jumok train smallworld-en-ko
 
       jumok train --source a.en --target a.ko
 
       jumok train --data memory.tmx --from en --to ko
-
-    Without a recipe one is made to the size of the corpus and kept in
-    runs/NAME/recipe.toml, to be read, changed and trained from.
     """
     from jumok.config import load_config
     from jumok.training.run import train as train_run
@@ -146,7 +146,16 @@ def say_result(result: "Result") -> None:
     )
     if result.model is not None:
         model = shlex.quote(str(result.model))
-        typer.echo(f"\n  {use_of(result.model).format(model)}\n  jumok info {model}")
+        lines = (use_of(result.model), look_of(result.model), "jumok info {}")
+        typer.echo("".join(f"\n  {line.format(model)}" for line in lines))
+
+
+def look_of(model: Path) -> str:
+    """How to look inside a bundle, with {} for its folder."""
+    from jumok.bundle.reading import read_bundle
+
+    pictures = read_bundle(model).config.task in ("captioning", "image-classification")
+    return "jumok look {} " + ("PICTURE" if pictures else '"..."')
 
 
 def use_of(model: Path) -> str:

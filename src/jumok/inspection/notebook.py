@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from jumok.errors import ConfigError, DataError, Place
 from jumok.inspection.page import page as html_of
+from jumok.inspection.still import still
 from jumok.inspection.trace import Trace
 
 if TYPE_CHECKING:
@@ -86,13 +87,16 @@ class Page:
         include: Container[str] | None = None,  # noqa: ARG002 (IPython's own call)
         exclude: Container[str] | None = None,  # noqa: ARG002
     ) -> dict[str, Any]:
-        """The widget where there can be one, else a frame with the page in it."""
+        """The widget where there can be one, else a frame with the page in it.
+
+        Beside the widget stands what a viewer shows that runs nothing (nbconvert, GitHub).
+        """
         if find_spec("anywidget") is None:
             return {"text/html": f'<iframe {FRAME} srcdoc="{escape(self.html)}"></iframe>'}
         shown: Any = self.widget()._repr_mimebundle_()
         # Of anywidget some releases give (data, metadata), others the data alone.
         bundle: dict[str, Any] = shown[0] if isinstance(shown, tuple) else shown
-        return bundle
+        return bundle | {"text/html": still(self._trace)}
 
 
 def page(trace: Trace) -> Page:

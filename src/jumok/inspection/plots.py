@@ -40,7 +40,9 @@ def chart(lines: Sequence[Line], title: str, x_title: str, most: float = 0.0) ->
     lines = [line for line in lines if line.points]
     if not lines:
         return ""
-    width, height, left, right, top, bottom = 470, 240, 40, 116, 30, 34
+    width, height, left, top, bottom = 470, 240, 40, 30, 34
+    # What stands at the ends of the lines needs room: 8 pixels a letter, at 12 in bold.
+    right = max(116, 14 + 8 * max(len(_ending(line)) for line in lines))
     x_end = max(x for line in lines for x, _ in line.points) or 1.0
     y_ticks = ticks(0.0, max(most, *(y for line in lines for _, y in line.points)) or 1.0)
 
@@ -66,6 +68,11 @@ def chart(lines: Sequence[Line], title: str, x_title: str, most: float = 0.0) ->
     return _svg(width, height, title, parts)
 
 
+def _ending(line: Line) -> str:
+    """What stands at a line's end: its name and its last value."""
+    return f"{line.name} {line.points[-1][1]:.3g}"
+
+
 def _drawn(line: Line, number: int, places: Sequence[tuple[float, float]], end: float) -> list[str]:
     """The line, its dots with the value for who points at them, and its name at its end."""
     colour = f"var(--line-{number})"
@@ -77,7 +84,7 @@ def _drawn(line: Line, number: int, places: Sequence[tuple[float, float]], end: 
                 f'<circle cx="{x}" cy="{y}" r="3.5" style="fill:{colour}">'
                 f"<title>{step:,g}: {value:.2f}</title></circle>"
             )
-    name = f"{escape(line.name)} {line.points[-1][1]:.3g}"
+    name = escape(_ending(line))
     x = places[-1][0] + 8
     parts.append(f'<text class="name" x="{x}" y="{end + 4}" style="fill:{colour}">{name}</text>')
     return parts

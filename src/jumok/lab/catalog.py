@@ -227,7 +227,7 @@ def find(name: str) -> Lab:
     """
     names = [lab.name for lab in LABS]
     if name not in names:
-        near = difflib.get_close_matches(name, names, n=1)
+        near = difflib.get_close_matches(name, names, n=1, cutoff=0.7)
         raise ConfigError(
             "there is no such lab.",
             expected=", ".join(names),

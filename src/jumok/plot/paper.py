@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterable
 from functools import cache
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,9 +58,22 @@ def new_figure(width: float, height: float) -> "Figure":
         MissingExtraError: matplotlib is not installed.
     """
     _matplotlib()
+    figure: Figure = _figure_class()(figsize=(width, height), layout="constrained")
+    return figure
+
+
+@cache
+def _figure_class() -> Any:
+    """A figure that shows itself in a notebook, whether or not pyplot is there."""
     from matplotlib.figure import Figure
 
-    return Figure(figsize=(width, height), layout="constrained")
+    class NotebookFigure(Figure):
+        def _repr_png_(self) -> bytes:
+            stream = BytesIO()
+            self.savefig(stream, format="png", dpi=144, bbox_inches="tight")
+            return stream.getvalue()
+
+    return NotebookFigure
 
 
 def draw_map(axes: "Axes", values: Any) -> "AxesImage":

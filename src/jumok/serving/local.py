@@ -207,7 +207,7 @@ class _Handler(BaseHTTPRequestHandler):
             except JumokError as error:
                 self._fault(HTTPStatus.UNPROCESSABLE_ENTITY, str(error))
                 return
-            except Exception as error:
+            except Exception as error:  # whoever asked must hear of it
                 wrong = f"jumok failed: {type(error).__name__}: {error}\n  do: report this, please"
                 self._fault(HTTPStatus.INTERNAL_SERVER_ERROR, wrong)
                 return

@@ -106,7 +106,8 @@ def decide(training: TrainingConfig, device: torch.device, say: Say) -> Decision
     cores = training.threads or torch.get_num_threads()
     micro_batches = math.ceil(training.tokens_per_batch / training.tokens_per_micro_batch)
     threads = min(cores, micro_batches) if device.type == "cpu" else 1
-    say(f"{device.type}, {threads} at a time; {precision.reason}")
+    workers = "1 worker thread" if threads == 1 else f"{threads} worker threads"
+    say(f"device: {device.type}, {workers}, {precision.reason}")
     return Decisions("bf16" if precision.dtype == torch.bfloat16 else "fp32", threads)
 
 

@@ -142,7 +142,8 @@ class LiveScreen:
         self.say(validation_line(record))
 
     def say(self, text: str) -> None:
-        self._progress.console.print(text, highlight=False, markup=False)
+        # Soft-wrapped: the terminal breaks the line, and a line that is copied is whole.
+        self._progress.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def close(self) -> None:
         self._progress.refresh()

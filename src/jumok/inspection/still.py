@@ -1,0 +1,86 @@
+"""A trace as plain HTML that stands still: what is left of the page where nothing may run.
+
+Notebooks are read where no widget and no script is let in: by `nbconvert`, on GitHub, in a mail.
+There a cell shows what went in, what came out, and one map as a table with its numbers.
+"""
+
+from html import escape
+
+import numpy as np
+
+from jumok.inspection.trace import Array, Axis, Site, Trace
+
+MOST_WORDS = 60
+"""Words of a side; a larger table is no picture any more."""
+
+COLOUR = "62, 78, 192"
+
+
+def still(trace: Trace) -> str:
+    """What went in and came out, and where the model looked.
+
+    The map is that of the attention from which alignments are read, or of the last layer: the
+    mean of its heads, in percent.
+    """
+    parts = [f"<p><b>{escape(trace.model)}</b><br>{escape(trace.text)}"]
+    if trace.steps:
+        parts.append(f"<br>→ {escape(trace.output)}")
+    parts.append("</p>")
+    if trace.picture is not None:
+        parts.append(f'<img src="{escape(trace.picture.url)}" alt="{escape(trace.text)}">')
+    site = _site(trace)
+    if site is not None:
+        parts.append(_table(trace, site))
+    return f"<div>{''.join(parts)}</div>"
+
+
+def _site(trace: Trace) -> Site | None:
+    """Where alignments are read, or the last layer; None: what looks at cells is no table."""
+    cross = [site for site in trace.sites if site.part == "cross"]
+    sites = cross or list(trace.sites)
+    layer = trace.notes.get("reading", {}).get("layer") if cross else None
+    chosen = [site for site in sites if site.layer == layer] or sites[-1:]
+    if not chosen or trace.axes[chosen[0].keys].grid is not None:
+        return None
+    return chosen[0]
+
+
+def _table(trace: Trace, site: Site) -> str:
+    queries, keys = trace.axes[site.queries], trace.axes[site.keys]
+    reading = trace.notes.get("reading", {})
+    head = reading.get("head") if reading.get("layer") == site.layer else None
+    weights = site.weights.mean(axis=0) if head is None else site.weights[head]
+    writes = site.part in ("cross", "decoder") and not reading.get("at_input")
+    values = _by_words(weights, queries, keys, shift=int(writes)).tolist()
+    rows, columns = queries.texts[:MOST_WORDS], keys.texts[:MOST_WORDS]
+    which = "the mean of all heads" if head is None else f"head {head + 1}"
+    head_row = "".join(f"<th>{escape(text)}</th>" for text in (*columns, "rest"))
+    body = "".join(
+        f"<tr><th>{escape(row)}</th>{''.join(map(_cell, (*line[: len(columns)], line[-1])))}</tr>"
+        for row, line in zip(rows, values, strict=False)
+    )
+    title = f"{site.queries} at {site.keys}, layer {site.layer + 1}, {which}, in percent"
+    return f"<table><caption>{title}</caption><tr><th></th>{head_row}</tr>{body}</table>"
+
+
+def _cell(value: float) -> str:
+    ink = "#fff" if value > 0.5 else "#000"
+    shade = f"background: rgba({COLOUR}, {value:.2f}); color: {ink}"
+    return f'<td style="{shade}">{round(100 * value)}</td>'
+
+
+def _by_words(weights: Array, queries: Axis, keys: Axis, shift: int) -> Array:
+    """(words of the queries, words of the keys + 1): means of rows, sums of columns, and the rest.
+
+    Args:
+        shift: 1: a word's rows are those of the steps that write it, one before its own.
+    """
+    columns = np.zeros((weights.shape[1], len(keys.texts) + 1), dtype=weights.dtype)
+    for place, word in enumerate(keys.words):
+        columns[place, len(keys.texts) if word is None else word] = 1
+    rows = np.zeros((len(queries.texts), weights.shape[0]), dtype=weights.dtype)
+    for place, word in enumerate(queries.words):
+        if word is not None and 0 <= place - shift < len(weights):
+            rows[word, place - shift] = 1
+    found: Array = rows / np.maximum(rows.sum(axis=1, keepdims=True), 1) @ weights @ columns
+    return found
