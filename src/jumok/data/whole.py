@@ -29,7 +29,9 @@ def replaced(file: Path) -> Iterator[Path]:
     Raises:
         DataError: the file cannot be written.
     """
-    part = file.with_name(f".{file.name}.writing-{os.getpid()}")
+    if not file.name or "\0" in str(file):
+        raise DataError("the output cannot be written.", got=f"no file's name: {str(file)!r}")
+    part = file.with_name(f".{file.name[:200]}.writing-{os.getpid()}")
     try:
         yield part
         part.replace(file)

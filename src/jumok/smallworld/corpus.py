@@ -17,6 +17,9 @@ SPLITS = ("train", "validation", "test", "longer", "unseen combination")
 USUAL_LENGTHS = (SHORTEST, 16)
 # The share of all sentences, in 256ths, that a hash gives to each split; train has the others.
 SHARE = 10
+PATIENCE = 50_000
+"""So many sentences in a row are none of a split, or none that is new: then there are no more."""
+
 HASHED = ("validation", "test", "longer")
 
 
@@ -93,23 +96,47 @@ def _stream(split: str, seed: int, shortest: int, longest: int) -> Iterator[Pair
     novel = split == "unseen combination"
     writer = Writer(f"{split}/{seed}/{shortest}/{longest}", novel)
     span = longest - shortest + 1
+    tries = 0
     while True:
+        tries += 1
+        if tries > PATIENCE:
+            raise no_more(split, "not one among so many tries")
         room = shortest + int(writer.random() * span)
         line, constructions = write_line(writer, room)
         if not shortest <= line.english_words <= longest:
             continue
         if writer.met_novel if novel else split_of(line.english) == split:
+            tries = 0
             yield Pair(line.english, line.korean, index_pairs(line.links), constructions)
 
 
 def distinct(stream: Iterable[Pair]) -> Iterator[Pair]:
-    """The stream without pairs whose source came before. Remembers 8 bytes for each pair read."""
+    """The stream without pairs whose source came before. Remembers 8 bytes for each pair read.
+
+    Raises:
+        ConfigError: nothing new comes any more.
+    """
     seen: set[bytes] = set()
+    repeats = 0
     for pair in stream:
         key = blake2b(pair.source.encode(), digest_size=8).digest()
         if key not in seen:
             seen.add(key)
+            repeats = 0
             yield pair
+            continue
+        repeats += 1
+        if repeats > PATIENCE:
+            raise no_more("smallworld", f"{len(seen):,} different sentences")
+
+
+def no_more(split: str, found: str) -> ConfigError:
+    """What to raise when a stream gives nothing new any more."""
+    return ConfigError(
+        f"there are no more sentences of these lengths in {split}.",
+        got=f"{found}; the last {PATIENCE:,} were none, or had come before",
+        do="ask for fewer (--held-out), or for longer ones (--maximum-words)",
+    )
 
 
 def write(
@@ -139,7 +166,8 @@ def write(
         stream = pairs(split, seed, shortest, longest)
         streams[split] = stream if split == "train" else distinct(stream)
     folder.mkdir(parents=True, exist_ok=True)
-    for split, stream in streams.items():
+    # What there may be too little of comes first: it is said before a million pairs are written.
+    for split, stream in sorted(streams.items(), key=lambda each: each[0] == "train"):
         name = split.replace(" ", "-")
         with ExitStack() as stack:
             english, korean, alignment = (
