@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from jumok.cli.screen import counted
 from jumok.cli.streams import check_folder
 
 MOST = 10**8
@@ -53,7 +54,7 @@ def smallworld(
     from jumok.smallworld import SPLITS, write
 
     sizes = {split: held_out for split in SPLITS if held_out} | {"train": pairs}
-    write(folder, sizes, seed, minimum_words, maximum_words)
+    write(folder, sizes, seed, minimum_words, maximum_words, counted)
     for file in sorted(folder.glob("*.en")):
         typer.echo(f"{file.with_suffix('')}.en .ko .align")
 

@@ -1,6 +1,6 @@
 """Streams of English-Korean pairs with their gold alignment, in splits that share no sentence."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -145,6 +145,7 @@ def write(
     seed: int = 1,
     minimum_words: int | None = None,
     maximum_words: int | None = None,
+    watch: Callable[[Iterable[Pair]], Iterable[Pair]] = iter,
 ) -> None:
     """Writes NAME.en, NAME.ko and NAME.align (Pharaoh) for every split in `sizes`.
 
@@ -152,8 +153,11 @@ def write(
     every sentence occurs once. "longer" begins one word above `maximum_words`; where the grammar
     has no longer sentences, that split is not written.
 
+    Args:
+        watch: is given each split's pairs and hands them on, to show how far the work is.
+
     Raises:
-        ConfigError: as `pairs`, before anything is written.
+        ConfigError: as `pairs`, before anything is written; as `distinct`.
     """
     streams = {}
     longest_known = maximum_words or USUAL_LENGTHS[1]
@@ -174,7 +178,7 @@ def write(
                 stack.enter_context((folder / f"{name}.{kind}").open("w", encoding="utf-8"))
                 for kind in ("en", "ko", "align")
             )
-            for pair in islice(stream, sizes[split]):
+            for pair in watch(islice(stream, sizes[split])):
                 english.write(pair.source + "\n")
                 korean.write(pair.target + "\n")
                 alignment.write(pair.pharaoh + "\n")
