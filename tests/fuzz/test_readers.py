@@ -38,13 +38,14 @@ def tables() -> dict[str, bytes]:
         f'<tuv xml:lang="ko"><seg>가</seg></tuv></tu>'
         for number in range(3)
     )
+    head = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"'
     po = [f'msgid "{number}"\nmsgstr "가"\n' for number in range(3)]
     return {
         "tsv": "\n".join(rows).encode(),
         "csv": b'en,ko\n"the, cat",\xea\xb0\x80\n"a ""b""",c\n',
         "jsonl": "\n".join(json.dumps({"en": a, "ko": b}) for a, b in PAIRS).encode(),
         "tmx": f"<?xml version='1.0'?><tmx version='1.4'><body>{units}</body></tmx>".encode(),
-        "po": f'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n{chr(10).join(po)}'.encode(),
+        "po": ("\n\n".join([head, *po])).encode(),
     }
 
 
