@@ -25,16 +25,7 @@ def load_model(bundle: Bundle, device: str = "cpu") -> nn.Module:
     Raises:
         BundleError: tensors that are missing, unknown, or shaped otherwise than config.json says.
     """
-    try:
-        config = model_config(bundle.config.model)
-    except ValidationError as error:
-        raise BundleError(
-            "the model's sizes in config.json cannot be followed.",
-            place=Place(bundle.folder / CONFIG),
-            got="; ".join(f"{fault['loc']}: {fault['msg']}" for fault in error.errors()),
-            do="get an undamaged copy of the bundle",
-        ) from error
-    model = _built(bundle, config)
+    model = _built(bundle, section_of(bundle))
     own = model.state_dict()
     _check_tensors(bundle, {name: tuple(tensor.shape) for name, tensor in own.items()})
     stored = _stored(bundle)
@@ -45,6 +36,24 @@ def load_model(bundle: Bundle, device: str = "cpu") -> nn.Module:
         raise _unfit(bundle, f"no tensor for {missing[0]}")
     fill(model, stored)
     return model.to(device).eval()
+
+
+def section_of(bundle: Bundle) -> ModelSection:
+    """The [model] section that the bundle kept.
+
+    Raises:
+        BundleError: keys or values that this kind of model does not have.
+    """
+    try:
+        return model_config(bundle.config.model)
+    except ValidationError as error:
+        faults = error.errors(include_url=False, include_input=False)
+        raise BundleError(
+            "the model's sizes in config.json cannot be followed.",
+            place=Place(bundle.folder / CONFIG),
+            got="; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in faults),
+            do="get an undamaged copy of the bundle",
+        ) from error
 
 
 def _built(bundle: Bundle, config: ModelSection) -> nn.Module:

@@ -35,7 +35,9 @@ def caption(
     model: option.OneModel,
     images: Images,
     beam: option.Beam = 5,
-    nbest: Annotated[int, typer.Option(help="Captions for each picture, best first.")] = 1,
+    nbest: Annotated[
+        int, typer.Option(min=1, max=1000, help="Captions for each picture, best first.")
+    ] = 1,
     length_penalty: option.LengthPenalty = 1.0,
     no_repeat_ngram: option.NoRepeatNgram = 0,
     sample: option.Sample = False,

@@ -45,7 +45,10 @@ Items = Annotated[
     typer.Argument(help="Pictures' files, or texts; else standard input, one a line."),
 ]
 Top = Annotated[
-    int, typer.Option(min=1, help="Labels shown for each, likeliest first.", metavar="N")
+    int,
+    typer.Option(
+        min=1, max=option.MOST, help="Labels shown for each, likeliest first.", metavar="N"
+    ),
 ]
 
 

@@ -25,7 +25,7 @@ RECIPE = "smallworld-en-ko"
 SENTENCES, LISTED, DRAWN = 300, 12, 4
 
 Folder = Annotated[Path, typer.Option(help="Where everything goes.")]
-Minutes = Annotated[float, typer.Option(min=0.05, help="How long to train.")]
+Minutes = Annotated[float, typer.Option(min=0.05, max=10_000, help="How long to train.")]
 
 
 def demo(folder: Folder = Path("demo"), minutes: Minutes = 3.0) -> None:

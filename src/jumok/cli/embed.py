@@ -50,7 +50,9 @@ def embed(
     words: Annotated[
         bool, typer.Option("--words", help="A vector for each word too, in its place.")
     ] = False,
-    top: Annotated[int, typer.Option(min=1, help="Neighbours.", rich_help_panel=ASK)] = 10,
+    top: Annotated[
+        int, typer.Option(min=1, max=option.MOST, help="Neighbours.", rich_help_panel=ASK)
+    ] = 10,
     as_json: option.Json = False,
     output: option.Output = None,
     batch: option.Batch = 32,

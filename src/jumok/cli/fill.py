@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def fill(
     model: option.OneModel,
     file: option.Text = None,
-    top: Annotated[int, typer.Option(min=1, help="Candidates for each gap.")] = 5,
+    top: Annotated[int, typer.Option(min=1, max=option.MOST, help="Candidates for each gap.")] = 5,
     as_json: option.Json = False,
     output: option.Output = None,
     batch: option.Batch = 32,

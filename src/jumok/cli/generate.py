@@ -18,9 +18,9 @@ Prompt = Annotated[
     str, typer.Argument(help="What the text begins with; - reads it from standard input.")
 ]
 MaximumTokens = Annotated[
-    int, typer.Option("--max-tokens", min=1, max=10**9, help="Tokens at most.")
+    int, typer.Option("--max-tokens", min=1, max=option.MOST, help="Tokens at most.")
 ]
-Samples = Annotated[int, typer.Option(min=1, help="Texts, each drawn anew.")]
+Samples = Annotated[int, typer.Option(min=1, max=option.MOST, help="Texts, each drawn anew.")]
 Greedy = Annotated[bool, typer.Option("--greedy", help="Always the likeliest token.")]
 Beam = Annotated[
     int,
@@ -79,7 +79,7 @@ def generate(
             if number:
                 stream.write(f"{BETWEEN}\n")
             stream.write(prompt)
-            drawn = replace(options, seed=seed + number)
+            drawn = replace(options, seed=(seed + number) % 2**63)
             for piece in system.generate(prompt, drawn, max_tokens=max_tokens):
                 stream.write(piece)
                 stream.flush()

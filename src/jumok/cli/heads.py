@@ -39,7 +39,9 @@ Gold = Annotated[
 ]
 Sentences = Annotated[
     int | None,
-    typer.Option(min=1, help="Only so many pairs, texts or pictures, from the beginning."),
+    typer.Option(
+        min=1, max=option.MOST, help="Only so many pairs, texts or pictures, from the beginning."
+    ),
 ]
 Prune = Annotated[
     bool, typer.Option("--prune", help="Switch off ever more heads, and score what is left.")

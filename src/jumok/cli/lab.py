@@ -22,7 +22,7 @@ Page = Annotated[
     Path | None, typer.Option(help="Write a Markdown page of all labs that ran into --folder.")
 ]
 Lang = Annotated[Literal["en", "ko"], typer.Option(help="English or Korean.", envvar="JUMOK_LANG")]
-Seed = Annotated[int, typer.Option(min=0, help="The first seed.")]
+Seed = Annotated[int, typer.Option(min=0, max=2**31, help="The first seed.")]
 Encoder = Annotated[
     Path | None,
     typer.Option(
@@ -30,7 +30,7 @@ Encoder = Annotated[
         "Face's (config.json, model.safetensors, tokenizer.json)."
     ),
 ]
-Threads = Annotated[int, typer.Option(min=0, help="Cores to use; 0 takes all.")]
+Threads = Annotated[int, typer.Option(min=0, max=1024, help="Cores to use; 0 takes all.")]
 
 
 def lab(

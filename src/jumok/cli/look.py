@@ -44,7 +44,11 @@ PerhapsGiven = Annotated[
 Beams = Annotated[
     int | None,
     typer.Option(
-        "--beam", "-b", min=1, help="Hypotheses kept; 1 is greedy. Else 5; language models 1."
+        "--beam",
+        "-b",
+        min=1,
+        max=1000,
+        help="Hypotheses kept; 1 is greedy. Else 5; language models 1.",
     ),
 ]
 Instead = Annotated[

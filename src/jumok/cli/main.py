@@ -128,6 +128,10 @@ def run() -> None:
         sys.exit(JumokError.exit_code)
     except OSError as error:
         if error.errno != errno.ENOSPC:
-            raise
+            if error.filename is None:
+                raise
+            # The machine said no to a file that somebody named; there is nothing to trace.
+            typer.echo(f"error: {error.filename}: {error.strerror}", err=True)
+            sys.exit(JumokError.exit_code)
         typer.echo("error: the output cannot be written: the disk is full.", err=True)
         os._exit(JumokError.exit_code)  # what is still to be written would fail once more

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from jumok.systems.tracers import Family
     from jumok.systems.translator import Translator
 
+MOST = 10**6
+"""Of what nobody needs more: a slip of the finger is refused, and not tried for hours."""
+
 LENGTH, SAMPLING, OUTPUT, MACHINE = "Length and beginning", "Sampling", "Output", "Machine"
 
 Model = Annotated[
@@ -56,8 +59,12 @@ Images = Annotated[
     Path | None,
     typer.Option(help="Captions: where --data's pictures are; else images or images.zip by it."),
 ]
-Beam = Annotated[int, typer.Option("--beam", "-b", max=1000, help="Hypotheses kept; 1 is greedy.")]
-Nbest = Annotated[int, typer.Option(help="Translations for each line, best first.")]
+Beam = Annotated[
+    int, typer.Option("--beam", "-b", min=1, max=1000, help="Hypotheses kept; 1 is greedy.")
+]
+Nbest = Annotated[
+    int, typer.Option(min=1, max=1000, help="Translations for each line, best first.")
+]
 
 MetricSets = Literal["text", "spelling", "meteor"]
 Metrics = Annotated[
@@ -79,12 +86,17 @@ CoveragePenalty = Annotated[
         rich_help_panel=LENGTH,
     ),
 ]
-MinimumLength = Annotated[int, typer.Option(help="Pieces at least.", rich_help_panel=LENGTH)]
-MaximumLength = Annotated[int, typer.Option(help="Pieces at most.", rich_help_panel=LENGTH)]
+MinimumLength = Annotated[
+    int, typer.Option(min=0, max=MOST, help="Pieces at least.", rich_help_panel=LENGTH)
+]
+MaximumLength = Annotated[
+    int, typer.Option(min=1, max=MOST, help="Pieces at most.", rich_help_panel=LENGTH)
+]
 NoRepeatNgram = Annotated[
     int,
     typer.Option(
         min=0,
+        max=MOST,
         help="So many pieces in a row are never written twice; 0: they may be.",
         rich_help_panel=LENGTH,
     ),
@@ -101,7 +113,8 @@ Temperature = Annotated[
     float, typer.Option(help="Below 1 sharpens, above 1 flattens.", rich_help_panel=SAMPLING)
 ]
 TopK = Annotated[
-    int | None, typer.Option(help="Only the K likeliest pieces.", rich_help_panel=SAMPLING)
+    int | None,
+    typer.Option(min=1, max=MOST, help="Only the K likeliest pieces.", rich_help_panel=SAMPLING),
 ]
 TopP = Annotated[
     float | None,
@@ -131,7 +144,10 @@ Output = Annotated[
 ]
 
 Batch = Annotated[
-    int, typer.Option("--batch", min=1, help="Sentences done together.", rich_help_panel=MACHINE)
+    int,
+    typer.Option(
+        "--batch", min=1, max=MOST, help="Sentences done together.", rich_help_panel=MACHINE
+    ),
 ]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:0.", rich_help_panel=MACHINE)]
 Precisions = Literal["fp32", "bf16"]

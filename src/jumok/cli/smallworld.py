@@ -5,13 +5,22 @@ from typing import Annotated
 
 import typer
 
+from jumok.cli.screen import counted
+from jumok.cli.streams import check_folder
+
+MOST = 10**8
+
 Folder = Annotated[Path, typer.Argument(help="Where the files go; made if missing.")]
-Pairs = Annotated[int, typer.Option(min=1, help="Training pairs.")]
+Pairs = Annotated[int, typer.Option(min=1, max=MOST, help="Training pairs.")]
 Scenes = Annotated[
     int | None,
-    typer.Option(min=1, help="Write this many training pictures with captions, and no pairs."),
+    typer.Option(
+        min=1, max=MOST, help="Write this many training pictures with captions, and no pairs."
+    ),
 ]
-Held = Annotated[int, typer.Option(min=0, help="Pairs or pictures of each of the other splits.")]
+Held = Annotated[
+    int, typer.Option(min=0, max=MOST, help="Pairs or pictures of each of the other splits.")
+]
 Seed = Annotated[int, typer.Option(help="Equal seeds write equal files.")]
 Shortest = Annotated[int, typer.Option(help="English words at least.")]
 Longest = Annotated[int, typer.Option(help="English words at most.")]
@@ -38,13 +47,14 @@ def smallworld(
       jumok smallworld corpus --pairs 100000
       jumok smallworld scenes --scenes 8000
     """
+    check_folder(folder)
     if scenes is not None:
         _write_scenes(folder, scenes, held_out, seed)
         return
     from jumok.smallworld import SPLITS, write
 
     sizes = {split: held_out for split in SPLITS if held_out} | {"train": pairs}
-    write(folder, sizes, seed, minimum_words, maximum_words)
+    write(folder, sizes, seed, minimum_words, maximum_words, counted)
     for file in sorted(folder.glob("*.en")):
         typer.echo(f"{file.with_suffix('')}.en .ko .align")
 

@@ -1,10 +1,11 @@
 """Lines from a file or standard input, and text to a file or standard output."""
 
+import os
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO, TextIO
 
 from jumok.data.formats import check_text
 from jumok.data.reading import first_bytes, open_bytes
@@ -13,6 +14,7 @@ from jumok.errors import ConfigError, DataError, Place
 
 # What a terminal and a pipe both understand as "standard input".
 STANDARD = Path("-")
+LONGEST_LINE = 1 << 28
 
 
 def read_lines(file: Path | None, *, plain: bool = True) -> Iterator[str]:
@@ -33,15 +35,32 @@ def read_lines(file: Path | None, *, plain: bool = True) -> Iterator[str]:
         name = Path("standard input")
         check_text(name, first_bytes(sys.stdin.buffer), plain=plain)
         yield from _decoded(sys.stdin.buffer, name)
-    elif not (file.is_file() and file.stat().st_size == 0):  # no lines in, no lines out
+    elif not (os.path.isfile(file) and file.stat().st_size == 0):  # no lines in, no lines out
+        _say_if_a_pipe(file)
         with open_bytes(file) as stream:
             check_text(file, first_bytes(stream), plain=plain)
             yield from _decoded(stream, file)
 
 
-def _decoded(stream: Iterable[bytes], name: Path) -> Iterator[str]:
+def _say_if_a_pipe(file: Path) -> None:
+    """A pipe is read as it fills; without a writer it would be waited for in silence."""
+    with suppress(OSError, ValueError):
+        if file.is_fifo() and not str(file).startswith("/dev/fd/"):
+            sys.stderr.write(f"{file} is a pipe: it is read until its writer closes it.\n")
+            sys.stderr.flush()
+
+
+def _decoded(stream: BinaryIO, name: Path) -> Iterator[str]:
     offset = 0
-    for number, line in enumerate(stream, start=1):
+    lines = iter(lambda: stream.readline(LONGEST_LINE + 1), b"")
+    for number, line in enumerate(lines, start=1):
+        if len(line) > LONGEST_LINE:
+            raise DataError(
+                "the line has no end.",
+                expected=f"at most {LONGEST_LINE:,} bytes",
+                do="give text, one sentence a line",
+                place=Place(name, number),
+            )
         try:
             text = line.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -74,13 +93,34 @@ def check_output(output: Path | None, *inputs: Path | None) -> None:
         raise ConfigError(
             "the output would replace what is read.", got=str(output), do="name another file"
         )
-    if not output.parent.is_dir():
+    if not output.name or "\0" in str(output) or os.path.isdir(output):
+        raise DataError(
+            "the output cannot be written.",
+            expected="a file's name",
+            got="a folder" if os.path.isdir(output) else ascii(str(output)),
+            do="name a file inside it" if os.path.isdir(output) else None,
+            place=Place(ascii(str(output)) if "\0" in str(output) else output),
+        )
+    if not os.path.isdir(output.parent):
         raise DataError(
             "the output cannot be written.",
             got="No such file or directory",
             do=f"make it: mkdir -p {output.parent}",
             place=Place(output),
         )
+
+
+def check_folder(folder: Path) -> None:
+    """Raises a DataError where no folder can be: a file stands there, or there is no such name."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        raise DataError(
+            "the folder cannot be made.",
+            got=str(getattr(error, "strerror", None) or error),
+            do="name another folder",
+            place=Place(folder),
+        ) from error
 
 
 def _same(one: Path, other: Path) -> bool:

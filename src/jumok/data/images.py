@@ -197,13 +197,15 @@ class ImageSource:
 def _content(path: Path) -> bytes:
     try:
         _check_bytes(path.stat().st_size, path)
-        if not path.is_char_device():
+        pipe = path.is_fifo() and not str(path).startswith("/dev/fd/")
+        if not path.is_char_device() and not pipe:
             return path.read_bytes()
-        what, do = "This is a device, not a picture.", "name a file"
+        what = f"This is a {'pipe' if pipe else 'device'}, not a picture."
+        do = "write what comes out of it to a file, and name that" if pipe else "name a file"
     except (FileNotFoundError, NotADirectoryError):
         what, do = "There is no such file.", "check the name; it is read as written"
     except IsADirectoryError:
-        what, do = "This is a folder, not a picture.", "name a file inside it"
+        what, do = "This is a folder, not a picture.", f"name the pictures in it: {path}/*"
     except PermissionError:
         what, do = "The file may not be read (permission denied).", None
     except (OSError, ValueError) as error:  # a name too long, links in a ring, a NUL in the name

@@ -12,7 +12,7 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
-from jumok.data.tokenizer import END, NEWLINE, PAD, SPACE, START, Tokenizer
+from jumok.data.tokenizer import END, NEWLINE, PAD, SPACE, START, Tokenizer, writable
 from jumok.errors import DataError, Place
 
 BYTE_KIND = b"jumok: every byte is a token\n"
@@ -64,7 +64,7 @@ class ByteTokenizer:
     hash = hashlib.sha256(BYTE_KIND).hexdigest()
 
     def encode(self, text: str) -> list[int]:
-        return [byte + FIRST_BYTE for byte in unicodedata.normalize("NFC", text).encode()]
+        return [byte + FIRST_BYTE for byte in unicodedata.normalize("NFC", writable(text)).encode()]
 
     def decode(self, ids: Sequence[int]) -> str:
         known = bytes(id - FIRST_BYTE for id in ids if id >= FIRST_BYTE)

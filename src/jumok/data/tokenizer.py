@@ -33,8 +33,25 @@ def normalize(text: str) -> str:
     """The text in NFC, with control characters and line breaks replaced by spaces."""
     # Translating is half the cost of reading a corpus, and most lines have nothing to replace.
     if not text.isprintable() or SPACE in text:
-        text = text.translate(BLANKS)
+        text = writable(text).translate(BLANKS)
     return unicodedata.normalize("NFC", text)
+
+
+def writable(text: str) -> str:
+    """The text, if UTF-8 can hold it: arguments of commands may come as half characters.
+
+    Raises:
+        DataError: it cannot.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise DataError(
+            "the text is not valid Unicode: it holds half a character.",
+            got=ascii(text[max(0, error.start - 20) : error.end + 20]),
+            do="give it in UTF-8; it may come from a program or a terminal of another encoding",
+        ) from None
+    return text
 
 
 class Tokenizer:

@@ -49,6 +49,8 @@ def replaced(file: Path) -> Iterator[Path]:
     Raises:
         DataError: the file cannot be written.
     """
+    if not file.name or "\0" in str(file):
+        raise DataError("the output cannot be written.", got=f"no file's name: {str(file)!r}")
     part = partial_of(file)
     try:
         yield part

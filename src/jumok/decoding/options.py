@@ -135,7 +135,7 @@ def decode(
     """
     limits, ranker = options.limits(), options.ranker()
     if options.sample:
-        generator = torch.Generator(memory.states.device).manual_seed(options.seed)
+        generator = torch.Generator(memory.states.device).manual_seed(options.seed % 2**63)
         return sample(
             decoder, memory, limits, generator, options.filters(), options.nbest, ranker, prefixes
         )

@@ -16,6 +16,9 @@ LengthPenalty: TypeAlias = Callable[[int], float]
 
 LEAST_ATTENTION = 1e-6  # an ignored source position costs at most -log of it: 13.8
 
+STRONGEST = 10
+"""Beyond it float32 does not hold the penalty of a long sentence."""
+
 
 def google_length_penalty(alpha: float) -> LengthPenalty:
     """((5 + length) / 6) ** alpha; 0 ranks by log-probability alone, which favours short ones.
@@ -33,8 +36,12 @@ def power_length_penalty(alpha: float) -> LengthPenalty:
 
 
 def _check_strength(alpha: float) -> None:
-    if not isfinite(alpha):
-        raise ConfigError("The length penalty must be a finite number.", got=str(alpha))
+    if not -STRONGEST <= alpha <= STRONGEST:
+        raise ConfigError(
+            "The length penalty must be a number of moderate size.",
+            expected=f"-{STRONGEST} to {STRONGEST}; 0 favours short ones, 1 is about even",
+            got=str(alpha),
+        )
 
 
 def no_probability(got: str) -> ModelError:

@@ -1,6 +1,6 @@
 """Streams of English-Korean pairs with their gold alignment, in splits that share no sentence."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -17,6 +17,9 @@ SPLITS = ("train", "validation", "test", "longer", "unseen combination")
 USUAL_LENGTHS = (SHORTEST, 16)
 # The share of all sentences, in 256ths, that a hash gives to each split; train has the others.
 SHARE = 10
+PATIENCE = 50_000
+"""So many sentences in a row are none of a split, or none that is new: then there are no more."""
+
 HASHED = ("validation", "test", "longer")
 
 
@@ -93,23 +96,47 @@ def _stream(split: str, seed: int, shortest: int, longest: int) -> Iterator[Pair
     novel = split == "unseen combination"
     writer = Writer(f"{split}/{seed}/{shortest}/{longest}", novel)
     span = longest - shortest + 1
+    tries = 0
     while True:
+        tries += 1
+        if tries > PATIENCE:
+            raise no_more(split, "not one among so many tries")
         room = shortest + int(writer.random() * span)
         line, constructions = write_line(writer, room)
         if not shortest <= line.english_words <= longest:
             continue
         if writer.met_novel if novel else split_of(line.english) == split:
+            tries = 0
             yield Pair(line.english, line.korean, index_pairs(line.links), constructions)
 
 
 def distinct(stream: Iterable[Pair]) -> Iterator[Pair]:
-    """The stream without pairs whose source came before. Remembers 8 bytes for each pair read."""
+    """The stream without pairs whose source came before. Remembers 8 bytes for each pair read.
+
+    Raises:
+        ConfigError: nothing new comes any more.
+    """
     seen: set[bytes] = set()
+    repeats = 0
     for pair in stream:
         key = blake2b(pair.source.encode(), digest_size=8).digest()
         if key not in seen:
             seen.add(key)
+            repeats = 0
             yield pair
+            continue
+        repeats += 1
+        if repeats > PATIENCE:
+            raise no_more("smallworld", f"{len(seen):,} different sentences")
+
+
+def no_more(split: str, found: str) -> ConfigError:
+    """What to raise when a stream gives nothing new any more."""
+    return ConfigError(
+        f"there are no more sentences of these lengths in {split}.",
+        got=f"{found}; the last {PATIENCE:,} were none, or had come before",
+        do="ask for fewer (--held-out), or for longer ones (--maximum-words)",
+    )
 
 
 def write(
@@ -118,6 +145,7 @@ def write(
     seed: int = 1,
     minimum_words: int | None = None,
     maximum_words: int | None = None,
+    watch: Callable[[Iterable[Pair]], Iterable[Pair]] = iter,
 ) -> None:
     """Writes NAME.en, NAME.ko and NAME.align (Pharaoh) for every split in `sizes`.
 
@@ -125,8 +153,11 @@ def write(
     every sentence occurs once. "longer" begins one word above `maximum_words`; where the grammar
     has no longer sentences, that split is not written.
 
+    Args:
+        watch: is given each split's pairs and hands them on, to show how far the work is.
+
     Raises:
-        ConfigError: as `pairs`, before anything is written.
+        ConfigError: as `pairs`, before anything is written; as `distinct`.
     """
     streams = {}
     longest_known = maximum_words or USUAL_LENGTHS[1]
@@ -139,14 +170,15 @@ def write(
         stream = pairs(split, seed, shortest, longest)
         streams[split] = stream if split == "train" else distinct(stream)
     folder.mkdir(parents=True, exist_ok=True)
-    for split, stream in streams.items():
+    # What there may be too little of comes first: it is said before a million pairs are written.
+    for split, stream in sorted(streams.items(), key=lambda each: each[0] == "train"):
         name = split.replace(" ", "-")
         with ExitStack() as stack:
             english, korean, alignment = (
                 stack.enter_context((folder / f"{name}.{kind}").open("w", encoding="utf-8"))
                 for kind in ("en", "ko", "align")
             )
-            for pair in islice(stream, sizes[split]):
+            for pair in watch(islice(stream, sizes[split])):
                 english.write(pair.source + "\n")
                 korean.write(pair.target + "\n")
                 alignment.write(pair.pharaoh + "\n")

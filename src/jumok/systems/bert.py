@@ -24,6 +24,7 @@ from jumok.bundle.theirs import refuse_other_kinds
 from jumok.config.masked import MaskedConfig
 from jumok.config.section import Count
 from jumok.data.batches import fill
+from jumok.data.tokenizer import writable
 from jumok.errors import BundleError, MissingExtraError, Place
 from jumok.kernels.noise import Noise
 from jumok.layers.block import Block
@@ -105,7 +106,7 @@ class Bert(Known):
 
     def cut(self, text: str) -> Cut:
         """The pieces of a text, and their words."""
-        found = self.tokenizer.encode(text)
+        found = self.tokenizer.encode(writable(text))
         count = max((word + 1 for word in found.word_ids if word is not None), default=0)
         spans = [found.word_to_chars(word) for word in range(count)]
         texts = tuple(text[start:end] for start, end in spans)

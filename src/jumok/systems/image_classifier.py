@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from jumok.bundle.weights import load_model
+from jumok.bundle.reading import Bundle
+from jumok.bundle.weights import load_model, section_of
 from jumok.config.pictures import ImageClassifierConfig
 from jumok.data.images import Pixels, read_image
 from jumok.data.picture_batches import as_tensor
 from jumok.data.pictures import Fitted, Shape
 from jumok.errors import BundleError, Place
-from jumok.models.catalog import model_config
 from jumok.models.image_classifier import ImageClassifier
 from jumok.systems.classification import Classification, ranked
 from jumok.systems.device import DTYPES, Precision, choose_device
@@ -49,7 +49,7 @@ class ImageClassification(Known):
         """
         where = choose_device(device)
         bundles = read_bundles(folders, "image-classification")
-        shapes = [shape_of(model_config(bundle.config.model)) for bundle in bundles]
+        shapes = [_shape_of(bundle) for bundle in bundles]
         models = []
         for bundle, shape in zip(bundles, shapes, strict=True):
             if (bundle.config.labels, shape) != (bundles[0].config.labels, shapes[0]):
@@ -59,7 +59,7 @@ class ImageClassification(Known):
                     place=Place(bundle.folder),
                 )
             model = load_model(bundle, str(where)).to(DTYPES[precision])
-            assert isinstance(model, ImageClassifier)
+            assert isinstance(model, ImageClassifier)  # by its section
             models.append(model)
         return loaded_from(cls(models, bundles[0].config.labels, shapes[0]), bundles)
 
@@ -94,7 +94,14 @@ class ImageClassification(Known):
         return [ranked(row, self.labels) for row in found]
 
 
-def shape_of(config: object) -> Shape:
-    """What a model wants of pictures."""
-    assert isinstance(config, ImageClassifierConfig)
+def _shape_of(bundle: Bundle) -> Shape:
+    """What a bundle's model wants of pictures."""
+    config = section_of(bundle)
+    if not isinstance(config, ImageClassifierConfig):
+        raise BundleError(
+            "this bundle holds another kind of model.",
+            expected="a classifier of pictures",
+            got=config.kind,
+            place=Place(bundle.folder),
+        )
     return Shape(config.height, config.width, config.colours)

@@ -8,7 +8,7 @@ from torch import nn
 
 from jumok.bundle.card import BundleConfig
 from jumok.bundle.reading import TOKENIZER, Bundle, read_bundle
-from jumok.bundle.weights import fill, load_model
+from jumok.bundle.weights import fill, load_model, section_of
 from jumok.bundle.writing import write_bundle
 from jumok.config import TextClassificationConfig, TextClassifierConfig
 from jumok.config.families import check_room
@@ -17,7 +17,7 @@ from jumok.data.text_batches import LabelledUpdates, every_text, labelled_batch,
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import ConfigError, Place
 from jumok.evaluation.classification import judge_labels
-from jumok.models.catalog import Sizes, build, model_config
+from jumok.models.catalog import Sizes, build
 from jumok.models.classifier import TextClassifier
 from jumok.models.masked import MaskedLanguageModel
 from jumok.shapes import Tensor
@@ -152,7 +152,7 @@ def _encoder_weights(bundle: Bundle) -> dict[str, Tensor]:
 
 def _sizes_of(bundle: Bundle, model: TextClassifierConfig) -> TextClassifierConfig:
     """The classifier's section with the pretrained encoder's sizes instead of its path."""
-    known = model_config(bundle.config.model).model_dump()  # older bundles lack newer keys
+    known = section_of(bundle).model_dump()  # older bundles lack newer keys
     sizes = {key: known[key] for key in SHAPE}
     return TextClassifierConfig.model_validate(model.model_dump() | sizes | {"pretrained": None})
 
