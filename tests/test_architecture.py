@@ -55,6 +55,7 @@ OPTIONS = {
             "--prefix",
         ),
         *("--sample", "--temperature", "--top-k", "--top-p", "--seed"),
+        *("--stream", "--resume"),
         *(WRITTEN | MACHINE),
     },
     "caption": {

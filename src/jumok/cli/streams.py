@@ -25,13 +25,14 @@ def read_lines(file: Path | None) -> Iterator[str]:
         DataError: no such file, a folder, damaged compression, or bytes that are not UTF-8.
     """
     if file is None or file == STANDARD:
-        yield from _decoded(sys.stdin.buffer, Path("standard input"))
+        yield from decoded(sys.stdin.buffer, Path("standard input"))
     elif not (file.is_file() and file.stat().st_size == 0):  # no lines in, no lines out
         with open_bytes(file) as stream:
-            yield from _decoded(stream, file)
+            yield from decoded(stream, file)
 
 
-def _decoded(stream: Iterable[bytes], name: Path) -> Iterator[str]:
+def decoded(stream: Iterable[bytes], name: Path) -> Iterator[str]:
+    """Lines of bytes as `read_lines` gives them; errors call their source `name`."""
     offset = 0
     for number, line in enumerate(stream, start=1):
         try:
