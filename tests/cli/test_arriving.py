@@ -57,7 +57,7 @@ def test_lists_of_a_file_are_full(tmp_path: Path):
 
 
 class Talk:
-    """A process that is asked a line and waited for: an answer must come before the next is sent."""
+    """A process that is asked a line: its answer must come before the next line is sent."""
 
     def __init__(self, *arguments: str | Path) -> None:
         self.process = subprocess.Popen(
