@@ -58,6 +58,7 @@ OPTIONS = {
             "--prefix",
         ),
         *("--sample", "--temperature", "--top-k", "--top-p", "--seed"),
+        *("--stream", "--resume"),
         *(WRITTEN | MACHINE),
     },
     "caption": {

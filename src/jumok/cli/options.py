@@ -143,6 +143,24 @@ Output = Annotated[
     ),
 ]
 
+Stream = Annotated[
+    bool,
+    typer.Option(
+        "--stream",
+        help="Answer every line before the next is read. (From a pipe, what is waiting is answered "
+        "together whenever its writer pauses.)",
+        rich_help_panel=OUTPUT,
+    ),
+]
+Resume = Annotated[
+    bool,
+    typer.Option(
+        "--resume",
+        help="Go on with the --output of a command that was interrupted.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+
 Batch = Annotated[
     int,
     typer.Option(

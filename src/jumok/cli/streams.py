@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, TextIO
@@ -34,12 +34,12 @@ def read_lines(file: Path | None, *, plain: bool = True) -> Iterator[str]:
     if file is None or file == STANDARD:
         name = Path("standard input")
         check_text(name, first_bytes(sys.stdin.buffer), plain=plain)
-        yield from _decoded(sys.stdin.buffer, name)
+        yield from decoded(_lines_of(sys.stdin.buffer), name)
     elif not (os.path.isfile(file) and file.stat().st_size == 0):  # no lines in, no lines out
         _say_if_a_pipe(file)
         with open_bytes(file) as stream:
             check_text(file, first_bytes(stream), plain=plain)
-            yield from _decoded(stream, file)
+            yield from decoded(_lines_of(stream), file)
 
 
 def _say_if_a_pipe(file: Path) -> None:
@@ -50,9 +50,14 @@ def _say_if_a_pipe(file: Path) -> None:
             sys.stderr.flush()
 
 
-def _decoded(stream: BinaryIO, name: Path) -> Iterator[str]:
+def _lines_of(stream: BinaryIO) -> Iterator[bytes]:
+    """The stream's lines; one that is too long is cut, so that it can be refused."""
+    return iter(lambda: stream.readline(LONGEST_LINE + 1), b"")
+
+
+def decoded(lines: Iterable[bytes], name: Path) -> Iterator[str]:
+    """Lines of bytes as `read_lines` gives them; errors call their source `name`."""
     offset = 0
-    lines = iter(lambda: stream.readline(LONGEST_LINE + 1), b"")
     for number, line in enumerate(lines, start=1):
         if len(line) > LONGEST_LINE:
             raise DataError(

@@ -1,22 +1,29 @@
 """`jumok translate`: lines in, lines out; or a document, translated as a whole."""
 
 import json
-from collections.abc import Callable
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from jumok.cli import options as option
+from jumok.cli.arriving import Lines, arriving
 from jumok.cli.documents import document_asked, translate_to
+from jumok.cli.resuming import Steps, command_of, open_steps
 from jumok.cli.screen import counted
-from jumok.cli.streams import check_output, is_typed, open_output, read_lines
+from jumok.cli.streams import check_output
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
     from jumok.decoding import DecodingOptions
     from jumok.systems.translation import Translation
+    from jumok.systems.translator import Translator
 
 
 def translate(
+    context: typer.Context,
     model: option.Model,
     file: option.Text = None,
     format: option.Format = "auto",
@@ -37,6 +44,8 @@ def translate(
     scores: option.Scores = False,
     as_json: option.Json = False,
     output: option.Output = None,
+    resume: option.Resume = False,
+    stream: option.Stream = False,
     batch: option.Batch = 32,
     device: option.Device = "auto",
     precision: option.Precision = "fp32",
@@ -64,18 +73,51 @@ def translate(
     check_output(output, file)
     if kind := document_asked(file, format, nbest > 1 or scores or alignments or as_json):
         return translate_to(translator, file, output, kind, options, prefix, batch)
-    typed = is_typed(file)
-    sizes = {"batch_size": 1 if typed else batch, "ahead": 1 if typed else 16}
-    lines = read_lines(file, plain=format == "auto")
-    translations = translator.translate_lines(
-        lines, options, alignments=alignments, prefix=prefix, **sizes
-    )
+    incoming = arriving(file, alone=stream, whole=sample, plain=format == "auto")
+    answers = Answers(translator, options, alignments, prefix, batch)
     write = to_json if as_json else to_columns(nbest > 1, scores, alignments)
-    with open_output(output) as stream:
-        for number, translation in enumerate(counted(translations), start=1):
-            stream.write(write(number, translation))
-            if typed:
-                stream.flush()
+    command = this_command(context) if output else {}
+    with open_steps(output, command, resume) as steps:
+        steps.skip(incoming.lines)
+        first = steps.done.lines + 1
+        for number, one in enumerate(counted(answers.of(incoming, steps)), start=first):
+            steps.write(write(number, one))
+
+
+AHEAD = 16  # batches that are read before the first is translated: lines of like length meet
+
+
+@dataclass(frozen=True)
+class Answers:
+    """How lines are translated."""
+
+    translator: "Translator"
+    options: "DecodingOptions"
+    alignments: bool
+    prefix: str
+    batch: int
+
+    def of(self, incoming: Lines, steps: Steps) -> "Iterator[Translation]":
+        """Each line's translation; what stands between two lists of lines is kept."""
+        done = steps.done.lines
+        for chunk in incoming.chunks(AHEAD * self.batch):
+            yield from self.translator.translate_lines(
+                chunk,
+                replace(self.options, seed=self.options.seed + done),
+                alignments=self.alignments,
+                prefix=self.prefix,
+                batch_size=self.batch,
+                ahead=AHEAD,
+            )
+            done += len(chunk)
+            steps.settle(chunk)
+
+
+def this_command(context: typer.Context) -> dict[str, str]:
+    """What the output of this very command depends on, beside its input."""
+    apart = {"model", "file", "output", "resume", "threads"}
+    options = {name: value for name, value in context.params.items() if name not in apart}
+    return command_of(options, option.model_folders(context.params["model"]), version("jumok"))
 
 
 def decoding_options(

@@ -146,8 +146,9 @@ class Tokenizer:
         return cls(out.getvalue())
 
     @classmethod
-    def load(cls, path: Path) -> "Tokenizer":
+    def load(cls, path: Path | str) -> "Tokenizer":
         """The tokenizer in a SentencePiece model file."""
+        path = Path(path)
         try:
             model = path.read_bytes()
         except OSError as error:
@@ -156,8 +157,8 @@ class Tokenizer:
             ) from None
         return cls(model, Place(path))
 
-    def save(self, path: Path) -> None:
-        path.write_bytes(self.model)
+    def save(self, path: Path | str) -> None:
+        Path(path).write_bytes(self.model)
 
     def encode(self, text: str) -> list[int]:
         return self._processor.encode(normalize(text))

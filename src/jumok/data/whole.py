@@ -102,7 +102,7 @@ def partial_of(path: Path) -> Path:
     It names the machine (by a check sum) and the process, so that `sweep` can tell what is left
     over from what is being written.
     """
-    return path.with_name(f".{path.name}.writing-{_machine()}-{os.getpid()}")
+    return path.with_name(f".{path.name[:200]}.writing-{_machine()}-{os.getpid()}")
 
 
 def sweep(folder: Path, names: str = "*") -> None:

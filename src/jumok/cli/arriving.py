@@ -1,0 +1,154 @@
+"""Lines in lists that are answered together, as large as they may be without making anybody wait.
+
+From a file a list is as long as it may be. From a pipe it ends where the writer pauses: whoever
+writes a line and waits for its answer gets it. (With standard input read ahead, both would wait
+for each other for ever.)
+"""
+
+import os
+import queue
+import stat
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from jumok.cli.streams import LONGEST_LINE, STANDARD, decoded, is_typed, read_lines
+from jumok.data.formats import HEAD, check_text
+
+PAUSE = 0.05  # seconds without a further line, after which the writer waits for an answer
+BLOCK, BLOCKS = 1 << 16, 64  # bytes that are read at once, and blocks that wait at most
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines, and whether the next of them is there without waiting for its writer.
+
+    Attributes:
+        is_ready: also true where there is no further line.
+    """
+
+    lines: Iterator[str]
+    is_ready: Callable[[], bool]
+
+    def chunks(self, size: int) -> Iterator[list[str]]:
+        """Lists of up to `size` lines, which end early where the next line is not ready."""
+        while chunk := list(islice(self.lines, 1)):
+            while len(chunk) < size and self.is_ready():
+                more = list(islice(self.lines, 1))
+                if not more:
+                    break
+                chunk += more
+            yield chunk
+
+
+def arriving(
+    file: Path | None, *, alone: bool = False, whole: bool = False, plain: bool = True
+) -> Lines:
+    """The lines of a file or of standard input.
+
+    Args:
+        plain: refuse markup, as `read_lines` does.
+        alone: every line is a list of its own, as for a person who types.
+        whole: no list ends early at a pause, where the answers depend on the lists (samples do).
+    """
+    if alone or is_typed(file):
+        return Lines(read_lines(file, plain=plain), lambda: False)
+    if whole or file not in (None, STANDARD) or not is_pipe():
+        return Lines(read_lines(file, plain=plain), lambda: True)
+    source = Arriving(sys.stdin.fileno())
+    name = Path("standard input")
+    lines = decoded(_checked(source, name, plain), name)
+    return Lines(lines, lambda: source.is_ready(PAUSE))
+
+
+def _checked(source: "Arriving", name: Path, plain: bool) -> Iterator[bytes]:
+    """The lines; what is no text is refused when the first of them comes."""
+    for number, line in enumerate(source):
+        if number == 0:
+            check_text(name, source.head, plain=plain)
+        yield line
+
+
+def is_pipe() -> bool:
+    """Whether standard input comes from another process, which may wait for answers."""
+    try:
+        mode = os.fstat(sys.stdin.fileno()).st_mode
+    except (AttributeError, OSError, ValueError):  # closed, or no file of the system's
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
+
+class Arriving(Iterator[bytes]):
+    """The lines of a pipe, with their line breaks, read by a thread of its own.
+
+    A thread, since Windows cannot be asked whether a pipe has something to read. It reads the
+    descriptor itself: a thread that waits inside of Python's own buffer would hold the lock that
+    the interpreter needs when it ends.
+
+    Attributes:
+        head: the first bytes that came.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._blocks: queue.Queue[bytes | OSError] = queue.Queue(BLOCKS)
+        self._lines: deque[bytes] = deque()
+        self._begun: list[bytes] = []
+        self.head = b""
+        self._fault: OSError | None = None
+        self._ended = False
+        threading.Thread(target=self._read, args=(descriptor,), daemon=True).start()
+
+    def __next__(self) -> bytes:
+        self._wait(None)
+        if self._lines:
+            return self._lines.popleft()
+        if self._fault is not None:
+            raise self._fault
+        raise StopIteration
+
+    def is_ready(self, seconds: float) -> bool:
+        """Whether a line, or the end, is there within so many seconds."""
+        return self._wait(time.monotonic() + seconds)
+
+    def _wait(self, until: float | None) -> bool:
+        while not self._lines and not self._ended:
+            left = None if until is None else max(0.0, until - time.monotonic())
+            try:
+                block = self._blocks.get(timeout=left)
+            except queue.Empty:
+                return False
+            self._take(block)
+        return True
+
+    def _take(self, block: bytes | OSError) -> None:
+        if isinstance(block, OSError):
+            self._fault, self._ended = block, True
+            return
+        if not block:
+            self._ended = True
+            if self._begun:
+                self._lines.append(b"".join(self._begun))
+            return
+        self.head = self.head or block[:HEAD]
+        *whole, rest = block.split(b"\n")
+        for line in whole:
+            self._lines.append(b"".join((*self._begun, line, b"\n")))
+            self._begun.clear()
+        if rest:
+            self._begun.append(rest)
+        if len(self._begun) * BLOCK > LONGEST_LINE + BLOCK:  # refused by whoever decodes it
+            self._lines.append(b"".join(self._begun))
+            self._begun.clear()
+
+    def _read(self, descriptor: int) -> None:
+        try:
+            while block := os.read(descriptor, BLOCK):
+                self._blocks.put(block)
+            self._blocks.put(b"")
+        except OSError as error:
+            self._blocks.put(error)

@@ -1,0 +1,281 @@
+"""An output that is written in steps, and gone on with where it was interrupted.
+
+FILE.part holds what is done, FILE.part.json says of what command and how much of it is whole.
+When all is done, FILE.part becomes FILE.
+"""
+
+import hashlib
+import json
+import os
+import shlex
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO, Any
+
+import typer
+
+from jumok.cli.streams import STANDARD, open_output
+from jumok.data.whole import replaced
+from jumok.errors import ConfigError, DataError, Place
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Done:
+    """How far an output came.
+
+    Attributes:
+        command: what it depends on: models, options, version.
+        lines: of the input.
+        digest: SHA-256 of those lines.
+        bytes: of the output.
+    """
+
+    command: Mapping[str, str]
+    lines: int = 0
+    digest: str = ""
+    bytes: int = 0
+
+
+class Steps:
+    """Where a verb writes; it says which lines are answered, and these are kept.
+
+    Attributes:
+        done: what of the output stands from before and from now.
+    """
+
+    def __init__(self, stream: IO[str], done: Done, part: Path | None) -> None:
+        self.done = done
+        self._stream, self._part = stream, part
+        self._digest = hashlib.sha256()
+
+    def write(self, text: str) -> None:
+        self._stream.write(text)
+
+    def skip(self, lines: Iterator[str]) -> None:
+        """Leaves out the lines that are done.
+
+        Raises:
+            ConfigError: other lines than these were answered.
+        """
+        for _ in range(self.done.lines):
+            line = next(lines, None)
+            if line is not None:
+                self._count([line])
+        if self.done.lines and self._digest.hexdigest() != self.done.digest:
+            raise ConfigError(
+                "the input is not the one that was begun with: "
+                f"its first {self.done.lines:,} lines differ.",
+                do=_begin_anew(self._part),
+            )
+
+    def settle(self, lines: Sequence[str]) -> None:
+        """What was written answers these lines too: it is shown, or kept for good."""
+        self._stream.flush()
+        self._count(lines)
+        if self._part is None:
+            return
+        os.fsync(self._stream.fileno())
+        self.done = replace(
+            self.done,
+            lines=self.done.lines + len(lines),
+            digest=self._digest.hexdigest(),
+            bytes=os.fstat(self._stream.fileno()).st_size,
+        )
+        _write_record(self._part, self.done)
+
+    def _count(self, lines: Sequence[str]) -> None:
+        for line in lines:
+            self._digest.update(line.encode("utf-8", "surrogatepass") + b"\n")
+
+
+@contextmanager
+def open_steps(file: Path | None, command: Mapping[str, str], resume: bool) -> Iterator[Steps]:
+    """Standard output, or a file that is there when it is whole; what is done of it is kept.
+
+    Args:
+        command: what the output depends on beside its input.
+        resume: go on where an earlier command stopped.
+
+    Raises:
+        ConfigError: nothing to go on with, or another command's; or there is something, and
+            `resume` was not asked for.
+        DataError: it cannot be written.
+    """
+    if file is None or file == STANDARD or (file.exists() and not file.is_file()):
+        if resume:
+            raise ConfigError("--resume goes on with a file.", do="add --output FILE")
+        with open_output(file) as stream:
+            yield Steps(stream, Done(command), None)
+        return
+    part = file.with_name(f"{file.name}.part")
+    if resume and not part.exists():
+        raise _nothing(part)
+    try:
+        stream = part.open("r+" if part.exists() else "x", encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise _cannot_write(file, error) from error
+    with stream:
+        _lock(stream, part)
+        steps = Steps(stream, _begin(stream, part, command, resume), part)
+        try:
+            yield steps
+            stream.flush()
+            os.fsync(stream.fileno())
+        except BaseException as error:
+            stream.close()
+            _say_how_to_go_on(steps.done, part, error)
+            if isinstance(error, KeyboardInterrupt):
+                raise typer.Exit(130) from None
+            if isinstance(error, OSError):
+                raise _cannot_write(file, error) from error
+            raise
+        if os.name == "posix":  # while the lock is held; Windows renames no open file
+            _finish(part, file)
+    if os.name != "posix":
+        _finish(part, file)
+
+
+def _finish(part: Path, file: Path) -> None:
+    try:
+        part.replace(file)
+    except OSError as error:
+        raise _cannot_write(file, error) from error
+    record_of(part).unlink(missing_ok=True)
+
+
+def record_of(part: Path) -> Path:
+    """The file that says how far this part of an output came."""
+    return part.with_name(f"{part.name}.json")
+
+
+def command_of(
+    parameters: Mapping[str, Any], models: Sequence[Path], version: str
+) -> dict[str, str]:
+    """What an output depends on, as texts: options, the models' files, and jumok itself."""
+    from jumok.data.flat import digest
+
+    facts = {"jumok": version}
+    for name, value in parameters.items():
+        if isinstance(value, Path) and value.is_file():
+            value = digest(value)
+        facts[name] = str(value)
+    for number, model in enumerate(models, start=1):
+        files = sorted(each for each in model.iterdir() if each.is_file())
+        known = "\n".join(f"{each.name} {digest(each)}" for each in files)
+        facts[f"model {number}"] = hashlib.sha256(known.encode()).hexdigest()
+    return facts
+
+
+def _begin(stream: IO[str], part: Path, command: Mapping[str, str], resume: bool) -> Done:
+    """How far the output came, with the stream standing behind it."""
+    done = _read_record(part)
+    if done is None or not done.lines:
+        if resume:
+            raise _nothing(part)
+        stream.truncate(0)
+        return Done(command)
+    if not resume:
+        raise ConfigError(
+            f"{part} holds {done.lines:,} lines of a command that was interrupted.",
+            do=f"add --resume to go on with it, or {_begin_anew(part)}",
+        )
+    other = [
+        key for key in {**done.command, **command} if done.command.get(key) != command.get(key)
+    ]
+    if other:
+        said = "; ".join(
+            f"{key} was {done.command.get(key, 'not there')}, is {command.get(key, 'not there')}"
+            for key in other
+        )
+        raise ConfigError(
+            "this is not the command that was begun with.",
+            got=said,
+            do=f"give the same command, or {_begin_anew(part)}",
+        )
+    if os.fstat(stream.fileno()).st_size < done.bytes:
+        raise DataError(
+            "the output is shorter than what was written.",
+            expected=f"{done.bytes:,} bytes",
+            do=_begin_anew(part),
+            place=Place(part),
+        )
+    stream.seek(done.bytes)
+    stream.truncate()
+    return done
+
+
+def _nothing(part: Path) -> ConfigError:
+    return ConfigError(
+        "there is nothing to go on with.", place=Place(part), do="leave --resume out"
+    )
+
+
+def _begin_anew(part: Path | None) -> str:
+    if part is None:
+        return "begin anew"
+    return f"begin anew: rm {shlex.join([str(part), str(record_of(part))])}"
+
+
+def _read_record(part: Path) -> Done | None:
+    try:
+        facts = json.loads(record_of(part).read_text("utf-8"))
+        if facts.pop("format") != FORMAT:
+            return None
+        done = Done(**facts)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+    sound = isinstance(done.lines, int) and isinstance(done.bytes, int)
+    return done if sound and isinstance(done.command, dict) else None
+
+
+def _write_record(part: Path, done: Done) -> None:
+    with replaced(record_of(part)) as partial:
+        text = json.dumps({"format": FORMAT, **asdict(done)}, ensure_ascii=False, indent=1)
+        partial.write_text(text, encoding="utf-8")
+
+
+def _lock(stream: IO[str], part: Path) -> None:
+    """Holds the file for this process, where the system can."""
+    busy = ConfigError(
+        "another process is writing this output.", place=Place(part), do="name another file"
+    )
+    if find_spec("fcntl") is None:  # Windows
+        return
+    import fcntl
+
+    try:
+        fcntl.flock(stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise busy from None
+    except OSError:  # some network drives have no locks
+        return
+    try:
+        same = os.path.samestat(os.fstat(stream.fileno()), part.stat())
+    except OSError:
+        same = False
+    if not same:  # finished, and renamed, between opening and locking
+        raise busy
+
+
+def _say_how_to_go_on(done: Done, part: Path, error: BaseException) -> None:
+    if not done.lines:
+        for each in (part, record_of(part)):
+            with suppress(OSError):
+                each.unlink(missing_ok=True)
+    elif not isinstance(error, ConfigError):  # one that refuses to go on has said what to do
+        again = [word for word in sys.argv[1:] if word != "--resume"]
+        typer.echo(
+            f"\nstopped after {done.lines:,} lines, which are kept in {part}. Go on with:\n"
+            f"  {shlex.join(['jumok', *again, '--resume'])}",
+            err=True,
+        )
+
+
+def _cannot_write(file: Path, error: OSError) -> DataError:
+    return DataError("the output cannot be written.", got=str(error.strerror), place=Place(file))

@@ -1,0 +1,159 @@
+"""An output that was interrupted: what is done is kept, and gone on with to the same bytes."""
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from jumok.cli.main import app
+from jumok.cli.resuming import record_of
+from jumok.errors import ConfigError, DataError
+
+FAST = ("--beam", "2", "--maximum-length", "4", "--threads", "1", "--batch", "2")
+WORDS = ("the cat", "the dog sat on the mat", "I am", "a student", "barked", "")
+LINES = [f"{WORDS[n % 6]} {n}" for n in range(150)]  # lists of 16 x 2 lines: almost five
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    file = tmp_path / "book.en"
+    file.write_text("\n".join(LINES), "utf-8")
+    return file
+
+
+def command(bundle: Path, book: Path, output: Path, *more: str) -> list[str]:
+    return ["translate", str(bundle), str(book), "--output", str(output), *FAST, *more]
+
+
+def call(arguments: Sequence[str], check: bool = True):
+    result = CliRunner().invoke(app, list(arguments))
+    assert not check or result.exit_code == 0, result.output
+    return result
+
+
+def stop(arguments: Sequence[str], part: Path, by: signal.Signals) -> subprocess.Popen[str]:
+    """A process of its own, stopped when it has kept something."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "jumok", *arguments], stderr=subprocess.PIPE, text=True
+    )
+    until = time.monotonic() + 120.0
+    while not (part.exists() and record_of(part).exists()):
+        assert process.poll() is None, "it ended before it could be stopped"
+        assert time.monotonic() < until
+        time.sleep(0.002)
+    process.send_signal(by)
+    return process
+
+
+@pytest.mark.parametrize("more", [(), ("--nbest", "2", "--scores"), ("--sample", "--seed", "3")])
+def test_a_killed_translation_goes_on_to_the_same_bytes(tiny_bundle, book, tmp_path, more):
+    whole, out = tmp_path / "whole", tmp_path / "out"
+    call(command(tiny_bundle, book, whole, *more))
+    stop(command(tiny_bundle, book, out, *more), tmp_path / "out.part", signal.SIGKILL).wait(60.0)
+    assert not out.exists()
+    part = tmp_path / "out.part"
+    assert part.exists()
+    with part.open("a") as stream:  # a write that the crash tore
+        stream.write("half a li")
+    call(command(tiny_bundle, book, out, *more, "--resume"))
+    assert out.read_bytes() == whole.read_bytes()
+    assert {each.name for each in tmp_path.iterdir()} == {"book.en", "out", "whole"}
+
+
+def test_ctrl_c_says_how_to_go_on(tiny_bundle, book, tmp_path):
+    out = tmp_path / "out"
+    process = stop(command(tiny_bundle, book, out), tmp_path / "out.part", signal.SIGINT)
+    _, said = process.communicate(timeout=60.0)
+    assert process.returncode == 130
+    assert "which are kept in" in said
+    assert said.rstrip().endswith("--batch 2 --resume")
+    assert "Traceback" not in said
+
+
+@pytest.fixture
+def broken(tiny_bundle, book, tmp_path):
+    """A translation that stopped at a line it could not read, and the text as it was meant."""
+    whole = book.read_bytes()
+    book.write_bytes(b"\n".join([*whole.split(b"\n")[:100], b"b\xffd"]))
+    out = tmp_path / "out"
+    result = call(command(tiny_bundle, book, out), check=False)
+    assert isinstance(result.exception, DataError)
+    assert "stopped after 96 lines" in result.stderr
+    book.write_bytes(whole)
+    return out
+
+
+def test_after_a_bad_line_is_mended_the_rest_is_translated(tiny_bundle, book, tmp_path, broken):
+    call(command(tiny_bundle, book, broken, "--resume"))
+    call(command(tiny_bundle, book, tmp_path / "whole"))
+    assert broken.read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+def test_what_is_done_is_not_overwritten_by_accident(tiny_bundle, book, tmp_path, broken):
+    kept = (tmp_path / "out.part").read_bytes()
+    error = call(command(tiny_bundle, book, broken), check=False).exception
+    assert isinstance(error, ConfigError)
+    assert "out.part holds 96 lines of a command that was interrupted" in str(error)
+    assert "add --resume to go on with it, or begin anew: rm " in str(error)
+    assert (tmp_path / "out.part").read_bytes() == kept
+
+
+def refusal(arguments: Sequence[str]) -> str:
+    error = call([*arguments, "--resume"], check=False).exception
+    assert isinstance(error, ConfigError | DataError)
+    return str(error)
+
+
+def test_only_the_same_command_goes_on(tiny_bundle, book, tmp_path, broken):
+    other = [*command(tiny_bundle, book, broken), "--beam", "3"]
+    assert "beam was 2, is 3" in refusal(other)
+    changed = tmp_path / "changed"
+    changed.mkdir()
+    for each in tiny_bundle.iterdir():
+        (changed / each.name).write_bytes(each.read_bytes())
+    with (changed / "card.json").open("a") as stream:
+        stream.write(" ")
+    assert "model 1 was " in refusal(command(changed, book, broken))
+    book.write_text("other\n" + "\n".join(LINES[1:]), "utf-8")
+    said = refusal(command(tiny_bundle, book, broken))
+    assert "the input is not the one that was begun with: its first 96 lines differ" in said
+    assert (tmp_path / "out.part").exists()
+    book.write_text("\n".join(LINES[:50]), "utf-8")
+    assert "its first 96 lines differ" in refusal(command(tiny_bundle, book, broken))
+
+
+def test_an_output_that_was_cut_is_not_gone_on_with(tiny_bundle, book, tmp_path, broken):
+    part = tmp_path / "out.part"
+    part.write_bytes(part.read_bytes()[:-1])
+    assert "the output is shorter than what was written" in refusal(
+        command(tiny_bundle, book, broken)
+    )
+
+
+def test_nothing_to_go_on_with_is_said(tiny_bundle, book, tmp_path):
+    out = tmp_path / "out"
+    assert "there is nothing to go on with" in refusal(command(tiny_bundle, book, out))
+    error = call(["translate", str(tiny_bundle), str(book), "--resume"], check=False).exception
+    assert "--resume goes on with a file" in str(error)
+    (tmp_path / "out.part").write_text("of nobody", "utf-8")
+    (tmp_path / "out.part.json").write_text('{"format": 1, "lines": []}', "utf-8")
+    assert "there is nothing to go on with" in refusal(command(tiny_bundle, book, out))
+
+
+def test_two_processes_do_not_write_one_output(tiny_bundle, book, tmp_path):
+    fcntl = pytest.importorskip("fcntl")
+    part = tmp_path / "out.part"
+    with part.open("w") as held:
+        fcntl.flock(held.fileno(), fcntl.LOCK_EX)
+        error = call(command(tiny_bundle, book, tmp_path / "out"), check=False).exception
+    assert "another process is writing this output" in str(error)
+
+
+def test_devices_are_written_to_and_stay(tiny_bundle, book):
+    call(command(tiny_bundle, book, Path("/dev/null")))
+    assert Path("/dev/null").is_char_device()
