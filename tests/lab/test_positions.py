@@ -38,5 +38,5 @@ def test_the_report_names_who_fails_at_length() -> None:
     measured = {kind: positions.wishes(kind) for kind in positions.KINDS}
     losses = {kind: (0.5, 2.0 if kind == "index" else 0.6) for kind in positions.KINDS}
     found = positions.report(measured, losses, dict.fromkeys(positions.KINDS, 0.0))
-    assert "lost to length with: index." in found.sentence.en
-    assert "granted by: sinusoidal, rotary." in found.sentence.en
+    assert "rises by more than 1 nat for: index." in found.sentence.en
+    assert "all four requirements: sinusoidal, rotary." in found.sentence.en

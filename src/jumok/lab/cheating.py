@@ -81,10 +81,10 @@ def run(setting: Setting) -> Findings:
             f"and BLEU {bleu['cheating']:.1f} instead of {bleu['masked']:.1f} once it has to write "
             f"on its own. With it, the logits of the parallel pass and of the pass step by step "
             f"differ by {difference:.0e} at most.",
-            f"마스크 없이 학습하면 손실은 {loss['masked']:.3f}에서 {loss['cheating']:.3f}로 "
-            f"바뀌지만, 스스로 문장을 쓰게 하면 BLEU는 {bleu['masked']:.1f}에서 "
-            f"{bleu['cheating']:.1f}로 바뀝니다. 마스크가 있을 때 한꺼번에 계산한 로짓과 한 단계씩 "
-            f"계산한 로짓의 차이는 최대 {difference:.0e}입니다.",
+            f"마스크 없이 학습하면 손실은 {loss['cheating']:.3f}(마스크가 있으면 "
+            f"{loss['masked']:.3f})이지만, 스스로 문장을 쓰게 하면 BLEU는 "
+            f"{bleu['cheating']:.1f}(마스크가 있으면 {bleu['masked']:.1f})입니다. 마스크가 있을 때 "
+            f"한꺼번에 계산한 로짓과 한 단계씩 계산한 로짓의 차이는 최대 {difference:.0e}입니다.",
         ),
         panels=(
             found.curves(Text("Training loss", "학습 손실")),

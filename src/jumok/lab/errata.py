@@ -244,7 +244,7 @@ def run(setting: Setting) -> Findings:
 def _korean(millions: float) -> str:
     """63 is 6,300만, and 347 is 3억 4,700만."""
     hundreds, rest = divmod(round(millions), 100)
-    return " ".join([f"{hundreds}억"] * bool(hundreds) + [f"{rest}00만"] * bool(rest))
+    return " ".join([f"{hundreds}억"] * bool(hundreds) + [f"{rest * 100:,}만"] * bool(rest))
 
 
 def _sentence(errata: list[Erratum], slips: int) -> Text:
