@@ -22,6 +22,7 @@ from jumok.data.formats import HEAD, check_text
 
 PAUSE = 0.05  # seconds without a further line, after which the writer waits for an answer
 BLOCK, BLOCKS = 1 << 16, 64  # bytes that are read at once, and blocks that wait at most
+MOST_PARTS = LONGEST_LINE // BLOCK  # fewer blocks are never a line that is too long
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,8 @@ class Arriving(Iterator[bytes]):
             self._begun.clear()
         if rest:
             self._begun.append(rest)
-        if len(self._begun) * BLOCK > LONGEST_LINE + BLOCK:  # refused by whoever decodes it
+        if len(self._begun) > MOST_PARTS and sum(map(len, self._begun)) > LONGEST_LINE:
+            # whoever decodes it refuses it
             self._lines.append(b"".join(self._begun))
             self._begun.clear()
 
