@@ -96,6 +96,9 @@ class PlainScreen:
     def say(self, text: str) -> None:
         self._console.print(text, highlight=False, markup=False, soft_wrap=True)
 
+    def flush(self) -> None:
+        pass
+
     def close(self) -> None:
         pass
 
@@ -143,6 +146,9 @@ class LiveScreen:
 
     def say(self, text: str) -> None:
         self._progress.console.print(text, highlight=False, markup=False)
+
+    def flush(self) -> None:
+        pass
 
     def close(self) -> None:
         self._progress.refresh()
