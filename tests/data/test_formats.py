@@ -70,7 +70,10 @@ CONTENTS: list[tuple[bytes, str | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("content", "kind"), CONTENTS)
+# Archives hold the time at which they were made, so their bytes are no names for tests.
+@pytest.mark.parametrize(
+    ("content", "kind"), CONTENTS, ids=[f"{n}-{kind}" for n, (_, kind) in enumerate(CONTENTS)]
+)
 def test_a_file_is_known_by_its_first_bytes(content: bytes, kind: str | None) -> None:
     assert kind_of(Path("sentences.en"), content) == kind
 

@@ -92,6 +92,9 @@ class Recorder:
     def say(self, text: str) -> None:
         self.said.append(text)
 
+    def flush(self) -> None:
+        pass
+
     def close(self) -> None:
         self.closed = True
 

@@ -76,12 +76,52 @@ def test_nothing_to_resume_from_says_what_to_do(tmp_path):
 
 
 def test_a_newer_format_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(checkpoint, "FORMAT", 2)
+    monkeypatch.setattr(checkpoint, "FORMAT", 3)
     checkpoint.save(tmp_path, sample(1))
-    monkeypatch.setattr(checkpoint, "FORMAT", 1)
+    monkeypatch.setattr(checkpoint, "FORMAT", 2)
     with pytest.raises(BundleError, match="of a newer format") as caught:
         checkpoint.load(tmp_path)
-    assert "got:      format 2" in str(caught.value)
+    assert "got:      format 3" in str(caught.value)
+
+
+def test_an_older_format_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoint, "FORMAT", 1)
+    checkpoint.save(tmp_path, sample(1))
+    monkeypatch.setattr(checkpoint, "FORMAT", 2)
+    with pytest.raises(BundleError, match="of an older format") as caught:
+        checkpoint.load(tmp_path)
+    assert "end the run with the jumok that began it" in str(caught.value)
+
+
+def test_every_changed_byte_is_noticed(tmp_path):
+    """Of the numbers, of their names and shapes, and of where the run stands."""
+    checkpoint.save(tmp_path, sample(7))
+    whole = (tmp_path / CURRENT).read_bytes()
+    for place in range(len(whole)):
+        for bit in (0, 4):
+            damaged = bytearray(whole)
+            damaged[place] ^= 1 << bit
+            (tmp_path / CURRENT).write_bytes(damaged)
+            try:
+                read, _ = checkpoint.load(tmp_path)
+            except BundleError:
+                continue
+            assert read.run == sample(7).run, place  # a blank of the JSON that another blank took
+            assert all(
+                torch.equal(read.tensors[name], tensor)
+                for name, tensor in sample(7).tensors.items()
+            )
+
+
+def test_a_changed_digit_of_where_the_run_stands_goes_back_to_the_checkpoint_before(tmp_path):
+    checkpoint.save(tmp_path, sample(11))
+    checkpoint.save(tmp_path, sample(22))
+    whole = (tmp_path / CURRENT).read_bytes()
+    (tmp_path / CURRENT).write_bytes(whole.replace(b'\\"step\\": 22', b'\\"step\\": 23'))
+    assert (tmp_path / CURRENT).read_bytes() != whole
+    loaded, message = checkpoint.load(tmp_path)
+    assert loaded.run["step"] == 11
+    assert "Going back to checkpoint.previous" in str(message)
 
 
 def test_a_full_disk_leaves_the_last_checkpoint_whole(small_disk):

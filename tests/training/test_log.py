@@ -9,7 +9,15 @@ import pytest
 from rich.console import Console
 
 from jumok.errors import MissingExtraError
-from jumok.training.log import JsonLog, Log, StepRecord, TensorBoardLog, ValidationRecord, read_log
+from jumok.training.log import (
+    JsonLog,
+    Log,
+    StepRecord,
+    TensorBoardLog,
+    ValidationRecord,
+    peak_memory,
+    read_log,
+)
 from jumok.training.screen import LiveScreen, Pace, PlainScreen, clock, screen
 
 STEP = StepRecord(
@@ -59,6 +67,40 @@ def test_a_resumed_log_forgets_what_will_be_made_again(tmp_path):
     log.close()
     JsonLog(tmp_path / "log.jsonl", 30).close()
     assert [line["step"] for line in read_log(tmp_path / "log.jsonl")] == [20]
+
+
+def test_what_a_power_cut_made_of_a_log_is_left_out_and_said(tmp_path):
+    path = tmp_path / "log.jsonl"
+    log = JsonLog(path, 0)
+    log.step(STEP)
+    log.step(LATER)
+    log.close()
+    good, later = path.read_bytes().splitlines(keepends=True)
+    bad = [
+        b"\0" * 4096 + b"\n",
+        b'{"kind": "st\n',
+        b"\xff\xfe\n",
+        b"7\n",
+        b'{"step": "20"}\n',
+        b"\n",
+    ]
+    path.write_bytes(good + b"".join(bad) + later + b"\0" * 99)
+    log = JsonLog(path, 40)
+    log.close()
+    assert path.read_bytes() == good + later
+    assert log.damage == (
+        f"{path}: 6 lines are no record of this run and left out (line 2, 3, 4, 5, 6, ...); "
+        "the rest is kept."
+    )
+    assert [line["step"] for line in read_log(path)] == [20, 40]
+    log = JsonLog(path, 40)
+    assert log.damage is None
+    log.close()
+
+
+def test_a_system_without_resource_logs_no_memory(monkeypatch):
+    monkeypatch.setattr("jumok.training.log.resource", None)
+    assert peak_memory() is None
 
 
 def test_a_log_that_is_not_there_has_no_lines(tmp_path):

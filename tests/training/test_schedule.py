@@ -61,3 +61,46 @@ def test_every_rate_is_positive_and_below_the_peak(kind):
     schedule = ScheduleConfig(kind=kind, warmup=3)
     rates = [learning_rate(schedule, 1.0, step, step / 100) for step in range(1, 101)]
     assert all(0.0 < rate <= 1.0 and math.isfinite(rate) for rate in rates)
+
+
+KINDS = ["constant", "inverse-sqrt", "cosine", "warmup-stable-decay"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("steps", [30, 84, 925, 100_000])
+def test_a_timed_run_comes_to_its_peak_however_few_steps_the_time_holds(kind, steps):
+    """The warmup of 500 steps was more than all of three minutes on a busy machine."""
+    schedule = ScheduleConfig(kind=kind, warmup=500)
+    rates = [
+        learning_rate(schedule, 1.0, step, (step - 1) / steps, timed=True)
+        for step in range(1, steps + 1)
+    ]
+    highest = max(rates)
+    assert highest > 0.9  # a cosine has fallen to 0.976 when a tenth is over
+    assert rates.index(highest) <= min(500, steps // 10 + 1)
+    rising = rates[: rates.index(highest) + 1]
+    assert rising == sorted(rising)
+    assert rates[rates.index(highest) :] == sorted(rates[rates.index(highest) :], reverse=True)
+
+
+def test_the_warmup_of_a_timed_run_ends_after_its_steps_or_its_share_whichever_is_first():
+    schedule = ScheduleConfig(kind="constant", warmup=10, warmup_share=0.2)
+    rates = [
+        learning_rate(schedule, 1.0, step, share, timed=True)
+        for step, share in ((1, 0.0), (5, 0.0), (10, 0.01), (1, 0.1), (2, 0.2), (3, 0.9))
+    ]
+    assert rates == pytest.approx([0.1, 0.5, 1.0, 0.5, 1.0, 1.0])
+
+
+def test_inverse_sqrt_falls_from_where_the_clock_ended_the_warmup():
+    schedule = ScheduleConfig(kind="inverse-sqrt", warmup=500)
+    rates = [
+        learning_rate(schedule, 1.0, step, share, timed=True)
+        for step, share in ((9, 0.1), (36, 0.4), (81, 0.9))
+    ]
+    assert rates == pytest.approx([1.0, 1 / 2, 1 / 3])
+
+
+def test_the_clock_does_not_touch_a_run_of_steps():
+    schedule = ScheduleConfig(kind="constant", warmup=500)
+    assert learning_rate(schedule, 1.0, 50, 0.9) == pytest.approx(0.1)

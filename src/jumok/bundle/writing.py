@@ -1,7 +1,6 @@
 """Writing a bundle whole or not at all."""
 
 import json
-import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -22,6 +21,7 @@ from jumok.bundle.reading import (
     WEIGHTS,
     previous_folder,
 )
+from jumok.data.whole import force_to_disk, partial_of
 from jumok.errors import BundleError, Place
 
 
@@ -63,7 +63,7 @@ def write_bundle(
             place=Place(folder),
             do="choose another folder, or remove this one yourself",
         )
-    new = folder.with_name(f".{folder.name}.writing-{os.getpid()}")
+    new = partial_of(folder)
     try:
         shutil.rmtree(new, ignore_errors=True)
         new.mkdir(parents=True)
@@ -114,11 +114,7 @@ def _once(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
 def _flush(folder: Path) -> None:
     """Onto the disk: a rename must not become durable before what it names."""
     for path in [*folder.iterdir(), folder]:
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        force_to_disk(path)
 
 
 def _put_in_place(new: Path, folder: Path) -> None:
@@ -133,6 +129,7 @@ def _put_in_place(new: Path, folder: Path) -> None:
         if previous.exists():
             previous.rename(folder)
         raise
+    force_to_disk(folder.parent)
     shutil.rmtree(previous, ignore_errors=True)
 
 

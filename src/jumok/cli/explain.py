@@ -117,8 +117,8 @@ def _print_row(found: "Row", *, cells: bool) -> None:
     score = "score" if site.scale == 1 else f"x {site.scale:.4f}"
     table = Table(box=None)
     for heading in ("looks at", product, score, "softmax", "", "|weight x v|"):
-        left = heading in ("looks at", "")
-        table.add_column(heading, justify="left" if left else "right", overflow="fold")
+        text = heading in ("looks at", "")
+        table.add_column(heading, justify="left" if text else "right", overflow="fold")
     for look in looks:
         hidden = look.score == float("-inf")
         table.add_row(

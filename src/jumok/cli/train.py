@@ -136,14 +136,15 @@ def say_result(result: "Result") -> None:
         typer.echo(
             f"\nstopped at step {progress.step:,}; everything is saved. Go on with:", err=True
         )
-        again = [word for word in sys.argv[1:] if word != "--resume"]
-        typer.echo(f"  {shlex.join(['jumok', *again, '--resume'])}", err=True)
+        typer.echo(f"  {resumed()}", err=True)
         raise typer.Exit(128 + result.outcome.signal)
     minutes = progress.seconds / 60.0
     typer.echo(
         f"{result.outcome.reason} after {progress.step:,} steps and {minutes:.1f} minutes; "
         f"best at step {progress.best_step:,}"
     )
+    if progress.untrained is not None:
+        say_untrained(progress.untrained, result.config)
     if result.model is not None:
         model = shlex.quote(str(result.model))
         lines = (use_of(result.model), look_of(result.model), "jumok info {}")
@@ -156,6 +157,30 @@ def look_of(model: Path) -> str:
 
     pictures = read_bundle(model).config.task in ("captioning", "image-classification")
     return "jumok look {} " + ("PICTURE" if pictures else '"..."')
+
+
+def say_untrained(reason: str, config: "Config") -> None:
+    """Calls a model that has learnt nothing so, and says what to do."""
+    training = config.training
+    longer = (
+        f"training.minutes={training.minutes * 5:g}"
+        if training.minutes is not None
+        else f"training.steps={training.steps * 5}"
+    )
+    typer.echo(
+        f"\nThis model has learnt next to nothing: {reason}.\n"
+        f"  do: train longer: {resumed('--set', longer)}\n"
+        "      If that does not help, check that the data fits together (each line and its "
+        "translation,\n      each thing and its label), or start anew with another "
+        "training.learning_rate.",
+        err=True,
+    )
+
+
+def resumed(*further: str) -> str:
+    """The command that goes on with this run."""
+    again = [word for word in sys.argv[1:] if word != "--resume"]
+    return shlex.join(["jumok", *again, *further, "--resume"])
 
 
 def use_of(model: Path) -> str:

@@ -20,6 +20,7 @@ class ScheduleConfig(Section):
 
     kind: Literal["inverse-sqrt", "cosine", "warmup-stable-decay", "constant"] = "cosine"
     warmup: Annotated[int, Field(ge=0)] = 500
+    warmup_share: Annotated[float, Field(gt=0.0, le=1.0)] = 0.1
     decay_share: Annotated[float, Field(ge=0.0, le=1.0)] = 0.2
     final_share: Annotated[float, Field(ge=0.0, le=1.0)] = 0.01
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
 from jumok.data.tokenizer import END, NEWLINE, PAD, SPACE, START, Tokenizer, writable
+from jumok.data.whole import write_durably
 from jumok.errors import DataError, Place
 
 BYTE_KIND = b"jumok: every byte is a token\n"
@@ -77,7 +78,7 @@ class ByteTokenizer:
         return words_of(self.pieces(ids))
 
     def save(self, path: Path) -> None:
-        path.write_bytes(BYTE_KIND)
+        write_durably(path, BYTE_KIND)
 
 
 class PieceTokenizer:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import sentencepiece
 
 from jumok.data.sampling import piece_sampler
+from jumok.data.whole import write_durably
 from jumok.errors import ConfigError, DataError, Place
 
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
@@ -158,7 +159,7 @@ class Tokenizer:
         return cls(model, Place(path))
 
     def save(self, path: Path | str) -> None:
-        Path(path).write_bytes(self.model)
+        write_durably(Path(path), self.model)
 
     def encode(self, text: str) -> list[int]:
         return self._processor.encode(normalize(text))

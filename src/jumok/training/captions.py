@@ -11,7 +11,7 @@ from jumok.data.images import ImageSource, PictureFiles
 from jumok.data.inputs import FeatureSource, Item, store_inputs
 from jumok.data.report import Report
 from jumok.data.tokenizer import Tokenizer, normalize
-from jumok.data.whole import written_whole
+from jumok.data.whole import write_durably, written_whole
 from jumok.errors import DataError, Place
 from jumok.smallworld import scenes
 from jumok.systems.captioner import reader_of
@@ -198,4 +198,4 @@ def _write_table(file: Path, split: Pictures) -> None:
         for item, captions in zip(split.items, split.captions, strict=True)
         for number, caption in enumerate(captions)
     ]
-    file.write_text("".join(rows), encoding="utf-8")
+    write_durably(file, "".join(rows).encode())

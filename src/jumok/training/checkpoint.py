@@ -7,6 +7,7 @@ moment, a `kill -9` or a power cut included, at least one whole checkpoint is in
 """
 
 import contextlib
+import hashlib
 import json
 import os
 import zlib
@@ -19,6 +20,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
+from jumok.data.whole import force_to_disk
 from jumok.errors import BundleError, Place, TrainingError
 from jumok.shapes import Tensor
 
@@ -26,7 +28,7 @@ CURRENT = "checkpoint.safetensors"
 PREVIOUS = "checkpoint.previous.safetensors"
 PARTIAL = "checkpoint.partial"
 DAMAGED = "checkpoint.damaged"
-FORMAT = 1
+FORMAT = 2  # 2 has a digest of everything
 
 
 @dataclass(frozen=True)
@@ -44,19 +46,21 @@ def save(folder: Path, checkpoint: Checkpoint) -> None:
         TrainingError: the disk is full or refuses; the checkpoint before is still there.
     """
     tensors = {name: tensor.detach().cpu() for name, tensor in checkpoint.tensors.items()}
+    run, sums = json.dumps(checkpoint.run), json.dumps(_sums(tensors), sort_keys=True)
     metadata = {
         "format": str(FORMAT),
-        "run": json.dumps(checkpoint.run),
-        "crc32": json.dumps({name: _crc32(tensor) for name, tensor in tensors.items()}),
+        "run": run,
+        "tensors": sums,
+        "sha256": _digest(run, sums),
     }
     partial = folder / PARTIAL
     try:
         save_file(tensors, partial, metadata=metadata)
-        _force_to_disk(partial)
+        force_to_disk(partial)
         if (folder / CURRENT).exists():
             os.replace(folder / CURRENT, folder / PREVIOUS)
         os.replace(partial, folder / CURRENT)
-        _force_to_disk(folder)
+        force_to_disk(folder)
     except (OSError, SafetensorError) as error:
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)
@@ -111,22 +115,31 @@ def read(path: Path) -> Checkpoint:
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
-            if int(metadata.get("format", "0")) > FORMAT:
-                raise BundleError(
-                    "the checkpoint is of a newer format.",
-                    expected=f"format {FORMAT} or older",
-                    got=f"format {metadata['format']}",
-                    do="update jumok",
-                    place=Place(path),
-                )
+            if int(metadata["format"]) != FORMAT:
+                raise _other_format(path, int(metadata["format"]))
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            sums, run = json.loads(metadata["crc32"]), json.loads(metadata["run"])
+            text, sums = metadata["run"], metadata["tensors"]
+            if _digest(text, sums) != metadata["sha256"]:
+                raise _damaged(path, "the check sum of where the run stands does not fit")
+            run, written = json.loads(text), json.loads(sums)
     except (SafetensorError, OSError, KeyError, ValueError) as error:
         raise _damaged(path, str(error)) from error
-    for name, tensor in tensors.items():
-        if _crc32(tensor) != sums.get(name):
+    found = _sums(tensors)
+    for name in sorted(written.keys() | found.keys()):
+        if found.get(name) != written.get(name):
             raise _damaged(path, f"the check sum of {name!r} does not fit")
     return Checkpoint(tensors, run)
+
+
+def _other_format(path: Path, found: int) -> BundleError:
+    newer = found > FORMAT
+    return BundleError(
+        f"the checkpoint is of {'a newer' if newer else 'an older'} format.",
+        expected=f"format {FORMAT}",
+        got=f"format {found}",
+        do="update jumok" if newer else "end the run with the jumok that began it, or start anew",
+        place=Place(path),
+    )
 
 
 def _candidates(folder: Path) -> Iterator[Path]:
@@ -142,14 +155,17 @@ def _damaged(path: Path, reason: str) -> BundleError:
     )
 
 
+def _sums(tensors: Mapping[str, Tensor]) -> dict[str, list[Any]]:
+    """Of each tensor, by name: type, shape and check sum of its bytes."""
+    return {
+        name: [str(tensor.dtype), list(tensor.shape), _crc32(tensor)]
+        for name, tensor in tensors.items()
+    }
+
+
+def _digest(run: str, sums: str) -> str:
+    return hashlib.sha256(f"{run}\0{sums}".encode()).hexdigest()
+
+
 def _crc32(tensor: Tensor) -> int:
     return zlib.crc32(tensor.contiguous().view(-1).view(torch.uint8).numpy().data)
-
-
-def _force_to_disk(path: Path) -> None:
-    """fsync of a file, or of a folder whose entries changed."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

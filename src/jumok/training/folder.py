@@ -110,8 +110,7 @@ def _cannot_be_made(folder: Path, error: OSError) -> ConfigError:
 
 def tidy(folder: Path) -> None:
     """Removes what processes that were killed left half written; only the lock's holder may."""
-    for left in (checkpoint.PARTIAL, f"{LOG}.partial"):
-        (folder / left).unlink(missing_ok=True)
+    (folder / checkpoint.PARTIAL).unlink(missing_ok=True)
     for place in (folder, folder / STEPS):
         sweep(place)
 

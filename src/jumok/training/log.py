@@ -2,14 +2,19 @@
 
 import json
 import os
-import resource
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from jumok.data.whole import write_durably
 from jumok.errors import MissingExtraError, Place, TrainingError
+
+try:
+    import resource
+except ImportError:  # Windows has none
+    resource = None  # type: ignore[assignment]
 
 
 @dataclass(frozen=True)
@@ -27,7 +32,7 @@ class StepRecord:
         step_seconds, cpu_seconds: wall time and processor time of the optimizer steps alone.
         skipped: steps left out because of a loss or gradient that was not finite.
         unit: what a target is: "tokens", "pictures".
-        memory: the process's peak resident memory in bytes.
+        memory: the process's peak resident memory in bytes; None where the system does not tell.
     """
 
     step: int
@@ -42,7 +47,7 @@ class StepRecord:
     cpu_seconds: float
     skipped: int
     unit: str
-    memory: int
+    memory: int | None
 
 
 @dataclass(frozen=True)
@@ -77,18 +82,27 @@ class Log(Protocol):
         """A sentence for the person who waits."""
         ...
 
+    def flush(self) -> None:
+        """Puts all that was told where it outlives a power cut, if it is to be kept."""
+        ...
+
     def close(self) -> None: ...
 
 
 class JsonLog:
-    """runs/NAME/log.jsonl: one JSON object a line, `kind` "step" or "validation"."""
+    """runs/NAME/log.jsonl: one JSON object a line, `kind` "step" or "validation".
+
+    Attributes:
+        damage: what to tell the user of lines that could not be read, and were left out.
+    """
 
     def __init__(self, path: Path, resumed_at: int) -> None:
         """Keeps the lines up to step `resumed_at`: what came after it will be made again."""
-        lines = [line for line in read_log(path) if line["step"] <= resumed_at]
-        partial = path.with_suffix(".partial")
-        partial.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-        os.replace(partial, path)
+        damaged: list[int] = []
+        lines = [line for line in read_log(path, damaged) if line["step"] <= resumed_at]
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        write_durably(path, text.encode())
+        self.damage = _damage(path, damaged) if damaged else None
         # Unbuffered: on a full disk, closing must not try to write again.
         self._file = path.open("ab", buffering=0)
 
@@ -103,31 +117,64 @@ class JsonLog:
     def say(self, text: str) -> None:
         pass
 
+    def flush(self) -> None:
+        try:
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise self._refused(error) from error
+
     def close(self) -> None:
         self._file.close()
 
     def _write(self, line: dict[str, Any]) -> None:
         # JSON has no word for not-a-number.
         known = {key: None if value != value else value for key, value in line.items()}
+        content = json.dumps(known).encode() + b"\n"
         try:
-            self._file.write(json.dumps(known).encode() + b"\n")
+            while content:  # a file without a buffer may take a part
+                content = content[self._file.write(content) :]
         except OSError as error:
-            raise TrainingError(
-                "the log could not be written.",
-                got=str(error),
-                do="free some space or mend the permissions, then run again with --resume",
-                place=Place(self._file.name),
-            ) from error
+            raise self._refused(error) from error
+
+    def _refused(self, error: OSError) -> TrainingError:
+        return TrainingError(
+            "the log could not be written.",
+            got=str(error),
+            do="free some space or mend the permissions, then run again with --resume",
+            place=Place(self._file.name),
+        )
 
 
-def read_log(path: Path) -> Iterator[dict[str, Any]]:
-    """The records of a log; a last line that a kill cut short is left out."""
+def read_log(path: Path, damaged: list[int] | None = None) -> Iterator[dict[str, Any]]:
+    """The records of a log.
+
+    A last line that a kill cut short is left out, and so is what a power cut or somebody's hand
+    made of a line: zeros, or anything else that is no record.
+
+    Args:
+        damaged: is given the numbers (from 1) of the lines that are no records.
+    """
     if not path.exists():
         return
-    with path.open(encoding="utf-8") as file:
-        for line in file:
-            if line.endswith("\n"):
-                yield json.loads(line)
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if not line.endswith(b"\n"):
+                return
+            try:
+                record = json.loads(line)
+                if type(record["step"]) is not int or type(record["kind"]) is not str:
+                    raise ValueError("no record")
+            except (ValueError, LookupError, TypeError, RecursionError):
+                if damaged is not None:
+                    damaged.append(number)
+                continue
+            yield record
+
+
+def _damage(path: Path, lines: list[int]) -> str:
+    named = ", ".join(map(str, lines[:5])) + (", ..." if len(lines) > 5 else "")
+    count = "1 line is" if len(lines) == 1 else f"{len(lines):,} lines are"
+    return f"{path}: {count} no record of this run and left out (line {named}); the rest is kept."
 
 
 class TensorBoardLog:
@@ -152,11 +199,17 @@ class TensorBoardLog:
     def say(self, text: str) -> None:
         pass
 
+    def flush(self) -> None:
+        self._writer.flush()
+
     def close(self) -> None:
         self._writer.close()
 
 
-def peak_memory() -> int:
-    """The process's peak resident memory in bytes; macOS counts in bytes, Linux in KiB."""
+def peak_memory() -> int | None:
+    """The process's peak resident memory in bytes; None where the system does not tell."""
+    if resource is None:
+        return None
+    # macOS counts in bytes, Linux in KiB
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024

@@ -8,19 +8,21 @@ until the budget is spent:
 """
 
 import math
+import re
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 
 from jumok.config import Config, TrainingConfig
-from jumok.errors import TrainingError
+from jumok.errors import Place, TrainingError
+from jumok.shapes import Tensor
 from jumok.training import checkpoint
 from jumok.training.checkpoint import Checkpoint
-from jumok.training.folder import MODEL, STEPS
+from jumok.training.folder import MODEL, STEPS, fingerprint
 from jumok.training.interrupt import Interrupt
 from jumok.training.learner import Learner
 from jumok.training.log import Log, StepRecord, ValidationRecord, peak_memory
@@ -29,6 +31,9 @@ from jumok.training.schedule import learning_rate
 from jumok.training.task import CALMER, Facts, Scores, Task, finite, label
 
 PATIENCE_WITH_NONFINITE = 5
+# Of a run of so many minutes: after which share of them it is validated and saved at the latest,
+# and the share of the time that validations of that kind may take.
+LATEST, MOST = 0.1, 0.1
 
 
 @dataclass
@@ -42,7 +47,11 @@ class Progress:
         step_seconds, cpu_seconds: wall and processor time of the steps alone.
         best: the best validation so far by the recipe's metric, and where; None before the first.
         worse: validations since the best one.
+        untrained: why the best model counts as one that has learnt nothing; None: it has learnt.
+        validated: `seconds` at the last validation.
+        validation_seconds: wall time of all validations.
         skipped, skipped_in_a_row: steps left out because something was not finite.
+        loss_sum, loss_tokens: since the last record that went to the log.
     """
 
     step: int = 0
@@ -54,8 +63,13 @@ class Progress:
     best: float | None = None
     best_step: int = 0
     worse: int = 0
+    untrained: str | None = None
+    validated: float = 0.0
+    validation_seconds: float = 0.0
     skipped: int = 0
     skipped_in_a_row: int = 0
+    loss_sum: float = 0.0
+    loss_tokens: int = 0
 
     def share(self, training: TrainingConfig) -> float:
         """How much of the run is over, 0 to 1: of the minutes where they are given."""
@@ -95,16 +109,28 @@ class Loop:
         self.learner, self.task, self.dtype, self.screen = learner, task, dtype, screen
         self.files: Sequence[Log] = ()
         self.progress = Progress()
-        self._loss_sum, self._loss_tokens = 0.0, 0
-        self._saved = 0
+        self._saved, self._saved_at = 0, 0.0
         self._began = 0.0
 
     def resume(self, saved: Checkpoint) -> None:
-        """Goes to where `saved` was taken."""
-        self.learner.load_state(saved.tensors)
+        """Goes to where `saved` was taken.
+
+        Raises:
+            TrainingError: it is of another run.
+            DataError: the data is not what it was.
+        """
+        if saved.run.get("recipe") != fingerprint(self.config):
+            raise _not_of_this_run(self.folder, "the checkpoint of a run with another recipe")
+        known = {field.name for field in fields(Progress)}
+        if saved.run["progress"].keys() != known:
+            strange = ", ".join(sorted(saved.run["progress"].keys() ^ known))
+            raise _not_of_this_run(self.folder, f"other figures of where the run stands: {strange}")
+        if _shapes(self.learner.state()) != _shapes(saved.tensors):
+            raise _not_of_this_run(self.folder, "weights of other sizes")
         self.task.updates.restore(saved.run["cursor"])
+        self.learner.load_state(saved.tensors)
         self.progress = Progress(**saved.run["progress"])
-        self._saved = self.progress.step
+        self._saved, self._saved_at = self.progress.step, self.progress.seconds
 
     def run(self, files: Sequence[Log] = ()) -> Outcome:
         """Trains until the budget is spent, a signal comes, or nothing improves any more.
@@ -121,10 +147,10 @@ class Loop:
         with Interrupt() as interrupt:
             while not self._over:
                 self._step()
-                if progress.step % validation.every == 0 or self._over:
+                if progress.step % validation.every == 0 or self._validation_late or self._over:
                     self._validate()
                 due = progress.step - self._saved >= self.config.training.checkpoint_every
-                if due or self._over or interrupt.signal is not None:
+                if due or self._late(self._saved_at) or self._over or interrupt.signal is not None:
                     self._save()
                 if interrupt.signal is not None and not self._over:
                     return Outcome("interrupted", interrupt.signal)
@@ -139,12 +165,27 @@ class Loop:
         patience = self.config.validation.patience
         return bool(patience) and self.progress.worse >= patience
 
+    @property
+    def _validation_late(self) -> bool:
+        progress = self.progress
+        cheap = progress.validation_seconds <= MOST * progress.seconds
+        return cheap and self._late(progress.validated)
+
+    def _late(self, before: float) -> bool:
+        """Whether, in a run of so many minutes, too much of them is over since `before`."""
+        minutes = self.config.training.minutes
+        return minutes is not None and self.progress.seconds - before >= LATEST * 60.0 * minutes
+
     def _step(self) -> None:
         training, progress = self.config.training, self.progress
         wall, cpu = time.perf_counter(), time.process_time()
         step = progress.step + 1
         rate = learning_rate(
-            training.schedule, training.learning_rate, step, progress.share(training)
+            training.schedule,
+            training.learning_rate,
+            step,
+            progress.share(training),
+            timed=training.minutes is not None,
         )
         update = self.learner.update(next(self.task.updates), step, rate)
         progress.step = step
@@ -159,8 +200,8 @@ class Loop:
             self._stop_if_hopeless(rate)
         else:
             progress.skipped_in_a_row = 0
-            self._loss_sum += update.loss * update.tokens
-            self._loss_tokens += update.tokens
+            progress.loss_sum += update.loss * update.tokens
+            progress.loss_tokens += update.tokens
         self._record(rate, update.gradient_norm)
 
     def _stop_if_hopeless(self, rate: float) -> None:
@@ -179,7 +220,7 @@ class Loop:
         record = StepRecord(
             step=progress.step,
             share=progress.share(self.config.training),
-            loss=self._loss_sum / self._loss_tokens if self._loss_tokens else math.nan,
+            loss=progress.loss_sum / progress.loss_tokens if progress.loss_tokens else math.nan,
             learning_rate=rate,
             gradient_norm=gradient_norm,
             tokens=progress.tokens,
@@ -195,7 +236,7 @@ class Loop:
         if progress.step % self.config.training.log_every == 0:
             for log in self.files:
                 log.step(record)
-            self._loss_sum, self._loss_tokens = 0.0, 0
+            progress.loss_sum, progress.loss_tokens = 0.0, 0
 
     def _validate(self) -> None:
         progress, metric = self.progress, self.config.validation.metric
@@ -209,17 +250,21 @@ class Loop:
             best = progress.best is None or value > progress.best
             if best:
                 progress.best, progress.best_step, progress.worse = value, progress.step, 0
+                progress.untrained = scores.untrained
             else:
                 progress.worse += 1
             self._write(scores, best)
+        took = time.perf_counter() - start
         progress.seconds = time.monotonic() - self._began
+        progress.validated = progress.seconds
+        progress.validation_seconds += took
         record = ValidationRecord(
             step=progress.step,
             loss=scores.loss,
             figures={label(score): score.value for score in scores.figures},
             best=best,
             seconds=progress.seconds,
-            took=time.perf_counter() - start,
+            took=took,
         )
         for log in (self.screen, *self.files):
             log.validation(record)
@@ -235,8 +280,32 @@ class Loop:
 
     def _save(self) -> None:
         run: dict[str, Any] = {
+            "recipe": fingerprint(self.config),
             "progress": asdict(self.progress),
             "cursor": self.task.updates.cursor,
         }
+        for log in self.files:
+            log.flush()  # what the checkpoint counts as told must outlive it
         checkpoint.save(self.folder, Checkpoint(self.learner.state(), run))
-        self._saved = self.progress.step
+        self._saved, self._saved_at = self.progress.step, self.progress.seconds
+
+
+def _shapes(state: Mapping[str, Tensor]) -> dict[str, tuple[torch.Size, torch.dtype]]:
+    """What one state must have in common with another to take its place.
+
+    Snapshots for last-k averaging are more or fewer as time goes on, and all of one shape.
+    """
+    return {
+        re.sub(r"^(average\.last)\.\d+$", "master", name): (tensor.shape, tensor.dtype)
+        for name, tensor in sorted(state.items())
+    }
+
+
+def _not_of_this_run(folder: Path, got: str) -> TrainingError:
+    return TrainingError(
+        "the checkpoint does not belong to this run.",
+        got=got,
+        do="put the run's own checkpoint back, or start the run anew under another name: "
+        "--name OTHER",
+        place=Place(folder / checkpoint.CURRENT),
+    )

@@ -17,7 +17,7 @@ from jumok.data.sampler import PairSampler
 from jumok.data.store import Filters, PairStore, prepare_pairs
 from jumok.data.store import prepare as prepare_corpus
 from jumok.data.tokenizer import Tokenizer
-from jumok.data.whole import written_whole
+from jumok.data.whole import write_durably, written_whole
 from jumok.training.folder import SMALLWORLD, TEST
 from jumok.training.held_out import HeldOut
 from jumok.training.task import Say
@@ -190,7 +190,7 @@ def _held_out(
 def _write_pairs(file: Path, pairs: Iterable[Pair]) -> None:
     """A table of two columns; a tab inside of a text becomes a space."""
     rows = ("\t".join(text.replace("\t", " ") for text in pair[:2]) for pair in pairs)
-    file.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
+    write_durably(file, "".join(f"{row}\n" for row in rows).encode())
 
 
 def _read_all(corpora: Iterable[Corpus]) -> Iterator[Pair]:

@@ -34,6 +34,7 @@ class Result:
     model: Path | None
     outcome: Outcome
     progress: Progress
+    config: Config
 
 
 def train(config: Config, runs: Path, screen: Log, *, resume: bool = False) -> Result:
@@ -81,14 +82,12 @@ def _train(config: Config, home: Path, screen: Log, resume: bool) -> Result:
     sweep(home.parent / ".cache")
     task = prepare(config, home, home.parent / ".cache", screen.say)
     loop = assemble(config, home, task, decisions, screen)
-    if resume and checkpoint.exists(home):
-        saved, damage = checkpoint.load(home)
-        if damage:
-            screen.say(damage)
-        loop.resume(saved)
     if resume:
-        screen.say(f"going on after step {loop.progress.step:,}")
-    files: list[Log] = [JsonLog(home / folder.LOG, loop.progress.step)]
+        _go_on(loop, home, screen.say)
+    kept = JsonLog(home / folder.LOG, loop.progress.step)
+    if kept.damage is not None:
+        screen.say(kept.damage)
+    files: list[Log] = [kept]
     if config.training.tensorboard:
         files.append(TensorBoardLog(home / "tensorboard", loop.progress.step))
     try:
@@ -97,7 +96,17 @@ def _train(config: Config, home: Path, screen: Log, resume: bool) -> Result:
         for log in files:
             log.close()
     model = home / folder.MODEL
-    return Result(home, model if model.is_dir() else None, outcome, loop.progress)
+    return Result(home, model if model.is_dir() else None, outcome, loop.progress, config)
+
+
+def _go_on(loop: Loop, home: Path, say: Say) -> None:
+    """Goes to the last checkpoint, if there is one; the file is closed again afterwards."""
+    if checkpoint.exists(home):
+        saved, damage = checkpoint.load(home)
+        if damage:
+            say(damage)
+        loop.resume(saved)
+    say(f"going on after step {loop.progress.step:,}")
 
 
 def decide(training: TrainingConfig, device: torch.device, say: Say) -> Decisions:

@@ -1,8 +1,9 @@
 """The learning rate over the course of a run, as pure functions of the step.
 
-Every schedule is `peak x warmup(step) x decay`. The decay of `cosine` and `warmup-stable-decay`
-follows the share of the run that is over, so that the same recipe can be given a number of steps
-or a number of minutes.
+Every schedule is `peak x warmup x decay`. The decay of `cosine` and `warmup-stable-decay` follows
+the share of the run that is over, so that the same recipe can be given a number of steps or a
+number of minutes. Where it is minutes, nobody knows beforehand how many steps they hold: the warmup
+then ends after its steps or after `warmup_share` of the time, whichever comes first.
 """
 
 import math
@@ -10,37 +11,46 @@ import math
 from jumok.config import ScheduleConfig
 
 
-def learning_rate(schedule: ScheduleConfig, peak: float, step: int, share: float) -> float:
+def learning_rate(
+    schedule: ScheduleConfig, peak: float, step: int, share: float, *, timed: bool = False
+) -> float:
     """The learning rate of one optimizer step.
 
     Args:
         peak: the highest learning rate, reached when the warmup ends.
         step: counts from 1.
         share: how much of the run is over, 0 to 1: steps by steps, or time by time.
+        timed: the share is one of time.
     """
-    return peak * warmup(step, schedule.warmup) * decay(schedule, step, share)
+    warmups = warmups_over(schedule, step, share, timed=timed)
+    return peak * min(warmups, 1.0) * decay(schedule, warmups, share)
 
 
-def warmup(step: int, steps: int) -> float:
-    """A straight line from 1/steps to 1; without warmup always 1."""
-    return min(step / steps, 1.0) if steps else 1.0
+def warmups_over(schedule: ScheduleConfig, step: int, share: float, *, timed: bool) -> float:
+    """How often the warmup would fit into what is over of the run: 1 where it ends."""
+    by_steps = step / max(schedule.warmup, 1)
+    return max(by_steps, share / schedule.warmup_share) if timed else by_steps
 
 
-def decay(schedule: ScheduleConfig, step: int, share: float) -> float:
+def decay(schedule: ScheduleConfig, warmups: float, share: float) -> float:
     """What is left of the peak, apart from the warmup.
 
     * constant: 1
-    * inverse-sqrt: sqrt(warmup / step) after the warmup (Vaswani et al. 2017, section 5.3)
+    * inverse-sqrt: sqrt(warmup / step) after the warmup, which is 1 / sqrt(warmups)
+      (Vaswani et al. 2017, section 5.3)
     * cosine: final + (1 - final) (1 + cos(pi share)) / 2 (Loshchilov and Hutter 2017)
     * warmup-stable-decay: 1, then a straight line to final over the last `decay_share`
       of the run (Hu et al. 2024, section 4)
+
+    Args:
+        warmups: what `warmups_over` gives.
     """
     final = schedule.final_share
     match schedule.kind:
         case "constant":
             return 1.0
         case "inverse-sqrt":
-            return math.sqrt(max(schedule.warmup, 1) / max(step, schedule.warmup, 1))
+            return 1.0 / math.sqrt(max(warmups, 1.0))
         case "cosine":
             return final + (1.0 - final) * (1.0 + math.cos(math.pi * min(share, 1.0))) / 2.0
         case "warmup-stable-decay":

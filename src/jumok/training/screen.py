@@ -96,6 +96,9 @@ class PlainScreen:
     def say(self, text: str) -> None:
         self._console.print(text, highlight=False, markup=False, soft_wrap=True)
 
+    def flush(self) -> None:
+        pass
+
     def close(self) -> None:
         pass
 
@@ -144,6 +147,9 @@ class LiveScreen:
     def say(self, text: str) -> None:
         # Soft-wrapped: the terminal breaks the line, and a line that is copied is whole.
         self._progress.console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+    def flush(self) -> None:
+        pass
 
     def close(self) -> None:
         self._progress.refresh()

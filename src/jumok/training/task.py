@@ -92,10 +92,12 @@ class Scores:
     Attributes:
         loss: nats a target, without label smoothing.
         figures: what the card keeps; those a recipe can choose by are the better the higher.
+        untrained: why the model counts as one that has learnt nothing; None: it has learnt.
     """
 
     loss: float
     figures: tuple[Score, ...] = ()
+    untrained: str | None = None
 
     def value(self, metric: str) -> float:
         """By the recipe's name of a metric: "loss" (negated: higher is better), "bleu", ..."""

@@ -25,6 +25,7 @@ from jumok.models.captioner import Captioner as Model
 from jumok.models.catalog import Sizes, build
 from jumok.shapes import Tensor
 from jumok.systems.captioner import Captioner, reader_of
+from jumok.training import chance
 from jumok.training.captions import Prepared, prepare
 from jumok.training.objectives import mean_loss
 from jumok.training.objectives_captions import captioning, rows_of
@@ -74,7 +75,8 @@ class Captions:
         assert isinstance(model, Model)
         reading = self._reading(model)
         prepare_for_inference(model, dtype)
-        return Scores(loss, self._text_scores(self._captioner(model, reading)))
+        scores = self._text_scores(self._captioner(model, reading))
+        return Scores(loss, scores, chance.of_text(scores[0]))
 
     def _text_scores(self, captioner: Captioner) -> tuple[Score, ...]:
         """BLEU-4, CIDEr-D and pointing of captions that the model wrote on its own."""

@@ -17,6 +17,7 @@ from jumok.errors import DataError
 from jumok.evaluation.classification import Labelled
 from jumok.models.catalog import Sizes, build
 from jumok.shapes import Tensor
+from jumok.training import chance
 from jumok.training.objectives import picture_classification
 from jumok.training.task import Facts, Objective, Say, Scores, Updates, card_of, model_line
 
@@ -94,7 +95,9 @@ class ImageClassification:
             found += logits.argmax(dim=1).tolist()
         labelled = Labelled.of(self._validation.numbers.tolist(), found)
         on = f"{len(found):,} validation pictures"
-        return Scores(loss / len(found), labelled.scores(self._train.labels, on, resamples=0))
+        scores = labelled.scores(self._train.labels, on, resamples=0)
+        untrained = chance.of_labels(scores[0].value, self._train.labels, self._validation.numbers)
+        return Scores(loss / len(found), scores, untrained)
 
     def write(
         self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: Facts

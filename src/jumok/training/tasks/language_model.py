@@ -20,9 +20,11 @@ from jumok.data.text_tokenizer import (
     train_text_tokenizer,
 )
 from jumok.data.texts import HeldOutTail, TextCorpus, all_documents, read_examples
+from jumok.data.tokenizer import START
 from jumok.data.windows import DrawnWindows, PackedWindows, reading_batches
 from jumok.models.catalog import Sizes, build
 from jumok.shapes import Tensor
+from jumok.training import chance
 from jumok.training.folder import TOKENIZER
 from jumok.training.objectives import mean_loss, next_token
 from jumok.training.task import Facts, Objective, Say, Scores, Updates, card_of, model_line
@@ -79,7 +81,10 @@ class LanguageModelling:
         loss = mean_loss(self.objective, model, reading_batches(store, context, rows))
         bits = loss * store.predictions / store.bytes / math.log(2.0)
         on = f"{store.predictions:,} validation tokens, in windows of {context}"
-        return Scores(loss, (Score("bits per byte", bits, signature="END counted", on=on),))
+        # every token is predicted but START
+        untrained = chance.of_next_token(loss, store.tokens.values[store.tokens.values != START])
+        score = Score("bits per byte", bits, signature="END counted", on=on)
+        return Scores(loss, (score,), untrained)
 
     def write(
         self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: Facts

@@ -16,7 +16,7 @@ from jumok.evaluation.guesses import judge_guesses
 from jumok.models.catalog import Sizes, build
 from jumok.models.masked import MaskedLanguageModel
 from jumok.shapes import Tensor
-from jumok.training import texts
+from jumok.training import chance, texts
 from jumok.training.objectives_text import guess_masked
 from jumok.training.pairs import write_world
 from jumok.training.task import Facts, Objective, Say, Scores, Updates, card_of, model_line
@@ -81,7 +81,8 @@ class MaskedLanguageModelling:
         guesses = judge_guesses(model, fixed_masked_batches(store, budget, self._masking))
         on = f"{int(guesses.guesses.sum()):,} pieces of {len(store):,} validation texts"
         accuracy, _ = guesses.scores(self._masking.signature, on, resamples=0)
-        return Scores(guesses.loss, (accuracy,))
+        untrained = chance.of_guesses(accuracy.value, store.texts.values)
+        return Scores(guesses.loss, (accuracy,), untrained)
 
     def write(
         self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: Facts

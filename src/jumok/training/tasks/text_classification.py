@@ -21,7 +21,7 @@ from jumok.models.catalog import Sizes, build
 from jumok.models.classifier import TextClassifier
 from jumok.models.masked import MaskedLanguageModel
 from jumok.shapes import Tensor
-from jumok.training import texts
+from jumok.training import chance, texts
 from jumok.training.objectives_text import classify_texts
 from jumok.training.task import Facts, Objective, Say, Scores, Updates, card_of, model_line
 from jumok.training.texts import PreparedTexts, padding_share
@@ -108,7 +108,9 @@ class TextClassification:
         batches = (labelled_batch(store, rows) for rows in every_text(store, budget))
         judged = judge_labels(model, batches)
         on = f"{len(store):,} validation texts"
-        return Scores(judged.loss, judged.scores(labels, on, resamples=0))
+        scores = judged.scores(labels, on, resamples=0)
+        assert store.labels is not None
+        return Scores(judged.loss, scores, chance.of_labels(scores[0].value, labels, store.labels))
 
     def write(
         self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: Facts

@@ -21,6 +21,7 @@ from jumok.models.catalog import Sizes, build
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Tensor
 from jumok.systems.translator import Translator, longest_of
+from jumok.training import chance
 from jumok.training.objectives import ConsistentTranslation, mean_loss, translation
 from jumok.training.pairs import Prepared, padding_share, prepare, update_stream
 from jumok.training.task import Facts, Objective, Say, Scores, Updates, card_of, model_line
@@ -68,7 +69,8 @@ class Translation:
         budget = self._config.training.tokens_per_micro_batch
         batches = validation_batches(self._prepared.validation, budget)
         loss = mean_loss(translation, model, batches)
-        return Scores(loss, self._text_scores(model, dtype))
+        scores = self._text_scores(model, dtype)
+        return Scores(loss, scores, chance.of_text(scores[0]))
 
     def _text_scores(self, model: nn.Module, dtype: torch.dtype) -> tuple[Score, ...]:
         """BLEU and chrF of real translations, or how right they are where the recipe asks that."""
