@@ -40,6 +40,11 @@ class Here(Generic[Value]):
         owner.__dict__[self._key] = value
 
 
+def having_any() -> bool:
+    """Whether any attribute of any module has another value in this context."""
+    return _VALUES.get() is not None
+
+
 @contextmanager
 def having(name: str, values: Mapping[Any, Any]) -> Iterator[None]:
     """The attribute `name` of these owners has these values in this context, inside the block."""

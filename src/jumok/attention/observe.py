@@ -13,7 +13,7 @@ from functools import partial
 
 from torch import nn
 
-from jumok.attention.here import Here
+from jumok.attention.here import Here, having_any
 from jumok.shapes import Bool, Float, Tensor
 
 Weights = Float[Tensor, "batch heads query key"]
@@ -76,8 +76,11 @@ class Observable(nn.Module):
 
     @property
     def unchanged(self) -> bool:
-        """Whether nobody intervenes."""
-        return self.gate is None and self.edit is None
+        """Whether nobody intervenes: asked at every step of decoding."""
+        if having_any():
+            return self.gate is None and self.edit is None
+        own = self.__dict__
+        return own.get("_gate") is None and own.get("_edit") is None
 
     def gated(
         self, found: Float[Tensor, "batch heads query value_dim"]

@@ -185,8 +185,9 @@ class MaskedModel(Known):
         """Of every piece, for every gap of the texts in their order."""
         device = self._table.device
         allowed = None if allowed is None else allowed.to(device)
-        states = self._states(tokens, allowed)[(tokens == self.model.mask).to(device)]
-        return self.model.head(states).float().softmax(dim=1).cpu()
+        tokens = tokens.to(device)
+        logits = self.model(tokens, allowed, tokens == self.model.mask)
+        return logits.float().softmax(dim=1).cpu()
 
     def _candidates(
         self, row: Float[Tensor, " vocabulary"], opens_word: bool, top: int
