@@ -7,6 +7,7 @@ from torch import nn
 
 from jumok.attention.core import split_heads
 from jumok.attention.multihead import MultiHeadAttention
+from jumok.attention.observe import observe
 from jumok.kernels.noise import Noise
 from jumok.positions.alibi import AlibiPositions
 from jumok.positions.rotary import RotaryPositions
@@ -101,8 +102,8 @@ def test_bias_is_there_while_somebody_watches():
     attention = of_sizes(13, 3, 8, 11, bias=AlibiPositions(3))
     queries, memory, _ = states(13)
     expected, seen = attention(queries, memory), []
-    attention.observers.append(seen.append)
-    torch.testing.assert_close(attention(queries, memory), expected, atol=1e-6, rtol=0)
+    with observe(attention, lambda _, found: seen.append(found)):
+        torch.testing.assert_close(attention(queries, memory), expected, atol=1e-6, rtol=0)
     assert len(seen) == 1
 
 

@@ -6,7 +6,8 @@ import torch
 from torch import nn
 
 from jumok.config import TransformerConfig
-from jumok.kernels.linear import Linear, PackedLinear, Projection, prepare_for_inference
+from jumok.kernels.linear import Linear, Projection, prepare_for_inference
+from jumok.kernels.packed import Packs
 from jumok.models.encoder_decoder import Transformer
 
 
@@ -40,17 +41,20 @@ def sums(model: Transformer) -> torch.Tensor:
 @pytest.mark.parametrize("tied", ["all", "none"])
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary"])
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.bfloat16, 0.05)])
-def test_packed_model_gives_the_same_logits(tied, positions, dtype, tolerance):
+def test_packed_weights_give_the_same_logits(tied, positions, dtype, tolerance):
     torch.manual_seed(1)
     config = TransformerConfig(dim=48, heads=3, feedforward=29, tied=tied, positions=positions)
     model = Transformer(config, 31).eval()
     expected = sums(model)
-    packed = prepare_for_inference(copy.deepcopy(model).train(), dtype)
+    ready, packs = prepare_for_inference(copy.deepcopy(model).train(), dtype), Packs()
+    with packs.at_work():
+        found = sums(ready)
     limit = tolerance * float(expected.abs().max())
-    torch.testing.assert_close(sums(packed), expected, atol=limit, rtol=0)
-    assert not packed.training
-    assert not any(isinstance(layer, Linear | Projection) for layer in packed.modules())
-    assert sum(isinstance(layer, PackedLinear) for layer in packed.modules()) == 3 * 6 + 3 * 10 + 1
+    torch.testing.assert_close(found, expected, atol=limit, rtol=0)
+    assert not ready.training
+    copies = [copy for _, copy in packs._copies.values()]
+    assert len(copies) == 3 * 6 + 3 * 10 + 1
+    assert all(copy.packed.layout == torch._mkldnn for copy in copies)
 
 
 @pytest.mark.parametrize("rows", [(3, 13), (64, 1), (1, 67)])
@@ -67,13 +71,3 @@ def test_rows_of_zeros_change_neither_a_product_nor_its_gradients(rows):
     torch.testing.assert_close(found.grad, expected.grad)
     torch.testing.assert_close(layer.weight.grad, plain.weight.grad, rtol=2e-2, atol=2e-2)
     torch.testing.assert_close(layer.bias.grad, plain.bias.grad, rtol=2e-2, atol=6e-2)
-
-
-@pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="torch without oneDNN")
-@pytest.mark.parametrize("kind", ["linear", "projection"])
-def test_a_packed_layer_passes_on_the_slopes_of_the_layer(kind):
-    layer = Linear(13, 17) if kind == "linear" else Projection(nn.Parameter(torch.randn(17, 13)))
-    states, slope = torch.randn(2, 5, 13, requires_grad=True), torch.randn(2, 5, 17)
-    (found,) = torch.autograd.grad(PackedLinear(layer)(states), states, slope)
-    (expected,) = torch.autograd.grad(layer(states), states, slope)
-    torch.testing.assert_close(found, expected)

@@ -10,7 +10,10 @@ from jumok.config import TransformerConfig
 from jumok.inspection.streams import watch_streams
 from jumok.kernels import native
 from jumok.kernels.linear import prepare_for_inference
+from jumok.kernels.packed import Packs
 from jumok.layers.block import Block
+from jumok.layers.block_step import block_step
+from jumok.layers.block_step import in_one_call as fast
 from jumok.layers.residual import PreNorm
 from jumok.models.encoder_decoder import Transformer
 from tests.kernels.twins import TOLERANCE
@@ -40,15 +43,20 @@ def prepared(dtype: torch.dtype, **changes: Any) -> Transformer:
     return prepare_for_inference(model, dtype)
 
 
-def without_kernel(model: Transformer) -> Transformer:
-    for block in model.decoder.blocks:
-        block._in_one_call = None
-    return model
+def in_one_call(model: Transformer) -> list[bool]:
+    """Whether the kernel knows each block."""
+    return [block_step(block) is not None for block in model.decoder.blocks]
+
+
+def logits_of_steps(model: Transformer, rows: int, swaps: bool = True) -> torch.Tensor:
+    """All logits of a walk in which rows change places, over sources of different lengths."""
+    with Packs().at_work():
+        return logits_of_parts(model, rows, swaps)
 
 
 @torch.inference_mode()
-def logits_of_steps(model: Transformer, rows: int, swaps: bool = True) -> torch.Tensor:
-    """All logits of a walk in which rows change places, over sources of different lengths."""
+def logits_of_parts(model: Transformer, rows: int, swaps: bool = True) -> torch.Tensor:
+    """The same by the blocks' own parts: nobody vouches for copies of the weights."""
     lengths = torch.arange(rows) % 5 + 2
     source = torch.arange(rows * 6).view(rows, 6) % 25 + 4
     source = source.masked_fill(torch.arange(6) >= lengths[:, None], 0)  # PAD
@@ -68,9 +76,9 @@ def logits_of_steps(model: Transformer, rows: int, swaps: bool = True) -> torch.
 @pytest.mark.parametrize("rows", [1, 5, 8, 19])
 def test_a_step_in_one_call_is_the_step_of_the_parts(dtype, norm, rows):
     model = prepared(dtype, norm=norm, head_dim=32, value_dim=16)
-    assert all(block._in_one_call is not None for block in model.decoder.blocks)
+    assert all(in_one_call(model))
     found = logits_of_steps(model, rows)
-    expected = logits_of_steps(without_kernel(model), rows)
+    expected = logits_of_parts(model, rows)
     limit = 4 * TOLERANCE[dtype] * float(expected.abs().max())  # through three blocks
     torch.testing.assert_close(found, expected, atol=limit, rtol=0)
 
@@ -78,7 +86,7 @@ def test_a_step_in_one_call_is_the_step_of_the_parts(dtype, norm, rows):
 @pytest.mark.parametrize("changes", [{"positions": "rotary"}, {"activation": "gelu"}, {"dim": 24}])
 def test_a_block_that_the_kernel_does_not_know_keeps_its_parts(changes):
     model = prepared(torch.float32, **changes)
-    assert all(block._in_one_call is None for block in model.decoder.blocks)
+    assert not any(in_one_call(model))
     assert logits_of_steps(model, 2).isfinite().all()
 
 
@@ -92,7 +100,7 @@ def test_a_subclass_of_a_part_is_not_taken_for_that_part():
     for block in model.decoder.blocks:
         block.after_cross = WithoutNorm(48, block.after_cross.dropout)
     steps = logits_of_steps(prepare_for_inference(model, torch.float32), 2, swaps=False)
-    assert all(block._in_one_call is None for block in model.decoder.blocks)
+    assert not any(in_one_call(model))
     assert steps.isfinite().all()
 
 
@@ -106,7 +114,7 @@ def attentions_of_steps(block: Block, rows: int, dtype: torch.dtype) -> list[Att
     with observe(block, lambda site, attention: seen.append(attention)):
         for _ in range(STEPS):
             stream, normed = torch.randn(2, rows, 1, 48, dtype=dtype)
-            block.step(stream, normed, state, allowed)
+            block(stream, normed, None, None, allowed, state)
     return seen
 
 
@@ -114,8 +122,8 @@ def attentions_of_steps(block: Block, rows: int, dtype: torch.dtype) -> list[Att
 @pytest.mark.parametrize("rows", [1, 5, 19])
 def test_observers_are_told_the_same_by_the_kernel_as_by_the_parts(dtype, rows):
     block = prepared(dtype, head_dim=32, value_dim=16).decoder.blocks[0]
-    found = attentions_of_steps(block, rows, dtype)
-    block._in_one_call = None
+    with Packs().at_work():
+        found = attentions_of_steps(block, rows, dtype)
     expected = attentions_of_steps(block, rows, dtype)
     assert len(found) == len(expected) == 2 * STEPS
     for ours, theirs in zip(found, expected, strict=True):
@@ -130,12 +138,19 @@ def test_observers_are_told_the_same_by_the_kernel_as_by_the_parts(dtype, rows):
             torch.testing.assert_close(mine, other, atol=limit, rtol=0)
 
 
-def test_a_block_that_is_watched_stays_one_call_and_one_that_is_changed_takes_the_parts():
+def test_a_block_that_is_watched_stays_one_call_and_one_that_is_changed_takes_the_parts(
+    monkeypatch,
+):
     model = prepared(torch.float32)
     seen: list[str] = []
-    parts: list[torch.nn.Module] = []
-    for block in model.decoder.blocks:
-        block.feedforward.register_forward_hook(lambda part, _, __: parts.append(part))
+    parts: list[Block] = []
+    step = Block._step
+
+    def by_parts(block, *given):
+        parts.append(block)
+        return step(block, *given)
+
+    monkeypatch.setattr(Block, "_step", by_parts)
     alone = logits_of_steps(model, 2)
     with observe(model, lambda site, attention: seen.append(site)):
         watched = logits_of_steps(model, 2)
@@ -151,7 +166,7 @@ def test_a_block_that_is_watched_stays_one_call_and_one_that_is_changed_takes_th
     with observe(model, lambda site, attention: seen.append(site)):
         changed = logits_of_steps(model, 2)
     assert not torch.allclose(changed, watched, atol=1e-2)
-    assert parts == [model.decoder.blocks[1].feedforward] * 2 * STEPS, "the others are not changed"
+    assert parts == [model.decoder.blocks[1]] * 2 * STEPS, "the others are not changed"
     assert seen.count("decoder.blocks.1.self_attention") == 2 * STEPS
 
 
@@ -170,7 +185,8 @@ def test_the_kernel_does_not_write_into_what_it_was_given():
     block, state = model.decoder.blocks[0], model.decoder.blocks[0].start(torch.randn(2, 3, 48))
     stream, normed = torch.randn(2, 1, 48), torch.randn(2, 1, 48)
     before = stream.clone(), normed.clone()
-    with torch.inference_mode():
-        block.step(stream, normed, state, None)
+    with torch.inference_mode(), Packs().at_work():
+        assert fast(block, stream) is not None
+        block(stream, normed, None, state=state)
     assert torch.equal(stream, before[0])
     assert torch.equal(normed, before[1])

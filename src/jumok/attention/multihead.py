@@ -5,6 +5,7 @@ Source: Vaswani et al. 2017, section 3.2.2; lecture 002.
 
 from collections.abc import Callable
 
+from jumok.attention.cache import KeyValueCache
 from jumok.attention.core import attend, attend_with_weights, merge_heads, split_heads
 from jumok.attention.observe import Attention, Observable
 from jumok.kernels.linear import Linear
@@ -13,6 +14,9 @@ from jumok.shapes import Bool, Float, States, Tensor
 
 Rotate = Callable[[Tensor, int], Tensor]
 Bias = Callable[[Tensor, Tensor, int], Tensor]
+KeysValues = tuple[
+    Float[Tensor, "batch heads length head_dim"], Float[Tensor, "batch heads length value_dim"]
+]
 
 
 class MultiHeadAttention(Observable):
@@ -59,11 +63,26 @@ class MultiHeadAttention(Observable):
     def forward(
         self,
         queries: Float[Tensor, "batch query dim"],
-        memory: Float[Tensor, "batch key dim"],
-        allowed: Bool[Tensor, "#batch 1 #query key"] | None = None,
+        memory: Float[Tensor, "batch key dim"] | KeysValues,
+        allowed: Bool[Tensor, "#batch 1 #query _"] | None = None,
+        position: int = 0,
+        past: KeyValueCache | None = None,
     ) -> Float[Tensor, "batch query dim"]:
-        """What each query found in `memory`; self-attention where both are the same states."""
-        return self.look(queries, *self.keys_values(memory), allowed)
+        """What each query found in `memory`; self-attention where both are the same states.
+
+        Args:
+            memory: states, or what `keys_values` made of them before.
+            allowed: which of all keys, those of the past first, each query may look at.
+            position: of the first query, and of the first state where there is no past.
+            past: what stands before the states of `memory`, which are added to it.
+        """
+        if isinstance(memory, tuple):
+            return self.look(queries, *memory, allowed, position)
+        if past is None:
+            return self.look(queries, *self.keys_values(memory, position), allowed, position)
+        position = past.length
+        seen = past.append(*self.keys_values(memory, position))
+        return self.look(queries, *seen, allowed, position)
 
     def keys_values(
         self, memory: States, position: int = 0

@@ -5,13 +5,15 @@ which gives the same outputs, and hands over what it did; a single step of a dec
 that down on its fast path, too (`layers/block_step.py`). Gates and edits take the readable path.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 
 from torch import nn
 
+from jumok.attention.here import Here, having_any
 from jumok.shapes import Bool, Float, Tensor
 
 Weights = Float[Tensor, "batch heads query key"]
@@ -43,6 +45,12 @@ class Attention:
     allowed: Bool[Tensor, "#batch #heads #query key"] | None = None
 
 
+Observer = Callable[[Attention], None]
+
+_OBSERVERS: ContextVar[Mapping[int, tuple[Observer, ...]]] = ContextVar("jumok_observers")
+"""By the id of each attention module, who is told what it looks at in this context."""
+
+
 class Observable(nn.Module):
     """A module whose attention can be watched and edited, and whose heads can be switched off.
 
@@ -57,27 +65,34 @@ class Observable(nn.Module):
     """
 
     heads: int = 1
+    gate: Here[Float[Tensor, "*batch heads"] | None] = Here()
+    edit: Here[Edit | None] = Here()
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.observers: list[Callable[[Attention], None]] = []
-        self.gate: Float[Tensor, "*batch heads"] | None = None
-        self.edit: Edit | None = None
+    @property
+    def observers(self) -> tuple[Observer, ...]:
+        """Who is told what this module looks at, here: other threads have their own."""
+        watched = _OBSERVERS.get(None)
+        return () if watched is None else watched.get(id(self), ())
 
     @property
     def unchanged(self) -> bool:
-        """Whether nobody intervenes."""
-        return self.gate is None and self.edit is None
+        """Whether nobody intervenes: asked at every step of decoding."""
+        if having_any():
+            return self.gate is None and self.edit is None
+        own = self.__dict__
+        return own.get("_gate") is None and own.get("_edit") is None
 
     def gated(
         self, found: Float[Tensor, "batch heads query value_dim"]
     ) -> Float[Tensor, "batch heads query value_dim"]:
         """What the heads found, as far as their gates are open."""
-        return found if self.gate is None else found * self.gate[..., None, None]
+        gate = self.gate
+        return found if gate is None else found * gate[..., None, None]
 
     def edited(self, weights: Weights, position: int = 0) -> Weights:
         """The weights that are looked with; `position` is that of the first query."""
-        return weights if self.edit is None else self.edit(weights, position)
+        edit = self.edit
+        return weights if edit is None else edit(weights, position)
 
 
 @contextmanager
@@ -88,18 +103,19 @@ def observe(
 ) -> Iterator[None]:
     """Calls `observer(site, attention)` for every wanted attention call inside the block.
 
+    What other threads do with the model meanwhile is not told, and takes its fast paths.
+
     Args:
         wanted: chooses sites by name, which is the module's path in the model, for instance
             "decoder.blocks.2.cross_attention"; None watches all.
     """
-    watched: list[tuple[Observable, Callable[[Attention], None]]] = []
+    watched = dict(_OBSERVERS.get({}))
     for site, module in model.named_modules():
         if isinstance(module, Observable) and (wanted is None or wanted(site)):
-            call: Callable[[Attention], None] = partial(observer, site)
-            module.observers.append(call)
-            watched.append((module, call))
+            told = watched.get(id(module), ())
+            watched[id(module)] = (*told, partial(observer, site))
+    token = _OBSERVERS.set(watched)
     try:
         yield
     finally:
-        for module, call in watched:
-            module.observers.remove(call)
+        _OBSERVERS.reset(token)

@@ -11,7 +11,7 @@ whatever its tensors are called, and in whatever layout they lie in memory.
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 
@@ -20,7 +20,6 @@ from torch import Tensor, nn
 
 from jumok.bundle.reading import WEIGHTS, Bundle, read_bundle
 from jumok.errors import BundleError, Place
-from jumok.kernels.linear import PackedLinear
 
 OF_WEIGHTS, OF_CONFIG = 12, 4
 """Digits that are shown of each digest: 48 bits and 16."""
@@ -76,20 +75,11 @@ def digest_of(tensors: Iterable[Tensor]) -> str:
 
 
 def fingerprint_of(model: nn.Module) -> str:
-    """Of a model in memory, whose config nobody knows; also of one that is laid out for inference.
+    """Of a model in memory, whose config nobody knows.
 
     One that computes in bfloat16 is another model than the one that it was made of.
     """
-    return digest_of(_weights(model))
-
-
-def _weights(model: nn.Module) -> Iterator[Tensor]:
-    yield from model.state_dict().values()
-    for module in model.modules():
-        if isinstance(module, PackedLinear):  # not among its state: laid out, and learning nothing
-            yield module.weight
-            if module.bias is not None:
-                yield module.bias
+    return digest_of(model.state_dict().values())
 
 
 def together(fingerprints: Iterable[str]) -> str:

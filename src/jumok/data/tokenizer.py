@@ -90,6 +90,10 @@ class Tokenizer:
         self._sampler = piece_sampler(self._processor, SPACE, UNKNOWN)
         self.hash = hashlib.sha256(model).hexdigest()
 
+    def __reduce__(self) -> tuple[type["Tokenizer"], tuple[bytes]]:
+        """Pickled as its model: what SentencePiece makes of it is made again."""
+        return type(self), (self.model,)
+
     @classmethod
     def train(
         cls,

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from jumok.errors import ModelError
-from jumok.models.memory import Decoder, Memory
+from jumok.models.memory import Decoder, Memory, logits_of
 from jumok.shapes import Float, Int, Tensor
 
 
@@ -90,7 +90,7 @@ class Ensemble:
     ) -> Float[Tensor, "batch target vocabulary"]:
         """The logarithm of the mean probability after every prefix of `tokens`."""
         pairs = zip(self.members, self._memories(memory), strict=True)
-        return log_mean_probability([member.forward(its, tokens) for member, its in pairs])
+        return log_mean_probability([logits_of(member, its, tokens) for member, its in pairs])
 
     def _memories(self, memory: Memory) -> tuple[Memory, ...]:
         members = memory.members if isinstance(memory, JointMemory) else (memory,)

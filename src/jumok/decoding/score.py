@@ -9,7 +9,7 @@ from jumok.decoding.hypothesis import Hypothesis
 from jumok.decoding.limits import Limits, check_tokens
 from jumok.decoding.rank import Ranker
 from jumok.errors import ModelError
-from jumok.models.memory import Decoder, Memory
+from jumok.models.memory import Decoder, Memory, logits_of
 
 State = TypeVar("State")
 
@@ -59,7 +59,7 @@ def score_pairs(
         )
         for side in (given, expected)
     )
-    log_probabilities = decoder.forward(memory, tokens).float().log_softmax(2)
+    log_probabilities = logits_of(decoder, memory, tokens).float().log_softmax(2)
     values = log_probabilities.gather(2, following[..., None])[..., 0].tolist()
     return [
         ranker.rate(target, row[: len(target) + 1])

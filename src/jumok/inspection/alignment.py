@@ -55,6 +55,7 @@ def default_reading(layers: int) -> Reading | None:
 
 
 @torch.no_grad()
+@torch.no_grad()
 def cross_attentions(
     model: SequenceToSequence,
     memory: Memory,

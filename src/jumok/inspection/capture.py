@@ -10,16 +10,17 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import torch
 from torch import nn
 
 from jumok.attention.convolution import PixelAttention
 from jumok.attention.observe import Attention, Observable, observe
+from jumok.inspection.methods import hooked
 from jumok.inspection.streams import Streams, watch_streams
 from jumok.inspection.trace import Array, Level, Mask, Part, Site
-from jumok.kernels.linear import Linear, PackedLinear
+from jumok.kernels.linear import Linear
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Float, Tensor
 
@@ -211,7 +212,7 @@ def output_weight(model: nn.Module, site: str) -> Float[Tensor, "dim heads_value
     projection = dict(model.get_submodule(site).named_children()).get("output")
     if projection is None:
         return None
-    assert isinstance(projection, nn.Conv2d | Linear | PackedLinear)
+    assert isinstance(projection, nn.Conv2d | Linear)
     return projection.weight.flatten(1)  # of a 1x1 convolution: a matrix for every pixel
 
 
@@ -227,18 +228,15 @@ def pixel_grids(model: nn.Module, run: Callable[[], object]) -> dict[str, tuple[
     Found by letting it read: `run` runs the model once.
     """
     grids: dict[str, tuple[int, int]] = {}
-    handles = [
-        module.register_forward_pre_hook(
-            lambda _, given, path=path: grids.update({path: tuple(given[0].shape[2:])})
-        )
-        for path, module in model.named_modules()
-        if isinstance(module, PixelAttention)
-    ]
-    try:
+
+    def hear(path: str) -> Callable[[tuple[Any, ...]], None]:
+        return lambda given: grids.update({path: tuple(given[0].shape[2:])})
+
+    with ExitStack() as watching:
+        for path, module in model.named_modules():
+            if isinstance(module, PixelAttention):
+                watching.enter_context(hooked(module, hear(path)))
         run()
-    finally:
-        for handle in handles:
-            handle.remove()
     return grids
 
 

@@ -4,7 +4,8 @@ One mechanism serves all that is done to heads: `gate[head]` multiplies what a h
 the heads are mixed (`attention/observe.py`). A gate of 0 is a head that does not exist. A word, or
 a cell of a picture, is blanked by zeros in the place of its vector (`layers/embedding.py`), and
 weights are set where they are looked with; whatever stands above goes on from there. A model that
-nobody changes takes its fast paths.
+nobody changes takes its fast paths, and so it does in other threads while it is changed in one
+(`attention/here.py`).
 
 Source: heads: Michel et al. 2019, Are sixteen heads really better than one?, section 2.3; set
 weights: Strobelt et al. 2018, Seq2Seq-Vis, section 4.
@@ -19,6 +20,7 @@ from functools import partial
 import torch
 from torch import nn
 
+from jumok.attention.here import having
 from jumok.attention.observe import Observable, Weights
 from jumok.errors import ModelError
 from jumok.layers.embedding import Edit, Editable, Embedding
@@ -89,17 +91,14 @@ def switched_off(model: nn.Module, heads: Heads, count: Mapping[str, int]) -> It
     for name, numbers in chosen.items():
         if name not in known or not all(0 <= head < count[name] for head in numbers):
             raise _no_such_head(count, f"{name}: {', '.join(map(str, numbers))}")
-    before = {name: known[name].gate for name in chosen}
-    try:
-        for name, numbers in chosen.items():
-            gate = torch.ones(count[name], dtype=parameter.dtype, device=parameter.device)
-            gate[list(numbers)] = 0.0
-            outer = before[name]
-            known[name].gate = gate if outer is None else outer * gate
+    gates: dict[Observable, Tensor] = {}
+    for name, numbers in chosen.items():
+        gate = torch.ones(count[name], dtype=parameter.dtype, device=parameter.device)
+        gate[list(numbers)] = 0.0
+        outer = known[name].gate
+        gates[known[name]] = gate if outer is None else outer * gate
+    with having("gate", gates):
         yield
-    finally:
-        for name, outer in before.items():
-            known[name].gate = outer
 
 
 @contextmanager
@@ -132,14 +131,11 @@ def edited_words(edits: Mapping[Editable, Edit]) -> Iterator[None]:
 
     Where they are changed already, they are changed once more.
     """
-    before = {editable: editable.edit for editable in edits}
-    try:
-        for editable, edit in edits.items():
-            editable.edit = _one_after_another(before[editable], edit)
+    changed = {
+        editable: _one_after_another(editable.edit, edit) for editable, edit in edits.items()
+    }
+    with having("edit", changed):
         yield
-    finally:
-        for editable, edit_before in before.items():
-            editable.edit = edit_before
 
 
 def _one_after_another(first: Edit | None, then: Edit) -> Edit:
@@ -208,14 +204,9 @@ def set_rows(model: nn.Module, rows: Sequence[Row], count: Mapping[str, int]) ->
             raise _no_such_head(count, f"{row.site}: {row.head}")
         _check_weights(row)
         by_site.setdefault(row.site, []).append(row)
-    before = {site: known[site].edit for site in by_site}
-    try:
-        for site, of_site in by_site.items():
-            known[site].edit = partial(_with_rows, of_site)
+    edits = {known[site]: partial(_with_rows, of_site) for site, of_site in by_site.items()}
+    with having("edit", edits):
         yield
-    finally:
-        for site, outer in before.items():
-            known[site].edit = outer
 
 
 def _check_weights(row: Row) -> None:

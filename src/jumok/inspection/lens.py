@@ -11,7 +11,7 @@ framework for Transformer circuits, "the residual stream".
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from jumok.inspection.methods import hooked
 from jumok.inspection.trace import Array
 from jumok.layers.block import Stack
 from jumok.layers.embedding import Embedding
@@ -110,23 +111,17 @@ def watch_words(model: nn.Module) -> Iterator[dict[str, Tensor]]:
     """
     words: dict[str, Tensor] = {}
 
-    def hear(stack: str) -> Any:
-        def keep(module: nn.Module, given: tuple[Any, ...]) -> None:
-            assert isinstance(module, Embedding)
+    def hear(stack: str, module: Embedding) -> Any:
+        def keep(given: tuple[Any, ...]) -> None:
             words[stack] = F.embedding(given[0][0], module.table).detach()
 
         return keep
 
-    handles = [
-        module.register_forward_pre_hook(hear(path.rpartition(".")[0]))
-        for path, module in model.named_modules()
-        if isinstance(module, Embedding)
-    ]
-    try:
+    with ExitStack() as watching:
+        for path, module in model.named_modules():
+            if isinstance(module, Embedding):
+                watching.enter_context(hooked(module, hear(path.rpartition(".")[0], module)))
         yield words
-    finally:
-        for handle in handles:
-            handle.remove()
 
 
 def layer_facts(

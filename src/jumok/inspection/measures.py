@@ -15,6 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from jumok.attention.here import having
 from jumok.attention.observe import Attention, observe
 from jumok.data.batches import Batch, on_device
 from jumok.data.text_tokenizer import TextTokenizer
@@ -375,10 +376,5 @@ def _gates(
         )
         for name, count in heads.items()
     }
-    try:
-        for name, gate in gates.items():
-            known[name].gate = gate
+    with having("gate", {known[name]: gate for name, gate in gates.items()}):
         yield gates
-    finally:
-        for name in gates:
-            known[name].gate = None

@@ -1,45 +1,47 @@
-"""Listening to the methods of a model while somebody else calls them."""
+"""torch's hooks for one context: what other threads do with the same module is not told."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from torch import nn
 
+_HERE: ContextVar[frozenset[object]] = ContextVar("jumok_hooks", default=frozenset())
+
 
 @contextmanager
-def wrapped(
-    owner: nn.Module,
-    name: str,
-    before: Callable[..., None] | None = None,
+def hooked(
+    module: nn.Module,
+    before: Callable[[tuple[Any, ...]], None] | None = None,
     after: Callable[[Any], None] | None = None,
-    inside: list[str] | None = None,
 ) -> Iterator[None]:
-    """The method tells what it is given and what it gives; what it calls itself goes unheard.
+    """Tells what the module is given and what it gives when it is called inside the block.
 
     Args:
-        inside: the methods that are at work, shared by those of one decoder.
+        before: is given the arguments that were given by position.
+        after: is given what the module made.
     """
-    method = getattr(owner, name)
-    working = [] if inside is None else inside
+    mark = object()
+    handles = []
+    if before is not None:
 
-    def heard(*given: Any) -> Any:
-        quiet = bool(working)
-        if before is not None:
-            if not quiet:
-                before(*given)
-            working.append(name)
-        try:
-            made = method(*given)
-        finally:
-            if before is not None:
-                working.pop()
-        if after is not None and not quiet:
-            after(made)
-        return made
+        def hear(_: nn.Module, given: tuple[Any, ...], tell: Any = before) -> None:
+            if mark in _HERE.get():
+                tell(given)
 
-    setattr(owner, name, heard)
+        handles.append(module.register_forward_pre_hook(hear))
+    if after is not None:
+
+        def heard(_: nn.Module, __: tuple[Any, ...], made: Any, tell: Any = after) -> None:
+            if mark in _HERE.get():
+                tell(made)
+
+        handles.append(module.register_forward_hook(heard))
+    token = _HERE.set(_HERE.get() | {mark})
     try:
         yield
     finally:
-        delattr(owner, name)
+        _HERE.reset(token)
+        for handle in handles:
+            handle.remove()

@@ -8,6 +8,7 @@ Nothing is computed while the model works: what it made is kept as it is, and pu
 the block has ended (`systems/record.py`).
 """
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -19,16 +20,17 @@ import torch
 from torch import nn
 
 from jumok.attention.convolution import PixelAttention
+from jumok.attention.heard import Ear, Working, listening_to
 from jumok.attention.observe import Attention, observe
 from jumok.data.tokenizer import END, PAD
 from jumok.decoding import Hypothesis
 from jumok.inspection.capture import numpy_of
-from jumok.inspection.methods import wrapped
+from jumok.inspection.methods import hooked
 from jumok.inspection.streams import watch_streams
 from jumok.inspection.trace import BEST, Array, Level
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.image_classifier import ImageClassifier
-from jumok.models.memory import Reader, SequenceToSequence
+from jumok.models.memory import SequenceToSequence
 from jumok.models.recurrent_decoder import GatedDecoder
 from jumok.shapes import Float, Int, Tensor
 
@@ -166,6 +168,7 @@ class Pass:
         trees: a tree for each row of the source.
         calls: the decoder at work.
         found: what a search ended with, for each row, best first; empty where none was made.
+        numbers: for each row, which of all that were given it is.
     """
 
     source: Tensor | None = None
@@ -174,6 +177,7 @@ class Pass:
     trees: list[Tree] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     found: Sequence[Sequence[Hypothesis]] = ()
+    numbers: Sequence[int] = ()
     _lines: dict[tuple[str, Fact], Array] = field(default_factory=dict)
 
     def lines(self, site: str, fact: Fact) -> Array:
@@ -204,16 +208,46 @@ def _one_below_another(parts: Sequence[Array]) -> Array:
     return found
 
 
-class Recorder:
-    """Hears what a model does, and sorts it by passes.
+class Shared:
+    """What the recorders of all threads share.
+
+    Args:
+        finish: is given each pass as soon as nothing can be added to it: when the next one begins,
+            or by `close`.
+    """
+
+    def __init__(self, finish: Callable[[Pass], None]) -> None:
+        self.finish = finish
+        self.open: list[list[Pass]] = []
+        self._next = 0
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """Nothing will be added to any pass."""
+        for begun in self.open:
+            while begun:
+                self.finish(begun.pop())
+
+    def take(self, count: int) -> range:
+        """The numbers of the next so many."""
+        with self._lock:
+            first, self._next = self._next, self._next + count
+        return range(first, first + count)
+
+
+class Recorder(threading.local):
+    """Hears what a model does, and sorts it by passes; in each thread those of that thread.
 
     After one source only the first thing that is done with it is kept: a translator reads its own
     alignments off in a second pass, which says nothing that the search did not.
     """
 
-    def __init__(self, level: Level) -> None:
-        self.level = level
-        self.passes: list[Pass] = []
+    def __init__(self, level: Level, shared: Shared) -> None:  # runs anew in each thread
+        self.level, self._shared = level, shared
+        self._begun: list[Pass] = []  # the present pass
+        shared.open.append(self._begun)
+        self._given: Sequence[int] = ()  # the numbers of what the present call was given
+        self._next: list[int] | None = None  # the numbers of the rows that are read next
         self._now: Call | None = None
         self._rows: list[tuple[int, int] | None] = []  # (sentence, token) of each row
         self._tokens = 0  # that this pass has read, in any row
@@ -252,21 +286,41 @@ class Recorder:
         if self._now is not None:
             self._now.gates.append(torch.sigmoid(raw.detach()))
 
+    def given(self, count: int) -> None:
+        """A call is given so many texts or pictures."""
+        self._given = self._shared.take(count)
+
+    def rows(self, places: Sequence[int]) -> None:
+        """Which of those the rows are that are read next."""
+        self._next = [self._given[place] for place in places]
+
+    @property
+    def _pass(self) -> Pass | None:
+        return self._begun[0] if self._begun else None
+
+    def _begin(self, rows: int, source: Tensor | None, allowed: Tensor | None) -> Pass:
+        self._now = None
+        while self._begun:
+            self._shared.finish(self._begun.pop())
+        numbers, self._next = self._next, None
+        if numbers is None or len(numbers) != rows:  # nobody said: they come as they are read
+            numbers = list(self._shared.take(rows))
+        self._begun.append(Pass(source, allowed, numbers=numbers))
+        return self._begun[0]
+
     def encoded(self, source: Tensor, allowed: Tensor | None = None) -> None:
         """A source is being read, or a picture."""
-        self.passes.append(Pass(source, allowed))
-        self._now = self.passes[-1].reading
+        self._now = self._begin(len(source), source, allowed).reading
 
     def started(self, rows: int) -> None:
         """A decoder begins, at START in so many rows."""
-        last = self.passes[-1] if self.passes else None
+        last = self._pass
         self._heard = last is None or not last.calls or last.source is None
         if not self._heard:
             self._now = None
             return
         if last is None or last.calls:
-            last = Pass()
-            self.passes.append(last)
+            last = self._begin(rows, None, None)
         last.trees = [Tree() for _ in range(rows)]
         self._rows, self._tokens = [(row, -1) for row in range(rows)], 0
 
@@ -274,7 +328,8 @@ class Recorder:
         """A decoder reads tokens in each of its rows, from left to right."""
         if not self._heard:
             return
-        here = self.passes[-1]
+        here = self._pass
+        assert here is not None
         here.calls.append(Call())
         self._now = here.calls[-1]
         rows, new = tokens.shape
@@ -303,66 +358,59 @@ class Recorder:
 
     def ended(self, found: Sequence[Sequence[Hypothesis]]) -> None:
         """A search has ended with these hypotheses."""
-        if self._heard and self.passes:
-            self.passes[-1].found = found
+        if self._heard and self._pass is not None:
+            self._pass.found = found
 
 
 @contextmanager
-def listening(model: nn.Module, level: Level) -> Iterator[Recorder]:
-    """Hears everything that this model does inside the block."""
-    recorder = Recorder(level)
+def listening(model: nn.Module, recorder: Recorder) -> Iterator[None]:
+    """Hears everything that is done with this model inside the block, in this context."""
+    working = Working()
     with ExitStack() as stack:
         stack.enter_context(observe(model, recorder.looked))
-        if level == "full":
+        if recorder.level == "full":
             stack.enter_context(watch_streams(model, recorder.streamed))
         if isinstance(model, SequenceToSequence):
-            stack.enter_context(wrapped(model, "encode", recorder.encoded))
-            stack.enter_context(_decoder_heard(model.decoder, recorder))
+            stack.enter_context(listening_to(model, {"encode": Ear(recorder.encoded)}))
+            stack.enter_context(_decoder_heard(model.decoder, recorder, working))
         elif isinstance(model, CausalLanguageModel):
-            stack.enter_context(wrapped(model, "hidden", partial(_read_whole, recorder)))
-            stack.enter_context(_decoder_heard(model.decoder, recorder))
+            whole = Ear(partial(_read_whole, recorder), None, working)
+            stack.enter_context(listening_to(model, {"hidden": whole}))
+            stack.enter_context(_decoder_heard(model.decoder, recorder, working))
         else:
             reads = model if isinstance(model, ImageClassifier) else model.get_submodule("encoder")
-            before = reads.register_forward_pre_hook(lambda _, given: recorder.encoded(*given))
-            stack.callback(before.remove)
+            stack.enter_context(hooked(reads, lambda given: recorder.encoded(*given[:2])))
             for path, module in model.named_modules():
                 if isinstance(module, PixelAttention):
-                    hook = module.register_forward_pre_hook(_sized(recorder, path))
-                    stack.callback(hook.remove)
-            after = model.register_forward_hook(lambda _, __, logits: recorder.wrote(logits))
-            stack.callback(after.remove)
-        yield recorder
+                    stack.enter_context(hooked(module, _sized(recorder, path)))
+            stack.enter_context(hooked(model, after=recorder.wrote))
+        yield
 
 
 def _sized(recorder: Recorder, path: str) -> Callable[..., None]:
-    return lambda _, given: recorder.sized(path, given[0])
+    return lambda given: recorder.sized(path, given[0])
 
 
 @contextmanager
-def _decoder_heard(decoder: nn.Module, recorder: Recorder) -> Iterator[None]:
+def _decoder_heard(decoder: nn.Module, recorder: Recorder, working: Working) -> Iterator[None]:
+    ears = {
+        "start": Ear(lambda memory: recorder.started(len(memory.states)), None, working),
+        "step": Ear(
+            lambda tokens, _: recorder.read(tokens[:, None]),
+            lambda made: recorder.wrote(made[0][:, None]),
+            working,
+        ),
+        "read_all": Ear(  # an RNN has none: it reads step by step
+            lambda tokens, _: recorder.read(tokens), lambda made: recorder.wrote(made[0]), working
+        ),
+        "hidden": Ear(lambda _, tokens, *__: _read_whole(recorder, tokens), None, working),
+        "reorder": Ear(lambda _, rows: recorder.reordered(rows), None, working),
+        "forward": Ear(None, recorder.wrote, working),
+    }
     with ExitStack() as stack:
-        heard: dict[str, Callable[..., None]] = {
-            "start": lambda memory: recorder.started(len(memory.states)),
-            "step": lambda tokens, _: recorder.read(tokens[:, None]),
-            "read_all": lambda tokens, _: recorder.read(tokens),
-            "hidden": lambda _, tokens: _read_whole(recorder, tokens),
-            "reorder": lambda _, rows: recorder.reordered(rows),
-        }
-        told: dict[str, Callable[[Any], None]] = {
-            "step": lambda made: recorder.wrote(made[0][:, None]),
-            "read_all": lambda made: recorder.wrote(made[0]),
-            "forward": recorder.wrote,
-        }
-        inside: list[str] = []
-        names = ["start", "step", "hidden", "reorder", "forward"]
-        if isinstance(decoder, Reader):  # an RNN reads step by step
-            names.append("read_all")
-        for name in names:
-            before, after = heard.get(name), told.get(name)
-            stack.enter_context(wrapped(decoder, name, before, after, inside))
+        stack.enter_context(listening_to(decoder, ears))
         if isinstance(decoder, GatedDecoder):
-            handle = decoder.gate.register_forward_hook(lambda _, __, raw: recorder.gated(raw))
-            stack.callback(handle.remove)
+            stack.enter_context(hooked(decoder.gate, after=recorder.gated))
         yield
 
 

@@ -15,7 +15,7 @@ Source: as in `lens.py`, for stacked RNNs; Sutskever et al. 2014 (stacks of them
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 
 import torch
@@ -24,6 +24,7 @@ from torch import nn
 
 from jumok.inspection.capture import numpy_of
 from jumok.inspection.lens import guesses, guesses_named, moved, rounded
+from jumok.inspection.methods import hooked
 from jumok.inspection.trace import Array
 from jumok.models.memory import Memory
 from jumok.models.recurrent import RecurrentEncoder
@@ -61,23 +62,21 @@ def watch_recurrent(model: nn.Module) -> Iterator[dict[str, Given]]:
     given: dict[str, Given] = {}
 
     def reads(stack: str) -> Any:
-        return lambda _, args: given.update({stack: Given(args[0])})
+        return lambda args: given.update({stack: Given(args[0])})
 
     def writes(stack: str) -> Any:
-        return lambda _, args: given.update({stack: Given(args[1], args[0])})
+        def hear(args: tuple[Any, ...]) -> None:
+            if len(args) == 2:  # a step gives its state, too
+                given[stack] = Given(args[1], args[0])
 
-    handles = [
-        module.register_forward_pre_hook(
-            reads(path) if isinstance(module, RecurrentEncoder) else writes(path)
-        )
-        for path, module in model.named_modules()
-        if isinstance(module, RecurrentEncoder | RecurrentDecoder)
-    ]
-    try:
+        return hear
+
+    with ExitStack() as watching:
+        for path, module in model.named_modules():
+            if isinstance(module, RecurrentEncoder | RecurrentDecoder):
+                hear = reads(path) if isinstance(module, RecurrentEncoder) else writes(path)
+                watching.enter_context(hooked(module, hear))
         yield given
-    finally:
-        for handle in handles:
-            handle.remove()
 
 
 @torch.inference_mode()
@@ -135,13 +134,10 @@ def _write(
     words, state = decoder.embedding(tokens), decoder.start(memory)
     cells: list[Tensor] = []
     known: list[Tensor] = []
-    handle = decoder.readout.register_forward_pre_hook(lambda _, args: known.append(args[0]))
-    try:
+    with hooked(decoder.readout, lambda args: known.append(args[0])):
         for position in range(tokens.shape[1]):
             _, state = decoder.advance(words[:, position], state)
             cells.append(state.cells[:, :, 0])  # (batch layers dim)
-    finally:
-        handle.remove()
     layers = torch.stack(cells, dim=2).unbind(dim=1)
     return _side_by_side([words, *layers]), torch.stack(known, dim=1)
 

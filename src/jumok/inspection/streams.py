@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from jumok.inspection.methods import wrapped
+from jumok.inspection.methods import hooked
 from jumok.inspection.trace import Array
 from jumok.layers.block import Stack
 from jumok.shapes import Float, Tensor
@@ -45,8 +45,7 @@ Hear = Callable[[str, int, Float[Tensor, "batch new dim"]], None]
 def watch_streams(model: nn.Module, hear: Hear) -> Iterator[None]:
     """Tells what every layer of every stack leaves inside the block.
 
-    A parallel pass goes through a block's `forward`, a step through its `step`, which may be one
-    call of a kernel; what comes in is what the first norm reads.
+    What comes in is what the first norm reads.
     """
     with ExitStack() as watching:
         for path, module in model.named_modules():
@@ -54,17 +53,14 @@ def watch_streams(model: nn.Module, hear: Hear) -> Iterator[None]:
                 continue
             parent = path.rpartition(".")[0]
             first = model.get_submodule(f"{parent}.first_norm" if parent else "first_norm")
-            hook = first.register_forward_pre_hook(_embedding(hear, parent))
-            watching.callback(hook.remove)
+            watching.enter_context(hooked(first, before=_embedding(hear, parent)))
             for layer, block in enumerate(module, start=1):
-                for method in ("forward", "step"):
-                    left = _layer(hear, parent, layer)
-                    watching.enter_context(wrapped(block, method, after=left))
+                watching.enter_context(hooked(block, after=_layer(hear, parent, layer)))
         yield
 
 
 def _embedding(hear: Hear, stack: str) -> Any:
-    return lambda _, given: hear(stack, 0, given[0])
+    return lambda given: hear(stack, 0, given[0])
 
 
 def _layer(hear: Hear, stack: str, layer: int) -> Any:

@@ -161,6 +161,7 @@ class Trace:
         also: what else was recorded in the same block: the other sentences, and later passes.
         fingerprint: which model it was (`jumok.bundle.fingerprint`): its name may be another's,
             too. Empty where nobody said.
+        index: of several texts or pictures that were recorded, which one it was, from 0.
     """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = JUDGED
@@ -179,6 +180,7 @@ class Trace:
     tree: "Trace | None" = None
     also: tuple["Trace", ...] = ()
     fingerprint: str = ""
+    index: int = 0
 
     def hypothesis(self, token: int) -> "Trace":
         """Of a tree, the hypothesis that ends with this token of the target, as a trace."""
@@ -241,6 +243,7 @@ class Trace:
             "format": FORMAT,
             "model": self.model,
             "fingerprint": self.fingerprint,
+            "index": self.index,
             "task": self.task,
             "level": self.level,
             "text": self.text,

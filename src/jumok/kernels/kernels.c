@@ -12,6 +12,7 @@
 
 #include "vectors.h"
 #include "flow.h"
+#include "digest.h"
 
 #define NAME_(name, type) name##_##type
 #define NAME(name, type) NAME_(name, type)

@@ -27,6 +27,7 @@ SOURCES = tuple(
         "recurrent.h",
         "step.h",
         "flow.h",
+        "digest.h",
     )
 )
 FLAGS = ("-O3", "-march=native", "-fno-math-errno", "-shared", "-fPIC")

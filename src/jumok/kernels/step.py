@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from jumok.kernels import native
-from jumok.kernels.linear import PackedLinear
+from jumok.kernels.linear import Linear
 from jumok.shapes import Bool, Float, Tensor
 
 PANEL = 32
@@ -37,7 +37,7 @@ class Sizes(NamedTuple):
         return self.dim, self.head_dim, self.value_dim, self.hidden
 
 
-def sizes_of(layers: Sequence[PackedLinear | None], heads: int, post_norm: bool) -> Sizes:
+def sizes_of(layers: Sequence[Linear | None], heads: int, post_norm: bool) -> Sizes:
     """The widths of a block of these layers, ordered as `StepKernel` takes them."""
     query, _, value, _, _, _, inner, _ = layers
     assert query is not None
@@ -66,7 +66,7 @@ class StepKernel:
 
     def __init__(
         self,
-        layers: Sequence[PackedLinear | None],
+        layers: Sequence[Linear | None],
         norms: Sequence[nn.LayerNorm | None],
         sizes: Sizes,
     ) -> None:
@@ -78,7 +78,7 @@ class StepKernel:
         self._weights = (ctypes.c_int64 * len(flat))(*flat)
         norm = norms[0]
         assert norm is not None
-        self.sizes, self._epsilon, self.dtype = sizes, norm.eps, norm.weight.dtype
+        self.sizes, self.epsilon, self.dtype = sizes, norm.eps, norm.weight.dtype
 
     def __call__(
         self,
@@ -112,7 +112,7 @@ class StepKernel:
         )  # fmt: skip
         sizes = (ctypes.c_int64 * 7)(rows, *self.sizes)
         native.call(
-            "block_step", self.dtype, self._weights, places, sizes, stream, normed, self._epsilon
+            "block_step", self.dtype, self._weights, places, sizes, stream, normed, self.epsilon
         )
 
     def room(self, rows: int, keys: int) -> Seen:
@@ -134,16 +134,15 @@ def serves(stream: Float[Tensor, "rows new dim"]) -> bool:
     )
 
 
-def _panels(layer: PackedLinear | None) -> tuple[Tensor | None, Tensor | None]:
+def _panels(layer: Linear | None) -> tuple[Tensor | None, Tensor | None]:
     """Weights as panels of 32 outputs, pairs of inputs side by side in bfloat16; and the bias."""
     if layer is None:
         return None, None
-    weight, bias = layer.weight, layer.bias
+    weight, bias = layer.weight.detach(), layer.bias.detach()
     pair = 2 if weight.dtype == torch.bfloat16 else 1
     missing = -weight.shape[0] % PANEL
     whole = F.pad(weight, (0, 0, 0, missing))
     panels = whole.view(-1, PANEL, whole.shape[1] // pair, pair).transpose(1, 2).contiguous()
-    assert bias is not None
     return panels, F.pad(bias.float(), (0, missing)).contiguous()
 
 

@@ -16,8 +16,7 @@ from torch import nn
 
 from jumok.attention.cache import KeyValueCache
 from jumok.attention.multihead import MultiHeadAttention
-from jumok.kernels.linear import LaidOut
-from jumok.layers.block_step import BlockStep, block_step
+from jumok.layers.block_step import in_one_call
 from jumok.layers.feedforward import FeedForward
 from jumok.layers.residual import PreNorm
 from jumok.shapes import Bool, Float, Int, States, Tensor
@@ -34,7 +33,7 @@ class BlockState:
     memory: tuple[Tensor, Tensor] | None
 
 
-class Block(LaidOut):
+class Block(nn.Module):
     """One layer of an encoder, or of a decoder if it has a cross-attention.
 
     Args:
@@ -55,18 +54,6 @@ class Block(LaidOut):
         self.after_cross = nn.Identity() if cross_attention is None else residual()
         self.feedforward = feedforward
         self.after_feedforward = residual()
-        self._in_one_call: BlockStep | None = None
-
-    def lay_out(self) -> None:
-        """Gets ready to make single steps in one call, where the kernel knows every part."""
-        self._in_one_call = block_step(
-            self.self_attention,
-            self.after_self,
-            self.cross_attention,
-            self.after_cross,
-            self.feedforward,
-            self.after_feedforward,
-        )
 
     def forward(
         self,
@@ -75,12 +62,39 @@ class Block(LaidOut):
         allowed: Mask | None,
         memory: Float[Tensor, "batch source dim"] | None = None,
         memory_allowed: MemoryMask | None = None,
+        state: BlockState | None = None,
     ) -> tuple[States, States]:
-        """All positions at once; gives (stream, normed) for the next block."""
+        """All positions at once, or what comes next; gives (stream, normed) for the next block.
+
+        Args:
+            state: what was before, and the Memory as it was projected then: one position more, or
+                several with a look-ahead mask. It grows in place. None: all positions are here.
+        """
+        if state is not None:
+            fast = None if allowed is not None else in_one_call(self, stream)
+            if fast is not None:
+                return fast(stream, normed, state.past, state.memory, memory_allowed)
+            return self._step(stream, normed, allowed, memory_allowed, state)
         found = self.self_attention(normed, normed, allowed)
         stream, normed = self.after_self(stream, found)
         if self.cross_attention is not None:
             found = self.cross_attention(normed, memory, memory_allowed)
+            stream, normed = self.after_cross(stream, found)
+        return self.after_feedforward(stream, self.feedforward(normed))
+
+    def _step(
+        self,
+        stream: States,
+        normed: States,
+        allowed: Mask | None,
+        memory_allowed: MemoryMask | None,
+        state: BlockState,
+    ) -> tuple[States, States]:
+        position = state.past.length
+        found = self.self_attention(normed, normed, allowed, past=state.past)
+        stream, normed = self.after_self(stream, found)
+        if self.cross_attention is not None and state.memory is not None:
+            found = self.cross_attention(normed, state.memory, memory_allowed, position)
             stream, normed = self.after_cross(stream, found)
         return self.after_feedforward(stream, self.feedforward(normed))
 
@@ -89,26 +103,6 @@ class Block(LaidOut):
         if self.cross_attention is None or memory is None:
             return BlockState(KeyValueCache(), None)
         return BlockState(KeyValueCache(), self.cross_attention.keys_values(memory))
-
-    def step(
-        self,
-        stream: Float[Tensor, "batch new dim"],
-        normed: Float[Tensor, "batch new dim"],
-        state: BlockState,
-        memory_allowed: MemoryMask | None,
-        allowed: Mask | None = None,
-    ) -> tuple[Float[Tensor, "batch new dim"], Float[Tensor, "batch new dim"]]:
-        """One position more, or several with a look-ahead mask; `state` grows in place."""
-        if self._in_one_call is not None and allowed is None and self._in_one_call.serves(stream):
-            return self._in_one_call(stream, normed, state.past, state.memory, memory_allowed)
-        position = state.past.length
-        past = state.past.append(*self.self_attention.keys_values(normed, position))
-        found = self.self_attention.look(normed, *past, allowed, position)
-        stream, normed = self.after_self(stream, found)
-        if self.cross_attention is not None and state.memory is not None:
-            found = self.cross_attention.look(normed, *state.memory, memory_allowed, position)
-            stream, normed = self.after_cross(stream, found)
-        return self.after_feedforward(stream, self.feedforward(normed))
 
 
 class Stack(nn.ModuleList):
@@ -125,28 +119,21 @@ class Stack(nn.ModuleList):
         allowed: Mask | None,
         memory: Float[Tensor, "batch source dim"] | None = None,
         memory_allowed: MemoryMask | None = None,
+        states: list[BlockState] | None = None,
     ) -> States:
-        """All positions at once; gives what the last block's norm wrote."""
-        for block in self:
-            stream, normed = block(stream, normed, allowed, memory, memory_allowed)
+        """All positions at once, or what comes next; gives what the last block's norm wrote.
+
+        Args:
+            states: one a block, see `Block.forward`.
+        """
+        for number, block in enumerate(self):
+            state = None if states is None else states[number]
+            stream, normed = block(stream, normed, allowed, memory, memory_allowed, state)
         return normed
 
     def start(self, memory: Float[Tensor, "batch source dim"] | None) -> list[BlockState]:
         """The state of every block before the first step."""
         return [block.start(memory) for block in self]
-
-    def step(
-        self,
-        stream: Float[Tensor, "batch new dim"],
-        normed: Float[Tensor, "batch new dim"],
-        states: list[BlockState],
-        memory_allowed: MemoryMask | None,
-        allowed: Mask | None = None,
-    ) -> Float[Tensor, "batch new dim"]:
-        """One position more, or several with a look-ahead mask; `states` grow in place."""
-        for block, state in zip(self, states, strict=True):
-            stream, normed = block.step(stream, normed, state, memory_allowed, allowed)
-        return normed
 
 
 def reorder_blocks(states: list[BlockState], rows: Int[Tensor, " rows"], memory: bool) -> None:

@@ -1,7 +1,9 @@
 """A decoder's block, made ready to take single steps in one call of a kernel.
 
-Its readable twin is `Block.step` in `jumok.layers.block`.
+Its readable twin is `Block.forward` in `jumok.layers.block`.
 """
+
+from typing import Any, NamedTuple
 
 from torch import nn
 
@@ -10,33 +12,71 @@ from jumok.attention.multihead import MultiHeadAttention
 from jumok.attention.observe import Attention
 from jumok.kernels import native, step
 from jumok.kernels.activation import relu_dropout
-from jumok.kernels.linear import PackedLinear
+from jumok.kernels.linear import Linear
+from jumok.kernels.packed import AT_WORK, Look, can_be_packed
+from jumok.kernels.plain import Untouched
 from jumok.layers.feedforward import FeedForward
 from jumok.layers.residual import PostNorm, PreNorm
 from jumok.shapes import Bool, Float, Tensor
+
+
+class Parts(NamedTuple):
+    """What a block is made of."""
+
+    self_attention: MultiHeadAttention
+    after_self: PreNorm
+    cross_attention: MultiHeadAttention | None
+    after_cross: nn.Module
+    feedforward: FeedForward
+    after_feedforward: PreNorm
+
+    @property
+    def attentions(self) -> list[MultiHeadAttention]:
+        return [each for each in (self.self_attention, self.cross_attention) if each is not None]
+
+    @property
+    def between(self) -> list[Any]:
+        """What follows each part."""
+        crossed = [] if self.cross_attention is None else [self.after_cross]
+        return [self.after_self, *crossed, self.after_feedforward]
+
+    @property
+    def layers(self) -> list[nn.Module | None]:
+        """As `StepKernel` takes them."""
+        own, crossing = self.self_attention, self.cross_attention
+        crossed = [None, None] if crossing is None else [crossing.query, crossing.output]
+        read = [own.query, own.key, own.value, own.output]
+        return [*read, *crossed, self.feedforward.inner, self.feedforward.outer]
 
 
 class BlockStep:
     """The parts of a block, with their weights laid out for few rows.
 
     Args:
-        self_attention, cross_attention: those whose weights the kernel knows, and whose observers
-            are told what was looked at.
+        parts: whose weights the kernel knows; the observers of its attentions are told what was
+            looked at.
+        untouched: the modules inside the block.
     """
 
-    def __init__(
-        self,
-        self_attention: MultiHeadAttention,
-        cross_attention: MultiHeadAttention | None,
-        kernel: step.StepKernel,
-    ) -> None:
-        self._own, self._crossing, self._kernel = self_attention, cross_attention, kernel
+    def __init__(self, parts: Parts, kernel: step.StepKernel, untouched: Untouched) -> None:
+        self._parts, self._kernel, self._untouched = parts, kernel, untouched
+        self._own, self._crossing = parts.self_attention, parts.cross_attention
+
+    def is_true(self, look: Look | None) -> bool:
+        """Whether the block still does what the kernel does, with the same weights."""
+        return (
+            self._untouched.is_true(look)
+            and known(self._parts)
+            and self._kernel.sizes.heads == self._own.heads
+            and self._kernel.epsilon == self._parts.after_self.norm.eps
+        )
 
     def serves(self, stream: Float[Tensor, "batch new dim"]) -> bool:
-        """Whether this step can be made here: few rows, and nobody intervenes."""
+        """Whether this step can be made here: few rows, and nobody hooks or intervenes."""
         return (
             step.serves(stream)
             and stream.dtype == self._kernel.dtype
+            and self._untouched.unhooked
             and self._own.unchanged
             and (self._crossing is None or self._crossing.unchanged)
         )
@@ -89,44 +129,57 @@ def _tell(
         observer(Attention(seen.query, key, value, weights, scale=scale, allowed=allowed))
 
 
-def block_step(
-    self_attention: MultiHeadAttention,
-    after_self: PreNorm,
-    cross_attention: MultiHeadAttention | None,
-    after_cross: nn.Module,
-    feedforward: FeedForward,
-    after_feedforward: PreNorm,
-) -> BlockStep | None:
-    """The block made of these parts; None where the kernel does not know one of them.
+FORWARDS = {
+    kind: kind.forward for kind in (MultiHeadAttention, PreNorm, PostNorm, FeedForward, Linear)
+}
+"""What the kernel does the work of."""
 
-    A subclass may do something else, so that it is not known.
+
+def in_one_call(block: nn.Module, stream: Float[Tensor, "batch new dim"]) -> BlockStep | None:
+    """What makes this step of the block in one call; None where its parts have to make it.
+
+    That is where the kernel does not know a part (a subclass may do something else), where a part
+    is hooked, edited or trained, and wherever nobody vouches for copies of the weights
+    (`jumok.kernels.packed`).
     """
-    attentions = [self_attention]
-    crossing: list[nn.Module | None] = [None, None]
-    if cross_attention is not None:
-        attentions.append(cross_attention)
-        crossing = [cross_attention.query, cross_attention.output]
-    read = [self_attention.query, self_attention.key, self_attention.value, self_attention.output]
-    layers = [*read, *crossing, feedforward.inner, feedforward.outer]
-    between = [
-        after_self,
-        *([after_cross] if cross_attention is not None else []),
-        after_feedforward,
-    ]
-    packed = [layer if isinstance(layer, PackedLinear) else None for layer in layers]
-    if (
-        native.library() is None
-        or [layer is None for layer in packed] != [layer is None for layer in layers]
-        or any(each.rotate is not None or each.bias is not None for each in attentions)
-        or {type(each) for each in attentions} != {MultiHeadAttention}
-        or {type(each) for each in between} not in ({PreNorm}, {PostNorm})
-        or feedforward.activation is not relu_dropout
-    ):
+    packs = AT_WORK.get()
+    if packs is None or block.training:
         return None
-    sizes = step.sizes_of(packed, self_attention.heads, isinstance(after_self, PostNorm))
+    made = packs.copy_of(block, block_step)
+    return made if made is not None and made.serves(stream) else None
+
+
+def block_step(block: nn.Module) -> BlockStep | None:
+    """What takes the steps of this block in one call; None where the kernel does not know it."""
+    parts = Parts(*(getattr(block, name) for name in Parts._fields))
+    if native.library() is None or not known(parts):
+        return None
+    untouched = Untouched(block)
+    if not untouched.is_true(None):
+        return None
+    layers = [layer if isinstance(layer, Linear) else None for layer in parts.layers]
+    post_norm = isinstance(parts.after_self, PostNorm)
+    sizes = step.sizes_of(layers, parts.self_attention.heads, post_norm)
     if any(width % native.LANES for width in sizes.widths):
         return None
-    crossed = after_cross.norm if isinstance(after_cross, PreNorm) else None
-    norms = [after_self.norm, crossed, after_feedforward.norm]
-    kernel = step.StepKernel(packed, norms, sizes)
-    return BlockStep(self_attention, cross_attention, kernel)
+    crossed = parts.after_cross.norm if isinstance(parts.after_cross, PreNorm) else None
+    norms = [parts.after_self.norm, crossed, parts.after_feedforward.norm]
+    return BlockStep(parts, step.StepKernel(layers, norms, sizes), untouched)
+
+
+def known(parts: Parts) -> bool:
+    """Whether these parts are those that the kernel does the work of."""
+    if (
+        {type(each) for each in parts.attentions} != {MultiHeadAttention}
+        or {type(each) for each in parts.between} not in ({PreNorm}, {PostNorm})
+        or type(parts.feedforward) is not FeedForward
+        or parts.feedforward.activation is not relu_dropout
+        or any(kind.forward is not forward for kind, forward in FORWARDS.items())
+    ):
+        return False
+    layers = [layer for layer in parts.layers if layer is not None]
+    return (
+        all(type(layer) is Linear and can_be_packed(layer.weight) for layer in layers)
+        and all(type(each.norm) is nn.LayerNorm for each in parts.between)
+        and all(each.rotate is None and each.bias is None for each in parts.attentions)
+    )

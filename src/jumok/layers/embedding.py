@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from jumok.attention.here import Here
 from jumok.kernels.noise import Noise
 from jumok.layers.dropout import Dropout
 from jumok.layers.positions import Positions
@@ -28,7 +29,7 @@ class Editable(Protocol):
         edit: changes them before anything is done with them; None: nothing does.
     """
 
-    edit: Edit | None
+    edit: Here[Edit | None]
 
 
 class Embedding(nn.Module):
@@ -48,6 +49,8 @@ class Embedding(nn.Module):
             is the only way to intervene in a word (`inspection/intervene.py`).
     """
 
+    edit: Here[Edit | None] = Here()
+
     def __init__(
         self,
         table: nn.Parameter,
@@ -66,7 +69,6 @@ class Embedding(nn.Module):
         self.norm = norm or nn.Identity()
         self.scale = math.sqrt(table.shape[1])
         self.frozen: Int[Tensor, " rows"] | None = None
-        self.edit: Edit | None = None
 
     def forward(
         self,
@@ -83,8 +85,9 @@ class Embedding(nn.Module):
                 a row and count from 0 each; None where they continue from `position`.
         """
         states = F.embedding(tokens, self.table) * self.scale
-        if self.edit is not None:
-            states = self.edit(states, position)
+        edit = self.edit
+        if edit is not None:
+            states = edit(states, position)
         if self.training and self.word_dropout:
             states = states * self._kept_words(tokens, states.dtype)
         if self.positions is not None:

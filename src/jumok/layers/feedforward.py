@@ -8,13 +8,18 @@ from torch import nn
 
 from jumok.kernels.activation import dropout, relu_dropout
 from jumok.kernels.linear import Linear
+from jumok.kernels.noise import Mask
+from jumok.kernels.plain import plain
 from jumok.layers.dropout import Dropout
 from jumok.shapes import States
 
-ACTIVATIONS = {
-    "relu": relu_dropout,
-    "gelu": lambda states, drop: dropout(F.gelu(states), drop),
-}
+
+def gelu_dropout(states: States, drop: Mask | None) -> States:
+    """dropout(gelu(states))."""
+    return dropout(F.gelu(states), drop)
+
+
+ACTIVATIONS = {"relu": relu_dropout, "gelu": gelu_dropout}
 
 
 class FeedForward(nn.Module):
@@ -29,4 +34,7 @@ class FeedForward(nn.Module):
 
     def forward(self, states: States) -> States:
         """The states, each transformed on its own."""
-        return self.outer(self.activation(self.inner(states), self.dropout.draw()))
+        inner = self.inner(states)
+        if plain(self.dropout, Dropout):
+            return self.outer(self.activation(inner, self.dropout.draw()))
+        return self.outer(self.dropout(self.activation(inner, None)))

@@ -18,6 +18,7 @@ from torch import nn
 
 from jumok.kernels import recurrent as kernel
 from jumok.kernels.linear import Linear
+from jumok.kernels.plain import plain
 from jumok.layers.dropout import Dropout
 from jumok.shapes import Allowed, Float, Int, States, Tensor
 
@@ -58,10 +59,14 @@ class Cell(nn.Module):
             for gate in self.state.weight.chunk(self.gates):
                 nn.init.orthogonal_(gate)
 
-    def forward(self, inputs: Inputs, state: CellState) -> Shown:
-        """What others see after each input: by a kernel while learning, else step by step."""
-        # Laid out for inference, the layers have no weights that a kernel could be given.
-        if torch.is_grad_enabled() and isinstance(self.input, Linear):
+    def forward(self, inputs: Inputs | Word, state: CellState) -> Shown | CellState:
+        """What others see after each input: by a kernel while learning, else step by step.
+
+        Of one input more it gives the state that follows.
+        """
+        if inputs.ndim == 2:
+            return self.advance(self.input(inputs), state)
+        if torch.is_grad_enabled() and plain(self.input, Linear) and plain(self.state, Linear):
             return self.read(inputs, state)
         projected = self.input(inputs)
         seen = []
@@ -72,7 +77,8 @@ class Cell(nn.Module):
 
     def step(self, inputs: Word, state: CellState) -> CellState:
         """The state after one input more."""
-        return self.advance(self.input(inputs), state)
+        after: CellState = self(inputs, state)
+        return after
 
     def advance(self, projected: Projected, state: CellState) -> CellState:
         """The state after an input that `self.input` has projected."""
@@ -171,10 +177,12 @@ class CellStack(nn.Module):
 
     def forward(
         self,
-        inputs: Float[Tensor, "batch length inner"],
+        inputs: Inputs | Word,
         states: Float[Tensor, "batch layers parts dim"],
-    ) -> Float[Tensor, "batch length dim"]:
-        """What the last cell shows after each input."""
+    ) -> Shown | Float[Tensor, "batch layers parts dim"]:
+        """What the last cell shows after each input; of one input more all states after it."""
+        if inputs.ndim == 2:
+            return self._after(inputs, states)
         for layer, cell in enumerate(self):
             inputs = cell(self.dropout(inputs) if layer else inputs, states[:, layer])
         return inputs
@@ -183,6 +191,12 @@ class CellStack(nn.Module):
         self, inputs: Float[Tensor, "batch inner"], states: Float[Tensor, "batch layers parts dim"]
     ) -> Float[Tensor, "batch layers parts dim"]:
         """All states after one input more."""
+        after: Tensor = self(inputs, states)
+        return after
+
+    def _after(
+        self, inputs: Word, states: Float[Tensor, "batch layers parts dim"]
+    ) -> Float[Tensor, "batch layers parts dim"]:
         after = []
         for layer, cell in enumerate(self):
             state = cell.step(self.dropout(inputs) if layer else inputs, states[:, layer])

@@ -13,6 +13,8 @@ Object Detection with Transformers" (blocks over a grid of convolutions); lectur
 import torch.nn.functional as F
 from torch import nn
 
+from jumok.attention.heard import heard
+from jumok.attention.here import Here
 from jumok.config.captioner import (
     CaptionerConfig,
     CnnConfig,
@@ -74,6 +76,7 @@ class Captioner(SequenceToSequence):
             sites = [f"decoder.blocks.{block}.cross_attention" for block in blocks]
         self.looks = tuple(sites) if config.memory == "grid" else ()
 
+    @heard
     def encode(self, pictures: Tensor, allowed: Allowed | None = None) -> Memory:
         """Looks at every picture once.
 
@@ -129,18 +132,20 @@ class GridWriter(nn.Module):
             is the only way to intervene in a cell.
     """
 
+    edit: Here[Edit | None] = Here()
+
     def __init__(self, width: int, dim: int, grid: tuple[int, int]) -> None:
         super().__init__()
         self.project = Linear(width, dim)
         self.positions = GridPositions(dim, *grid)
-        self.edit: Edit | None = None
 
     def forward(
         self, cells: Float[Tensor, "batch cells width"]
     ) -> Float[Tensor, "batch cells dim"]:
         """The Memory's states."""
-        if self.edit is not None:
-            cells = self.edit(cells, 0)
+        edit = self.edit
+        if edit is not None:
+            cells = edit(cells, 0)
         return self.project(cells) + self.positions(cells)
 
 

@@ -1,13 +1,15 @@
 """The stack of blocks that writes: in a Transformer with a Memory, in a language model without."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import nn
 
 from jumok.attention.core import causal
+from jumok.attention.heard import heard
 from jumok.kernels.linear import Projection
-from jumok.layers.block import BlockState, Mask, MemoryMask, Stack, reorder_blocks
+from jumok.layers.block import BlockState, MemoryMask, Stack, reorder_blocks
 from jumok.layers.packing import indexes_inside, same_document
 from jumok.models.memory import Memory
 from jumok.models.parts import Parts
@@ -55,6 +57,7 @@ class TransformerDecoder(nn.Module):
         self.blocks = Stack(parts.block(cross) for _ in range(layers))
         self.output = Projection(output)
 
+    @heard
     def hidden(
         self,
         memory: Memory | None,
@@ -83,41 +86,53 @@ class TransformerDecoder(nn.Module):
         """The scores of every entry of the vocabulary."""
         return self.output(hidden)
 
+    @heard
     def forward(
-        self, memory: Memory, tokens: Int[Tensor, "batch target"]
-    ) -> Float[Tensor, "batch target vocabulary"]:
-        """The logits after every prefix of `tokens`."""
-        return self.logits(self.hidden(memory, tokens))
+        self,
+        memory: Memory | None,
+        tokens: Int[Tensor, "batch target"],
+        state: TransformerState | None = None,
+    ) -> Any:
+        """The logits after every prefix of `tokens`: (batch target vocabulary).
 
+        Args:
+            state: what was read before, the Memory too: then `tokens` go on from there, and the
+                logits come with the state after them. None: `tokens` are the whole text.
+        """
+        if state is None:
+            return self.logits(self.hidden(memory, tokens))
+        new = tokens.shape[1]
+        allowed = None if new == 1 else causal(new, state.position + new, tokens.device)
+        stream = self.embedding(tokens, state.position)
+        normed = self.first_norm(stream)
+        row = row_mask(state.memory_allowed)
+        normed = self.blocks(stream, normed, allowed, None, row, state.blocks)
+        state.position += new
+        return self.logits(normed), state
+
+    @heard
     def start(self, memory: Memory) -> TransformerState:
         """Projects the Memory's keys and values once for all steps."""
         rows = torch.arange(memory.states.shape[0], device=memory.states.device)
         return TransformerState(self.blocks.start(memory.states), memory.allowed, rows)
 
+    @heard
     def step(
         self, tokens: Int[Tensor, " batch"], state: TransformerState
     ) -> tuple[Float[Tensor, "batch vocabulary"], TransformerState]:
         """Reads one token a row; gives the logits of the next one."""
-        logits, state = self._go_on(tokens[:, None], state, None)
+        logits, state = self(None, tokens[:, None], state)
         return logits[:, 0], state
 
+    @heard
     def read_all(
         self, tokens: Int[Tensor, "batch new"], state: TransformerState
     ) -> tuple[Float[Tensor, "batch new vocabulary"], TransformerState]:
         """Reads several tokens a row in one pass; gives the logits after each."""
-        new = tokens.shape[1]
-        return self._go_on(tokens, state, causal(new, state.position + new, tokens.device))
+        logits, state = self(None, tokens, state)
+        return logits, state
 
-    def _go_on(
-        self, tokens: Int[Tensor, "batch new"], state: TransformerState, allowed: Mask | None
-    ) -> tuple[Float[Tensor, "batch new vocabulary"], TransformerState]:
-        stream = self.embedding(tokens, state.position)
-        normed = self.first_norm(stream)
-        memory_allowed = row_mask(state.memory_allowed)
-        normed = self.blocks.step(stream, normed, state.blocks, memory_allowed, allowed)
-        state.position += tokens.shape[1]
-        return self.logits(normed), state
-
+    @heard
     def reorder(self, state: TransformerState, rows: Int[Tensor, " rows"]) -> TransformerState:
         """Row i becomes the old row rows[i]."""
         memory_rows = state.memory_rows[rows]

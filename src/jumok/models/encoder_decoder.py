@@ -8,6 +8,7 @@ Source: Vaswani et al. 2017; lectures 000 to 004.
 
 from torch import nn
 
+from jumok.attention.heard import heard
 from jumok.config import TransformerConfig
 from jumok.kernels.noise import Noise
 from jumok.layers.block import Stack
@@ -43,6 +44,7 @@ class Transformer(SequenceToSequence):
         layers = range(config.decoder_layers)
         self.looks = tuple(f"decoder.blocks.{layer}.cross_attention" for layer in layers)
 
+    @heard
     def encode(self, tokens: Int[Tensor, "batch source"], allowed: Allowed | None = None) -> Memory:
         """Reads the source once. `allowed` is True where a token is real; None where all are."""
         return Memory(self.encoder(tokens, allowed), allowed)

@@ -16,7 +16,7 @@ from jumok.kernels.noise import Noise
 from jumok.layers.embedding import embedding_table
 from jumok.models.encoder_decoder import TransformerEncoder
 from jumok.models.parts import Parts
-from jumok.shapes import Allowed, Float, Int, Tensor
+from jumok.shapes import Allowed, Bool, Float, Int, Tensor
 
 
 def text_encoder(config: EncoderConfig, table: nn.Parameter, noise: Noise) -> TransformerEncoder:
@@ -66,7 +66,11 @@ class MaskedLanguageModel(nn.Module):
         self.head = PredictionHead(config.dim, table)
 
     def forward(
-        self, tokens: Int[Tensor, "batch length"], allowed: Allowed | None = None
-    ) -> Float[Tensor, "batch length vocabulary"]:
-        """The logits of every position; training asks the head about the chosen ones only."""
-        return self.head(self.encoder(tokens, allowed))
+        self,
+        tokens: Int[Tensor, "batch length"],
+        allowed: Allowed | None = None,
+        chosen: Bool[Tensor, "batch length"] | None = None,
+    ) -> Float[Tensor, "*positions vocabulary"]:
+        """The logits of every position, or of the chosen ones, one below another."""
+        states = self.encoder(tokens, allowed)
+        return self.head(states if chosen is None else states[chosen])

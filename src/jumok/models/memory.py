@@ -67,6 +67,15 @@ class Decoder(Protocol[State]):
         ...
 
 
+def logits_of(
+    decoder: Decoder[Any], memory: Memory, tokens: Int[Tensor, "batch target"]
+) -> Float[Tensor, "batch target vocabulary"]:
+    """The logits after every prefix; a module is called, so that its hooks hear of it."""
+    run = decoder if isinstance(decoder, nn.Module) else decoder.forward
+    logits: Tensor = run(memory, tokens)
+    return logits
+
+
 @runtime_checkable
 class Reader(Decoder[State], Protocol[State]):
     """A decoder that can read several tokens in one pass: a prompt costs what one step costs."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from torch import nn
 
+from jumok.attention.heard import heard
 from jumok.attention.scored import ScoredAttention
 from jumok.attention.scores import (
     AdditiveScore,
@@ -60,6 +61,7 @@ class RecurrentModel(SequenceToSequence):
         self.decoder = parts.decoder(table, output)
         self.looks = ("decoder.attention",) if self.attends else ()
 
+    @heard
     def encode(self, tokens: Int[Tensor, "batch source"], allowed: Allowed | None = None) -> Memory:
         """Reads the source once. `allowed` is True where a token is real; None where all are."""
         if self.attends:

@@ -15,10 +15,12 @@ section 3.3 (input feeding); Wu et al. 2016, section 3 (GNMT); lecture 004.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import nn
 
+from jumok.attention.heard import heard
 from jumok.attention.scored import ScoredAttention
 from jumok.kernels.linear import Linear, Projection
 from jumok.layers.dropout import Dropout
@@ -111,6 +113,7 @@ class RecurrentDecoder(nn.Module):
         self.dropout = parts.dropout
         self.output = parts.output
 
+    @heard
     def hidden(
         self, memory: Memory, tokens: Int[Tensor, "batch target"]
     ) -> Float[Tensor, "batch target shown"]:
@@ -118,31 +121,46 @@ class RecurrentDecoder(nn.Module):
         seen = self.cells(self.embedding(tokens), self.start(memory).cells)
         return self.show(seen)
 
+    @heard
     def forward(
-        self, memory: Memory, tokens: Int[Tensor, "batch target"]
-    ) -> Float[Tensor, "batch target vocabulary"]:
-        """The logits after every prefix of `tokens`."""
-        logits: Tensor = self.output(self.hidden(memory, tokens))
-        return logits
+        self,
+        memory: Memory | None,
+        tokens: Int[Tensor, "batch target"],
+        state: RecurrentState | None = None,
+    ) -> Any:
+        """The logits after every prefix of `tokens`: (batch target vocabulary).
 
+        Args:
+            state: what was read before, the Memory too: then one token a row goes on from there,
+                and its logits come with the state after it. None: `tokens` are the whole text.
+        """
+        if state is None:
+            assert memory is not None
+            return self.output(self.hidden(memory, tokens))
+        shown, state = self.advance(self.embedding(tokens)[:, 0], state)
+        return self.output(shown)[:, None], state
+
+    @heard
     def start(self, memory: Memory) -> RecurrentState:
         """The first states, and the Memory's keys once for all steps."""
         rows = torch.arange(len(memory.states), device=memory.states.device)
         cells = torch.tanh(self.first(memory.mean())).view(-1, *self.cells.shape)
         return RecurrentState(cells, memory, rows)
 
+    @heard
     def step(
         self, tokens: Int[Tensor, " batch"], state: RecurrentState
     ) -> tuple[Float[Tensor, "batch vocabulary"], RecurrentState]:
         """Reads one token a row; gives the logits of the next one."""
-        shown, state = self.advance(self.embedding(tokens[:, None])[:, 0], state)
-        return self.output(shown), state
+        logits, state = self(None, tokens[:, None], state)
+        return logits[:, 0], state
 
     def advance(self, word: Word, state: RecurrentState) -> tuple[Shown, RecurrentState]:
         """One step: what is shown of it, and the state after it."""
         state = replace(state, cells=self.cells.step(word, state.cells))
         return self.show(state.seen), state
 
+    @heard
     def reorder(self, state: RecurrentState, rows: Int[Tensor, " rows"]) -> RecurrentState:
         """Row i becomes the old row rows[i]."""
         return state.select(rows)
@@ -168,6 +186,7 @@ class RecurrentDecoder(nn.Module):
 class ContextDecoder(RecurrentDecoder):
     """An RNN that is given the same context at every step: the mean of the Memory."""
 
+    @heard
     def hidden(
         self, memory: Memory, tokens: Int[Tensor, "batch target"]
     ) -> Float[Tensor, "batch target shown"]:
@@ -195,6 +214,7 @@ class AttentionDecoder(RecurrentDecoder):
         self.attention = attention
         self.covers = covers
 
+    @heard
     def start(self, memory: Memory) -> RecurrentState:
         state = super().start(memory)
         covered = memory.states.new_zeros(memory.states.shape[:2]) if self.covers else None
@@ -221,6 +241,7 @@ class AttentionDecoder(RecurrentDecoder):
 class BahdanauDecoder(AttentionDecoder):
     """Looks with the state it had, then reads the word and what it found."""
 
+    @heard
     def hidden(
         self, memory: Memory, tokens: Int[Tensor, "batch target"]
     ) -> Float[Tensor, "batch target shown"]:
@@ -268,6 +289,7 @@ class GatedDecoder(BahdanauDecoder):
 class LuongDecoder(AttentionDecoder):
     """Reads the word, then looks with the state it has: the RNN need not wait for what is found."""
 
+    @heard
     def hidden(
         self, memory: Memory, tokens: Int[Tensor, "batch target"]
     ) -> Float[Tensor, "batch target shown"]:
@@ -335,11 +357,13 @@ class GNMTDecoder(LuongDecoder):
 class FeedingDecoder(AttentionDecoder):
     """Luong's order, with what was shown of the step before as a further input."""
 
+    @heard
     def hidden(
         self, memory: Memory, tokens: Int[Tensor, "batch target"]
     ) -> Float[Tensor, "batch target shown"]:
         return self.one_by_one(memory, tokens)
 
+    @heard
     def start(self, memory: Memory) -> RecurrentState:
         shown = memory.states.new_zeros(len(memory.states), self.output.weight.shape[1])
         return replace(super().start(memory), shown=shown)

@@ -18,6 +18,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import nn
 
+from jumok.attention.heard import tell
 from jumok.bundle.reading import CONFIG, WEIGHTS, read_header
 from jumok.bundle.theirs import TOKENIZER as THEIRS
 from jumok.bundle.theirs import refuse_other_kinds
@@ -35,7 +36,8 @@ from jumok.models.masked import text_encoder
 from jumok.models.size import numbers_in
 from jumok.shapes import Bool, Float, Int, Tensor
 from jumok.systems.device import DTYPES, Precision, choose_device
-from jumok.systems.known import Known
+from jumok.systems.given import text_of, texts_in
+from jumok.systems.known import GIVEN, ROWS, Known, Shown, at_work
 from jumok.systems.words import WordSpace
 
 
@@ -71,6 +73,7 @@ class Bert(Known):
     """
 
     task = "bert"
+    model: Shown[Reader] = Shown()
 
     def __init__(
         self, name: str, encoder: TransformerEncoder, tokenizer: Any, max_tokens: int
@@ -112,6 +115,7 @@ class Bert(Known):
         texts = tuple(text[start:end] for start, end in spans)
         return Cut(tuple(found.ids), tuple(found.tokens), tuple(found.word_ids), texts)
 
+    @at_work
     def sentence_vectors(
         self, texts: Sequence[str], batch_size: int = 32
     ) -> Float[Tensor, "texts dim"]:
@@ -119,8 +123,11 @@ class Bert(Known):
 
         Of a long text the beginning is read.
         """
+        texts = texts_in(texts)
         means = [self._table[:0]]
+        tell(self, GIVEN, len(texts))
         for start in range(0, len(texts), batch_size):
+            tell(self, ROWS, range(start, min(start + batch_size, len(texts))))
             ids = [self._within(self.cut(text)) for text in texts[start : start + batch_size]]
             tokens, lengths = fill(ids)
             real = torch.arange(tokens.shape[1]) < torch.from_numpy(lengths)[:, None]
@@ -128,9 +135,10 @@ class Bert(Known):
             means.append(mean_of_real(states, real))
         return torch.cat(means)
 
+    @at_work
     def word_vectors(self, text: str) -> tuple[tuple[str, ...], Float[Tensor, "words dim"]]:
         """The words of a text, and for each the mean of what the encoder wrote at its pieces."""
-        cut = self.cut(text)
+        cut = self.cut(text_of(text, "text"))
         ids = self._within(cut)
         states = self._states(torch.tensor([ids]), torch.ones(1, len(ids), dtype=torch.bool))[0]
         places = [word for word in cut.words[: len(ids) - 1] if word is not None]

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from jumok.attention.heard import tell
 from jumok.config.captioner import CaptionerConfig, CnnConfig
 from jumok.data.images import content_of
 from jumok.data.inputs import Reader, feature_reader, pixel_reader
 from jumok.data.tokenizer import END, START, Tokenizer, normalize
-from jumok.decoding import DecodingOptions, Hypothesis, Listener, decode
+from jumok.decoding import DecodingOptions, Hypothesis, decode
 from jumok.errors import DataError, ModelError
 from jumok.inspection.alignment import Reading, cross_attentions, merge_words
 from jumok.models.captioner import Captioner as Model
@@ -20,7 +21,8 @@ from jumok.models.memory import Memory
 from jumok.shapes import Tensor
 from jumok.systems.caption import Caption, Looks
 from jumok.systems.device import Precision
-from jumok.systems.known import Known, loaded_from
+from jumok.systems.given import pictures_in, texts_in
+from jumok.systems.known import FOUND, GIVEN, ROWS, Known, Shown, at_work, loaded_from
 from jumok.systems.loading import load_one, load_tokenizer, reading_of
 from jumok.systems.parts import plain_words
 
@@ -40,6 +42,7 @@ class Captioner(Known):
     """
 
     task = "captioning"
+    model: Shown[Model] = Shown()
 
     def __init__(
         self,
@@ -59,7 +62,6 @@ class Captioner(Known):
             )
         self.model, self.tokenizer, self.reader = model, tokenizer, reader
         self.max_tokens, self.language, self.reading = max_tokens, language, reading
-        self.listeners: list[Listener] = []
 
     @classmethod
     def load(
@@ -102,6 +104,7 @@ class Captioner(Known):
         """
         return torch.from_numpy(self.reader.read(content_of(file), str(file)))
 
+    @at_work
     def caption(
         self,
         pictures: Sequence[Path | str | np.ndarray | Tensor],
@@ -122,9 +125,10 @@ class Captioner(Known):
             batch_size: pictures that are done together.
 
         Raises:
-            DataError: a picture that cannot be read.
+            DataError: a picture that cannot be read, or one picture instead of a list of them.
             ConfigError: options that contradict each other.
         """
+        pictures_in(pictures)
         options = replace(
             options,
             beam=options.beam if beam is None else beam,
@@ -132,8 +136,10 @@ class Captioner(Known):
             maximum_length=min(options.maximum_length, self.max_tokens),
         )
         captions: list[Caption] = []
+        tell(self, GIVEN, len(pictures))
         for start in range(0, len(pictures), batch_size):
             batch = [self._input(each) for each in pictures[start : start + batch_size]]
+            tell(self, ROWS, range(start, start + len(batch)))
             # Every batch draws its own samples, and the same ones whenever it comes again.
             captions += self._captions(batch, replace(options, seed=options.seed + start), looks)
         return captions
@@ -175,8 +181,7 @@ class Captioner(Known):
     ) -> Iterator[Caption]:
         memory = self._memory(batch)
         hypotheses = decode(self.model.decoder, memory, options)
-        for listener in self.listeners:
-            listener(hypotheses)
+        tell(self, FOUND, hypotheses)
         written = [(row, each.tokens) for row, of_row in enumerate(hypotheses) for each in of_row]
         maps: Iterator[Looks] | None = None
         if looks and self.reading:
@@ -200,6 +205,7 @@ class Captioner(Known):
         # Bytes may spell a line break, and a caption is one line.
         return normalize(self.tokenizer.decode(pieces)).strip()
 
+    @at_work
     @torch.inference_mode()
     def look(
         self,
@@ -214,6 +220,8 @@ class Captioner(Known):
             DataError: more of one than of the other, or a picture that cannot be read.
             ModelError: the model has one vector to look at.
         """
+        pictures_in(pictures)
+        texts = texts_in(texts, "captions")
         if len(pictures) != len(texts):
             raise DataError(
                 "every picture needs its caption.",
@@ -224,6 +232,7 @@ class Captioner(Known):
             raise ModelError("this model does not look: it has one vector of the whole picture.")
         return self.look_at([self.reading], pictures, texts, batch_size=batch_size)[0]
 
+    @at_work
     @torch.inference_mode()
     def look_at(
         self,
@@ -234,10 +243,14 @@ class Captioner(Known):
         batch_size: int = 32,
     ) -> list[list[Looks]]:
         """The same read in several places at once: for each reading the looks of all captions."""
+        pictures_in(pictures)
+        texts = texts_in(texts, "captions")
         looks: list[list[Looks]] = [[] for _ in readings]
+        tell(self, GIVEN, len(pictures))
         targets = self.tokenizer.encode_batch(texts)
         for start in range(0, len(pictures), batch_size):
             end = start + batch_size
+            tell(self, ROWS, range(start, min(end, len(pictures))))
             memory = self._memory([self._input(each) for each in pictures[start:end]])
             found = self._looks(memory, list(enumerate(targets[start:end])), readings)
             for kept, new in zip(looks, found, strict=True):

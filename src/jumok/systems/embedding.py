@@ -6,6 +6,7 @@ from typing import Protocol, runtime_checkable
 import torch
 from torch import nn
 
+from jumok.attention.heard import tell
 from jumok.data.batches import SourceBatch, source_batches
 from jumok.data.tokenizer import SPACE, Tokenizer, normalize
 from jumok.data.vectors import Vectors
@@ -13,6 +14,8 @@ from jumok.errors import ModelError
 from jumok.layers.embedding import Embedding
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Float, Tensor
+from jumok.systems.given import text_of, texts_in
+from jumok.systems.known import GIVEN, ROWS, Known, Shown, at_work
 from jumok.systems.parts import cut_lines, plain_words
 from jumok.systems.words import WordSpace
 
@@ -68,7 +71,7 @@ class GivenVectors:
         return self._space
 
 
-class SourceReader:
+class SourceReader(Known):
     """What a system that reads sources with an encoder says of them; an Embedder.
 
     Of several models the first one speaks: their vectors have nothing in common.
@@ -78,31 +81,42 @@ class SourceReader:
             their parts averaged.
     """
 
-    models: Sequence[SequenceToSequence]
+    models: Shown[list[SequenceToSequence]]
     tokenizer: Tokenizer
     max_tokens: int
 
+    @at_work
     def sentence_vectors(
         self, texts: Sequence[str], batch_size: int = 32
     ) -> Float[Tensor, "texts dim"]:
         """For each text the mean of what the encoder wrote, at END too; zeros for no word."""
+        texts = texts_in(texts)
         parts = cut_lines(texts, self.tokenizer, self.max_tokens)
-        sums, counts = self._zeros(len(texts))
+        tell(self, GIVEN, len(texts))
+        vectors: list[Tensor] = []
+        lines, counts = [], torch.zeros(len(texts), 1)
         for batch in source_batches([part.ids for part in parts], sentences=batch_size):
+            tell(self, ROWS, [parts[row].line for row in batch.rows])
             for row, states in zip(batch.rows, self._states(batch), strict=True):
                 real = states[: len(parts[row].ids) + 1]
-                sums[parts[row].line] += real.sum(0)
+                vectors.append(real.sum(0))
+                lines.append(parts[row].line)
                 counts[parts[row].line] += len(real)
+        width = len(vectors[0]) if vectors else self._width()
+        sums = torch.zeros(len(texts), width)
+        if vectors:
+            sums.index_add_(0, torch.tensor(lines), torch.stack(vectors))
         return sums / counts.clamp(min=1)
 
+    @at_work
     def word_vectors(self, text: str) -> tuple[tuple[str, ...], Float[Tensor, "words dim"]]:
         """The words of a text, and for each the mean of what the encoder wrote at its pieces.
 
         Raises:
             ModelError: the encoder writes one vector for a whole sentence (an RNN's last state).
         """
-        words = plain_words(normalize(text))
-        sums, counts = self._zeros(len(words))
+        words = plain_words(normalize(text_of(text, "text")))
+        sums, counts = torch.zeros(len(words), self._width()), torch.zeros(len(words), 1)
         for part in cut_lines([text], self.tokenizer, self.max_tokens):
             (batch,) = source_batches([part.ids], sentences=1)
             rows = part.first_word + torch.tensor(self.tokenizer.words(part.ids))
@@ -128,10 +142,10 @@ class SourceReader:
         allowed = None if batch.allowed is None else batch.allowed.to(device)
         return self.models[0].encode(batch.tokens.to(device), allowed).states.float().cpu()
 
-    def _zeros(self, rows: int) -> tuple[Float[Tensor, "{rows} dim"], Float[Tensor, "{rows} 1"]]:
-        """Room for sums of states, as wide as the encoder writes them, and for their counts."""
+    def _width(self) -> int:
+        """Of the states that the encoder writes."""
         (nothing,) = source_batches([[]], sentences=1)
-        return torch.zeros(rows, self._states(nothing).shape[2]), torch.zeros(rows, 1)
+        return self._states(nothing).shape[2]
 
 
 def whole_words(tokenizer: Tokenizer) -> dict[int, str]:

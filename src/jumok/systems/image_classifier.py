@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from jumok.attention.heard import tell
 from jumok.bundle.reading import Bundle
 from jumok.bundle.weights import load_model, section_of
 from jumok.config.pictures import ImageClassifierConfig
@@ -16,7 +17,8 @@ from jumok.errors import BundleError, Place
 from jumok.models.image_classifier import ImageClassifier
 from jumok.systems.classification import Classification, ranked
 from jumok.systems.device import DTYPES, Precision, choose_device
-from jumok.systems.known import Known, loaded_from
+from jumok.systems.given import pictures_in
+from jumok.systems.known import GIVEN, ROWS, Known, Shown, at_work, loaded_from
 from jumok.systems.loading import read_bundles
 
 Picture = Path | str | Pixels
@@ -31,6 +33,7 @@ class ImageClassification(Known):
     """
 
     task = "image-classification"
+    models: Shown[tuple[ImageClassifier, ...]] = Shown()
 
     def __init__(
         self, models: Sequence[ImageClassifier], labels: Sequence[str], shape: Shape
@@ -66,15 +69,19 @@ class ImageClassification(Known):
     def modules(self) -> Sequence[ImageClassifier]:
         return self.models
 
+    @at_work
     def classify(self, pictures: Sequence[Picture], batch_size: int = 64) -> list[Classification]:
         """What each picture shows, in their order.
 
         Raises:
-            DataError: a picture that cannot be read.
+            DataError: a picture that cannot be read, or one picture instead of a list of them.
         """
+        pictures_in(pictures)
+        tell(self, GIVEN, len(pictures))
         fitted = [self.fit(picture) for picture in pictures]
         found: list[Classification] = []
         for start in range(0, len(fitted), batch_size):
+            tell(self, ROWS, range(start, min(start + batch_size, len(fitted))))
             found += self.classify_fitted(np.stack(fitted[start : start + batch_size]))
         return found
 
@@ -87,6 +94,7 @@ class ImageClassification(Known):
         pixels = picture if isinstance(picture, np.ndarray) else read_image(Path(picture))
         return self.shape.fit(pixels)
 
+    @at_work
     def classify_fitted(self, pixels: np.ndarray) -> list[Classification]:
         """What each of these pictures (picture height width colours) shows."""
         tensor = as_tensor(pixels).to(self.models[0].output.weight.device)

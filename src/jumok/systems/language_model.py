@@ -4,15 +4,16 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import torch
 
+from jumok.attention.heard import tell
 from jumok.bundle.reading import CONFIG, TOKENIZER
 from jumok.data.text_tokenizer import TextTokenizer, load_text_tokenizer
 from jumok.data.texts import Rule
 from jumok.data.tokenizer import END, PAD, START, UNKNOWN
-from jumok.decoding import DecodingOptions, Listener, decode
+from jumok.decoding import DecodingOptions, decode
 from jumok.decoding.largest import place_of_largest
 from jumok.decoding.sample import drawer
 from jumok.decoding.stream import stream
@@ -21,7 +22,8 @@ from jumok.errors import BundleError, DataError, ModelError, Place
 from jumok.models.causal import CausalLanguageModel
 from jumok.shapes import Tensor
 from jumok.systems.device import Precision
-from jumok.systems.known import Known, loaded_from
+from jumok.systems.given import text_of, texts_in
+from jumok.systems.known import FOUND, GIVEN, ROWS, Known, Shown, at_work, loaded_from
 from jumok.systems.loading import load_one
 
 DEFAULTS = DecodingOptions(beam=1, sample=True)
@@ -106,6 +108,8 @@ class LanguageModel(Known):
     """
 
     task = "language-model"
+    model: Shown[CausalLanguageModel] = Shown()
+    decoder: Shown[Window[Any]] = Shown()
 
     def __init__(
         self,
@@ -124,7 +128,6 @@ class LanguageModel(Known):
         self.model, self.tokenizer, self.context = model, tokenizer, context
         self.documents = documents
         self.decoder = Window(model.decoder, context)
-        self.listeners: list[Listener] = []
 
     @classmethod
     def load(
@@ -168,19 +171,18 @@ class LanguageModel(Known):
             ConfigError: options out of range.
             ModelError: logits that are not numbers.
         """
-        ids = self.tokenizer.encode(prompt)
+        ids = self.tokenizer.encode(text_of(prompt, "prompt"))
         options = replace(
             options, nbest=1, minimum_length=0, maximum_length=len(ids) + max_tokens,
             maximum_ratio=None, forbidden=(PAD, UNKNOWN, START),
         )  # fmt: skip
-        return certain_text(self.tokenizer, prompt, self._tokens(ids, options))
+        return certain_text(self.tokenizer, prompt, self.each_at_work(self._tokens(ids, options)))
 
     def _tokens(self, prompt: list[int], options: DecodingOptions) -> Iterator[int]:
         memory = self.model.nothing()
         if not options.sample and options.beam > 1:
             hypotheses = decode(self.decoder, memory, options, [prompt])
-            for listener in self.listeners:
-                listener(hypotheses)
+            tell(self, FOUND, hypotheses)
             best = hypotheses[0][0]
             return iter(best.tokens[len(prompt) :])
         choose: Callable[[Tensor], Tensor] = place_of_largest
@@ -189,6 +191,7 @@ class LanguageModel(Known):
             choose = drawer(generator, options.filters())
         return stream(self.decoder, memory, options.limits(), choose, prompt)
 
+    @at_work
     def score(self, texts: Sequence[str], *, batch_size: int = 32) -> list[TextScore]:
         """What the model thinks of given texts, each a document of its own.
 
@@ -198,6 +201,7 @@ class LanguageModel(Known):
         Raises:
             DataError: a text without a character.
         """
+        texts = texts_in(texts)
         for number, text in enumerate(texts, start=1):
             if not text:
                 raise DataError("There is nothing to score.", got=f"text {number} is empty")
@@ -207,7 +211,9 @@ class LanguageModel(Known):
             (window for row, ids in enumerate(encoded) for window in self._windows(row, len(ids))),
             key=lambda window: window.end - window.start,
         )
+        tell(self, GIVEN, len(texts))
         for first in range(0, len(windows), batch_size):
+            tell(self, ROWS, [one.row for one in windows[first : first + batch_size]])
             self._score_windows(windows[first : first + batch_size], encoded, values)
         return [
             TextScore(tuple(ids[1:]), tuple(of_text), len(text.encode()))

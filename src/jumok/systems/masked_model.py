@@ -7,6 +7,7 @@ from pathlib import Path
 
 import torch
 
+from jumok.attention.heard import tell
 from jumok.data.masking import word_starts
 from jumok.data.text_batches import plain_batches
 from jumok.data.tokenizer import SPACE, SPECIALS, Tokenizer, normalize
@@ -16,7 +17,8 @@ from jumok.models.masked import MaskedLanguageModel
 from jumok.shapes import Bool, Float, Int, Tensor
 from jumok.systems.device import Precision
 from jumok.systems.embedding import own_space
-from jumok.systems.known import Known, loaded_from
+from jumok.systems.given import text_of, texts_in
+from jumok.systems.known import GIVEN, ROWS, Known, Shown, at_work, loaded_from
 from jumok.systems.loading import load_one, load_tokenizer
 from jumok.systems.parts import plain_words
 from jumok.systems.words import WordSpace
@@ -57,6 +59,7 @@ class MaskedModel(Known):
     """
 
     task = "masked-lm"
+    model: Shown[MaskedLanguageModel] = Shown()
 
     def __init__(self, model: MaskedLanguageModel, tokenizer: Tokenizer, max_tokens: int) -> None:
         self.model = model
@@ -86,6 +89,7 @@ class MaskedModel(Known):
     def modules(self) -> Sequence[MaskedLanguageModel]:
         return [self.model]
 
+    @at_work
     def fill(self, texts: Sequence[str], top: int = 5, batch_size: int = 32) -> list[Filled]:
         """Candidates for every gap, which is written `[MASK]` or `___`; one result a text.
 
@@ -99,16 +103,20 @@ class MaskedModel(Known):
             batch_size: texts that are read together.
 
         Raises:
-            DataError: gaps too far apart to be read together.
+            DataError: gaps too far apart to be read together, one text instead of a list of them,
+                or something that is no text.
             ModelError: `top` below 1.
         """
+        texts = texts_in(texts)
         if top < 1:
             raise ModelError("a gap needs a candidate.", expected="top 1 or more", got=str(top))
         encoded = [self.encode(text) for text in texts]
         rows = [row for row, (_, opens) in enumerate(encoded) if opens]
         filled = [Filled(text) for text in texts]
         ids = [self._around_gaps(encoded[row][0]) for row in rows]
+        tell(self, GIVEN, len(texts))
         for tokens, allowed, places in plain_batches(ids, batch_size):
+            tell(self, ROWS, [rows[place] for place in places])
             found = iter(self._probabilities(tokens, allowed))
             for place in places:
                 row = rows[place]
@@ -120,6 +128,7 @@ class MaskedModel(Known):
         """Raises a DataError where `fill` would."""
         self._around_gaps(self.encode(text)[0])
 
+    @at_work
     def sentence_vectors(
         self, texts: Sequence[str], batch_size: int = 32
     ) -> Float[Tensor, "texts dim"]:
@@ -127,20 +136,24 @@ class MaskedModel(Known):
 
         Of a text that is too long, the first `max_tokens` pieces are read.
         """
-        ids = [each[: self.max_tokens] for each in self.tokenizer.encode_batch(list(texts))]
+        texts = texts_in(texts)
+        ids = [each[: self.max_tokens] for each in self.tokenizer.encode_batch(texts)]
         vectors = torch.empty(len(ids), self._table.shape[1])
+        tell(self, GIVEN, len(texts))
         for tokens, allowed, rows in plain_batches(ids, batch_size):
+            tell(self, ROWS, rows)
             allowed = None if allowed is None else allowed.to(self._table.device)
             vectors[rows] = mean_of_real(self._states(tokens, allowed), allowed).float().cpu()
         return vectors
 
+    @at_work
     def word_vectors(self, text: str) -> tuple[tuple[str, ...], Float[Tensor, "words dim"]]:
         """The words of a text, and a vector for each: the mean of its pieces' last states.
 
         Words are what plain spaces separate. Of a text that is too long, the words of the first
         `max_tokens` pieces come back.
         """
-        ids = self.tokenizer.encode(text)[: self.max_tokens]
+        ids = self.tokenizer.encode(text_of(text, "text"))[: self.max_tokens]
         if not ids:
             return (), torch.empty(0, self._table.shape[1])
         ((tokens, allowed, _),) = plain_batches([ids], 1)
@@ -171,8 +184,9 @@ class MaskedModel(Known):
         """Of every piece, for every gap of the texts in their order."""
         device = self._table.device
         allowed = None if allowed is None else allowed.to(device)
-        states = self._states(tokens, allowed)[(tokens == self.model.mask).to(device)]
-        return self.model.head(states).float().softmax(dim=1).cpu()
+        tokens = tokens.to(device)
+        logits = self.model(tokens, allowed, tokens == self.model.mask)
+        return logits.float().softmax(dim=1).cpu()
 
     def _candidates(
         self, row: Float[Tensor, " vocabulary"], opens_word: bool, top: int

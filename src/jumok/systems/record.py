@@ -1,17 +1,20 @@
 """`jumok.record`: what a model looks at while somebody uses it, whatever is done with it."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import replace
+from functools import partial
 
 import torch
 from torch import nn
 
+from jumok.attention.heard import Ear, listening_to
 from jumok.bundle.fingerprint import fingerprint_of
 from jumok.data.tokenizer import END, START
 from jumok.inspection.alignment import Reading, default_reading
 from jumok.inspection.capture import Edge, heads_of, sequence_edges
-from jumok.inspection.recording import Pass, Recorder, listening
+from jumok.inspection.recording import Pass, Recorder, Shared, listening
 from jumok.inspection.trace import Axis, Level, Trace, grid_axis
 from jumok.models.captioner import Captioner as CaptionModel
 from jumok.models.causal import CausalLanguageModel
@@ -20,7 +23,7 @@ from jumok.models.masked import MaskedLanguageModel
 from jumok.models.memory import SequenceToSequence
 from jumok.systems.captioner import Captioner
 from jumok.systems.image_classifier import ImageClassification
-from jumok.systems.known import Known
+from jumok.systems.known import FOUND, GIVEN, ROWS, Known
 from jumok.systems.language_model import LanguageModel
 from jumok.systems.masked_model import MaskedModel
 from jumok.systems.recorded import traces_of
@@ -38,7 +41,11 @@ System = (
 
 @contextmanager
 def record(
-    system: System | nn.Module, level: Level = "weights", *, name: str = "model"
+    system: System | nn.Module,
+    level: Level = "weights",
+    *,
+    name: str = "model",
+    each: Callable[[Trace], None] | None = None,
 ) -> Iterator[Trace]:
     """What the model looks at inside the block, whatever is done with it there.
 
@@ -48,16 +55,28 @@ def record(
 
     The trace is empty until the block ends; then it is that of the first sentence, and of the best
     that was written about it. `trace.tree` holds every hypothesis that stood in the beam, and
-    `trace.also` the other sentences, in the order in which the model read them, and later passes.
-    Outputs are those of a model that nobody watches, and after the block nobody does. Of an
-    ensemble the first model is recorded. A model may be recorded while it is trained; what is
-    recorded are its weights before dropout.
+    `trace.also` the other sentences, in the order in which they were given, and later passes.
+    `index` says of each which of all that were given inside the block it is, from 0: batches are
+    made of sentences of like length, and a long one is read in parts.
+
+    Many sentences are a gigabyte and more. `each` is given every trace as soon as it is finished,
+    batch by batch, and nothing is kept:
+
+        with jumok.record(model, each=lambda trace: trace.save(f"{trace.index}.npz")):
+            model.translate(sentences)
+
+    Outputs are those of a model that nobody watches, and after the block nobody does. What other
+    threads do with the model is not recorded, and goes on as fast as ever. Of an ensemble the first
+    model is recorded. A model may be recorded while it is trained; what is recorded are its weights
+    before dropout.
 
     Args:
         system: a loaded model, or the torch module alone: then tokens are shown by their numbers.
         level: "weights"; "qk" keeps queries, keys, values and norms, too; "full" also the streams
             (`Trace.streams`).
         name: what the trace calls the model.
+        each: is called with each trace, and what it does with the model is not recorded. None: all
+            are kept.
 
     Raises:
         ModelError: a model without attention.
@@ -66,28 +85,61 @@ def record(
     if not heads_of(about.model):
         raise no_attention()
     trace = Trace(model=name, task=about.task, level=level, text="", output="", axes={}, sites=())
-    with ExitStack() as stack:
-        recorder = stack.enter_context(listening(about.model, level))
-        if isinstance(system, Translator | Captioner | LanguageModel):
-            stack.enter_context(_told(system.listeners, recorder))
+    passes: list[Pass] = []
+    finish: Callable[[Pass], None] = passes.append
+    if each is not None:
+        finish = _Outside(partial(_hand_over, system, about, each), level)
+    shared = Shared(finish)
+    recorder = Recorder(level, shared)
+    with listening(about.model, recorder), listening_to(system, _told(recorder)):
         yield trace
-    named = system.fingerprint if isinstance(system, Known) else fingerprint_of(system)
-    about = replace(about, fingerprint=named)
-    with torch.no_grad():
-        found = [each for heard in recorder.passes for each in traces_of(about, heard, level)]
+    shared.close()
+    if each is not None:
+        return
+    found = sorted(_traces(system, about, passes, level), key=lambda one: one.index)
     if found:
         first, *others = found
         trace.__dict__.update(first.__dict__)
         trace.also = tuple(others)
 
 
-@contextmanager
-def _told(listeners: list[Callable[..., None]], recorder: Recorder) -> Iterator[None]:
-    listeners.append(recorder.ended)
-    try:
-        yield
-    finally:
-        listeners.remove(recorder.ended)
+class _Outside:
+    """Calls as if outside of the block: what is done with the model there is not recorded."""
+
+    def __init__(self, call: Callable[[Pass, Level], None], level: Level) -> None:
+        self._call, self._level, self._context = call, level, copy_context()
+
+    def __call__(self, heard: Pass) -> None:
+        context = self._context.copy()
+        with torch.inference_mode(False):
+            context.run(self._call, heard, self._level)
+
+
+def _hand_over(
+    system: System | nn.Module,
+    about: About,
+    each: Callable[[Trace], None],
+    heard: Pass,
+    level: Level,
+) -> None:
+    for trace in _traces(system, about, [heard], level):
+        each(trace)
+
+
+def _traces(
+    system: System | nn.Module, about: About, passes: Sequence[Pass], level: Level
+) -> Iterator[Trace]:
+    """Of everything that was heard, one after another."""
+    named = system.fingerprint if isinstance(system, Known) else fingerprint_of(system)
+    about = replace(about, fingerprint=named)
+    with torch.no_grad():
+        for heard in passes:
+            yield from traces_of(about, heard, level)
+
+
+def _told(recorder: Recorder) -> dict[str, Ear]:
+    """What a system says itself."""
+    return {GIVEN: Ear(recorder.given), ROWS: Ear(recorder.rows), FOUND: Ear(recorder.ended)}
 
 
 def _about(system: System | nn.Module, name: str) -> About:

@@ -1,7 +1,7 @@
 """What a recorder heard, put together as traces: one a sentence, and a tree where it searched."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ def traces_of(about: About, heard: Pass, level: Level) -> Iterator[Trace]:
     if not about.target:
         rows = 0 if heard.source is None else len(heard.source)
         for row in range(rows):
-            yield _read(about, heard, row, level)
+            yield replace(_read(about, heard, row, level), index=heard.numbers[row])
     for row, tree in enumerate(heard.trees):
         if not tree.tokens:
             continue
@@ -38,6 +38,8 @@ def traces_of(about: About, heard: Pass, level: Level) -> Iterator[Trace]:
             whole = _written(about, heard, tree, source, nodes, level)
             traces[0].tree = whole
             traces[0].notes = {**traces[0].notes, "search": _search(about, tree, whole, found)}
+        for trace in traces:
+            trace.index = heard.numbers[row]
         yield from traces
 
 

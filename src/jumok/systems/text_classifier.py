@@ -5,6 +5,7 @@ from pathlib import Path
 
 import torch
 
+from jumok.attention.heard import tell
 from jumok.data.text_batches import plain_batches
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import DataError
@@ -12,7 +13,8 @@ from jumok.models.classifier import TextClassifier
 from jumok.shapes import Float, Tensor
 from jumok.systems.classification import Classification, ranked
 from jumok.systems.device import Precision
-from jumok.systems.known import Known, loaded_from
+from jumok.systems.given import texts_in
+from jumok.systems.known import GIVEN, ROWS, Known, Shown, at_work, loaded_from
 from jumok.systems.loading import load_one, load_tokenizer
 
 
@@ -24,6 +26,7 @@ class TextClassification(Known):
     """
 
     task = "text-classification"
+    model: Shown[TextClassifier] = Shown()
 
     def __init__(
         self,
@@ -53,12 +56,15 @@ class TextClassification(Known):
     def modules(self) -> Sequence[TextClassifier]:
         return [self.model]
 
+    @at_work
     def classify(self, texts: Sequence[str], batch_size: int = 32) -> list[Classification]:
         """The label of each text, in their order; of a long text its beginning is read.
 
         Raises:
-            DataError: a text without a word.
+            DataError: a text without a word, one text instead of a list of them, or something that
+                is no text.
         """
+        texts = texts_in(texts)
         for number, text in enumerate(texts, start=1):
             self.check(text, number)
         return [ranked(row, self.labels) for row in self.probabilities(texts, batch_size)]
@@ -76,15 +82,19 @@ class TextClassification(Known):
                 do="convert it, for example: iconv -f LATIN1 -t UTF-8",
             ) from None
 
+    @at_work
     @torch.inference_mode()
     def probabilities(
         self, texts: Sequence[str], batch_size: int = 32
     ) -> Float[Tensor, "texts labels"]:
         """The probability of every label, for each text."""
+        texts = texts_in(texts)
         device = self.model.encoder.embedding.table.device
-        ids = [each[: self.max_tokens] for each in self.tokenizer.encode_batch(list(texts))]
+        ids = [each[: self.max_tokens] for each in self.tokenizer.encode_batch(texts)]
         found = torch.empty(len(ids), len(self.labels))
+        tell(self, GIVEN, len(texts))
         for tokens, allowed, rows in plain_batches(ids, batch_size):
+            tell(self, ROWS, rows)
             allowed = None if allowed is None else allowed.to(device)
             logits = self.model(tokens.to(device), allowed)
             found[rows] = logits.float().softmax(dim=1).cpu()

@@ -75,7 +75,7 @@ def trace(
     tracer = TRACERS[system.task]
     module = import_module(tracer.module)
     asked = Asked(options or module.OPTIONS, target, level, change, prefix, extras, name)
-    with torch.inference_mode():
+    with system.at_work(), torch.inference_mode():
         found: Trace = getattr(module, tracer.name)(system, given, asked)
     return found
 

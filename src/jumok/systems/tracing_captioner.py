@@ -16,6 +16,7 @@ from jumok.inspection.capture import heads_of, sequence_edges
 from jumok.inspection.influence import patch_out, written_over
 from jumok.inspection.intervene import changed
 from jumok.inspection.mattered import Measure
+from jumok.inspection.methods import hooked
 from jumok.inspection.picture import Picture
 from jumok.inspection.trace import Axis, Trace, grid_axis
 from jumok.models.captioner import Captioner as Model
@@ -172,13 +173,8 @@ def _gates(decoder: nn.Module, run: Callable[[], LogProbabilities]) -> list[floa
     if not isinstance(decoder, GatedDecoder):
         return None
     gates: list[float] = []
-    handle = decoder.gate.register_forward_hook(
-        lambda _, __, raw: gates.append(float(torch.sigmoid(raw[0, 0])))
-    )
-    try:
+    with hooked(decoder.gate, after=lambda raw: gates.append(float(torch.sigmoid(raw[0, 0])))):
         run()
-    finally:
-        handle.remove()
     return gates
 
 

@@ -15,13 +15,12 @@ from typing import Any
 import torch
 from torch import nn
 
+from jumok.attention.heard import tell
 from jumok.bundle.reading import Bundle
 from jumok.bundle.weights import load_model
-from jumok.config.section import ModelSection
-from jumok.config.stack import StackConfig
 from jumok.data.batches import SourceBatch, source_batches
 from jumok.data.tokenizer import Tokenizer, normalize
-from jumok.decoding import DecodingOptions, Hypothesis, Listener, decode
+from jumok.decoding import DecodingOptions, Hypothesis, decode
 from jumok.decoding.beam import ReadAttention
 from jumok.decoding.coverage import read_attention
 from jumok.decoding.ensemble import Ensemble, join_memories
@@ -29,23 +28,24 @@ from jumok.decoding.score import score_pairs
 from jumok.errors import BundleError, DataError, ModelError, Place
 from jumok.inspection.alignment import Reading, default_reading, links
 from jumok.kernels.linear import prepare_for_inference
-from jumok.models.catalog import model_config
 from jumok.models.memory import Decoder, Memory, SequenceToSequence
 from jumok.systems.aligner import Aligner
 from jumok.systems.device import DTYPES, Precision, choose_device
 from jumok.systems.documents import FileTranslator
 from jumok.systems.embedding import SourceReader
-from jumok.systems.known import Known, loaded_from
+from jumok.systems.given import text_of, texts_in
+from jumok.systems.known import FOUND, GIVEN, ROWS, Shown, at_work, loaded_from
 from jumok.systems.languages import WITHOUT_SPACES, language_code
 from jumok.systems.loading import load_tokenizer, read_bundles, reading_of
 from jumok.systems.parts import Part, cut_lines, join, plain_words
+from jumok.systems.reach import longest_part, positions_end
 from jumok.systems.translation import Translation, WordAttention
 
 # A target of three pieces for one is longer than any language needs; it ends runaway repetition.
 DEFAULTS = DecodingOptions(maximum_ratio=3.0)
 
 
-class Translator(SourceReader, Known, FileTranslator):
+class Translator(SourceReader, FileTranslator):
     """One model or several with one tokenizer, which then write together.
 
     Args:
@@ -62,6 +62,9 @@ class Translator(SourceReader, Known, FileTranslator):
     """
 
     task = "translation"
+    models: Shown[list[SequenceToSequence]] = Shown()
+    decoder: Shown[Decoder[Any]] = Shown()
+    aligner: Shown[Aligner] = Shown()
 
     def __init__(
         self,
@@ -86,11 +89,10 @@ class Translator(SourceReader, Known, FileTranslator):
         self.max_tokens = max_tokens
         self.source_language, self.target_language = source_language, target_language
         self.longest_target = longest_target
-        self.listeners: list[Listener] = []
         measured = readings or [default_reading(len(model.looks)) for model in models]
         self.aligner = Aligner(models, measured, tokenizer)
         decoders = [model.decoder for model in models]
-        self.decoder: Decoder[Any] = decoders[0] if len(decoders) == 1 else Ensemble(decoders)
+        self.decoder = decoders[0] if len(decoders) == 1 else Ensemble(decoders)
 
     @classmethod
     def load(
@@ -122,10 +124,10 @@ class Translator(SourceReader, Known, FileTranslator):
         system = cls(
             models,
             tokenizers[0],
-            max_tokens=min(map(_longest_part, bundles)),
+            max_tokens=min(map(longest_part, bundles)),
             source_language=bundles[0].config.source_language,
             target_language=bundles[0].config.target_language,
-            longest_target=min(filter(None, map(_positions_end, bundles)), default=None),
+            longest_target=min(filter(None, map(positions_end, bundles)), default=None),
             readings=list(map(_reading, bundles, models)),
         )
         return loaded_from(system, bundles)
@@ -133,6 +135,7 @@ class Translator(SourceReader, Known, FileTranslator):
     def modules(self) -> Sequence[SequenceToSequence]:
         return self.models
 
+    @at_work
     def translate(
         self,
         texts: Sequence[str],
@@ -157,22 +160,25 @@ class Translator(SourceReader, Known, FileTranslator):
 
         Raises:
             ConfigError: options that contradict each other.
+            DataError: one text instead of a list of them, or something that is no text.
             ModelError: a prefix that cannot be forced.
         """
+        texts = texts_in(texts)
         options = self._settled(options, beam, nbest)
         parts = cut_lines(texts, self.tokenizer, self.max_tokens)
         forced = self._forced(parts, texts, prefixes)
         found: list[list[Translation]] = [[] for _ in parts]
+        tell(self, GIVEN, len(texts))
         ids = [part.ids for part in parts]
         for batch in source_batches(ids, sentences=batch_size) if parts else ():
             # Every batch draws its own samples, and the same ones whenever it comes again.
             seeded = replace(options, seed=options.seed + batch.rows[0])
             prefix = None if forced is None else [forced[row] for row in batch.rows]
+            tell(self, ROWS, [parts[row].line for row in batch.rows])
             memory = self.read(batch)
             with self._coverage(options) as attention:
                 hypotheses = decode(self.decoder, memory, seeded, prefix, attention)
-            for listener in self.listeners:
-                listener(hypotheses)
+            tell(self, FOUND, hypotheses)
             here = [parts[row] for row in batch.rows]
             translated = self._translations(here, memory, hypotheses, alignments)
             for row, translations in zip(batch.rows, translated, strict=True):
@@ -209,6 +215,7 @@ class Translator(SourceReader, Known, FileTranslator):
             )
             done += len(chunk)
 
+    @at_work
     def score(
         self, sources: Sequence[str], targets: Sequence[str], *, batch_size: int = 32
     ) -> list[Translation]:
@@ -217,8 +224,10 @@ class Translator(SourceReader, Known, FileTranslator):
         Lines are not cut: a pair is scored whole.
 
         Raises:
-            DataError: more of one than of the other, or a line longer than the model can read.
+            DataError: more of one than of the other, a line longer than the model can read, or
+                something that is no list of texts.
         """
+        sources, targets = texts_in(sources, "sources"), texts_in(targets, "targets")
         if len(sources) != len(targets):
             raise DataError(
                 "every source needs its target.",
@@ -228,14 +237,17 @@ class Translator(SourceReader, Known, FileTranslator):
         read = self.tokenizer.encode_batch(sources)
         write = self.tokenizer.encode_batch(targets)
         self._check_lengths(read, write)
+        tell(self, GIVEN, len(sources))
         scored: list[Translation] = [Translation("")] * len(sources)
         for batch in source_batches(read, sentences=batch_size) if read else ():
             given = [write[row] for row in batch.rows]
+            tell(self, ROWS, batch.rows)
             hypotheses = score_pairs(self.decoder, self.read(batch), given)
             for row, hypothesis in zip(batch.rows, hypotheses, strict=True):
                 scored[row] = self._translation(read[row], hypothesis)
         return scored
 
+    @at_work
     def attention(self, source: str, target: str) -> WordAttention:
         """How much each word of `target` looked at each word of `source`.
 
@@ -244,11 +256,14 @@ class Translator(SourceReader, Known, FileTranslator):
             ModelError: a model without attention.
         """
         self.check_alignments()
+        source, target = text_of(source, "source"), text_of(target, "target")
         read, write = self.tokenizer.encode(source), self.tokenizer.encode(target)
         if not read or not write:
             raise DataError("attention needs a word on both sides.", got=repr((source, target)))
         self._check_lengths([read], [write])
         (batch,) = source_batches([read], sentences=1)
+        tell(self, GIVEN, 1)
+        tell(self, ROWS, [0])
         (weights,) = self.aligner.between_pieces(self.read(batch), [write])
         words = self.aligner.between_words(weights, read, write)
         source_words, target_words = map(plain_words, (normalize(source), normalize(target)))
@@ -296,6 +311,7 @@ class Translator(SourceReader, Known, FileTranslator):
             begun.add(part.line)
         return forced
 
+    @at_work
     @torch.inference_mode()
     def read(self, batch: SourceBatch) -> Memory:
         """What the encoders of all models wrote about these sources."""
@@ -384,17 +400,3 @@ def _load(bundle: Bundle, device: torch.device, dtype: torch.dtype) -> SequenceT
 def _reading(bundle: Bundle, model: SequenceToSequence) -> Reading | None:
     known = reading_of(bundle.config) if model.looks else None
     return known or default_reading(len(model.looks))
-
-
-def longest_of(config: ModelSection) -> int | None:
-    """The most pieces that the positions leave room for beside START or END; None: any."""
-    reach = config.reach if isinstance(config, StackConfig) else None
-    return None if reach is None else reach - 1
-
-
-def _positions_end(bundle: Bundle) -> int | None:
-    return longest_of(model_config(bundle.config.model))
-
-
-def _longest_part(bundle: Bundle) -> int:
-    return min(bundle.config.max_tokens, _positions_end(bundle) or bundle.config.max_tokens)

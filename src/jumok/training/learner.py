@@ -12,6 +12,7 @@ import copy
 import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 
 import torch
@@ -165,8 +166,12 @@ class Learner:
                 losses.append(float(loss.detach()))
             return losses
 
-        losses = self._pool.map(work, self._workers, shares)
-        return sum(sum(of_worker) for of_worker in losses)
+        # In copies of this context: who listens here hears what is done there.
+        losses = [
+            self._pool.submit(copy_context().run, work, worker, share)
+            for worker, share in zip(self._workers, shares, strict=True)
+        ]
+        return sum(sum(of_worker.result()) for of_worker in losses)
 
     def _sum_gradients(self) -> Float[Tensor, ""]:
         """The whole gradient in float32, and its norm."""

@@ -20,7 +20,8 @@ from jumok.kernels.linear import prepare_for_inference
 from jumok.models.catalog import Sizes, build
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Tensor
-from jumok.systems.translator import Translator, longest_of
+from jumok.systems.reach import longest_of
+from jumok.systems.translator import Translator
 from jumok.training import chance
 from jumok.training.objectives import ConsistentTranslation, mean_loss, translation
 from jumok.training.pairs import Prepared, padding_share, prepare, update_stream

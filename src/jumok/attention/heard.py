@@ -1,0 +1,111 @@
+"""Methods that tell whoever listens in this context what they are given and what they give.
+
+A model is shared by all threads that use it, so who listens is no part of it: what other threads
+do with the model is not told, and nothing on the model changes.
+"""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+Given = ParamSpec("Given")
+Made = TypeVar("Made")
+Owner = TypeVar("Owner")
+
+
+class Working(threading.local):
+    """Which of an owner's methods are at work in this thread."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+
+@dataclass(frozen=True)
+class Ear:
+    """Who is told of one method.
+
+    Attributes:
+        before: is given what the method is given; None: nobody asks.
+        after: is given what the method made.
+        working: shared by the methods of one owner: what they call of one another goes unheard.
+    """
+
+    before: Callable[..., None] | None = None
+    after: Callable[[Any], None] | None = None
+    working: Working = field(default_factory=Working)
+
+    def hear(self, name: str, method: Callable[..., Any], *given: Any, **named: Any) -> Any:
+        """Calls the method, and tells."""
+        working = self.working.names
+        quiet = bool(working)
+        if self.before is not None:
+            if not quiet:
+                self.before(*given, **named)
+            working.append(name)
+        try:
+            made = method(*given, **named)
+        finally:
+            if self.before is not None:
+                working.pop()
+        if self.after is not None and not quiet:
+            self.after(made)
+        return made
+
+
+_EARS: ContextVar[Mapping[tuple[int, str], tuple[Ear, ...]] | None] = ContextVar(
+    "jumok_ears", default=None
+)
+"""By the id of the owner and the method's name."""
+
+
+def heard(
+    method: Callable[Concatenate[Owner, Given], Made],
+) -> Callable[Concatenate[Owner, Given], Made]:
+    """A method that can be listened to."""
+    name = method.__name__
+
+    @wraps(method)
+    def call(self: Owner, *given: Given.args, **named: Given.kwargs) -> Made:
+        everybody = _EARS.get()
+        ears = None if everybody is None else everybody.get((id(self), name))
+        if not ears:
+            return method(self, *given, **named)
+
+        def inner(*given: Any, **named: Any) -> Made:
+            return method(self, *given, **named)
+
+        for ear in ears:
+            inner = _with(ear, name, inner)
+        return inner(*given, **named)
+
+    return call
+
+
+def _with(ear: Ear, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *given, **named: ear.hear(name, method, *given, **named)
+
+
+@contextmanager
+def listening_to(owner: object, ears: Mapping[str, Ear]) -> Iterator[None]:
+    """Tells of these methods of `owner`, by their names, in this context inside the block."""
+    before = _EARS.get() or {}
+    here = {
+        (id(owner), name): (*before.get((id(owner), name), ()), ear) for name, ear in ears.items()
+    }
+    token = _EARS.set({**before, **here})
+    try:
+        yield
+    finally:
+        _EARS.reset(token)
+
+
+def tell(owner: object, event: str, *facts: Any) -> None:
+    """Tells whoever listens to `owner` of something that is no method."""
+    everybody = _EARS.get()
+    for ear in () if everybody is None else everybody.get((id(owner), event), ()):
+        assert ear.before is not None
+        ear.before(*facts)

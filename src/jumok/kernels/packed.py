@@ -1,0 +1,156 @@
+"""Copies of weights beside a model, laid out for inference, and trusted while they are true.
+
+A model is an ordinary torch module: its weights are its parameters, and somebody may write to
+them, replace them, or watch the modules that they are in, at any time. On a CPU small products are
+faster from weights that are laid out otherwise. Such copies belong to whoever uses the model (a
+loaded system), not to the model. They count only inside `Packs.at_work`, which first looks whether
+they are still true; elsewhere every module computes with its own parameters.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+
+import torch
+import torch.nn.modules.module as of_torch
+from torch import nn
+
+from jumok.kernels.digest import Digest, digest
+from jumok.shapes import Tensor
+
+GLOBAL = (
+    of_torch._global_forward_hooks,
+    of_torch._global_forward_pre_hooks,
+    of_torch._global_backward_hooks,
+    of_torch._global_backward_pre_hooks,
+)
+"""torch's own hooks on every module: whoever has one is given all modules."""
+
+Look = Callable[[Tensor], Digest]
+
+
+@runtime_checkable  # the tests check annotations while they run
+class Copy(Protocol):
+    """What is made of a module's weights, and kept beside it."""
+
+    def is_true(self, look: Look | None) -> bool:
+        """Whether the module is as it was when the copy was made.
+
+        Args:
+            look: gives the digest of a weight's bytes; None: they are not looked at.
+        """
+        ...
+
+
+Made = TypeVar("Made", bound=Copy)
+
+
+class Packs:
+    """The copies of one user of a model, for any number of threads.
+
+    Attributes:
+        watched: whether somebody else may hold the model: then its bytes are looked at whenever
+            work begins. torch's own counters do not show what is written through numpy.
+    """
+
+    def __init__(self, watched: bool = True) -> None:
+        self.watched = watched
+        self._copies: dict[int, tuple[nn.Module, Copy | None]] = {}
+        self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles of a system make their own copies of its weights."""
+        return Packs, (True,)
+
+    @contextmanager
+    def at_work(self, thorough: bool = True) -> Iterator[None]:
+        """The copies serve what this thread computes inside the block, if they are true.
+
+        Args:
+            thorough: look at the bytes, too, where somebody else may have written them.
+        """
+        if AT_WORK.get() is self:  # a call inside a call
+            yield
+            return
+        self._look_through(thorough and (self.watched or any(GLOBAL)))
+        token = AT_WORK.set(self)
+        try:
+            yield
+        finally:
+            AT_WORK.reset(token)
+
+    def copy_of(self, module: nn.Module, make: Callable[[Any], Made | None]) -> Made | None:
+        """The module's copy; made where there is none yet. None: there is nothing to be gained.
+
+        Args:
+            make: is given the module.
+        """
+        found = self._copies.get(id(module))
+        if found is None or found[0] is not module:
+            with self._lock:
+                found = self._copies.get(id(module))
+                if found is None or found[0] is not module:
+                    found = module, make(module)
+                    self._copies[id(module)] = found
+        return found[1]  # type: ignore[return-value]  # what `make` made of this module
+
+    def drop(self, module: nn.Module) -> None:
+        """The module's copy is not true any more."""
+        self._copies.pop(id(module), None)
+
+    def _look_through(self, thorough: bool) -> None:
+        known: dict[int, Digest] = {}
+
+        def look(tensor: Tensor) -> Digest:
+            """Each weight is read once, in however many copies it is."""
+            if id(tensor) not in known:
+                known[id(tensor)] = digest(tensor)
+            return known[id(tensor)]
+
+        for module, copy in list(self._copies.values()):
+            # What nothing was gained from may have become another thing since.
+            if copy is None or not copy.is_true(look if thorough else None):
+                self.drop(module)
+
+
+AT_WORK: ContextVar[Packs | None] = ContextVar("jumok_packs", default=None)
+
+
+class Stamp(NamedTuple):
+    """A parameter as it was: which tensor, where, how often written to, and with what bytes."""
+
+    tensor: Tensor
+    place: int
+    version: int
+    bytes: Digest
+
+    @classmethod
+    def of(cls, tensor: Tensor) -> Stamp:
+        return cls(tensor, tensor.data_ptr(), version_of(tensor), digest(tensor))
+
+    def is_true(self, tensor: Tensor | None, look: Look | None = None) -> bool:
+        """Whether this is still the tensor, and nobody wrote to it."""
+        return (
+            tensor is self.tensor
+            and tensor.data_ptr() == self.place
+            and version_of(tensor) == self.version
+            and (look is None or look(tensor) == self.bytes)
+        )
+
+
+def version_of(tensor: Tensor) -> int:
+    """How often torch wrote to the tensor; 0 where it does not count: in inference mode."""
+    return 0 if tensor.is_inference() else tensor._version
+
+
+def can_be_packed(weight: Tensor) -> bool:
+    """Whether oneDNN lays such weights out."""
+    return (
+        weight.device.type == "cpu"
+        and weight.dtype in (torch.float32, torch.bfloat16)
+        and torch.backends.mkldnn.is_available()
+    )

@@ -1,0 +1,112 @@
+"""Whether calling a module is no more than its own forward: nobody hooks, replaces or trains it.
+
+A kernel that does the work of several modules at once reads their weights and never calls them. It
+may stand in for them only as long as nobody could tell.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from torch import nn
+
+from jumok.kernels.packed import GLOBAL, Look, Stamp
+
+HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+
+
+def plain(module: nn.Module, kind: type[nn.Module]) -> bool:
+    """Whether calling this module is the forward of `kind`, and nothing else."""
+    own = module.__dict__
+    return (
+        type(module) is kind
+        and not (own["_forward_hooks"] or own["_forward_pre_hooks"])
+        and not (own["_backward_hooks"] or own["_backward_pre_hooks"])
+        and "forward" not in own
+        and not any(GLOBAL)
+    )
+
+
+class Untouched:
+    """The modules inside another one, as they are now.
+
+    Args:
+        outer: everything below it counts; what is done to itself does not.
+    """
+
+    def __init__(self, outer: nn.Module) -> None:
+        self._outer = outer
+        self._modules = list(_inside(outer))
+        self._kinds = [type(module) for module in self._modules]
+        self._names = [set(module.__dict__) for module in self._modules]
+        self._children = [list(_children(module)) for module in (outer, *self._modules)]
+        self._stamps = [
+            [Stamp.of(tensor) for tensor in _own(module)] for module in (outer, *self._modules)
+        ]
+        self._hooks = [*GLOBAL, *_hooks(self._modules)]
+        self._own_methods = any(map(_replaces_a_method, self._kinds, self._names))
+
+    @property
+    def unhooked(self) -> bool:
+        """Whether no module inside has a hook: quick enough for every step."""
+        return not any(self._hooks)
+
+    def is_true(self, look: Look | None) -> bool:
+        """Whether the modules, their parameters and what is done when they are called are the same.
+
+        Args:
+            look: gives the digest of a parameter's bytes; None: they are not looked at.
+        """
+        outer, modules = self._outer, self._modules
+        return (
+            not self._own_methods
+            and not any(module.training for module in (outer, *modules))
+            and self._kinds == [type(module) for module in modules]
+            and self._names == [module.__dict__.keys() for module in modules]
+            and all(map(_same, self._children, map(_children, (outer, *modules))))
+            and all(map(_same, self._hooks[len(GLOBAL) :], _hooks(modules)))
+            and all(
+                _unwritten(stamps, _own(module), look)
+                for stamps, module in zip(self._stamps, (outer, *modules), strict=True)
+            )
+        )
+
+
+def _inside(outer: nn.Module) -> Iterator[nn.Module]:
+    modules = outer.modules()
+    next(modules)  # itself
+    return modules
+
+
+def _replaces_a_method(kind: type[nn.Module], names: set[str]) -> bool:
+    """Whether one object has a method of its own in the place of its class's."""
+    return any(callable(getattr(kind, name, None)) for name in names)
+
+
+def _children(module: nn.Module) -> Iterable[Any]:
+    return module._modules.values()
+
+
+def _own(module: nn.Module) -> list[Any]:
+    return [tensor for tensor in module._parameters.values() if tensor is not None]
+
+
+def _hooks(modules: Iterable[nn.Module]) -> list[Any]:
+    return [module.__dict__[name] for module in modules for name in HOOKS]
+
+
+def _same(before: Any, now: Any) -> bool:
+    """The very same things: two empty dictionaries of hooks are equal, and not the same."""
+    if isinstance(before, dict):
+        return before is now
+    found = list(now)
+    return len(before) == len(found) and all(map(_is, before, found))
+
+
+def _is(one: object, other: object) -> bool:
+    return one is other
+
+
+def _unwritten(stamps: list[Stamp], tensors: list[Any], look: Look | None) -> bool:
+    return len(stamps) == len(tensors) and all(
+        stamp.is_true(tensor, look) for stamp, tensor in zip(stamps, tensors, strict=True)
+    )

@@ -1,0 +1,67 @@
+"""What a system is given to work on: a list of texts, and not one text."""
+
+from collections.abc import Iterable
+
+from jumok.errors import DataError
+
+
+def texts_in(texts: Iterable[str], what: str = "texts") -> list[str]:
+    """The texts as a list.
+
+    Args:
+        what: they are called in the message.
+
+    Raises:
+        DataError: one text instead of a list of them, or something in the list that is no text.
+    """
+    if isinstance(texts, str | bytes | bytearray):
+        raise DataError(
+            f"one text was given where a list of {what} is expected.",
+            expected=f"a list of {what}, such as [{_shown(texts)}]",
+            got=_shown(texts),
+            do="put it into a list, also where it is the only one",
+        )
+    if not isinstance(texts, Iterable):
+        raise DataError(f"a list of {what} is expected.", got=_shown(texts))
+    found = list(texts)
+    for number, text in enumerate(found, start=1):
+        if not isinstance(text, str):
+            raise DataError(
+                f"number {number} of the {what} is not a text.",
+                expected="a str",
+                got=_shown(text),
+                do="decode bytes, and leave out what is empty" if text is not None else "",
+            )
+    return found
+
+
+def text_of(text: str, what: str) -> str:
+    """The one text that is expected.
+
+    Raises:
+        DataError: something else was given.
+    """
+    if not isinstance(text, str):
+        raise DataError(f"the {what} is not a text.", expected="a str", got=_shown(text))
+    return text
+
+
+def pictures_in(pictures: object) -> None:
+    """Looks whether these may be pictures.
+
+    Raises:
+        DataError: one file instead of a list of them.
+    """
+    if isinstance(pictures, str | bytes) or not isinstance(pictures, Iterable):
+        raise DataError(
+            "one picture was given where a list of pictures is expected.",
+            expected=f"a list of pictures, such as [{_shown(pictures)}]",
+            got=_shown(pictures),
+            do="put it into a list, also where it is the only one",
+        )
+
+
+def _shown(thing: object) -> str:
+    """Short enough for a message, and a text that cannot be printed too."""
+    shown = ascii(thing) if isinstance(thing, str) and not thing.isprintable() else repr(thing)
+    return shown if len(shown) <= 60 else f"{shown[:57]}..."
