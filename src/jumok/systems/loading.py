@@ -9,9 +9,12 @@ from torch import nn
 from jumok.bundle.card import BundleConfig
 from jumok.bundle.reading import Bundle, read_bundle
 from jumok.bundle.weights import load_model
+from jumok.config.section import ModelSection
+from jumok.config.stack import StackConfig
 from jumok.errors import BundleError, Place
 from jumok.inspection.alignment import Reading
 from jumok.kernels.linear import prepare_for_inference
+from jumok.models.catalog import model_config
 from jumok.systems.device import DTYPES, Precision, choose_device
 
 Model = TypeVar("Model", bound=nn.Module)
@@ -80,3 +83,19 @@ def reading_of(config: BundleConfig) -> Reading | None:
     if config.alignment_layer is None:
         return None
     return Reading(config.alignment_layer, config.alignment_at_input, config.alignment_head)
+
+
+def longest_of(config: ModelSection) -> int | None:
+    """The most pieces that the positions leave room for beside START or END; None: any."""
+    reach = config.reach if isinstance(config, StackConfig) else None
+    return None if reach is None else reach - 1
+
+
+def positions_end(bundle: Bundle) -> int | None:
+    """`longest_of` the model in a bundle."""
+    return longest_of(model_config(bundle.config.model))
+
+
+def longest_part(bundle: Bundle) -> int:
+    """The most pieces that are translated at once."""
+    return min(bundle.config.max_tokens, positions_end(bundle) or bundle.config.max_tokens)
