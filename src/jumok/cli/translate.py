@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+import typer
 
 from jumok.cli import options as option
 from jumok.cli.screen import counted
@@ -26,6 +28,10 @@ def translate(
     maximum_length: option.MaximumLength = 256,
     no_repeat_ngram: option.NoRepeatNgram = 0,
     prefix: option.Prefix = "",
+    split: option.Split = "auto",
+    keep: option.Keep = None,
+    no_keep: option.NoKeep = False,
+    glossary: option.GlossaryFile = None,
     sample: option.Sample = False,
     temperature: option.Temperature = 1.0,
     top_k: option.TopK = None,
@@ -33,6 +39,8 @@ def translate(
     seed: option.Seed = 0,
     alignments: option.Alignments = False,
     scores: option.Scores = False,
+    confidence: option.Confidence = False,
+    flag_below: option.FlagBelow = None,
     as_json: option.Json = False,
     output: option.Output = None,
     batch: option.Batch = 32,
@@ -49,6 +57,8 @@ def translate(
       echo "I am a student." | jumok translate runs/demo/model --alignments
 
       jumok translate runs/a/model,runs/b/model book.en --output book.ko
+
+      jumok translate runs/a/model book.en --glossary terms.tsv --flag-below 0.3
     """
     options = decoding_options(
         beam, nbest, length_penalty, minimum_length, maximum_length,
@@ -58,20 +68,25 @@ def translate(
     translator = option.load_translator(model, device, precision, threads)
     if alignments:
         translator.check_alignments()
-    check_output(output, file)
+    check_output(output, file, glossary)
     typed = is_typed(file)
     translations = translator.translate_lines(
         read_lines(file),
         options,
         alignments=alignments,
         prefix=prefix,
+        split=split,
+        keep=kept(keep, no_keep),
+        glossary=glossary,
         batch_size=1 if typed else batch,
         ahead=1 if typed else 16,
     )
-    write = to_json if as_json else to_columns(nbest > 1, scores, alignments)
+    write = to_json if as_json else to_columns(nbest > 1, scores, alignments, confidence)
+    flag = Flag(flag_below)
     with open_output(output) as stream:
         for number, translation in enumerate(counted(translations), start=1):
             stream.write(write(number, translation))
+            flag.see(number, translation)
             if typed:
                 stream.flush()
 
@@ -122,6 +137,30 @@ def decoding_options(
     )
 
 
+def kept(patterns: list[str] | None, nothing: bool) -> bool | list[str]:
+    """What must come through, as `Translator.translate` takes it.
+
+    Raises:
+        ConfigError: patterns, and that nothing shall come through.
+    """
+    if nothing and patterns:
+        raise ConfigError("--keep and --no-keep contradict each other.", do="leave one of them out")
+    return patterns or not nothing
+
+
+@dataclass
+class Flag:
+    """Names the lines on standard error that the model was less sure of than `below`."""
+
+    below: float | None
+
+    def see(self, number: int, translation: "Translation") -> None:
+        """Says so if this line is one of them; a line without a word never is."""
+        sure = translation.confidence
+        if self.below is not None and sure is not None and sure < self.below:
+            typer.echo(f"line {number}: confidence {sure:.3f}", err=True)
+
+
 def to_json(number: int, translation: "Translation") -> str:
     """One object a source line; the numbers of lines count from 1."""
     return json.dumps({"line": number} | _facts(translation), ensure_ascii=False) + "\n"
@@ -133,10 +172,14 @@ def _facts(translation: "Translation") -> dict[str, Any]:
     return facts | {"log_probability": translation.log_probability, "alternatives": alternatives}
 
 
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.4f}"
+
+
 def to_columns(
-    numbered: bool, scores: bool, alignments: bool
+    numbered: bool, scores: bool, alignments: bool, confidence: bool = False
 ) -> Callable[[int, "Translation"], str]:
-    """A writer of tab-separated columns: number, text, score, alignment, those that were asked."""
+    """A writer of tab-separated columns: number, text, score, confidence, alignment, as asked."""
     from jumok.inspection.alignment import pharaoh
 
     def write(number: int, translation: "Translation") -> str:
@@ -145,6 +188,7 @@ def to_columns(
             columns = [str(number)] if numbered else []
             columns.append(one.text)
             columns += [f"{one.score:.4f}"] if scores else []
+            columns += [_share(one.confidence)] if confidence else []
             columns += [pharaoh(one.alignment or ())] if alignments else []
             lines.append("\t".join(columns) + "\n")
         return "".join(lines)

@@ -17,7 +17,7 @@ from jumok.systems.aligner import Aligner
 from jumok.systems.glossary import Glossary, Term
 from jumok.systems.inserting import corrected
 from jumok.systems.keeping import Keep, Kept, missing, surplus
-from jumok.systems.parts import Part
+from jumok.systems.parts import Part, plain_words
 from jumok.systems.spelling import spelling
 from jumok.systems.translation import Translation
 
@@ -125,8 +125,95 @@ class PartWriter:
                 None if prefixes is None else [prefixes[row] for row in rows],
                 [phrases for _, phrases, _ in group],
             )
+            if prefixes is None:
+                self._search_in_place(
+                    parts, terms, kept, drafts, memory, options, most, group, found
+                )
             for (row, _, names), hypotheses in zip(group, found, strict=True):
-                drafts[row] = [self._draft(each, names) for each in hypotheses]
+                hypotheses.sort(key=lambda one: (not one.finished, -one.score))
+                first: dict[str, Draft] = {}
+                for each in hypotheses:
+                    draft = self._draft(each, names)
+                    first.setdefault(draft.text, draft)
+                drafts[row] = list(first.values())[: options.nbest]
+
+    def _search_in_place(
+        self,
+        parts: Sequence[Part],
+        terms: Sequence[Sequence[Term]],
+        kept: Sequence[Sequence[Kept]],
+        drafts: Sequence[Sequence[Draft]],
+        memory: Memory,
+        options: DecodingOptions,
+        most: int,
+        group: Sequence[tuple[int, Constraints, tuple[str, ...]]],
+        found: Sequence[list[Hypothesis]],
+    ) -> None:
+        """Adds what is found with the first missing string where the alignment says it belongs.
+
+        A narrow beam loses a string that is improbable wherever it is written, and then writes it
+        last; so the best draft is kept up to the word that was linked to the string's source word,
+        the string follows, and the search goes on from there.
+        """
+        if not self.aligner.aligns:
+            return
+        rows = [row for row, _, _ in group]
+        here = memory.select(torch.tensor(rows, device=memory.states.device))
+        best = [[drafts[row][0]] for row in rows]
+        aligned = self._translations([parts[row] for row in rows], here, best, True)
+        places, begun = [], []
+        for place, (row, phrases, _) in enumerate(group):
+            needed = sum(min(map(len, phrase)) for phrase in phrases)
+            beginning = self._beginning(
+                parts[row].text, terms[row], kept[row], drafts[row][0], aligned[place][0]
+            )
+            if beginning and len(beginning) + needed <= most:
+                places.append(place)
+                begun.append(beginning)
+        if not places:
+            return
+        more = self.search(
+            here.select(torch.tensor(places, device=memory.states.device)),
+            replace(options, maximum_length=most, minimum_length=0),
+            begun,
+            [group[place][1] for place in places],
+        )
+        for place, hypotheses in zip(places, more, strict=True):
+            found[place].extend(hypotheses)
+
+    def _beginning(
+        self,
+        source: str,
+        terms: Sequence[Term],
+        kept: Sequence[Kept],
+        draft: Draft,
+        translation: Translation,
+    ) -> list[int]:
+        """A draft up to where the first missing string belongs, and the string; else nothing."""
+        wanted = [
+            (source.lower().find(term.source.lower()), self._phrase(term))
+            for term in terms
+            if term.target not in draft.text
+        ]
+        wanted += [
+            (one.start, phrase)
+            for one in missing(kept, draft.text)
+            if (phrase := self._spelt(one, source))
+        ]
+        places = []
+        for start, phrase in wanted:
+            word = len(plain_words(source[: start + 1])) - 1
+            linked = [target for its, target in translation.alignment or () if its == word]
+            if linked:
+                places.append((min(linked), phrase[0]))
+        if not places:
+            return []
+        word, tokens = min(places)
+        words = self.tokenizer.words(draft.hypothesis.tokens)
+        before = [
+            token for token, its in zip(draft.hypothesis.tokens, words, strict=True) if its < word
+        ]
+        return [*before, *tokens]
 
     def _wanted(
         self, source: str, terms: Sequence[Term], kept: Sequence[Kept], drafts: Sequence[Draft]

@@ -141,7 +141,7 @@ def _stop_ends(
         return begins
     if len(word) == 1 and word.isupper():  # an initial, but for "So do I."
         return begins or (word == "I" and code in ("", "en"))
-    if len(word) == 1 and code == "de" and word.islower():  # z. B., d. h., u. a.
+    if len(word) == 1 and code in ("", "de") and word.islower():  # z. B., d. h., u. a.
         return begins
     return True
 
