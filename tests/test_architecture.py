@@ -57,6 +57,7 @@ OPTIONS = {
             "--no-repeat-ngram",
             "--prefix",
         ),
+        *("--split", "--keep", "--no-keep", "--glossary", "--confidence", "--flag-below"),
         *("--sample", "--temperature", "--top-k", "--top-p", "--seed"),
         *("--stream", "--resume"),
         *(WRITTEN | MACHINE),

@@ -109,3 +109,9 @@ def tell(owner: object, event: str, *facts: Any) -> None:
     for ear in () if everybody is None else everybody.get((id(owner), event), ()):
         assert ear.before is not None
         ear.before(*facts)
+
+
+def is_heard(owner: object, event: str) -> bool:
+    """Whether somebody in this context listens to `owner` for this."""
+    everybody = _EARS.get()
+    return everybody is not None and (id(owner), event) in everybody

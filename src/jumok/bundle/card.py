@@ -81,6 +81,8 @@ class BundleConfig:
         max_tokens: the longest sentence the model was trained for; longer lines are split.
         alignment_layer, alignment_at_input, alignment_head: where alignments are read
             (`jumok.inspection.alignment.Reading`); no layer where it was not measured.
+        sentences: of a translator, how many sentences a source line of its training held, the
+            median; None where it was not measured. By it lines are cut into sentences or not.
         documents: of a language model, what it reads as one document: "file", "line" or
             "blank-line".
     """
@@ -96,6 +98,7 @@ class BundleConfig:
     alignment_at_input: bool = False
     alignment_head: Natural | None = None
     documents: str = ""
+    sentences: int | None = None
 
 
 def languages(config: BundleConfig) -> str:

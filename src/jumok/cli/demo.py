@@ -90,7 +90,8 @@ def try_out(translator: "Translator", test: Path) -> tuple[list["Example"], list
         test.with_suffix(f".{kind}").read_text("utf-8").splitlines()[:SENTENCES]
         for kind in ("en", "ko", "align")
     )
-    texts = [one.text for one in translator.translate(sources, beam=1, alignments=False)]
+    found = translator.translate(sources, beam=1, alignments=False, split="length", keep=False)
+    texts = [one.text for one in found]
     scores = score_text(
         texts, references, target_language="ko", metrics=("bleu", "chrf"), resamples=0
     )

@@ -14,9 +14,8 @@ from jumok.data.whole import replaced
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
-    from jumok.decoding import DecodingOptions
+    from jumok.cli.translate import Answers
     from jumok.systems.translation import Translation
-    from jumok.systems.translator import Translator
 
 
 def document_asked(file: Path | None, format: Formats, columns: bool) -> str | None:
@@ -32,7 +31,7 @@ def document_asked(file: Path | None, format: Formats, columns: bool) -> str | N
     kind = _format_of(file, format)
     if kind and columns:
         raise ConfigError(
-            "--nbest, --scores, --alignments and --json are for lines of text.",
+            "--nbest, --scores, --confidence, --flag-below, --alignments and --json are for lines.",
             got=f"a document ({kind})",
             do="leave them out, or read the file as lines: --format lines",
         )
@@ -53,15 +52,7 @@ def _format_of(file: Path | None, format: Formats) -> str | None:
         return document_format(file, first_bytes(stream))
 
 
-def translate_to(
-    translator: "Translator",
-    file: Path | None,
-    output: Path | None,
-    format: str,
-    options: "DecodingOptions",
-    prefix: str,
-    batch: int,
-) -> None:
+def translate_to(answers: "Answers", file: Path | None, output: Path | None, format: str) -> None:
     """Translates a document, from a file or standard input to a file or standard output.
 
     Raises:
@@ -86,14 +77,9 @@ def translate_to(
             content = stream.read()
 
     def lines(texts: Iterable[str]) -> "Iterable[Translation]":
-        aligns = translator.aligner.aligns
-        return counted(
-            translator.translate_lines(
-                texts, options, alignments=aligns, prefix=prefix, batch_size=batch
-            )
-        )
+        return counted(answers.each(texts))
 
-    written = translator.translate_content(content, format, lines, name)
+    written = answers.translator.translate_content(content, format, lines, name)
     if output is None or output == STANDARD:
         sys.stdout.buffer.write(written)
         sys.stdout.buffer.flush()

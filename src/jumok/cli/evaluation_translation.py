@@ -39,6 +39,8 @@ def evaluate_translation(asked: Evaluation) -> Judged:
         asked.search(DEFAULTS),
         alignments=False,
         batch_size=asked.batch,
+        split="length",  # what is measured is the model alone, line by line as the references are
+        keep=False,
     )
     hypotheses = [translation.text for translation in counted(translations)]
     scores = _scores(asked, hypotheses, pairs, parts, translator.target_language)

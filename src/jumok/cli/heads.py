@@ -236,7 +236,9 @@ def _curves(
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
 
     def bleu() -> float:
-        found = translator.translate(sources, beam=1, alignments=False, batch_size=batch)
+        found = translator.translate(
+            sources, beam=1, alignments=False, batch_size=batch, split="length", keep=False
+        )
         texts = [translation.text for translation in found]
         language = translator.target_language
         (found_bleu,) = score_text(

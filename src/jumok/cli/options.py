@@ -15,6 +15,7 @@ MOST = 10**6
 """Of what nobody needs more: a slip of the finger is refused, and not tried for hours."""
 
 LENGTH, SAMPLING, OUTPUT, MACHINE = "Length and beginning", "Sampling", "Output", "Machine"
+CONTENT = "Sentences and terms"
 
 Model = Annotated[
     str,
@@ -103,6 +104,38 @@ NoRepeatNgram = Annotated[
 ]
 Prefix = Annotated[str, typer.Option(help="How all translations begin.", rich_help_panel=LENGTH)]
 
+Splits = Literal["auto", "sentences", "length", "none"]
+Split = Annotated[
+    Splits,
+    typer.Option(
+        help="Where lines are cut: after each sentence, only where too long, or never; auto does "
+        "as the model was trained.",
+        rich_help_panel=CONTENT,
+    ),
+]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A regular expression of what must come through unchanged; may be given again. Tags, "
+        "placeholders, addresses and numbers do anyway.",
+        rich_help_panel=CONTENT,
+    ),
+]
+NoKeep = Annotated[
+    bool,
+    typer.Option(
+        "--no-keep", help="Leave it to the model what comes through.", rich_help_panel=CONTENT
+    ),
+]
+GlossaryFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--glossary",
+        help="Terms and the translations they must have, a tab between them.",
+        rich_help_panel=CONTENT,
+    ),
+]
+
 Sample = Annotated[
     bool,
     typer.Option(
@@ -134,6 +167,23 @@ Alignments = Annotated[
 Scores = Annotated[
     bool,
     typer.Option("--scores", help="Add what they were ranked by.", rich_help_panel=OUTPUT),
+]
+Confidence = Annotated[
+    bool,
+    typer.Option(
+        "--confidence",
+        help="Add how sure the model was, 0 to 1: not how likely the translation is right.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+FlagBelow = Annotated[
+    float | None,
+    typer.Option(
+        min=0.0,
+        max=1.0,
+        help="Name the lines on standard error whose confidence is lower.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="JSON.", rich_help_panel=OUTPUT)]
 Output = Annotated[

@@ -1,9 +1,11 @@
 """`jumok translate`: lines in, lines out; or a document, translated as a whole."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -18,6 +20,7 @@ from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
     from jumok.decoding import DecodingOptions
+    from jumok.systems.parts import Split
     from jumok.systems.translation import Translation
     from jumok.systems.translator import Translator
 
@@ -35,6 +38,10 @@ def translate(
     maximum_length: option.MaximumLength = 256,
     no_repeat_ngram: option.NoRepeatNgram = 0,
     prefix: option.Prefix = "",
+    split: option.Split = "auto",
+    keep: option.Keep = None,
+    no_keep: option.NoKeep = False,
+    glossary: option.GlossaryFile = None,
     sample: option.Sample = False,
     temperature: option.Temperature = 1.0,
     top_k: option.TopK = None,
@@ -42,6 +49,8 @@ def translate(
     seed: option.Seed = 0,
     alignments: option.Alignments = False,
     scores: option.Scores = False,
+    confidence: option.Confidence = False,
+    flag_below: option.FlagBelow = None,
     as_json: option.Json = False,
     output: option.Output = None,
     resume: option.Resume = False,
@@ -61,6 +70,8 @@ def translate(
       echo "I am a student." | jumok translate runs/demo/model --alignments
 
       jumok translate runs/a/model,runs/b/model page.html --output page.ko.html
+
+      jumok translate runs/a/model book.en --glossary terms.tsv --flag-below 0.3
     """
     options = decoding_options(
         beam, nbest, length_penalty, minimum_length, maximum_length, sample, temperature, top_k,
@@ -70,18 +81,23 @@ def translate(
     translator = option.load_translator(model, device, precision, threads)
     if alignments:
         translator.check_alignments()
-    check_output(output, file)
-    if kind := document_asked(file, format, nbest > 1 or scores or alignments or as_json):
-        return translate_to(translator, file, output, kind, options, prefix, batch)
+    check_output(output, file, glossary)
+    answers = Answers(
+        translator, options, alignments, prefix, batch, split, kept(keep, no_keep), glossary
+    )
+    columns = nbest > 1 or scores or alignments or confidence or as_json
+    if kind := document_asked(file, format, columns or flag_below is not None):
+        return translate_to(answers.document(), file, output, kind)
     incoming = arriving(file, alone=stream, whole=sample, plain=format == "auto")
-    answers = Answers(translator, options, alignments, prefix, batch)
-    write = to_json if as_json else to_columns(nbest > 1, scores, alignments)
-    command = this_command(context) if output else {}
+    write = to_json if as_json else to_columns(nbest > 1, scores, alignments, confidence)
+    flag = Flag(flag_below)
+    command = this_command(context, glossary) if output else {}
     with open_steps(output, command, resume) as steps:
         steps.skip(incoming.lines)
         first = steps.done.lines + 1
         for number, one in enumerate(counted(answers.of(incoming, steps)), start=first):
             steps.write(write(number, one))
+            flag.see(number, one)
 
 
 AHEAD = 16  # batches that are read before the first is translated: lines of like length meet
@@ -96,27 +112,43 @@ class Answers:
     alignments: bool
     prefix: str
     batch: int
+    split: "Split"
+    keep: bool | list[str]
+    glossary: Path | None
 
     def of(self, incoming: Lines, steps: Steps) -> "Iterator[Translation]":
         """Each line's translation; what stands between two lists of lines is kept."""
         done = steps.done.lines
         for chunk in incoming.chunks(AHEAD * self.batch):
-            yield from self.translator.translate_lines(
-                chunk,
-                replace(self.options, seed=self.options.seed + done),
-                alignments=self.alignments,
-                prefix=self.prefix,
-                batch_size=self.batch,
-                ahead=AHEAD,
-            )
+            yield from self.each(chunk, done)
             done += len(chunk)
             steps.settle(chunk)
 
+    def each(self, lines: Iterable[str], done: int = 0) -> "Iterator[Translation]":
+        """The translation of each of these lines, of which `done` came before."""
+        return self.translator.translate_lines(
+            lines,
+            replace(self.options, seed=self.options.seed + done),
+            alignments=self.alignments,
+            prefix=self.prefix,
+            split=self.split,
+            keep=self.keep,
+            glossary=self.glossary,
+            batch_size=self.batch,
+            ahead=AHEAD,
+        )
 
-def this_command(context: typer.Context) -> dict[str, str]:
+    def document(self) -> "Answers":
+        """The same for a document, whose markup needs alignments."""
+        return replace(self, alignments=self.translator.aligner.aligns)
+
+
+def this_command(context: typer.Context, glossary: Path | None) -> dict[str, str]:
     """What the output of this very command depends on, beside its input."""
     apart = {"model", "file", "output", "resume", "threads"}
     options = {name: value for name, value in context.params.items() if name not in apart}
+    if glossary is not None:
+        options["glossary"] = sha256(glossary.read_bytes()).hexdigest()
     return command_of(options, option.model_folders(context.params["model"]), version("jumok"))
 
 
@@ -166,6 +198,30 @@ def decoding_options(
     )
 
 
+def kept(patterns: list[str] | None, nothing: bool) -> bool | list[str]:
+    """What must come through, as `Translator.translate` takes it.
+
+    Raises:
+        ConfigError: patterns, and that nothing shall come through.
+    """
+    if nothing and patterns:
+        raise ConfigError("--keep and --no-keep contradict each other.", do="leave one of them out")
+    return patterns or not nothing
+
+
+@dataclass
+class Flag:
+    """Names the lines on standard error that the model was less sure of than `below`."""
+
+    below: float | None
+
+    def see(self, number: int, translation: "Translation") -> None:
+        """Says so if this line is one of them; a line without a word never is."""
+        sure = translation.confidence
+        if self.below is not None and sure is not None and sure < self.below:
+            typer.echo(f"line {number}: confidence {sure:.3f}", err=True)
+
+
 def to_json(number: int, translation: "Translation") -> str:
     """One object a source line; the numbers of lines count from 1."""
     return json.dumps({"line": number} | _facts(translation), ensure_ascii=False) + "\n"
@@ -177,10 +233,14 @@ def _facts(translation: "Translation") -> dict[str, Any]:
     return facts | {"log_probability": translation.log_probability, "alternatives": alternatives}
 
 
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.4f}"
+
+
 def to_columns(
-    numbered: bool, scores: bool, alignments: bool
+    numbered: bool, scores: bool, alignments: bool, confidence: bool = False
 ) -> Callable[[int, "Translation"], str]:
-    """A writer of tab-separated columns: number, text, score, alignment, those that were asked."""
+    """A writer of tab-separated columns: number, text, score, confidence, alignment, as asked."""
     from jumok.inspection.alignment import pharaoh
 
     def write(number: int, translation: "Translation") -> str:
@@ -189,6 +249,7 @@ def to_columns(
             columns = [str(number)] if numbered else []
             columns.append(one.text)
             columns += [f"{one.score:.4f}"] if scores else []
+            columns += [_share(one.confidence)] if confidence else []
             columns += [pharaoh(one.alignment or ())] if alignments else []
             lines.append("\t".join(columns) + "\n")
         return "".join(lines)

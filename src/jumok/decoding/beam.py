@@ -139,14 +139,25 @@ def beam_search(
     """
     ranker = ranker or Ranker()
     check_beam(beam, nbest, patience)
-    _check_attention(ranker, attention)
+    check_attention(ranker, attention)
     longest = limits.longest(memory)
     forced = limits.forced_tokens(prefixes, longest, decoder.vocabulary_size)
     enough = None if patience is None else max(nbest, ceil(beam * patience))
-    search = _Search(
-        beam, limits, ranker, memory.allowed, longest, Pool(len(longest), nbest, enough), watch
-    )
-    beams = search.begin(memory, watched=ranker.coverage_penalty > 0)
+    pool = Pool(len(longest), nbest, enough, ranker.same)
+    search = Search(beam, limits, ranker, memory.allowed, longest, pool, watch)
+    return run(search, decoder, memory, forced, attention)
+
+
+def run(
+    search: "Search",
+    decoder: Decoder[State],
+    memory: Memory,
+    forced: Int[Tensor, "sentences prefix"],
+    attention: ReadAttention | None,
+) -> list[list[Hypothesis]]:
+    """Lets a search go on until every sentence has its hypotheses."""
+    limits = search.limits
+    beams = search.begin(memory, watched=search.ranker.coverage_penalty > 0)
     beams, state = _begin_with(beams, forced, decoder, decoder.start(memory), limits)
     length = beams.tokens.shape[2] - 1
     while len(beams.sentences):
@@ -205,7 +216,7 @@ def check_beam(beam: int, nbest: int, patience: float | None) -> None:
         )
 
 
-def _check_attention(ranker: Ranker, attention: ReadAttention | None) -> None:
+def check_attention(ranker: Ranker, attention: ReadAttention | None) -> None:
     if ranker.coverage_penalty and attention is None:
         raise ConfigError(
             "The coverage penalty needs to see what the model attends to.",
@@ -213,7 +224,7 @@ def _check_attention(ranker: Ranker, attention: ReadAttention | None) -> None:
         )
 
 
-class _Search:
+class Search:
     """What does not change from step to step, and the pool."""
 
     def __init__(

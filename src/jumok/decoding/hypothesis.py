@@ -1,6 +1,6 @@
 """One way to write the target."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 
@@ -27,3 +27,6 @@ class Hypothesis:
 
 Listener = Callable[[Sequence[Sequence[Hypothesis]]], None]
 """Receives what a search found for each row, best first."""
+
+Same = Callable[[tuple[int, ...]], Hashable]
+"""From the tokens of a hypothesis what makes it the same as another one: its text, for instance."""

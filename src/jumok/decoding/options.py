@@ -1,15 +1,17 @@
 """All that can be chosen about decoding, and the one function that follows it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import torch
 
 from jumok.data.tokenizer import PAD, START
 from jumok.decoding.beam import ReadAttention, Watch, beam_search, check_beam
+from jumok.decoding.constrained import constrained_search
+from jumok.decoding.constraints import Constraints
 from jumok.decoding.filters import Filter, temperature, top_k, top_p
 from jumok.decoding.greedy import greedy
-from jumok.decoding.hypothesis import Hypothesis
+from jumok.decoding.hypothesis import Hypothesis, Same
 from jumok.decoding.limits import Limits, Prefixes
 from jumok.decoding.rank import LengthPenalty, Ranker, google_length_penalty, power_length_penalty
 from jumok.decoding.sample import sample
@@ -120,6 +122,8 @@ def decode(
     prefixes: Prefixes | None = None,
     attention: ReadAttention | None = None,
     watch: Watch | None = None,
+    constraints: list[Constraints] | None = None,
+    same: Same | None = None,
 ) -> list[list[Hypothesis]]:
     """`options.nbest` hypotheses for every row of the memory, best first (samples: as drawn).
 
@@ -128,16 +132,36 @@ def decode(
         attention: what the decoder's last step attended to; needed for a coverage penalty
             (`jumok.decoding.coverage`).
         watch: is told of every step of a beam search; a beam of one is then searched as such.
+        constraints: the phrases that each row has to contain (`jumok.decoding.constrained`); such
+            a search is not watched. None: nothing.
+        same: of a beam search: hypotheses that count as one (`Ranker`). None: none do.
 
     Raises:
-        ConfigError: a coverage penalty without `attention`.
-        ModelError: a prefix that cannot be forced, or logits that are not numbers.
+        ConfigError: a coverage penalty without `attention`; constraints on samples.
+        ModelError: a prefix or a constraint that cannot be forced, or logits that are not numbers.
     """
-    limits, ranker = options.limits(), options.ranker()
+    limits, ranker = options.limits(), replace(options.ranker(), same=same)
     if options.sample:
+        if constraints is not None and any(constraints):
+            raise ConfigError(
+                "Samples cannot be made to contain anything.", do="search with a beam: sample=False"
+            )
         generator = torch.Generator(memory.states.device).manual_seed(options.seed % 2**63)
         return sample(
             decoder, memory, limits, generator, options.filters(), options.nbest, ranker, prefixes
+        )
+    if constraints is not None and any(constraints):
+        return constrained_search(
+            decoder,
+            memory,
+            options.beam,
+            limits,
+            constraints,
+            ranker,
+            options.nbest,
+            options.patience,
+            prefixes,
+            attention,
         )
     if options.beam == 1 and not options.coverage_penalty and watch is None:
         return [[best] for best in greedy(decoder, memory, limits, ranker, prefixes)]

@@ -1,11 +1,11 @@
 """Where hypotheses go that have left the beam."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from math import inf
 
 import torch
 
-from jumok.decoding.hypothesis import Hypothesis
+from jumok.decoding.hypothesis import Hypothesis, Same
 from jumok.shapes import Bool, Float, Int, Tensor
 
 
@@ -18,10 +18,14 @@ class Pool:
     Args:
         wanted: how many hypotheses a sentence is to get.
         enough: how many finished ones end the search for a sentence. None: no number does.
+        same: two hypotheses whose tokens give the same here count as one, the better of them.
+            None: all count.
     """
 
-    def __init__(self, sentences: int, wanted: int, enough: int | None) -> None:
-        self.wanted, self.enough = wanted, enough
+    def __init__(
+        self, sentences: int, wanted: int, enough: int | None, same: Same | None = None
+    ) -> None:
+        self.wanted, self.enough, self.same = wanted, enough, same
         self.finished: list[list[Hypothesis]] = [[] for _ in range(sentences)]
         self.cut: list[list[Hypothesis]] = [[] for _ in range(sentences)]
         self.worst_kept = torch.full((sentences,), -inf)
@@ -32,8 +36,7 @@ class Pool:
         for sentence, hypothesis in zip(sentences, hypotheses, strict=True):
             (self.finished if hypothesis.finished else self.cut)[sentence].append(hypothesis)
         for sentence in set(sentences):
-            finished = self.finished[sentence]
-            finished.sort(key=lambda hypothesis: -hypothesis.score)
+            self.finished[sentence] = finished = self._ranked(self.finished[sentence])
             self.full[sentence] = self.enough is not None and len(finished) >= self.enough
             if len(finished) >= self.wanted:
                 self.worst_kept[sentence] = finished[self.wanted - 1].score
@@ -49,6 +52,18 @@ class Pool:
     def best(self) -> list[list[Hypothesis]]:
         """The `wanted` best hypotheses of every sentence, or all if there are fewer."""
         return [
-            [*finished, *sorted(cut, key=lambda hypothesis: -hypothesis.score)][: self.wanted]
+            self._once([*finished, *self._ranked(cut)])[: self.wanted]
             for finished, cut in zip(self.finished, self.cut, strict=True)
         ]
+
+    def _ranked(self, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
+        return self._once(sorted(hypotheses, key=lambda hypothesis: -hypothesis.score))
+
+    def _once(self, ranked: list[Hypothesis]) -> list[Hypothesis]:
+        """Without those that are the same as one before them."""
+        if self.same is None:
+            return ranked
+        first: dict[Hashable, Hypothesis] = {}
+        for hypothesis in ranked:
+            first.setdefault(self.same(hypothesis.tokens), hypothesis)
+        return list(first.values())

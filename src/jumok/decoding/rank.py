@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import torch
 
-from jumok.decoding.hypothesis import Hypothesis
+from jumok.decoding.hypothesis import Hypothesis, Same
 from jumok.errors import ConfigError, ModelError
 from jumok.shapes import Bool, Float, Tensor
 
@@ -78,12 +78,15 @@ class Ranker:
     Attributes:
         coverage_penalty: beta, 0 or above. Above 0, source positions that got less than one
             word's attention in all cost something.
+        same: hypotheses whose tokens give the same here count as one, the better of them: other
+            segmentations of one text, for instance. None: every sequence of tokens counts.
 
     Source: Wu et al. 2016, section 7, equation 14.
     """
 
     length_penalty: LengthPenalty = NO_LENGTH_PENALTY
     coverage_penalty: float = 0.0
+    same: Same | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.coverage_penalty < float("inf"):

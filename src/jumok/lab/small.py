@@ -130,7 +130,9 @@ class Trained:
             [model], self.tokenizer, max_tokens=64, target_language="ko", longest_target=100
         )
         with one_thread():
-            found = translator.translate(sources, beam=1, alignments=False)
+            found = translator.translate(
+                sources, beam=1, alignments=False, split="length", keep=False
+            )
         return [each.text for each in found]
 
     def bleu(self, sources: Sequence[str], references: Sequence[str]) -> float:

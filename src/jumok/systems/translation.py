@@ -11,8 +11,9 @@ from jumok.shapes import Float, Tensor
 class Translation:
     """A line's translation, and what the model thought of it.
 
-    Words are what plain spaces separate. A line that was too long for the model was translated in
-    parts: everything here is then the parts' one after another, and `score` is their sum.
+    Words are what plain spaces separate. A line of several sentences, or too long for the model,
+    was translated in parts: everything here is then the parts' one after another, and `score` is
+    their sum.
 
     Attributes:
         text: one line, never with a line break in it; "" for a line without a word.
@@ -24,7 +25,15 @@ class Translation:
         source_tokens: the pieces that were read, without END.
         alignment: (source word, target word), both from 0. None where it was not asked
             for, or where the model has no attention.
-        alternatives: the second best, the third best, ..., where more than one was asked for.
+        alternatives: the second best, the third best, ..., where more than one was asked for; no
+            two have the same text.
+        confidence: the geometric mean of the probabilities that the model gave the pieces and
+            END, 0 to 1; of a line of several parts that of the least sure one. None for a line
+            without a word. It says how sure the model is, not how likely the translation is right.
+        forced: what constrained search wrote: the glossary's terms, and kept strings that the
+            plain search had left out.
+        inserted: kept strings that were put in where the alignment says, since the model could
+            not write them; tokens and log-probabilities are those of the text with them.
     """
 
     text: str
@@ -34,6 +43,9 @@ class Translation:
     source_tokens: tuple[str, ...] = ()
     alignment: tuple[Link, ...] | None = None
     alternatives: tuple["Translation", ...] = ()
+    confidence: float | None = None
+    forced: tuple[str, ...] = ()
+    inserted: tuple[str, ...] = ()
 
     @property
     def log_probability(self) -> float:

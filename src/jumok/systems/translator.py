@@ -1,13 +1,15 @@
 """A model as a thing that translates lines of text.
 
-The line contract: N lines in, N lines out, in order. A line without a word stays empty; a line
-longer than the model was trained for is cut at sentence ends (else commas, else spaces, else
-anywhere), translated in parts and joined. Whatever characters come in, no line break goes out.
+The line contract: N lines in, N lines out, in order. A line without a word stays empty; a line of
+several sentences is cut after each, unless the model learnt from such lines, and one that is longer
+than it was trained for at sentence ends (else commas, else spaces, else anywhere); the parts are
+translated and joined. Whatever characters come in, no line break goes out.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,17 +17,19 @@ from typing import Any
 import torch
 from torch import nn
 
-from jumok.attention.heard import tell
+from jumok.attention.heard import is_heard, tell
 from jumok.bundle.reading import Bundle
 from jumok.bundle.weights import load_model
 from jumok.data.batches import SourceBatch, source_batches
 from jumok.data.tokenizer import Tokenizer, normalize
 from jumok.decoding import DecodingOptions, Hypothesis, decode
 from jumok.decoding.beam import ReadAttention
+from jumok.decoding.constraints import Constraints
 from jumok.decoding.coverage import read_attention
 from jumok.decoding.ensemble import Ensemble, join_memories
+from jumok.decoding.limits import Prefixes
 from jumok.decoding.score import score_pairs
-from jumok.errors import BundleError, DataError, ModelError, Place
+from jumok.errors import BundleError, ConfigError, DataError, ModelError, Place
 from jumok.inspection.alignment import Reading, default_reading, links
 from jumok.kernels.linear import prepare_for_inference
 from jumok.models.memory import Decoder, Memory, SequenceToSequence
@@ -34,10 +38,22 @@ from jumok.systems.device import DTYPES, Precision, choose_device
 from jumok.systems.documents import FileTranslator
 from jumok.systems.embedding import SourceReader
 from jumok.systems.given import text_of, texts_in
+from jumok.systems.glossary import Glossary, as_glossary
+from jumok.systems.keeping import Keep, as_keep
 from jumok.systems.known import FOUND, GIVEN, ROWS, Shown, at_work, loaded_from
 from jumok.systems.languages import WITHOUT_SPACES, language_code
 from jumok.systems.loading import load_tokenizer, read_bundles, reading_of
-from jumok.systems.parts import Part, cut_lines, join, plain_words
+from jumok.systems.markup import Bare
+from jumok.systems.part_writer import Draft, PartWriter, translation_of, written_text
+from jumok.systems.parts import (
+    Split,
+    check_lengths,
+    cut_lines,
+    cuts_sentences,
+    forced_beginnings,
+    join,
+    plain_words,
+)
 from jumok.systems.reach import longest_part, positions_end
 from jumok.systems.translation import Translation, WordAttention
 
@@ -52,7 +68,10 @@ class Translator(SourceReader, FileTranslator):
         models: in evaluation mode, on one device.
         tokenizer: the one they were trained with.
         max_tokens: pieces of the longest part that is translated at once.
-        source_language, target_language: the latter says whether spaces join parts.
+        source_language, target_language: codes, which say where sentences end, and whether they
+            are joined with a space.
+        sentences: how many the lines held that the models learnt from (their median); None: not
+            known.
         longest_target: the most pieces a target may have; None where positions set no limit.
         readings: for each model where its alignments are read, None for one without attention;
             None instead of the list takes `default_reading`.
@@ -74,6 +93,7 @@ class Translator(SourceReader, FileTranslator):
         max_tokens: int,
         source_language: str = "",
         target_language: str = "",
+        sentences: int | None = None,
         longest_target: int | None = None,
         readings: Sequence[Reading | None] | None = None,
     ) -> None:
@@ -86,7 +106,7 @@ class Translator(SourceReader, FileTranslator):
                 )
         self.models = list(models)
         self.tokenizer = tokenizer
-        self.max_tokens = max_tokens
+        self.max_tokens, self.sentences = max_tokens, sentences
         self.source_language, self.target_language = source_language, target_language
         self.longest_target = longest_target
         measured = readings or [default_reading(len(model.looks)) for model in models]
@@ -127,6 +147,7 @@ class Translator(SourceReader, FileTranslator):
             max_tokens=min(map(longest_part, bundles)),
             source_language=bundles[0].config.source_language,
             target_language=bundles[0].config.target_language,
+            sentences=min(filter(None, (one.config.sentences for one in bundles)), default=None),
             longest_target=min(filter(None, map(positions_end, bundles)), default=None),
             readings=list(map(_reading, bundles, models)),
         )
@@ -146,6 +167,9 @@ class Translator(SourceReader, FileTranslator):
         alignments: bool = True,
         prefixes: Sequence[str] | None = None,
         batch_size: int = 32,
+        split: Split = "auto",
+        keep: bool | Sequence[str] = True,
+        glossary: Glossary | Mapping[str, str] | Path | str | None = None,
     ) -> list[Translation]:
         """A translation for each text, in order.
 
@@ -157,16 +181,38 @@ class Translator(SourceReader, FileTranslator):
                 attention gives none.
             prefixes: how each translation has to begin; "" forces nothing.
             batch_size: sentences that are decoded together.
+            split: where lines are cut: "auto" as the models were trained,
+                "sentences" after each, "length" only where a line is too long, "none" never.
+            keep: what of a source must stand in its translation (`jumok.systems.keeping`): True
+                is markup, placeholders, addresses and numbers, False nothing; regular expressions
+                are kept as well.
+            glossary: terms with their translations, or a file of them with a tab between.
 
         Raises:
-            ConfigError: options that contradict each other.
-            DataError: one text instead of a list of them, or something that is no text.
-            ModelError: a prefix that cannot be forced.
+            ConfigError: options that contradict each other; a glossary for samples, or where the
+                search is recorded.
+            DataError: one text instead of a list of them, or something that is no text; a glossary
+                that cannot be read or spelt; a line that is not cut and is longer than the model's
+                positions reach.
+            ModelError: a prefix or a term that cannot be forced.
         """
         texts = texts_in(texts)
         options = self._settled(options, beam, nbest)
-        parts = cut_lines(texts, self.tokenizer, self.max_tokens)
-        forced = self._forced(parts, texts, prefixes)
+        kept, terms = as_keep(keep), as_glossary(glossary)
+        if is_heard(self, FOUND):  # a record is of what the models write by themselves
+            kept = None
+            _refuse_glossary(terms)
+        bare = Bare(texts) if kept is not None and kept.usual else None
+        lines = texts if bare is None else bare.texts
+        languages = self.source_language, self.target_language
+        apart = cuts_sentences(split, languages, self.sentences)
+        limit = None if split == "none" else self.max_tokens
+        parts = cut_lines(lines, self.tokenizer, limit, apart, self.source_language)
+        if split == "none":
+            check_lengths(self.longest_target, [part.ids for part in parts])
+        forced = forced_beginnings(parts, len(texts), prefixes, self.tokenizer)
+        aligned = alignments or (bare is not None and bare.any)
+        writer = self._writer(options, aligned, kept, terms)
         found: list[list[Translation]] = [[] for _ in parts]
         tell(self, GIVEN, len(texts))
         ids = [part.ids for part in parts]
@@ -175,16 +221,53 @@ class Translator(SourceReader, FileTranslator):
             seeded = replace(options, seed=options.seed + batch.rows[0])
             prefix = None if forced is None else [forced[row] for row in batch.rows]
             tell(self, ROWS, [parts[row].line for row in batch.rows])
-            memory = self.read(batch)
-            with self._coverage(options) as attention:
-                hypotheses = decode(self.decoder, memory, seeded, prefix, attention)
-            tell(self, FOUND, hypotheses)
             here = [parts[row] for row in batch.rows]
-            translated = self._translations(here, memory, hypotheses, alignments)
+            translated = writer.write(here, self.read(batch), seeded, prefix)
             for row, translations in zip(batch.rows, translated, strict=True):
                 found[row] = translations
-        spaceless = language_code(self.target_language) in WITHOUT_SPACES
-        return join(len(texts), parts, found, joint="" if spaceless else " ")
+        joint = "" if self.spaceless else " "
+        joined = join(len(texts), parts, found, joint, None if options.sample else options.nbest)
+        return joined if bare is None else bare.dressed(joined, alignments)
+
+    @property
+    def spaceless(self) -> bool:
+        """Whether the target language writes no spaces between words."""
+        return language_code(self.target_language) in WITHOUT_SPACES
+
+    def _writer(
+        self,
+        options: DecodingOptions,
+        alignments: bool,
+        keep: Keep | None,
+        glossary: Glossary | None,
+    ) -> PartWriter:
+        if options.sample and glossary is not None:
+            raise ConfigError(
+                "a glossary is kept to by search, not by samples.",
+                do="leave out --sample (sample=False), or the glossary",
+            )
+
+        def search(
+            memory: Memory,
+            options: DecodingOptions,
+            prefixes: Prefixes | None,
+            constraints: list[Constraints] | None,
+        ) -> list[list[Hypothesis]]:
+            same = partial(written_text, self.tokenizer) if options.nbest > 1 else None
+            with self._coverage(options) as attention:
+                found = decode(
+                    self.decoder, memory, options, prefixes, attention, None, constraints, same
+                )
+            tell(self, FOUND, found)
+            return found
+
+        def score(memory: Memory, targets: Sequence[Sequence[int]]) -> list[Hypothesis]:
+            return score_pairs(self.decoder, memory, targets, options.ranker())
+
+        return PartWriter(
+            self.tokenizer, self.aligner, search, score, alignments,
+            self.longest_target, self.spaceless, keep, glossary,
+        )  # fmt: skip
 
     def translate_lines(
         self,
@@ -195,6 +278,9 @@ class Translator(SourceReader, FileTranslator):
         prefix: str = "",
         batch_size: int = 32,
         ahead: int = 16,
+        split: Split = "auto",
+        keep: bool | Sequence[str] = True,
+        glossary: Glossary | Mapping[str, str] | Path | str | None = None,
     ) -> Iterator[Translation]:
         """Translates a stream of any length in order, and holds no more of it than it must.
 
@@ -202,7 +288,9 @@ class Translator(SourceReader, FileTranslator):
             prefix: how every translation has to begin.
             ahead: batches that are read before the first is translated, so that lines of like
                 length can meet in one.
+            split, keep, glossary: as in `translate`.
         """
+        terms = as_glossary(glossary)
         stream = iter(lines)
         done = 0
         while chunk := list(islice(stream, ahead * batch_size)):
@@ -212,6 +300,9 @@ class Translator(SourceReader, FileTranslator):
                 alignments=alignments,
                 prefixes=[prefix] * len(chunk) if prefix else None,
                 batch_size=batch_size,
+                split=split,
+                keep=keep,
+                glossary=terms,
             )
             done += len(chunk)
 
@@ -236,7 +327,7 @@ class Translator(SourceReader, FileTranslator):
             )
         read = self.tokenizer.encode_batch(sources)
         write = self.tokenizer.encode_batch(targets)
-        self._check_lengths(read, write)
+        check_lengths(self.longest_target, read, write)
         tell(self, GIVEN, len(sources))
         scored: list[Translation] = [Translation("")] * len(sources)
         for batch in source_batches(read, sentences=batch_size) if read else ():
@@ -244,7 +335,8 @@ class Translator(SourceReader, FileTranslator):
             tell(self, ROWS, batch.rows)
             hypotheses = score_pairs(self.decoder, self.read(batch), given)
             for row, hypothesis in zip(batch.rows, hypotheses, strict=True):
-                scored[row] = self._translation(read[row], hypothesis)
+                draft = Draft(hypothesis, written_text(self.tokenizer, hypothesis.tokens))
+                scored[row] = translation_of(self.tokenizer, read[row], draft)
         return scored
 
     @at_work
@@ -260,7 +352,7 @@ class Translator(SourceReader, FileTranslator):
         read, write = self.tokenizer.encode(source), self.tokenizer.encode(target)
         if not read or not write:
             raise DataError("attention needs a word on both sides.", got=repr((source, target)))
-        self._check_lengths([read], [write])
+        check_lengths(self.longest_target, [read], [write])
         (batch,) = source_batches([read], sentences=1)
         tell(self, GIVEN, 1)
         tell(self, ROWS, [0])
@@ -291,26 +383,6 @@ class Translator(SourceReader, FileTranslator):
             maximum_length=longest,
         )
 
-    def _forced(
-        self, parts: Sequence[Part], texts: Sequence[str], prefixes: Sequence[str] | None
-    ) -> list[list[int]] | None:
-        """For each part the pieces it has to begin with: a line's prefix is its first part's."""
-        if prefixes is None:
-            return None
-        if len(prefixes) != len(texts):
-            raise ModelError(
-                "every line needs its own prefix, if only an empty one.",
-                expected=f"{len(texts)} prefixes",
-                got=str(len(prefixes)),
-            )
-        encoded = self.tokenizer.encode_batch(prefixes)
-        begun: set[int] = set()
-        forced = []
-        for part in parts:
-            forced.append([] if part.line in begun else encoded[part.line])
-            begun.add(part.line)
-        return forced
-
     @at_work
     @torch.inference_mode()
     def read(self, batch: SourceBatch) -> Memory:
@@ -328,66 +400,6 @@ class Translator(SourceReader, FileTranslator):
         sites = {f"{n}.{site}" for n, model in enumerate(self.models) for site in model.looks}
         return read_attention(nn.ModuleList(self.models), sites.__contains__)
 
-    def _translations(
-        self,
-        parts: Sequence[Part],
-        memory: Memory,
-        hypotheses: Sequence[Sequence[Hypothesis]],
-        alignments: bool,
-    ) -> list[list[Translation]]:
-        """For each part its translations, with alignments from one pass over all of them."""
-        plain = [
-            [self._translation(part.ids, hypothesis) for hypothesis in of_part]
-            for part, of_part in zip(parts, hypotheses, strict=True)
-        ]
-        if not alignments or not self.aligner.aligns:
-            return plain
-        rows = [row for row, of_part in enumerate(plain) for _ in of_part]
-        targets = [
-            self.aligner.pieces_of(hypothesis.tokens, translation.text)
-            for of_part, translated in zip(hypotheses, plain, strict=True)
-            for hypothesis, translation in zip(of_part, translated, strict=True)
-        ]
-        device = memory.states.device
-        weights = self.aligner.between_pieces(
-            memory.select(torch.tensor(rows, device=device)), targets
-        )
-        aligned = [
-            tuple(links(self.aligner.between_words(weights[index], parts[row].ids, target)))
-            if target
-            else ()
-            for index, (row, target) in enumerate(zip(rows, targets, strict=True))
-        ]
-        each = iter(aligned)
-        return [
-            [replace(translation, alignment=next(each)) for translation in translated]
-            for translated in plain
-        ]
-
-    def _translation(self, source: Sequence[int], hypothesis: Hypothesis) -> Translation:
-        # Bytes may spell a line break, which would break the line contract.
-        text = normalize(self.tokenizer.decode(hypothesis.tokens)).strip()
-        return Translation(
-            text,
-            hypothesis.score,
-            tuple(self.tokenizer.pieces(hypothesis.tokens)),
-            hypothesis.token_log_probabilities,
-            tuple(self.tokenizer.pieces(source)),
-        )
-
-    def _check_lengths(self, *sides: Sequence[Sequence[int]]) -> None:
-        if self.longest_target is None:
-            return
-        for side in sides:
-            for line, ids in enumerate(side, start=1):
-                if len(ids) > self.longest_target:
-                    raise DataError(
-                        f"line {line} is longer than the model's positions reach.",
-                        expected=f"at most {self.longest_target} pieces",
-                        got=f"{len(ids)} pieces",
-                        do="cut the line, here and in the other file",
-                    )
-
 
 def _load(bundle: Bundle, device: torch.device, dtype: torch.dtype) -> SequenceToSequence:
     model = load_model(bundle, str(device))
@@ -400,3 +412,11 @@ def _load(bundle: Bundle, device: torch.device, dtype: torch.dtype) -> SequenceT
 def _reading(bundle: Bundle, model: SequenceToSequence) -> Reading | None:
     known = reading_of(bundle.config) if model.looks else None
     return known or default_reading(len(model.looks))
+
+
+def _refuse_glossary(terms: Glossary | None) -> None:
+    if terms is not None:
+        raise ConfigError(
+            "a search that keeps to a glossary is not recorded.",
+            do="leave out the glossary inside of jumok.record",
+        )

@@ -156,6 +156,16 @@ def update_stream(
     return UpdateStream(stores, sampler, resampling)
 
 
+def training_sources(prepared: Prepared, count: int) -> list[str]:
+    """At most `count` of the source texts trained on, evenly from all over each corpus."""
+    each = max(count // max(len(prepared.train), 1), 1)
+    return [
+        prepared.tokenizer.decode(store.source[row].tolist())
+        for store in prepared.train
+        for row in spread(range(len(store)), each)
+    ]
+
+
 def padding_share(stream: UpdateStream, updates: int = 20) -> float:
     """How much of the next updates is padding, 0 to 1; the stream stands where it stood."""
     cursor = stream.cursor

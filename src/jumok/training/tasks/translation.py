@@ -21,14 +21,22 @@ from jumok.models.catalog import Sizes, build
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Tensor
 from jumok.systems.reach import longest_of
+from jumok.systems.sentences import common_sentences
 from jumok.systems.translator import Translator
 from jumok.training import chance
 from jumok.training.objectives import ConsistentTranslation, mean_loss, translation
-from jumok.training.pairs import Prepared, padding_share, prepare, update_stream
+from jumok.training.pairs import (
+    Prepared,
+    padding_share,
+    prepare,
+    training_sources,
+    update_stream,
+)
 from jumok.training.task import Facts, Objective, Say, Scores, Updates, card_of, model_line
 from jumok.training.vectors import given_rows
 
 READING_PAIRS = 64
+COUNTED_LINES = 2000
 
 
 class Translation:
@@ -85,7 +93,9 @@ class Translation:
             target_language=data.target_language,
             longest_target=longest_of(self._config.model),
         )
-        translations = translator.translate(self._prepared.sources, beam=beam, alignments=False)
+        translations = translator.translate(
+            self._prepared.sources, beam=beam, alignments=False, split="length", keep=False
+        )
         texts = [translation.text for translation in translations]
         if self._config.validation.metric == "accuracy":
             scores = score_spelling(texts, self._prepared.references)
@@ -114,6 +124,9 @@ class Translation:
             max_tokens=data.max_tokens,
             alignment_layer=reading.layer if reading else None,
             alignment_at_input=reading.at_input if reading else False,
+            sentences=common_sentences(
+                training_sources(prepared, COUNTED_LINES), data.source_language
+            ),
         )
         card = card_of(
             self._config.name,

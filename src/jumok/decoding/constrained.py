@@ -1,0 +1,274 @@
+"""Beam search for hypotheses that contain given phrases.
+
+Dynamic beam allocation. Source: Post and Vilar 2018, "Fast Lexically Constrained Decoding with
+Dynamic Beam Allocation for Neural Machine Translation"; overlapping phrases after Hu et al. 2019,
+"Improved Lexically Constrained Decoding for Translation and Monolingual Rewriting".
+"""
+
+from dataclasses import replace
+from itertools import islice
+from math import ceil, inf
+from typing import NamedTuple, TypeVar
+
+import torch
+
+from jumok.decoding.beam import Beams, ReadAttention, Search, check_attention, check_beam, run
+from jumok.decoding.constraints import Constraints, Progress, Ways, check_constraints
+from jumok.decoding.filters import no_repeat
+from jumok.decoding.hypothesis import Hypothesis
+from jumok.decoding.largest import largest
+from jumok.decoding.limits import Limits, Prefixes
+from jumok.decoding.pool import Pool
+from jumok.decoding.rank import Ranker
+from jumok.models.memory import Decoder, Memory
+from jumok.shapes import Float, Int, Tensor
+
+State = TypeVar("State")
+
+WIDEST = 24
+"""A row's beam is one wider than its constraints have tokens, but is not widened beyond this."""
+
+
+@torch.inference_mode()
+def constrained_search(
+    decoder: Decoder[State],
+    memory: Memory,
+    beam: int,
+    limits: Limits,
+    constraints: list[Constraints],
+    ranker: Ranker | None = None,
+    nbest: int = 1,
+    patience: float | None = 1.0,
+    prefixes: Prefixes | None = None,
+    attention: ReadAttention | None = None,
+) -> list[list[Hypothesis]]:
+    """The `nbest` best hypotheses found for every row that contain all of the row's constraints.
+
+    As `beam_search`, but the places in the beam are shared out among banks: hypotheses that lack
+    equally many tokens of the constraints compete with each other only. Candidates are the best
+    2 * `beam` extensions, and of every hypothesis also the tokens that constraints need next. A
+    hypothesis ends only when it contains all constraints, and one that could not write the rest
+    before its maximum length is not followed; so every hypothesis contains them.
+
+    With a beam that holds everything this gives the best of all hypotheses that contain them. A
+    beam with fewer places than there are banks writes constraints early, so that of a row is
+    widened to one place a bank, up to WIDEST.
+
+    Args:
+        constraints: for each row its phrases. A row without any is searched as by `beam_search`.
+
+    Raises:
+        ConfigError: as `beam_search`.
+        ModelError: constraints that no hypothesis can contain, and as `beam_search`.
+    """
+    ranker = ranker or Ranker()
+    check_beam(beam, nbest, patience)
+    check_attention(ranker, attention)
+    longest = limits.longest(memory)
+    never = (*limits.forbidden, limits.start, limits.end)
+    check_constraints(constraints, len(longest), longest.tolist(), decoder.vocabulary_size, never)
+    forced = limits.forced_tokens(prefixes, longest, decoder.vocabulary_size)
+    progress = [Progress(phrases) for phrases in constraints]
+    enough = None if patience is None else max(nbest, ceil(beam * patience))
+    pool = Pool(len(longest), nbest, enough, ranker.same)
+    search = ConstrainedSearch(beam, limits, ranker, memory.allowed, longest, pool)
+    search.follow(progress, forced)
+    return run(search, decoder, memory, forced, attention)
+
+
+class Candidate(NamedTuple):
+    """One hypothesis of a sentence with one token more, `missing` so many tokens."""
+
+    total: float
+    parent: int
+    token: int
+    missing: int
+    ways: Ways
+
+
+class ConstrainedSearch(Search):
+    """A beam search whose beam is shared out by what hypotheses lack."""
+
+    def follow(self, progress: list[Progress], forced: Int[Tensor, "batch prefix"]) -> None:
+        """Begins with no token written; the limits keep `no_repeat_ngram` for free tokens only."""
+        self.progress = progress
+        self.forced = forced.tolist()
+        self.repeats = self.limits.no_repeat_ngram
+        self.limits = replace(self.limits, no_repeat_ngram=0)
+        self.ways: list[list[Ways]] = []
+        self.widths = [
+            max(self.beam, min(each.missing(each.start) + 1, WIDEST)) for each in progress
+        ]
+
+    def advance(
+        self,
+        beams: Beams,
+        log_probabilities: Float[Tensor, "sentences width vocabulary"],
+        length: int,
+    ) -> tuple[Beams, Int[Tensor, " rows"]]:
+        """The beams one token later, and the rows of the state their hypotheses come from."""
+        if not self.ways:
+            self.ways = self._begun(beams)
+        sentences = beams.sentences.tolist()
+        self._close_finished(beams, log_probabilities, length)
+        found = self._candidates(beams, log_probabilities, length)
+        chosen: list[list[Candidate]] = []
+        for place, candidates in enumerate(found):
+            if length == int(self.longest[sentences[place]]):
+                chosen.append([])
+                continue
+            width = self.widths[sentences[place]]
+            self._end(beams, log_probabilities, place, candidates, width)
+            live = [each for each in candidates if each.token != self.limits.end]
+            chosen.append(allocate(live, width))
+        best = [max((each.total for each in live), default=-inf) for live in chosen]
+        bound = self._bound(beams, torch.tensor(best, device=beams.scores.device), length)
+        settled = self.pool.settled(beams.sentences, bound).tolist()
+        going = [place for place, live in enumerate(chosen) if live and not settled[place]]
+        return self._next(beams, log_probabilities, going, [chosen[place] for place in going])
+
+    def _begun(self, beams: Beams) -> list[list[Ways]]:
+        """The states after what every sentence was forced to begin with, one hypothesis each."""
+        begun = []
+        for sentence, tokens in zip(beams.sentences.tolist(), beams.written.tolist(), strict=True):
+            ways = self.progress[sentence].start
+            for token in tokens:
+                ways = self.progress[sentence].after(ways, token)
+            begun.append([ways])
+        return begun
+
+    def _next(
+        self,
+        beams: Beams,
+        log_probabilities: Tensor,
+        going: list[int],
+        chosen: list[list[Candidate]],
+    ) -> tuple[Beams, Int[Tensor, " rows"]]:
+        """The beams with the chosen candidates, filled up with places where nothing stands."""
+        device = beams.scores.device
+        width = max(map(len, chosen), default=1)
+        nothing = Candidate(-inf, 0, self.limits.start, 0, frozenset())
+        full = [[*live, *[nothing] * (width - len(live))] for live in chosen]
+        self.ways = [[each.ways for each in live] for live in full]
+        places = torch.tensor(going, dtype=torch.long, device=device)
+        shape = (len(going), width)
+        parents, tokens = (
+            torch.tensor([[each[key] for each in live] for live in full], device=device)
+            .long()
+            .view(shape)
+            for key in (1, 2)
+        )
+        totals = torch.tensor([[each.total for each in live] for live in full], device=device)
+        kept, rows = beams.keep(places, parents)
+        values = log_probabilities[places[:, None], parents, tokens]
+        return kept.extend(totals.view(shape), tokens, values), rows
+
+    def _candidates(
+        self, beams: Beams, log_probabilities: Tensor, length: int
+    ) -> list[list[Candidate]]:
+        """Of every sentence what may come next, best first."""
+        _, width, vocabulary = log_probabilities.shape
+        free = log_probabilities
+        if self.repeats:
+            flat = log_probabilities.flatten(0, 1)
+            free = no_repeat(beams.written, self.repeats)(flat).view_as(log_probabilities)
+        totals = (beams.scores[..., None] + free).flatten(1)
+        most = 2 * max(self.widths[sentence] for sentence in beams.sentences.tolist())
+        values, places = largest(totals, min(most, width * vocabulary))
+        rows = zip(
+            beams.sentences.tolist(), values.tolist(), places.tolist(), self.ways, strict=True
+        )
+        scores = beams.scores.tolist()
+        found = []
+        for place, (sentence, of_row, at, ways) in enumerate(rows):
+            progress, left = self.progress[sentence], int(self.longest[sentence]) - length - 1
+            options = {
+                (where // vocabulary, where % vocabulary): value
+                for value, where in islice(zip(of_row, at, strict=True), 2 * self.widths[sentence])
+                if value > -inf
+            }
+            needed = [
+                (parent, token)
+                for parent, state in enumerate(ways)
+                if scores[place][parent] > -inf
+                for token in sorted(progress.advancing(state))
+                if (parent, token) not in options and self._is_free(sentence, length)
+            ]
+            if needed:
+                one, other = map(list, zip(*needed, strict=True))
+                extra = log_probabilities[place, one, other].tolist()
+                for (parent, token), value in zip(needed, extra, strict=True):
+                    if value > -inf:
+                        options[parent, token] = scores[place][parent] + value
+            found.append(self._within(options, ways, progress, left))
+        return found
+
+    def _is_free(self, sentence: int, length: int) -> bool:
+        forced = self.forced[sentence]
+        return length >= len(forced) or forced[length] < 0
+
+    def _within(
+        self,
+        options: dict[tuple[int, int], float],
+        ways: list[Ways],
+        progress: Progress,
+        left: int,
+    ) -> list[Candidate]:
+        """Those that can still write what they lack in `left` tokens; END only where none lack."""
+        candidates = []
+        for (parent, token), total in options.items():
+            ended = token == self.limits.end
+            state = ways[parent] if ended else progress.after(ways[parent], token)
+            missing = progress.missing(state)
+            if missing <= (0 if ended else left):
+                candidates.append(Candidate(total, parent, token, missing, state))
+        return sorted(candidates, key=lambda each: (-each.total, each.parent, each.token))
+
+    def _end(
+        self,
+        beams: Beams,
+        log_probabilities: Tensor,
+        place: int,
+        candidates: list[Candidate],
+        best: int,
+    ) -> None:
+        """Moves what ends into the pool, if it is among the `best` that lack nothing."""
+        whole = [each for each in candidates if each.missing == 0][:best]
+        parents = [each.parent for each in whole if each.token == self.limits.end]
+        if not parents:
+            return
+        at = torch.tensor(parents, device=beams.scores.device)
+        values = log_probabilities[place, at, self.limits.end].tolist()
+        self._add(beams, torch.full_like(at, place), at, values)
+
+    def _close_finished(self, beams: Beams, log_probabilities: Tensor, length: int) -> None:
+        """Closes the hypotheses at their maximum length; they lack nothing by now."""
+        at_limit = self.longest[beams.sentences] == length
+        if bool(at_limit.any()):
+            self._close(beams, log_probabilities, at_limit)
+
+
+def allocate(candidates: list[Candidate], beam: int) -> list[Candidate]:
+    """At most `beam` of the candidates (best first), shared out among those that lack equally much.
+
+    Every bank gets an equal share, the banks that lack least get what is left over, and a bank
+    with fewer candidates leaves its places to the others, from those that lack least.
+    """
+    banks: dict[int, list[Candidate]] = {}
+    for each in candidates:
+        banks.setdefault(each.missing, []).append(each)
+    if not banks:
+        return []
+    order = sorted(banks)
+    share, over = divmod(beam, len(order))
+    sizes = {
+        missing: min(share + (place < over), len(banks[missing]))
+        for place, missing in enumerate(order)
+    }
+    unused = beam - sum(sizes.values())
+    for missing in order:
+        more = min(unused, len(banks[missing]) - sizes[missing])
+        sizes[missing] += more
+        unused -= more
+    chosen = [each for missing in order for each in banks[missing][: sizes[missing]]]
+    return sorted(chosen, key=lambda each: -each.total)

@@ -1,0 +1,119 @@
+"""Terms whose translation is given: where a source holds one, its translation must."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from jumok.data.tokenizer import normalize
+from jumok.errors import DataError, Place
+
+# Scripts that write particles or the next word right behind a word.
+GLUED = (
+    "\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+)
+
+
+@dataclass(frozen=True)
+class Term:
+    """A term of the source's language, and how it must be translated."""
+
+    source: str
+    target: str
+
+
+class Glossary:
+    """Terms with their translations.
+
+    A term counts where it stands as words of their own; behind Hangul, kana, Chinese characters
+    and their like other letters may follow (서울에서 holds 서울). A term without a capital letter
+    is found in any case, one with capitals only as it is written. Where terms overlap the longer
+    one counts.
+
+    Raises:
+        DataError: a term that is empty, or that has two translations.
+    """
+
+    def __init__(self, terms: Mapping[str, str] | Iterable[tuple[str, str]]) -> None:
+        pairs = terms.items() if isinstance(terms, Mapping) else terms
+        self.terms: dict[str, Term] = {}
+        for given, translation in pairs:
+            source, target = normalize(given).strip(), normalize(translation).strip()
+            if not source or not target:
+                raise DataError(
+                    "a term of the glossary is empty.",
+                    expected="a term and its translation",
+                    got=repr((given, translation)),
+                )
+            known = self.terms.setdefault(source, Term(source, target))
+            if known.target != target:
+                raise DataError(
+                    "a term of the glossary has two translations.",
+                    expected="one translation for each term",
+                    got=f"{source!r}: {known.target!r} and {target!r}",
+                    do="take one of them out",
+                )
+        longest = sorted(self.terms, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(_found_as, longest))) if longest else None
+        self._lowered = {term.source.lower(): term for term in self.terms.values()}
+
+    @classmethod
+    def read(cls, file: Path | str) -> "Glossary":
+        """The glossary in a file of two columns with a tab between them; empty lines are skipped.
+
+        Raises:
+            DataError: the file cannot be read, or a line has not two columns.
+        """
+        file = Path(file)
+        try:
+            lines = file.read_text(encoding="utf-8-sig").splitlines()
+        except OSError as error:
+            raise DataError(
+                "the glossary cannot be read.", got=error.strerror, place=Place(file)
+            ) from None
+        except UnicodeDecodeError as error:
+            raise DataError(
+                "the glossary is not valid UTF-8.", place=Place(file, byte=error.start)
+            ) from None
+        pairs = []
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            columns = line.split("\t")
+            if len(columns) != 2 or not all(column.strip() for column in columns):
+                raise DataError(
+                    "a line of the glossary is not a term and its translation.",
+                    expected="two columns with a tab between them",
+                    got=repr(line),
+                    place=Place(file, number),
+                )
+            pairs.append((columns[0], columns[1]))
+        return cls(pairs)
+
+    def find(self, text: str) -> list[Term]:
+        """The terms that stand in a text, each once, in their order there."""
+        if self._pattern is None:
+            return []
+        found = (match[0] for match in self._pattern.finditer(normalize(text)))
+        terms = (self.terms.get(each) or self._lowered[each.lower()] for each in found)
+        return list(dict.fromkeys(terms))
+
+
+def _found_as(term: str) -> str:
+    exact = any(letter.isupper() for letter in term)
+    pattern = re.escape(term) if exact else f"(?i:{re.escape(term)})"
+    before = r"(?<!\w)" if term[0].isalnum() and not _spaceless(term[0]) else ""
+    after = r"(?!\w)" if term[-1].isalnum() and not re.match(f"[{GLUED}]", term[-1]) else ""
+    return f"{before}{pattern}{after}"
+
+
+def _spaceless(letter: str) -> bool:
+    """Letters that may follow one another without a space between words; Hangul has spaces."""
+    return bool(re.match(f"[{GLUED}]", letter)) and not "\uac00" <= letter <= "\ud7a3"
+
+
+def as_glossary(given: Glossary | Mapping[str, str] | Path | str | None) -> Glossary | None:
+    """A glossary of what may be given as one: itself, terms, or a file."""
+    if given is None or isinstance(given, Glossary):
+        return given
+    return Glossary.read(given) if isinstance(given, Path | str) else Glossary(given)

@@ -1,0 +1,177 @@
+"""Where the sentences of a line end.
+
+A full stop ends a sentence unless it belongs to an abbreviation, an initial, an ordinal or a
+number; a question or exclamation mark ends one unless the text goes on in lower case. After the
+marks of Chinese and Japanese no space is needed. Whitespace stays with the sentence before it, so
+the sentences together are the line. `benchmarks/sentences.py` measures the errors.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable
+from functools import cache
+from statistics import median_low
+
+from jumok.systems.languages import language_code
+
+Span = tuple[int, int]
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# A cluster of marks with the quotes and brackets that close after it; in French a space may stand
+# before the closing quote. Scripts without spaces need none after their own marks.
+MARKS = re.compile(
+    r"(?<![.!?…؟।])(?P<mark>[.!?…؟।]++)(?:[\"'”’»›)\]]|[\s]?[»](?=\s))*(?=\s)\s+"
+    r"|(?P<wide>[。！？｡]+)[」』”’）》]*\s*"
+)
+OPENING = "\"'“‘«‹(["  # may stand before a sentence's first letter
+START = re.compile(r"[\"'“”‘’„‚«‹(\[¿¡「『（《*–—-]*\s?(?P<first>\S)")
+# What stands before a mark: letters and inner stops ("z.B", "U.S"), or digits.
+BEFORE = re.compile(r"(?P<word>[^\W\d_]+(?:[.'’-][^\W\d_]+)*|\d[\d.,:]*)\Z")
+WORD = re.compile(r"\w+")
+REACH = 24  # no abbreviation is longer than that
+QUOTATION_GOES_ON = re.compile(r"[とって、，,]")
+
+# Never the end of a sentence: something follows them.
+TITLES = {
+    "": "dr mr mrs ms prof st vs cf ca approx",
+    "en": "messrs mmes rev hon gen col maj capt cpt lt sgt cmdr adm gov sen rep pres supt mt ft "
+    "e.g i.e viz al jan feb apr jun jul aug sept sep oct nov dec dept est jr",
+    "de": "hr fr frl bzw z.b d.h u.a z.t u.u s.o s.u i.d.r v.a o.ä evtl ggf ggfs inkl exkl vgl sog "
+    "bspw geb gest str dipl ing hl nr abs art abb kap bd jh mio mrd tel zzgl zz ev bes insb usf "
+    "ehem österr dt engl frz jan feb mär apr jun jul aug sep sept okt nov dez",
+    "fr": "m mm mme mlle mgr me pr p.ex c.-à-d av env boul bd ex janv févr avr juil sept oct nov "
+    "déc vol chap éd",
+}
+# The end of a sentence only where a capital follows that usually begins one.
+ABBREVIATIONS = {
+    "": "etc inc ltd co corp bros no nos p pp vol fig figs eq sec ch ed eds",
+    "en": "a.m p.m sr ave blvd rd",
+    "de": "usw etc u.s.w",
+    "fr": "etc p s",
+}
+# An abbreviation only before a number: "No. 5", "p. 7", "S. 12".
+BEFORE_NUMBERS = _words("no nos nr p pp s vol fig figs eq sec ch art abs bd kap abb n tel")
+BEGINNERS = _words(
+    "the a an this that these those he she it we they i you my your his her our their there in on "
+    "at but and so if when what who how why where then not do did is was as for with after "
+    "der die das ein eine er sie es wir ihr ich du mein dein sein dies diese in am im an auf aber "
+    "und so wenn was wer wie warum wo dann nicht als für mit nach man "
+    "le la les un une il elle on nous vous ils elles je tu mon ton son ce cette ces c j l mais et "
+    "si quand que qui comment pourquoi où puis ne dans à au en pour avec après"
+)
+# Languages in which a number with a stop is an ordinal: "am 3. Mai".
+ORDINALS = frozenset({"de", "da", "no", "nb", "nn", "fi", "cs", "sk", "hu", "sl", "hr", "et", "lv"})
+
+
+def sentences(text: str, language: str = "") -> list[Span]:
+    """The start and end of every sentence, in characters; together they are the whole text.
+
+    Args:
+        language: a code such as "en", which chooses the abbreviations; "" takes those of all.
+    """
+    code = language_code(language)
+    starts = [0]
+    brackets = _bracketed(text)
+    capitals = any(letter.isupper() for letter in text)
+    for match in MARKS.finditer(text):
+        end = match.end()
+        before = bisect_left(brackets, (match.start(), 0)) - 1
+        if end == len(text) or (before >= 0 and brackets[before][1] >= end):
+            continue
+        if match["wide"] is not None:
+            ends = _ends_wide(text, match)
+        else:
+            ends = _ends(text, starts[-1], match, code, capitals)
+        if ends:
+            starts.append(end)
+    return list(zip(starts, [*starts[1:], len(text)], strict=True))
+
+
+def _ends_wide(text: str, match: re.Match[str]) -> bool:
+    """A closing bracket may end a quotation inside a sentence: 「はい。」と言った。"""
+    quoted = match.end("wide") < match.end() and text[match.end("wide")] in "」』”’）》"
+    return not (quoted and QUOTATION_GOES_ON.match(text, match.end()))
+
+
+def _ends(text: str, start: int, match: re.Match[str], code: str, capitals: bool) -> bool:
+    """Whether a sentence that began at `start` ends with this mark."""
+    following = START.match(text, match.end())
+    if following is None:
+        return False
+    first, mark = following["first"], match["mark"]
+    # A small letter goes on with a sentence, but not in text without any capital, nor after a
+    # word of a script that has none, such as Hangul; an ellipsis goes on in any text.
+    last = text[match.start() - 1 : match.start()]
+    cased = capitals and (not last.isalpha() or last.islower() or last.isupper())
+    if first.islower() and (cased or mark.endswith("…") or mark.startswith("..")):
+        return False
+    if not (first.isalnum() or first in "{<%$#@&£€₩_\\"):
+        return False
+    if mark != ".":
+        return True
+    before = BEFORE.search(text, max(start, match.start() - REACH), match.start())
+    if before is None:
+        return True
+    return _stop_ends(before["word"], text, start, before.start(), following, code)
+
+
+def _stop_ends(
+    word: str, text: str, start: int, place: int, following: re.Match[str], code: str
+) -> bool:
+    """Whether a full stop behind `word` ends a sentence."""
+    first = following["first"]
+    if word[0].isdigit():
+        if text[start:place].strip(OPENING + " ") == "":
+            return False  # the number of a list's item
+        ordinal = code in ORDINALS and len(word) < 3
+        return not (ordinal or (code == "ko" and first.isdigit()))
+    lowered = word.lower()
+    titles, abbreviations = _known(code)
+    if first.isdigit() and lowered in BEFORE_NUMBERS:
+        return False
+    if lowered in titles:
+        return False
+    next_word = WORD.match(text, following.start("first"))
+    begins = next_word is not None and next_word[0].lower() in BEGINNERS
+    if lowered in abbreviations - BEFORE_NUMBERS or "." in word:
+        return begins
+    if len(word) == 1 and word.isupper():  # an initial, but for "So do I."
+        return begins or (word == "I" and code in ("", "en"))
+    if len(word) == 1 and code in ("", "de") and word.islower():  # z. B., d. h., u. a.
+        return begins
+    return True
+
+
+def common_sentences(texts: Iterable[str], language: str = "") -> int | None:
+    """How many sentences a text holds, the lower median of all; None without a text."""
+    counts = [len(sentences(text, language)) for text in texts]
+    return median_low(counts) if counts else None
+
+
+@cache
+def _known(code: str) -> tuple[frozenset[str], frozenset[str]]:
+    codes = ("", code) if code in TITLES and code else tuple(TITLES)
+    titles, abbreviations = (
+        _words(" ".join(table[each] for each in codes)) for table in (TITLES, ABBREVIATIONS)
+    )
+    return titles, abbreviations
+
+
+def _bracketed(text: str) -> list[Span]:
+    """The outermost stretches between brackets that close again; no sentence ends inside them."""
+    pairs = {"(": ")", "[": "]", "（": "）", "「": "」", "『": "』", "《": "》"}
+    found: list[Span] = []
+    waiting: list[tuple[str, int]] = []
+    for place, letter in enumerate(text):
+        if letter in pairs:
+            waiting.append((pairs[letter], place))
+        elif waiting and letter == waiting[-1][0]:
+            _, opened = waiting.pop()
+            while found and found[-1][0] > opened:
+                found.pop()
+            found.append((opened, place))
+    return found

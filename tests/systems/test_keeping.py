@@ -1,0 +1,218 @@
+"""What must come through a translation does, whatever the model makes of it."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from jumok.data.tokenizer import Tokenizer
+from jumok.decoding import DecodingOptions
+from jumok.errors import ConfigError, DataError
+from jumok.systems.glossary import Glossary
+from jumok.systems.inserting import corrected
+from jumok.systems.keeping import Keep, as_keep, missing, surplus
+from jumok.systems.markup import TAG, Bare, undress
+from jumok.systems.parts import cuts_sentences
+from jumok.systems.spelling import spelling
+from jumok.systems.translation import Translation
+from jumok.systems.translator import Translator
+
+SHORT = DecodingOptions(beam=2, maximum_length=30)
+CODE = ["{name}", "{{ x }}", "%s", "%(count)d", "${HOME}", "$USER", "&nbsp;", "a.b@c.org"]
+CODE += ["https://a.b/c?x=1&y=2", "www.a.com"]
+
+
+@pytest.fixture(scope="module")
+def translator(tiny_bundle: Path) -> Translator:
+    return Translator.load(tiny_bundle)
+
+
+@pytest.mark.parametrize("code", CODE)
+def test_code_is_found_whole_and_without_what_follows(code: str) -> None:
+    for text in (f"See {code}, now.", f"({code})", code):
+        assert [one.text for one in Keep().find(text)] == [code]
+
+
+def test_user_s_patterns_come_first_and_the_usual_ones_may_be_left_out() -> None:
+    found = [one.text for one in as_keep([r"\[\w+\]", r"ACME \d+"]).find("[tag] ACME 12 of {x}")]
+    assert found == ["[tag]", "ACME 12", "{x}"]
+    assert [one.text for one in Keep([r"\[\w+\]"], usual=False).find("[a] {x} 12")] == ["[a]"]
+    assert as_keep(False) is None
+
+
+@pytest.mark.parametrize(
+    ("source", "translation"),
+    [
+        ("10:30", "10시 30분"),
+        ("10:05", "10시 5분"),
+        ("1,000.5", "1.000,5"),
+        ("1,000", "1 000"),
+        ("10000", "10,000"),
+        ("20,000", "2만"),
+        ("2,500,000", "2.5 million"),
+        ("1,000,000", "100만 원"),
+        ("3.5", "3,5"),
+        ("2024-05-01", "2024년 5월 1일"),
+        ("25", "25개"),
+        ("3", "drei"),
+    ],
+)
+def test_numbers_may_be_written_as_the_other_language_does(source: str, translation: str) -> None:
+    assert missing(Keep().find(source), translation) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "translation"),
+    [("3.5", "35"), ("10", "100"), ("12 12", "12"), ("10:30", "10"), ("{a}", "{a")],
+)
+def test_what_is_not_the_same_is_missing(source: str, translation: str) -> None:
+    assert missing(Keep().find(source), translation) != []
+
+
+def test_code_that_stands_too_often_is_taken_out() -> None:
+    kept = Keep().find("{a} {a} {b}")
+    assert surplus(kept, "{a} {b} {a} x {a} {b}") == [(12, 15), (16, 19)]
+    assert corrected("{b} x", "{b} y {b}", Keep().find("{b} x"), [(6, 9)], (), False) == "{b} y"
+
+
+def test_missing_string_goes_where_its_word_is_linked() -> None:
+    source = "give {name} the cat"
+    kept = Keep().find(source)
+    links = ((0, 2), (1, 1), (3, 0))
+    assert corrected(source, "고양이 를 줘", kept, [], links, False) == "고양이 {name} 를 줘"
+    unlinked = ((0, 2), (3, 0))
+    assert corrected(source, "고양이 를 줘", kept, [], unlinked, False) == "고양이 를 줘 {name}"
+    assert corrected(source, "猫をあげて", kept, [], (), True).count("{name}") == 1
+
+
+def test_every_kept_string_is_in_the_translation_once(translator: Translator) -> None:
+    lines = [f"the cat {code} sat on 1,250 mats." for code in CODE]
+    lines += ["<b>the cat</b> sat {name} {name}", "&lt; 10:30 <a href='x y'>I am <i>a</i></a> cat."]
+    plain = translator.translate(lines, SHORT, keep=False)
+    found = translator.translate(lines, SHORT)
+    for line, one, other in zip(lines, found, plain, strict=True):
+        kept = Keep().find(TAG.sub("", line))
+        assert missing(kept, one.text) == surplus(kept, one.text) == []
+        assert missing(kept, other.text) != []  # this model copies nothing by itself
+        assert sorted(match[0] for match in TAG.finditer(one.text)) == sorted(
+            match[0] for match in TAG.finditer(line)
+        )
+        assert one.forced or one.inserted
+        words = len(one.text.split(" "))
+        assert all(target < words for _, target in one.alignment)
+
+
+def test_samples_and_short_limits_have_strings_put_in(translator: Translator) -> None:
+    sampled, short = (
+        translator.translate(["the {name} cat"], options)[0]
+        for options in (replace(SHORT, sample=True), replace(SHORT, maximum_length=2))
+    )
+    for one in (sampled, short):
+        assert one.text.count("{name}") == 1
+        assert one.inserted == ("{name}",)
+
+
+def test_figures_are_those_of_the_text_with_what_was_put_in(translator: Translator) -> None:
+    (one,) = translator.translate(["the {name} cat"], replace(SHORT, maximum_length=2))
+    (scored,) = translator.score(["the {name} cat"], [one.text])
+    assert one.tokens == scored.tokens
+    assert one.token_log_probabilities == pytest.approx(scored.token_log_probabilities, abs=1e-4)
+
+
+def test_alternatives_keep_it_too_and_differ(translator: Translator) -> None:
+    (one,) = translator.translate(["the {name} cat sat"], SHORT, beam=4, nbest=3)
+    texts = [each.text for each in (one, *one.alternatives)]
+    assert len(set(texts)) == 3
+    assert all(text.count("{name}") == 1 for text in texts)
+
+
+def test_glossary_s_term_is_in_every_translation(translator: Translator) -> None:
+    lines = ["The Cat sat.", "the cats sat", "the dog"]
+    found = translator.translate(lines, SHORT, glossary={"cat": "고양이"}, beam=3, nbest=2)
+    assert all("고양이" in one.text for one in (found[0], *found[0].alternatives))
+    assert found[0].forced == ("고양이",)
+    assert [one.forced for one in found[1:]] == [(), ()]
+    assert found[2].text == translator.translate(["the dog"], SHORT, beam=3, nbest=2)[0].text
+
+
+def test_glossary_is_read_with_the_place_of_a_fault(tmp_path: Path) -> None:
+    file = tmp_path / "terms.tsv"
+    file.write_text("\ufeffcat\t고양이\n\nSeoul City\t서울시\n", encoding="utf-8")
+    terms = Glossary.read(file)
+    assert [one.target for one in terms.find("CAT in Seoul City, not seoul city")] == [
+        "고양이",
+        "서울시",
+    ]
+    file.write_text("cat\t고양이\ndog\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"terms.tsv, line 2: a line of the glossary is not a term"):
+        Glossary.read(file)
+    with pytest.raises(DataError, match="two translations"):
+        Glossary([("a", "b"), ("a", "c")])
+    assert [one.source for one in Glossary({"서울": "Seoul"}).find("서울에서 왔다")] == ["서울"]
+    assert Glossary({"art": "x"}).find("start arts") == []
+
+
+def test_glossary_that_cannot_be_kept_to_is_refused(translator: Translator) -> None:
+    with pytest.raises(ConfigError, match="kept to by search, not by samples"):
+        translator.translate(["a cat"], replace(SHORT, sample=True), glossary={"cat": "고양이"})
+    tokenizer = Tokenizer.train(["the cat sat", "a dog"] * 3, "char", 20, byte_fallback=False)
+    assert spelling("고양이", tokenizer, inside=False) is None
+
+
+def test_tags_come_off_and_go_back_with_their_words() -> None:
+    bare, elements = undress("The <b>big <i>red</i></b> cat<br/> sat.")
+    assert bare == "The big red cat sat."
+    assert [(one.open, one.close, one.start, one.end) for one in elements] == [
+        ("<b>", "</b>", 4, 11),
+        ("<br/>", None, 15, 15),
+    ]
+    links = ((1, 2), (2, 1), (3, 0), (4, 3))
+    (one,) = Bare(["The <b>big <i>red</i></b> cat sat."]).dressed(
+        [Translation("고양이 빨간 큰 앉았다.", alignment=links)], True
+    )
+    assert one.text == "고양이 <b><i>빨간</i> 큰</b> 앉았다."
+    assert one.alignment == links
+
+
+def test_words_are_counted_with_the_spaces_inside_of_tags() -> None:
+    (one,) = Bare(['<a href="x">cat</a> sat']).dressed(
+        [Translation("앉은 고양이", alignment=((0, 1), (1, 0)))], True
+    )
+    assert one.text == '앉은 <a href="x">고양이</a>'
+    assert one.alignment == ((1, 2), (2, 0))
+
+
+@pytest.mark.parametrize(
+    ("split", "languages", "common", "cut"),
+    [
+        ("auto", ("en", "ko"), None, True),
+        ("auto", ("en", "ko"), 1, True),
+        ("auto", ("en", "ko"), 3, False),
+        ("auto", ("ko", "ko"), 1, False),
+        ("sentences", ("ko", "ko"), 3, True),
+        ("length", ("en", "ko"), 1, False),
+        ("none", ("en", "ko"), 1, False),
+    ],
+)
+def test_lines_are_cut_as_the_model_was_trained(split, languages, common, cut) -> None:
+    assert cuts_sentences(split, languages, common) is cut
+
+
+def test_every_sentence_of_a_line_is_translated_by_itself(translator: Translator) -> None:
+    one, two = "the cat sat.", "I am a student."
+    joined, *alone = translator.translate([f"{one} {two}", one, two], SHORT)
+    assert joined.text == f"{alone[0].text} {alone[1].text}"
+    assert joined.tokens == alone[0].tokens + alone[1].tokens
+    assert joined.confidence == min(each.confidence for each in alone)
+    whole = translator.translate([f"{one} {two}"], SHORT, split="length")[0]
+    assert len(whole.token_log_probabilities) <= SHORT.maximum_length + 1
+    with pytest.raises(ConfigError, match="no such way to split"):
+        translator.translate([one], split="words")
+    with pytest.raises(DataError, match="longer than the model's positions reach"):
+        translator.translate([one * 100], split="none")
+
+
+@pytest.mark.parametrize("pattern", ["[", "", "a*"])
+def test_pattern_that_keeps_nothing_is_refused(pattern: str) -> None:
+    with pytest.raises(ConfigError, match="a pattern of what is to be kept"):
+        Keep([pattern])
