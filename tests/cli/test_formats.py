@@ -174,3 +174,30 @@ def test_a_file_in_other_languages_says_which(tmp_path: Path, tiny_bundle: Path)
     error = fault("score", tiny_bundle, "--data", write(tmp_path, "xlf"), *asked)
     assert "in other languages" in str(error)
     assert "got:      en-US and ko" in str(error)
+
+
+def test_lines_that_are_no_text_are_left_out_where_that_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    source, target = tmp_path / "a.en", tmp_path / "a.ko"
+    lines = [text.encode() for text, _ in PAIRS]
+    source.write_bytes(b"\n".join([*lines[:20], b"a NUL \0 byte", *lines[21:]]) + b"\n")
+    others = [text.encode() for _, text in PAIRS]
+    target.write_bytes(b"\n".join([*others[:40], b"latin \xe9", *others[41:]]) + b"\n")
+    asked = ["train", "--source", source, "--target", target]
+    assert "--skip-damaged of train" in str(fault(*asked))
+    result = run(*asked, "--skip-damaged", *SMALL)
+    assert result.exit_code == 0, result.output
+    said = " ".join(result.output.split())
+    assert "mended, line that contains a NUL byte made empty: 1 (line 21)" in said
+    assert "mended, line that is not valid UTF-8 made empty: 1 (line 41)" in said
+    assert "dropped, one side empty: 2 (lines 21, 41)" in said
+
+
+def test_a_language_model_is_evaluated_and_not_scored(tmp_path: Path) -> None:
+    from tests.systems.lm import write_lm
+
+    error = fault("score", write_lm(tmp_path / "lm"), "--data", tmp_path / "held.txt")
+    assert "this model does not translate, and has no pairs to score" in str(error)
+    assert "do:       jumok evaluate " in str(error)

@@ -155,6 +155,17 @@ def test_what_is_no_picture_is_named(tmp_path: Path, content: bytes, message: st
     assert str(caught.value).startswith(f"{file}: {message}")
 
 
+def test_a_phones_picture_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "a.heic"
+    file.write_bytes(b"\0\0\0\x18ftypheic\0\0\0\0")
+    with pytest.raises(DataError) as caught:
+        read_image(file)
+    assert "got:      HEIC or AVIF, which phones write" in str(caught.value)
+    assert "do:       convert it to JPEG, for example with heif-convert or pillow-heif" in str(
+        caught.value
+    )
+
+
 @pytest.mark.parametrize(
     ("width", "height"), [(20_000, 1), (20_000, 20_000), (8_001, 8_000), (1 << 30, 1 << 30)]
 )

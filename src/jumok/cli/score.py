@@ -1,6 +1,7 @@
 """`jumok score`: how probable given translations are."""
 
 import json
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -8,6 +9,7 @@ import typer
 from jumok.cli import options as option
 from jumok.cli.columns import named_columns, pairs_of
 from jumok.cli.streams import check_output, open_output
+from jumok.errors import BundleError, Place
 
 Columns = Annotated[
     str | None,
@@ -45,6 +47,7 @@ def score(
     from jumok.evaluation.likelihood import likelihood
 
     check_output(output, source, target, data)
+    _check_translates(option.model_folders(model)[0])
     pairs = list(
         read_pairs(pairs_of(source, target, data, named_columns(data, columns, from_, to) or "0,1"))
     )
@@ -71,3 +74,16 @@ def score(
         f"perplexity {total.perplexity:.2f}",
         err=True,
     )
+
+
+def _check_translates(folder: Path) -> None:
+    """Raises BundleError for a model of another kind, which has no pairs to score."""
+    from jumok.systems.catalog import system_of
+
+    if system_of(folder).verb != "translate":
+        raise BundleError(
+            "this model does not translate, and has no pairs to score.",
+            place=Place(folder),
+            expected="a translation model",
+            do=f"jumok evaluate {folder} --data FILE",
+        )

@@ -52,6 +52,7 @@ class DataConfig(Section):
     max_tokens: Count = 128
     max_ratio: Annotated[float, Field(gt=1.0)] = 9.0
     skip_damaged: bool = False
+    clean: bool | tuple[Literal["duplicates", "equal", "markup", "script"], ...] = False
 
     @model_validator(mode="after")
     def _something_to_read(self) -> "DataConfig":

@@ -6,6 +6,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
+from jumok.data.cleaning import cleaned
 from jumok.data.drift import explain_drift
 from jumok.data.formats import bare_name, kind_of_name
 from jumok.data.reading import read_lines
@@ -39,7 +40,9 @@ class Corpus:
             None refuses markup.
         weight: the share of training this corpus gets beside others; None goes by its size.
         name: what reports call it; empty takes the file's name.
-        skip_damaged: leave rows of a table out that cannot be read, and count them.
+        skip_damaged: leave rows of a table and lines out that cannot be read, and count them.
+        clean: the kinds of odd pairs to leave out (`jumok.data.cleaning`).
+        languages: codes of source and target, for telling a wrong script; "" where unknown.
     """
 
     source: Path | None = None
@@ -51,6 +54,8 @@ class Corpus:
     weight: float | None = None
     name: str = ""
     skip_damaged: bool = False
+    clean: tuple[str, ...] = ()
+    languages: tuple[str, str] = ("", "")
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -76,6 +81,7 @@ def read_pairs(corpus: Corpus, report: Report | None = None) -> Iterator[Pair]:
         DataError: a file cannot be read as what it was said to be; the text says where.
         MissingExtraError: the format's library is not installed.
     """
+    looked_at = report is not None or corpus.clean
     report = report or corpus.report()
     if corpus.file is None:
         if corpus.source is None or corpus.target is None:
@@ -93,6 +99,8 @@ def read_pairs(corpus: Corpus, report: Report | None = None) -> Iterator[Pair]:
         reader = READERS[format_of(corpus)]
         rows = reader(corpus.file, corpus.source_column, corpus.target_column, report)
         pairs = (Pair(*row) for row in rows)
+    if looked_at:
+        pairs = cleaned(pairs, report, corpus.clean, corpus.languages)
     first = next(pairs, None)
     if first is None:
         raise DataError(

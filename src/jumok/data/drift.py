@@ -15,6 +15,7 @@ from jumok.errors import DataError, Place
 
 VARIANCE = 6.8  # of the length of a translation, per character (Gale and Church 1993, section 3.1)
 WORST = 9.0  # one pair's cost is capped, so that one odd line does not decide
+SURE = 60.0  # by how much a shifted part must fit better
 SHIFTS = 8  # beyond this many extra lines only the jump to all of them at once is tried
 
 Lengths = npt.NDArray[np.float64]
@@ -64,6 +65,35 @@ def first_drift(source: Lengths, target: Lengths) -> int:
         entered = np.maximum.accumulate(np.where(gain <= best, np.arange(size + 1), 0))
         cost, step = here + best, step[entered]
     return int(step[-1])
+
+
+def shifted_part(source: Lengths, target: Lengths) -> tuple[int, int, int] | None:
+    """A part of the corpus in which the pairs are shifted against each other, by the lengths.
+
+    Of all parts and shifts the one that fits the lengths best, against no shift. None: no part fits
+    so much better that it cannot be chance. (The most that chance gave in 335,000 pairs of three
+    corpora is 21; one line lost and another found 100 lines later gives 118 and more.)
+
+    Returns:
+        the indexes of its first and its last pair, and how many pairs further the right target is.
+    """
+    if not len(source):
+        return None
+    ratio = max(source.mean(), 1.0) / max(target.mean(), 1.0)
+    straight = _cost(source, target, ratio)
+    best, found = SURE, None
+    for shift in (each for each in range(-SHIFTS, SHIFTS + 1) if each):
+        first, last = max(0, -shift), len(source) - max(0, shift)
+        if last <= first:
+            continue
+        moved = _cost(source[first:last], target[first + shift : last + shift], ratio)
+        total = np.concatenate([[0.0], np.cumsum(straight[first:last] - moved)])
+        gain = total - np.minimum.accumulate(total)
+        end = int(gain.argmax())
+        if gain[end] > best:
+            best, start = float(gain[end]), int(total[: end + 1].argmin())
+            found = first + start, first + end - 1, shift
+    return found
 
 
 def _cost(longer: Lengths, shorter: Lengths, ratio: float) -> Lengths:

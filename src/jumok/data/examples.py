@@ -16,7 +16,7 @@ from jumok.data.texts import Example, TextCorpus
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import DataError, Place
 
-VERSION = 1
+VERSION = 2
 CHUNK = 20_000  # texts encoded at once
 KIND = np.dtype(np.uint32)
 

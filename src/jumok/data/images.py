@@ -32,6 +32,7 @@ MOST_BYTES = 1 << 30  # of a file: pictures of the most pixels have a fifth of i
 MOST_PIXELS = 64_000_000  # 192 MB unpacked; the largest sensors in common use have 50 million
 # Formats that pixels are read from and nothing is executed for (PostScript is a program).
 FORMATS = ("JPEG", "PNG", "GIF", "BMP", "WEBP", "TIFF", "PPM")
+HEIF = (b"heic", b"heix", b"hevc", b"mif1", b"msf1", b"avif")
 SUFFIXES = (
     *(".jpg", ".jpeg", ".png", ".gif", ".bmp", ".webp", ".tif", ".tiff"),
     *(".ppm", ".pgm", ".pbm"),
@@ -262,10 +263,14 @@ def _opened(content: bytes, name: str) -> "Image":
     except pillow.DecompressionBombError as error:
         raise _too_large(str(error), name) from None
     except DAMAGE:
+        heif = content[4:8] == b"ftyp" and content[8:12] in HEIF
         raise DataError(
             "The file is not a picture." if content else "The file is empty.",
             expected=f"one of {', '.join(FORMATS)}",
-            got=f"{len(content):,} bytes that begin with {content[:8]!r}",
+            got="HEIC or AVIF, which phones write"
+            if heif
+            else f"{len(content):,} bytes that begin with {content[:8]!r}",
+            do="convert it to JPEG, for example with heif-convert or pillow-heif" if heif else None,
             place=Place(name),
         ) from None
     if max(image.size) > LONGEST_SIDE or image.width * image.height > MOST_PIXELS:

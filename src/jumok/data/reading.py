@@ -147,15 +147,37 @@ def read_lines(path: Path, report: Report | None = None, *, plain: bool = False)
         # Whole lines of about a block each: decoding and normalising many lines at once costs a
         # tenth of doing it line by line, and NFC never reaches across a \n.
         while block := b"".join(stream.readlines(BLOCK)):
-            text = _decode(block, path, number, offset)
+            text = _text(block, path, number, offset, report)
             lines = _split(text.removeprefix("\ufeff") if offset == 0 else text, number, report)
             yield from lines
             number += len(lines)
             offset += len(block)
 
 
+def _text(block: bytes, path: Path, number: int, offset: int, report: Report | None) -> str:
+    """The block as text; a line that is none is empty where damaged ones are to be left out."""
+    try:
+        return _decode(block, path, number, offset)
+    except DataError:
+        if report is None or not report.skip_damaged:
+            raise
+    lines = []
+    for place, line in enumerate(block.split(b"\n"), start=number + 1):
+        try:
+            lines.append(_decode(line, path, place, 0))
+        except DataError as error:
+            reason = error.what.replace("The text", "line that").rstrip(".")
+            report.mend(f"{reason} made empty", place)
+            lines.append("")
+    return "\n".join(lines)
+
+
 def _decode(block: bytes, path: Path, number: int, offset: int) -> str:
-    """`number` lines and `offset` bytes of the file stand before this block."""
+    """`number` lines and `offset` bytes of the file stand before this block.
+
+    Raises:
+        DataError: the block is not UTF-8, or has a NUL byte.
+    """
     try:
         text = block.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -163,7 +185,8 @@ def _decode(block: bytes, path: Path, number: int, offset: int) -> str:
         raise DataError(
             "The text is not valid UTF-8.",
             got=f"byte {block[error.start]:#04x}",
-            do="convert the file, for example: iconv -f LATIN1 -t UTF-8",
+            do="convert the file, for example: iconv -f LATIN1 -t UTF-8; or leave such lines "
+            "out: data.skip_damaged in a recipe, --skip-damaged of train",
             place=Place(path, line, offset + error.start),
         ) from None
     if "\0" in text:
@@ -171,7 +194,8 @@ def _decode(block: bytes, path: Path, number: int, offset: int) -> str:
         raise DataError(
             "The text contains a NUL byte.",
             expected="UTF-8 text",
-            do="if this is UTF-16, convert it: iconv -f UTF-16 -t UTF-8",
+            do="if this is UTF-16, convert it: iconv -f UTF-16 -t UTF-8; or leave such lines out: "
+            "data.skip_damaged in a recipe, --skip-damaged of train",
             place=Place(path, number + block.count(b"\n", 0, start) + 1, offset + start),
         )
     return text

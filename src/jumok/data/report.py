@@ -35,9 +35,10 @@ class Count:
 class Report:
     """What was read, mended and dropped from one corpus.
 
-    `mended` lines were changed and kept; `dropped` pairs are not in the store. Both count by
-    reason, in the words a person reads. `unit` is what is counted: "pairs", "texts". With
-    `skip_damaged` a row that cannot be read is dropped too, and is no error.
+    `mended` lines were changed and kept; `dropped` pairs are not in the store; `noticed` ones are
+    odd, and kept as they are. All count by reason, in the words a person reads. `unit` is what is
+    counted: "pairs", "texts". With `skip_damaged` a row that cannot be read is dropped too, and is
+    no error.
     """
 
     name: str
@@ -45,11 +46,16 @@ class Report:
     kept: int = 0
     mended: dict[str, Count] = field(default_factory=dict)
     dropped: dict[str, Count] = field(default_factory=dict)
+    noticed: dict[str, Count] = field(default_factory=dict)
     unit: str = "pairs"
     skip_damaged: bool = False
 
     def mend(self, reason: str, line: int) -> None:
         self.mended.setdefault(reason, Count()).add([line])
+
+    def notice(self, reason: str, line: int) -> None:
+        """Count a pair that is odd, and kept."""
+        self.noticed.setdefault(reason, Count()).add([line])
 
     def drop(self, reason: str, lines: Iterable[int]) -> None:
         """Count pairs that are left out, and keep the first few line numbers."""
@@ -79,13 +85,18 @@ class Report:
         lines = [f"{self.name}: {self.read:,} {self.unit} read, {self.kept:,} kept"]
         lines += [f"  dropped, {reason}: {count}" for reason, count in self.dropped.items()]
         lines += [f"  mended, {reason}: {count}" for reason, count in self.mended.items()]
+        lines += [f"  noticed, {reason}: {count}" for reason, count in self.noticed.items()]
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain dicts, lists, numbers and strings."""
         counts = {
             kind: {reason: [c.lines, c.first] for reason, c in group.items()}
-            for kind, group in (("mended", self.mended), ("dropped", self.dropped))
+            for kind, group in (
+                ("mended", self.mended),
+                ("dropped", self.dropped),
+                ("noticed", self.noticed),
+            )
         }
         return {
             "name": self.name,
@@ -98,9 +109,9 @@ class Report:
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> "Report":
         """The report that `to_json` made plain."""
-        mended, dropped = (
+        mended, dropped, noticed = (
             {reason: Count(lines, first) for reason, (lines, first) in stored[kind].items()}
-            for kind in ("mended", "dropped")
+            for kind in ("mended", "dropped", "noticed")
         )
         counts = stored["read"], stored["kept"]
-        return cls(stored["name"], *counts, mended, dropped, stored["unit"])
+        return cls(stored["name"], *counts, mended, dropped, noticed, stored["unit"])

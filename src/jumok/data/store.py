@@ -22,7 +22,7 @@ from jumok.data.report import Report
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import DataError, Place
 
-VERSION = 1
+VERSION = 2
 CHUNK = 20_000  # pairs encoded at once: long enough for two threads, small in memory
 SIDES = ("source", "target")
 
@@ -109,6 +109,7 @@ def prepare(
         "format": corpus.format,
         "suffixes": [path.suffixes for path in corpus.files],
         "skip_damaged": corpus.skip_damaged,
+        "clean": [corpus.clean, corpus.languages],
     }
     report = corpus.report()
     pairs = read_pairs(corpus, report)

@@ -1,7 +1,7 @@
 """From a recipe's data section to token ids on disk and a stream of batches."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import TypeVar
@@ -10,6 +10,7 @@ from jumok import smallworld
 from jumok.config import CorpusConfig, TranslationConfig
 from jumok.config.data import DataConfig, SmallworldConfig
 from jumok.data.batches import Resampling, UpdateStream, padding
+from jumok.data.cleaning import CLEAN
 from jumok.data.corpora import Corpus, Pair, read_pairs
 from jumok.data.flat import digest
 from jumok.data.report import Report
@@ -49,11 +50,13 @@ def corpora(config: TranslationConfig, folder: Path, say: Say) -> tuple[list[Cor
     world = config.data.smallworld
     if world is None:
         data = config.data
-        train, validation = (
-            [_corpus(one, data.skip_damaged) for one in part]
-            for part in (data.train, data.validation)
-        )
-        return train, validation
+        kinds = tuple(CLEAN) if data.clean is True else data.clean or ()
+        languages = data.source_language, data.target_language
+        train = [
+            replace(_corpus(one, data.skip_damaged), clean=kinds, languages=languages)
+            for one in data.train
+        ]
+        return train, [_corpus(one, data.skip_damaged) for one in data.validation]
     home = write_world(world, config.seed, folder, say)
     train, validation = (
         [Corpus(home / f"{split}.en", home / f"{split}.ko", name=f"smallworld {split}")]
@@ -120,7 +123,10 @@ def prepare(config: TranslationConfig, folder: Path, cache: Path, say: Say) -> P
     resampled = config.tokenizer.sampling_alpha > 0.0
     for one in train:
         stores.append(_store(one, unseen, tokenizer, cache, filters, resampled))
-        say(str(stores[-1].report))
+        report = stores[-1].report
+        say(str(report))
+        if set(report.noticed) & set(CLEAN.values()):
+            say("  data.clean = true leaves such pairs out: --set data.clean=true")
     pairs = (pair for pair in _read_all(check or train) if check or pair.source in held)
     texts = [pair for pair in pairs if pair.source.strip() and pair.target.strip()]
     report = Report("validation")
