@@ -48,7 +48,7 @@ def test_one_cursor_moves_over_all_maps(opened):
     recorded = trace()
     reader = opened(recorded, other=changed(recorded))
     reader.tab("A | B")
-    reader.page.locator("#panel canvas").nth(1).focus()
+    reader.page.locator("#map-1").focus()
     for key in ("Control+Home", "ArrowDown", "ArrowRight"):
         reader.page.keyboard.press(key)
     said = reader.page.locator("#panel .said").all_inner_texts()

@@ -1,5 +1,6 @@
 """The page of every kind of model, each a real one: all its views, by mouse and by keyboard."""
 
+import re
 import threading
 from functools import partial
 from pathlib import Path
@@ -34,17 +35,25 @@ expect = pytest.importorskip("playwright.sync_api", reason="needs the package pl
 SHORT = DecodingOptions(beam=2, maximum_length=4)
 GATED = {"kind": "rnn", "dim": 16, "embedding": 12, "attention": "additive", "gate": True}
 MARKUP = ("<img src=x onerror=ran()>", "</script><script>ran()</script>", "\u202e ㅎㅏ 👩\u200d👩")
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 EVERYWHERE = {"board", "row", "grid", "heads"}
 VIEWS = {
     "Transformer": EVERYWHERE | {"theatre", "beam"},
-    "Bahdanau's RNN": EVERYWHERE | {"theatre", "beam"},
-    "captioner": EVERYWHERE | {"scrubber", "theatre", "beam"},
+    # One head is not seen beside others.
+    "Bahdanau's RNN": EVERYWHERE - {"grid"} | {"theatre", "beam"},
+    "captioner": EVERYWHERE - {"grid"} | {"scrubber", "theatre", "beam"},
     "language model": EVERYWHERE | {"theatre", "beam"},
     "CNN": EVERYWHERE | {"scrubber", "beam"},
     "masked model": EVERYWHERE | {"beam"},
     "text classifier": EVERYWHERE | {"beam"},
     "BERT": {"board", "row", "grid"},
 }
+
+
+def named(sign: re.Match[str]) -> str:
+    """A control sign as the page shows it."""
+    code = ord(sign[0])
+    return chr(0x2400 + code) if code < 32 else f"U+{code:04X}"
 
 
 def write_bahdanau(folder: Path) -> Path:
@@ -92,6 +101,7 @@ def test_every_view_opens_by_keyboard_and_is_accessible(opened, folders, kind):
     reader = opened(traced(folders, kind))
     names = tabs(reader)
     assert set(names) >= VIEWS[kind]
+    assert ("grid" in names) == ("grid" in VIEWS[kind])
     assert ("theatre" in names) == ("theatre" in VIEWS[kind])
     assert ("scrubber" in names) == ("scrubber" in VIEWS[kind])
     script = (Path(axe.__file__).parent / "axe.min.js").read_text("utf-8")
@@ -139,7 +149,8 @@ def test_what_a_person_types_is_text(opened, folders, kind, text):
     reader = opened(traced(folders, kind, text))
     for tab in reader.page.get_by_role("tab").all():
         tab.click()
-    assert reader.page.locator("dd").first.inner_text() == text
+    # What would turn the text around is named, and does nothing.
+    assert reader.page.locator("dd").first.inner_text() == text.replace("\u202e", "U+202E")
 
 
 @pytest.mark.parametrize("kind", ["Transformer", "Bahdanau's RNN", "masked model"])
@@ -202,7 +213,7 @@ def served(browser, folders):
         ("Bahdanau's RNN", "the dog barked", "cat " * 2000),
         ("language model", "b", "a" * 2000),
         ("masked model", "a ___ dog", "cat " * 2000),
-        ("text classifier", "the dog barked", " "),
+        ("text classifier", "the dog barked", "cat " * 2000),
         ("BERT", "the cat sat down", "cat " * 2000),
     ],
 )
@@ -212,7 +223,8 @@ def test_what_is_typed_is_looked_at_anew(served, folders, kind, typed, refused):
     expect(page.locator(".fault")).to_contain_text("cannot be looked at in one piece")
     page.locator("#text").fill(typed)
     expect(page.locator(".fault")).to_be_empty()
-    expect(page.locator("dd").nth(1)).to_have_text(traced(folders, kind, typed).output)
+    output = traced(folders, kind, typed).output
+    expect(page.locator("dd").nth(1)).to_have_text(CONTROLS.sub(named, output))
 
 
 @pytest.mark.parametrize("kind", ["language model", "CNN", "masked model"])

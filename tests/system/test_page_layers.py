@@ -17,7 +17,8 @@ from tests.systems.test_recurrent import bundle
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
 
-TAB = "Layers and positions"
+TAB = "Layers"
+"""And positions, where the model has some."""
 BEST = [[["개가", 0.5], ["고양이가", 0.25]], [["고양이가", 0.75], ["개가", 0.125]]]
 """For each layer, the same at every position."""
 WORDS = {"axis": "source", "texts": ["cat", "sat"], "different": [0.25, 0.5]}
@@ -101,6 +102,7 @@ def of_an_rnn(tmp_path_factory) -> Trace:
 def test_of_an_rnn_each_layer_is_read_in_the_place_of_the_top(opened, of_an_rnn):
     reader = opened(of_an_rnn)
     reader.tab(TAB)
+    assert reader.page.locator("#tab-layers").inner_text() == "Layers", "an RNN has no positions"
     assert "the last row" in reader.page.locator("#panel .help").inner_text()
     assert "in the first row there are zeros" in reader.page.locator("#panel .muted").inner_text()
     reader.choose("Colour", "probability of what was written")

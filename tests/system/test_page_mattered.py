@@ -50,8 +50,13 @@ def test_tables_show_what_was_measured(opened, recorded, unit, row):
     assert list(facts["measures"]) == MEASURES
     source = recorded.axes["source"]
     names = source.texts if unit == "words" else [t.lstrip("▁") or "·" for t in source.tokens]
-    assert [each[0] for each in bars] == list(names)
     measured = np.array([facts["measures"][name]["source"][row] for name in MEASURES]).T
+    if unit == "words":  # what no word has is the last row: of attention all adds up to 1
+        names = [*names, "rest (</s>)"]
+        left = np.array([[facts["rest"][name]["source"][row] for name in MEASURES]])
+        measured = np.vstack([measured, left])
+        assert measured[:, 0].sum() == pytest.approx(1, abs=1e-4)
+    assert [each[0] for each in bars] == list(names)
     np.testing.assert_allclose(numbers(bars), measured, atol=6e-5)
     np.testing.assert_allclose(numbers(here), facts["ranks"][row], atol=0.006)
     np.testing.assert_allclose(numbers(mean), facts["mean_ranks"], atol=0.006)
@@ -66,8 +71,9 @@ def test_what_was_written_before_is_measured_too(opened, recorded):
     reader.page.locator("#written-1").click()
     reader.choose("Bars over", "what was written before")
     bars = tables(reader)[0]
-    assert [each[0] for each in bars] == list(recorded.axes["target"].texts)
+    assert [each[0] for each in bars] == [*recorded.axes["target"].texts, "rest (<s>)"]
     facts = recorded.notes["mattered"]["words"]["measures"]
+    bars = bars[:-1]
     names = ["rollout", "flow", "product", "slope", "blank"]
     measured = np.array([facts[name]["target"][1] for name in names]).T
     np.testing.assert_allclose(numbers(bars), measured, atol=6e-5)
@@ -94,9 +100,10 @@ def test_the_picture_says_the_shares_of_each_measure(opened, recorded):
     reader.tab(VIEW)
     said = reader.page.locator("#panel canvas").get_attribute("aria-label")
     facts = recorded.notes["mattered"]["words"]["measures"]
-    texts = recorded.axes["source"].texts
+    left = recorded.notes["mattered"]["words"]["rest"]
+    texts = (*recorded.axes["source"].texts, "rest (</s>)")
     for name, title in (("weights", "attention"), ("blank", "blank-out")):
-        values = np.array(facts[name]["source"][0])
+        values = np.array([*facts[name]["source"][0], left[name]["source"][0]])
         best = int(np.abs(values).argmax())
         share = 100 * values[best] / np.abs(values).sum()
         shown = f"{'−' if share < 0 else ''}{abs(share):.0f} %"
@@ -220,3 +227,19 @@ def test_a_key_that_the_mask_hides_cannot_be_chosen(live):
     page.get_by_label("Query", exact=True).select_option(index=0)
     page.get_by_label("Key", exact=True).select_option(index=1)
     playwright.expect(page.locator("#look-only")).to_be_disabled()
+
+
+def test_attention_is_one_number_on_both_views(opened, recorded):
+    """The map of the last layer, and the bars called attention, by words and with the rest."""
+    reader = opened(recorded)
+    reader.choose("Show as", "table")
+    layers = reader.page.get_by_label("Layer", exact=True)
+    layers.select_option(label=layers.locator("option").last.inner_text())
+    reader.choose("Head", "mean of all")
+    reader.choose("Read at", "the step that writes the word")
+    mapped = numbers(reader.table()[1:])
+    reader.tab(VIEW)
+    for row, line in enumerate(mapped):
+        reader.page.locator(f"#written-{row}").click()
+        bars = numbers(tables(reader)[0])[:, 0]
+        np.testing.assert_allclose(bars, line, atol=6e-4)
