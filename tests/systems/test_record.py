@@ -320,3 +320,12 @@ def test_no_norms_and_vectors_are_kept_of_weights_alone(tiny_bundle):
     with jumok.record(system := jumok.load(tiny_bundle)) as trace:
         system.translate(["the cat sat"], SHORT)
     assert all(site.query is None and site.norms is None for site in trace.sites)
+
+
+def test_a_model_of_another_library_is_called_by_its_name() -> None:
+    transformers = pytest.importorskip("transformers")
+    config = transformers.GPT2Config(vocab_size=11, n_embd=8, n_layer=1, n_head=2)
+    with pytest.raises(ModelError) as caught, jumok.record(transformers.GPT2Model(config)):
+        pass
+    assert "this is a model of transformers" in str(caught.value)
+    assert "GPT2Model of transformers.models.gpt2" in str(caught.value)

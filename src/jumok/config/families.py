@@ -39,7 +39,9 @@ class Config(Section):
         manual: which recipes explain the keys, for the person who must mend one.
     """
 
-    manual: ClassVar[str] = "recipes/multi30k-en-de.toml explains every one"
+    manual: ClassVar[str] = (
+        "recipes/multi30k-en-de.toml explains every one, recipes/multi30k-rnn.toml those of RNNs"
+    )
 
     name: Annotated[str, Field(pattern=r"^\w[\w.-]*$")]
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
@@ -87,6 +89,11 @@ class TranslationConfig(Config):
 class CaptionConfig(Config):
     """Pictures in, sentences out."""
 
+    manual: ClassVar[str] = (
+        "recipes/flickr8k.toml and scenes.toml have those of pictures and captions, "
+        "recipes/multi30k-en-de.toml the rest"
+    )
+
     data: CaptionDataConfig
     tokenizer: TokenizerConfig = TokenizerConfig(size=2000)
     model: CaptionerConfig = CaptionerConfig()
@@ -130,6 +137,10 @@ class ImageClassificationConfig(Config):
 
 class LanguageModelConfig(Config):
     """Plain text: what comes next?"""
+
+    manual: ClassVar[str] = (
+        "recipes/shakespeare.toml has those of texts, recipes/multi30k-en-de.toml the rest"
+    )
 
     data: TextDataConfig
     tokenizer: TextTokenizerConfig = TextTokenizerConfig()
