@@ -3,6 +3,7 @@
 import os
 import sys
 import threading
+from itertools import cycle, islice
 from pathlib import Path
 
 import pytest
@@ -95,7 +96,7 @@ def test_a_device_that_is_none_here(device: str, why: str) -> None:
     assert len(str(caught.value).splitlines()) == 4
 
 
-@pytest.mark.parametrize("output", [".", "/", "..", "folder", "a\0b"])
+@pytest.mark.parametrize("output", [".", "/", "..", "folder"])
 def test_an_output_that_is_no_file(
     tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: str
 ) -> None:
@@ -133,11 +134,12 @@ def test_smallworld_beside_a_file_of_that_name(tmp_path: Path) -> None:
 
 def test_sentences_that_there_are_no_more_of(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jumok.smallworld.corpus.PATIENCE", 300)
+    stream = distinct(cycle(islice(pairs("train", 1, 3, 16), 7)))
+    found = list(islice(stream, 7))
     with pytest.raises(ConfigError) as caught:
-        for _ in distinct(pairs("validation", 1, 3, 3)):
-            pass
+        next(stream)
     assert "there are no more sentences of these lengths" in str(caught.value)
-    assert "different sentences" in str(caught.value)
+    assert f"{len(found)} different sentences" in str(caught.value)
     monkeypatch.setattr("jumok.smallworld.corpus.split_of", lambda _: "nowhere")
     with pytest.raises(ConfigError, match="there are no more sentences of these lengths in train"):
         next(pairs("train", 1, 3, 3))
