@@ -18,7 +18,7 @@ INSTALL = $(UV) pip install --quiet --python $(BIN)/python -c constraints.txt \
 	$(if $(UV_FIND_LINKS),,--torch-backend=auto) "$(TORCH)"
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test bench lab lint clean
+.PHONY: demo test bench lab lint sanitize clean
 .DEFAULT_GOAL := help
 
 help:
@@ -48,6 +48,11 @@ test: $(VENV)/.dev
 lint: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# The kernels' tests with every access to memory checked; needs gcc's libasan.
+sanitize: $(VENV)/.dev
+	LD_PRELOAD="$$(cc -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 \
+		$(BIN)/pytest -p tests.sanitizing tests/kernels tests/attention tests/layers
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks

@@ -427,3 +427,12 @@ def test_what_is_done_with_a_trace_is_not_recorded(tiny_bundle):
     with jumok.record(system, each=again):
         system.translate(MANY, SHORT, batch_size=2)
     assert sorted(seen) == list(range(5))
+
+
+def test_a_model_of_another_library_is_called_by_its_name() -> None:
+    transformers = pytest.importorskip("transformers")
+    config = transformers.GPT2Config(vocab_size=11, n_embd=8, n_layer=1, n_head=2)
+    with pytest.raises(ModelError) as caught, jumok.record(transformers.GPT2Model(config)):
+        pass
+    assert "this is a model of transformers" in str(caught.value)
+    assert "GPT2Model of transformers.models.gpt2" in str(caught.value)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 ASK, DIGITS, AHEAD = "Ask", 6, 16
 
+Top = Annotated[int, typer.Option(min=1, max=option.MOST, help="Neighbours.", rich_help_panel=ASK)]
+
 
 def embed(
     model: Annotated[
@@ -50,9 +52,7 @@ def embed(
     words: Annotated[
         bool, typer.Option("--words", help="A vector for each word too, in its place.")
     ] = False,
-    top: Annotated[
-        int, typer.Option(min=1, max=option.MOST, help="Neighbours.", rich_help_panel=ASK)
-    ] = 10,
+    top: Top = 10,
     as_json: option.Json = False,
     output: option.Output = None,
     batch: option.Batch = 32,

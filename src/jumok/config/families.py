@@ -39,7 +39,9 @@ class Config(Section):
         manual: which recipes explain the keys, for the person who must mend one.
     """
 
-    manual: ClassVar[str] = "`jumok recipes show multi30k-en-de` explains every one"
+    manual: ClassVar[str] = (
+        "`jumok recipes show multi30k-en-de` explains every one, multi30k-rnn those of RNNs"
+    )
 
     name: Annotated[str, Field(pattern=r"^\w[\w.-]*$")]
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
@@ -88,7 +90,7 @@ class CaptionConfig(Config):
     """Pictures in, sentences out."""
 
     manual: ClassVar[str] = (
-        "`jumok recipes show scenes` and flickr8k explain those of captions, "
+        "`jumok recipes show scenes` and flickr8k have those of pictures and captions, "
         "multi30k-en-de the rest"
     )
 
@@ -137,8 +139,7 @@ class LanguageModelConfig(Config):
     """Plain text: what comes next?"""
 
     manual: ClassVar[str] = (
-        "`jumok recipes show shakespeare` explains those of language models, "
-        "multi30k-en-de the rest"
+        "`jumok recipes show shakespeare` has those of texts, multi30k-en-de the rest"
     )
 
     data: TextDataConfig

@@ -72,7 +72,8 @@ class Tokenizer:
     def __init__(self, model: bytes, place: Place | None = None) -> None:
         try:
             self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
-        except RuntimeError:
+            self._processor.id_to_piece(list(range(self._processor.get_piece_size())))
+        except (RuntimeError, UnicodeDecodeError):  # pieces are not UTF-8
             raise DataError("This is not a SentencePiece model.", place=place) from None
         ids = {name: getattr(self._processor, name)() for name in SPECIALS}
         if ids != SPECIALS:

@@ -12,6 +12,7 @@ from torch import nn
 from jumok.attention.heard import Ear, listening_to
 from jumok.bundle.fingerprint import fingerprint_of
 from jumok.data.tokenizer import END, START
+from jumok.errors import ModelError
 from jumok.inspection.alignment import Reading, default_reading
 from jumok.inspection.capture import Edge, heads_of, sequence_edges
 from jumok.inspection.recording import Pass, Recorder, Shared, listening
@@ -81,6 +82,7 @@ def record(
     Raises:
         ModelError: a model without attention.
     """
+    check_ours(system)
     about = _about(system, name)
     if not heads_of(about.model):
         raise no_attention()
@@ -140,6 +142,20 @@ def _traces(
 def _told(recorder: Recorder) -> dict[str, Ear]:
     """What a system says itself."""
     return {GIVEN: Ear(recorder.given), ROWS: Ear(recorder.rows), FOUND: Ear(recorder.ended)}
+
+
+def check_ours(system: object) -> None:
+    """Raises a ModelError for a model of another library, whose attention nobody here hears."""
+    kind = type(system)
+    package = kind.__module__.partition(".")[0]
+    if isinstance(system, nn.Module) and package == "transformers":
+        raise ModelError(
+            "this is a model of transformers, and jumok.record listens to jumok's own attention "
+            "alone.",
+            got=f"{kind.__name__} of {kind.__module__}",
+            do="save a BERT to a folder and give that to jumok.load; of others take "
+            "output_attentions=True",
+        )
 
 
 def _about(system: System | nn.Module, name: str) -> About:
