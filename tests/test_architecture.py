@@ -31,7 +31,7 @@ MACHINE = {"--batch", "--device", "--precision", "--threads"}
 WRITTEN = {"--json", "--output", "-o"}
 OPTIONS = {
     "demo": {"--folder", "--minutes"},
-    "train": {"recipe", "--source", "--target", "--name", "--runs", "--set", "--resume"},
+    "train": {"recipe", "--source", "--target", "--name", "--runs", "--set", "--resume", "--json"},
     "recipes": set(),
     "smallworld": {
         *(
@@ -67,7 +67,7 @@ OPTIONS = {
     "generate": {
         *("model", "prompt", "--max-tokens", "--samples", "--greedy", "--beam", "-b"),
         *("--temperature", "--top-k", "--top-p", "--seed", "--output", "-o"),
-        "--no-repeat-ngram",
+        *("--no-repeat-ngram", "--json"),
         *(MACHINE - {"--batch"}),
     },
     "classify": {"model", "items", "--top", *(WRITTEN | MACHINE)},

@@ -93,6 +93,11 @@ class Arriving(Iterator[bytes]):
             raise self._fault
         raise StopIteration
 
+    def readline(self, limit: int = -1) -> bytes:
+        """The next line; b"" at the end. `limit`, as files have it, is not needed here."""
+        del limit
+        return next(self, b"")
+
     def is_ready(self, seconds: float) -> bool:
         """Whether a line, or the end, is there within so many seconds."""
         return self._wait(time.monotonic() + seconds)

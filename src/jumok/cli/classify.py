@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from jumok.cli import options as option
+from jumok.cli.folders import pictures_in
 from jumok.cli.screen import counted
 from jumok.cli.streams import check_output, is_typed, open_output, read_lines
 from jumok.errors import BundleError, DataError, JumokError, Place
@@ -42,7 +43,7 @@ CLASSIFIERS: dict[str, str] = {
 
 Items = Annotated[
     list[str] | None,
-    typer.Argument(help="Pictures' files, or texts; else standard input, one a line."),
+    typer.Argument(help="Pictures' files and folders, or texts; else standard input, one a line."),
 ]
 Top = Annotated[
     int, typer.Option(min=1, help="Labels shown for each, likeliest first.", metavar="N")
@@ -65,7 +66,7 @@ def classify(
     A line each: the item, its label, how likely that is (0 to 1). Where a
     picture cannot be read its label stays empty and the error names it.
 
-      jumok classify runs/cifar10/model *.jpg
+      jumok classify runs/cifar10/model photos
 
       ls photos/*.png | jumok classify runs/cifar10/model --json --top 3
     """
@@ -134,9 +135,10 @@ def classify_pictures(system: Any, items: Iterable[str], batch: int) -> Iterator
                 yield Answer(item, next(found).probabilities)
         waiting.clear()
 
-    for item in items:
+    for file in pictures_in(items):
+        item = str(file)
         try:
-            waiting.append((item, system.fit(Path(item))))
+            waiting.append((item, system.fit(file)))
         except DataError as error:
             waiting.append((item, error))
         if len(waiting) >= batch:

@@ -1,5 +1,6 @@
 """`jumok generate`: text that goes on."""
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -40,6 +41,7 @@ def generate(
     top_k: option.TopK = None,
     top_p: option.TopP = None,
     seed: option.Seed = 0,
+    as_json: option.Json = False,
     output: option.Output = None,
     device: option.Device = "auto",
     precision: option.Precision = "fp32",
@@ -49,6 +51,7 @@ def generate(
 
     Without a prompt a text is begun. What is longer than the model's context
     is read in a sliding window: the older half is forgotten when it is full.
+    With --json every text is one object, written when the text is whole.
 
       jumok generate runs/shakespeare/model "ROMEO:" --temperature 0.8
     """
@@ -76,11 +79,19 @@ def generate(
     say_what_is_forgotten(system, prompt)
     with open_output(output) as stream:
         for number in range(samples):
+            drawn = replace(options, seed=seed + number)
+            pieces = system.generate(prompt, drawn, max_tokens=max_tokens)
+            if as_json:
+                facts: dict[str, str | int] = {"prompt": prompt, "text": "".join(pieces)}
+                if drawn.sample:
+                    facts |= {"seed": drawn.seed}
+                stream.write(json.dumps(facts, ensure_ascii=False) + "\n")
+                stream.flush()
+                continue
             if number:
                 stream.write(f"{BETWEEN}\n")
             stream.write(prompt)
-            drawn = replace(options, seed=seed + number)
-            for piece in system.generate(prompt, drawn, max_tokens=max_tokens):
+            for piece in pieces:
                 stream.write(piece)
                 stream.flush()
             stream.write("\n")

@@ -110,7 +110,7 @@ def open_steps(file: Path | None, command: Mapping[str, str], resume: bool) -> I
     if file is None or file == STANDARD or (file.exists() and not file.is_file()):
         if resume:
             raise ConfigError("--resume goes on with a file.", do="add --output FILE")
-        with open_output(file) as stream:
+        with _open_device(file) if is_device(file) else open_output(file) as stream:
             yield Steps(stream, Done(command), None)
         return
     part = file.with_name(f"{file.name}.part")
@@ -139,6 +139,19 @@ def open_steps(file: Path | None, command: Mapping[str, str], resume: bool) -> I
             _finish(part, file)
     if os.name != "posix":
         _finish(part, file)
+
+
+def is_device(file: Path | None) -> bool:
+    """Whether it is a device or a pipe with a name: written to as it is, and never replaced."""
+    return file is not None and file.exists() and not (file.is_file() or file.is_dir())
+
+
+def _open_device(file: Path | None) -> IO[str]:
+    assert file is not None
+    try:
+        return file.open("w", encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise _cannot_write(file, error) from error
 
 
 def _finish(part: Path, file: Path) -> None:

@@ -1,15 +1,19 @@
 """`jumok train`: a recipe, or two text files, to a model."""
 
+import json
 import os
 import shlex
 import sys
 import tomllib
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from jumok.cli.machine import say_what_is_missing
+from jumok.config.shipped import recipe_names
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -19,8 +23,8 @@ if TYPE_CHECKING:
 Recipe = Annotated[
     Path | None,
     typer.Argument(
-        help="A recipe: its file (TOML), or its name in `jumok recipes`; "
-        "or give --source and --target."
+        help="A recipe: its file (TOML), or its name in `jumok recipes`; a folder of pictures, "
+        "one folder a label in it; or give --source and --target."
     ),
 ]
 Set = Annotated[
@@ -35,6 +39,10 @@ Target = Annotated[Path | None, typer.Option(help="Their translations, line by l
 Name = Annotated[str | None, typer.Option(help="The run's name; else the recipe's.")]
 Runs = Annotated[Path, typer.Option(help="The folder of all runs.", envvar="JUMOK_RUNS")]
 
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Say the result as one JSON object, the last line.")
+]
+
 
 def train(
     recipe: Recipe = None,
@@ -44,12 +52,15 @@ def train(
     runs: Runs = Path("runs"),
     changes: Set = None,
     resume: Resume = False,
+    as_json: AsJson = False,
 ) -> None:
     """Train a model. The best one becomes the bundle runs/NAME/model.
 
       jumok train smallworld-en-ko
 
       jumok train --source a.en --target a.ko
+
+      jumok train photos
 
     Without a recipe one is made to the size of the corpus and kept in
     runs/NAME/recipe.toml, to be read, changed and trained from.
@@ -61,7 +72,10 @@ def train(
     variables = {**os.environ, "JUMOK_RUNS": str(runs)}
     overrides = [*(changes or []), *([f'name="{name}"'] if name else [])]
     if recipe is not None and source is None and target is None:
-        config = load_config(recipe, overrides, variables)
+        if is_folder(recipe):
+            config = make_picture_recipe(recipe, name, overrides)
+        else:
+            config = load_config(recipe, overrides, variables)
     elif recipe is None and source is not None and target is not None:
         config = make_recipe(source, target, name, runs, overrides, resume)
     else:
@@ -69,9 +83,10 @@ def train(
             "give a recipe, or the two text files to train on.",
             do="jumok train smallworld-en-ko, or jumok train --source a.en --target a.ko",
         )
+    say_what_is_missing()
     with closing(screen()) as live:
         result = train_run(config, runs, live, resume=resume)
-    say_result(result)
+    say_result(result, as_json)
 
 
 def make_recipe(
@@ -92,7 +107,25 @@ def make_recipe(
     return config
 
 
-def say_result(result: "Result") -> None:
+def is_folder(recipe: Path) -> bool:
+    """Whether a folder is meant; a recipe's bare name goes before a folder's."""
+    return recipe.is_dir() and not (recipe.parent == Path() and recipe.name in recipe_names())
+
+
+def make_picture_recipe(folder: Path, name: str | None, overrides: list[str]) -> "Config":
+    """The recipe of a folder of pictures, which is printed."""
+    from jumok.config import parse_config
+    from jumok.training.defaults_pictures import read_folder, recipe_for_pictures
+
+    found = read_folder(folder)
+    text = recipe_for_pictures(folder, found, name or folder.resolve().name)
+    typer.echo(text, err=True)
+    if found.empty:
+        typer.echo(f"no picture is in: {', '.join(found.empty)}; no such label is learnt", err=True)
+    return parse_config(tomllib.loads(text), overrides)
+
+
+def say_result(result: "Result", as_json: bool = False) -> None:
     """What came out, and what to do next; an interrupted run leaves with 128 + its signal."""
     progress = result.progress
     if result.outcome.signal is not None:
@@ -103,6 +136,9 @@ def say_result(result: "Result") -> None:
         typer.echo(f"  {shlex.join(['jumok', *again, '--resume'])}", err=True)
         raise typer.Exit(128 + result.outcome.signal)
     minutes = progress.seconds / 60.0
+    if as_json:
+        typer.echo(json.dumps(facts_of(result), ensure_ascii=False))
+        return
     typer.echo(
         f"{result.outcome.reason} after {progress.step:,} steps and {minutes:.1f} minutes; "
         f"best at step {progress.best_step:,}"
@@ -110,6 +146,22 @@ def say_result(result: "Result") -> None:
     if result.model is not None:
         model = shlex.quote(str(result.model))
         typer.echo(f"\n  {use_of(result.model).format(model)}\n  jumok info {model}")
+
+
+def facts_of(result: "Result") -> dict[str, Any]:
+    """What came out, for a program; the scores are those of the best model."""
+    from jumok.bundle.reading import read_bundle
+
+    scores = read_bundle(result.model).card.scores if result.model else ()
+    return {
+        "run": str(result.folder),
+        "model": str(result.model) if result.model else None,
+        "outcome": result.outcome.reason,
+        "steps": result.progress.step,
+        "best_step": result.progress.best_step,
+        "minutes": result.progress.seconds / 60.0,
+        "scores": [asdict(score) for score in scores],
+    }
 
 
 def use_of(model: Path) -> str:

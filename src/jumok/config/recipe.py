@@ -8,6 +8,7 @@ once.
 
 import copy
 import difflib
+import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -44,16 +45,28 @@ def load_config(
 def read_recipe(recipe: Path) -> dict[str, Any]:
     """The keys and values of a recipe's file, not yet judged."""
     place = Place(recipe)
+    do = "mend that line"
+    if recipe.suffix != ".toml":
+        do = ADVICE.format(json.dumps(recipe.stem), json.dumps(str(recipe), ensure_ascii=False))
     try:
         return tomllib.loads(recipe.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError as error:
         raise ConfigError(
-            "the recipe is not UTF-8.", place=Place(recipe, byte=error.start), do="save it as UTF-8"
+            "the recipe is not UTF-8.",
+            place=Place(recipe, byte=error.start),
+            do="save it as UTF-8" if recipe.suffix == ".toml" else do,
         ) from error
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(
-            "the recipe is not TOML.", place=place, got=str(error), do="mend that line"
-        ) from error
+        raise ConfigError("the recipe is not TOML.", place=place, got=str(error), do=do) from error
+
+
+# A text where a recipe has to stand: what its recipe would be.
+ADVICE = """a recipe is a file NAME.toml. For a language model of this text, write one:
+              name = {}
+              model.kind = "causal-lm"
+              [[data.train]]
+              file = {}
+            and for a translator: jumok train --source a.en --target a.ko"""
 
 
 def parse_config(
