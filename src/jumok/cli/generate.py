@@ -11,6 +11,7 @@ from jumok.cli.streams import open_output, read_lines
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
+    from jumok.decoding import DecodingOptions
     from jumok.systems.language_model import LanguageModel
 
 BETWEEN = "-" * 20
@@ -82,10 +83,7 @@ def generate(
             drawn = replace(options, seed=seed + number)
             pieces = system.generate(prompt, drawn, max_tokens=max_tokens)
             if as_json:
-                facts: dict[str, str | int] = {"prompt": prompt, "text": "".join(pieces)}
-                if drawn.sample:
-                    facts |= {"seed": drawn.seed}
-                stream.write(json.dumps(facts, ensure_ascii=False) + "\n")
+                stream.write(to_json(prompt, "".join(pieces), drawn))
                 stream.flush()
                 continue
             if number:
@@ -95,6 +93,14 @@ def generate(
                 stream.write(piece)
                 stream.flush()
             stream.write("\n")
+
+
+def to_json(prompt: str, text: str, options: "DecodingOptions") -> str:
+    """One object a text; the seed stands where one was used."""
+    facts: dict[str, str | int] = {"prompt": prompt, "text": text}
+    if options.sample:
+        facts["seed"] = options.seed
+    return json.dumps(facts, ensure_ascii=False) + "\n"
 
 
 def read_prompt(given: str) -> str:

@@ -135,9 +135,9 @@ def open_steps(file: Path | None, command: Mapping[str, str], resume: bool) -> I
             if isinstance(error, OSError):
                 raise _cannot_write(file, error) from error
             raise
-        if os.name == "posix":  # while the lock is held; Windows renames no open file
+        if has_locks():  # while it is held; Windows, which has none, renames no open file
             _finish(part, file)
-    if os.name != "posix":
+    if not has_locks():
         _finish(part, file)
 
 
@@ -253,12 +253,17 @@ def _write_record(part: Path, done: Done) -> None:
         partial.write_text(text, encoding="utf-8")
 
 
+def has_locks() -> bool:
+    """Whether a file can be held for one process: on Unix."""
+    return find_spec("fcntl") is not None
+
+
 def _lock(stream: IO[str], part: Path) -> None:
     """Holds the file for this process, where the system can."""
     busy = ConfigError(
         "another process is writing this output.", place=Place(part), do="name another file"
     )
-    if find_spec("fcntl") is None:  # Windows
+    if not has_locks():
         return
     import fcntl
 
