@@ -16,25 +16,28 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from jumok.cli.streams import STANDARD, decoded, is_typed, read_lines
+
+Line = TypeVar("Line")
 
 PAUSE = 0.05  # seconds without a further line, after which the writer waits for an answer
 BLOCK, BLOCKS = 1 << 16, 64  # bytes that are read at once, and blocks that wait at most
 
 
 @dataclass(frozen=True)
-class Lines:
-    """Lines, and whether the next of them is there without waiting for its writer.
+class Lines(Generic[Line]):
+    """Lines, as they are or numbered, and whether the next is there without waiting for its writer.
 
     Attributes:
         is_ready: also true where there is no further line.
     """
 
-    lines: Iterator[str]
+    lines: Iterator[Line]
     is_ready: Callable[[], bool]
 
-    def chunks(self, size: int) -> Iterator[list[str]]:
+    def chunks(self, size: int) -> Iterator[list[Line]]:
         """Lists of up to `size` lines, which end early where the next line is not ready."""
         while chunk := list(islice(self.lines, 1)):
             while len(chunk) < size and self.is_ready():
@@ -45,7 +48,7 @@ class Lines:
             yield chunk
 
 
-def arriving(file: Path | None, *, alone: bool = False, whole: bool = False) -> Lines:
+def arriving(file: Path | None, *, alone: bool = False, whole: bool = False) -> Lines[str]:
     """The lines of a file or of standard input.
 
     Args:
