@@ -1,8 +1,9 @@
 """`jumok generate`: text that goes on."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
@@ -85,14 +86,17 @@ def generate(
             if as_json:
                 stream.write(to_json(prompt, "".join(pieces), drawn))
                 stream.flush()
-                continue
-            if number:
-                stream.write(f"{BETWEEN}\n")
-            stream.write(prompt)
-            for piece in pieces:
-                stream.write(piece)
-                stream.flush()
-            stream.write("\n")
+            else:
+                write_text(stream, f"{BETWEEN}\n{prompt}" if number else prompt, pieces)
+
+
+def write_text(stream: TextIO, begin: str, pieces: Iterator[str]) -> None:
+    """One text, shown while it is written."""
+    stream.write(begin)
+    for piece in pieces:
+        stream.write(piece)
+        stream.flush()
+    stream.write("\n")
 
 
 def to_json(prompt: str, text: str, options: "DecodingOptions") -> str:
