@@ -2,6 +2,7 @@
 # make test   lint, types, architecture and every test
 # make bench  this project against its peers, in one run
 # make lab    the claims of the lectures, each as an experiment
+# make matrix the wheel in every Python from 3.11 to 3.14 that is installed
 #
 # torch: a local wheel folder (PIP_FIND_LINKS) decides if there is one; else uv takes the CPU
 # build where it finds no GPU driver, and the right CUDA build where it finds one.
@@ -18,11 +19,11 @@ INSTALL = $(UV) pip install --quiet --python $(BIN)/python -c constraints.txt \
 	$(if $(UV_FIND_LINKS),,--torch-backend=auto) "$(TORCH)"
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test bench lab lint sanitize clean
+.PHONY: demo test bench lab matrix lint sanitize clean
 .DEFAULT_GOAL := help
 
 help:
-	@sed -n '1,4s/^# //p' Makefile
+	@sed -n '1,5s/^# //p' Makefile
 
 $(UV):
 	$(PYTHON) -m venv $(VENV)
@@ -59,6 +60,9 @@ bench: $(VENV)/.dev
 
 lab: $(VENV)/.dev
 	$(BIN)/jumok lab --all --page lab/README.md
+
+matrix: $(VENV)/.dev
+	$(BIN)/pytest -m slow -rs tests/system/test_wheel.py
 
 clean:
 	rm -rf $(VENV) runs demo lab benchmarks/.envs benchmarks/.work

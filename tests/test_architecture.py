@@ -32,7 +32,7 @@ WRITTEN = {"--json", "--output", "-o"}
 OPTIONS = {
     "demo": {"--folder", "--minutes"},
     "train": {
-        *("recipe", "--source", "--target", "--name", "--runs", "--set", "--resume"),
+        *("recipe", "--source", "--target", "--name", "--runs", "--set", "--resume", "--json"),
         *("--data", "-d", "--from", "--to", "--columns", "--skip-damaged"),
     },
     "recipes": set(),
@@ -71,7 +71,7 @@ OPTIONS = {
     "generate": {
         *("model", "prompt", "--max-tokens", "--samples", "--greedy", "--beam", "-b"),
         *("--temperature", "--top-k", "--top-p", "--seed", "--output", "-o"),
-        "--no-repeat-ngram",
+        *("--no-repeat-ngram", "--json"),
         *(MACHINE - {"--batch"}),
     },
     "classify": {"model", "items", "--top", *(WRITTEN | MACHINE)},

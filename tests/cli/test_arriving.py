@@ -12,6 +12,7 @@ from typing import IO
 import pytest
 
 from jumok.cli.arriving import Arriving, Lines, arriving
+from tests.systems.untrained import write_masked, write_text_classifier
 
 JUMOK = [sys.executable, "-m", "jumok"]
 
@@ -129,3 +130,15 @@ def test_samples_of_a_stream_are_those_of_its_file(tiny_bundle: Path, tmp_path: 
     whole = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     talk.append(Talk("translate", tiny_bundle, *sampled))
     assert [talk[0].ask(line) for line in lines] == whole
+
+
+def test_classify_and_fill_answer_each_line_before_the_next_is_sent(tmp_path: Path, talk):
+    bundles = {
+        "fill": write_masked(tmp_path / "fill"),
+        "classify": write_text_classifier(tmp_path / "classify"),
+    }
+    for verb, bundle in bundles.items():
+        talk.append(Talk(verb, bundle, "--threads", "1"))
+        for line in ("the ___ sat", "no gap"):
+            answer = talk[-1].ask(line)
+            assert answer.startswith("the " if verb == "fill" and "___" in line else line)

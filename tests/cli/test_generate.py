@@ -136,3 +136,13 @@ def test_evaluate_needs_the_text_and_nothing_else(bundle, tmp_path):
 def test_a_trained_model_is_tried_out_with_its_own_verb(tiny_bundle, bundle):
     assert use_of(bundle).format("MODEL") == 'jumok generate MODEL "..."'
     assert use_of(tiny_bundle).format("MODEL") == 'echo "..." | jumok translate MODEL'
+
+
+def test_generate_in_json_is_what_generate_writes(bundle):
+    asked = ["ROM", "--max-tokens", 5, "--samples", 2, "--seed", 7, "--threads", 1]
+    plain = call("generate", bundle, *asked).stdout.removesuffix("\n").split(f"\n{'-' * 20}\n")
+    objects = [
+        json.loads(line) for line in call("generate", bundle, *asked, "--json").stdout.splitlines()
+    ]
+    assert [each["prompt"] + each["text"] for each in objects] == plain
+    assert [each["seed"] for each in objects] == [7, 8]

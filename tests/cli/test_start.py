@@ -102,6 +102,22 @@ def test_threads_of_the_environment_are_counted(tiny_bundle: Path) -> None:
     assert threads("many").startswith("error: the environment variable JUMOK_THREADS is not")
 
 
+def test_modules_that_windows_lacks_are_not_needed(tiny_bundle: Path, tmp_path: Path) -> None:
+    """Windows as far as Linux can play it."""
+    (tmp_path / "in").write_text("the cat\nI am\n", "utf-8")
+    words = ["translate", str(tiny_bundle), str(tmp_path / "in"), "-o", str(tmp_path / "out")]
+    code = (
+        "import sys\n"
+        "for name in ('fcntl', 'resource', 'termios', 'pwd', 'grp'): sys.modules[name] = None\n"
+        f"sys.argv = ['jumok', *{words!r}]\n"
+        "from jumok.cli.main import run; run()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out").read_text("utf-8").count("\n") == 2
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["in", "out"]
+
+
 def test_help_teaches_commands_that_exist() -> None:
     text = run("--help").stdout
     first_steps = text.splitlines()[-24:]

@@ -17,8 +17,9 @@ from jumok.plot.paper import hangul_font
 
 ROOT = Path(__file__).parents[2]
 SHORT = "--set training.steps=3 --set validation.every=3 --set validation.decode_pairs=3"
-# The last one runs this test.
-RUN_BY_HAND = ("git clone", "make demo", ". .venv", "make test")
+# tests/system/test_wheel.py installs jumok, tests/cli/test_demo.py runs the demo, and the last one
+# runs this test.
+RUN_BY_HAND = ("pip install jumok ", "jumok demo", "git clone", "make demo", ". .venv", "make test")
 
 needs_hangul = pytest.mark.skipif(
     hangul_font() is None,
@@ -45,9 +46,20 @@ def test_both_readmes_give_the_same_commands():
     assert lines("README.md", "python") == lines("README.ko.md", "python")
 
 
+@pytest.mark.parametrize("readme", ["README.md", "README.ko.md"])
+def test_links_lead_somewhere_from_everywhere(readme):
+    """The page on PyPI has no files beside it; what is linked is in this checkout."""
+    text = (ROOT / readme).read_text("utf-8")
+    links = re.findall(r"\]\(([^)]+)\)|(?m:^\[[^]]+\]: (\S+)$)", text)
+    links = ["".join(link) for link in links]
+    for link in links:
+        assert link.startswith("https://github.com/jumok/jumok/blob/main/"), link
+        assert (ROOT / link.removeprefix("https://github.com/jumok/jumok/blob/main/")).is_file()
+    assert len(links) > 5
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "recipes").symlink_to(ROOT / "recipes")
     return tmp_path
 
 

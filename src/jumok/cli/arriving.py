@@ -16,9 +16,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from jumok.cli.streams import LONGEST_LINE, STANDARD, decoded, is_typed, read_lines
 from jumok.data.formats import HEAD, check_text
+
+Line = TypeVar("Line")
 
 PAUSE = 0.05  # seconds without a further line, after which the writer waits for an answer
 BLOCK, BLOCKS = 1 << 16, 64  # bytes that are read at once, and blocks that wait at most
@@ -26,17 +29,17 @@ MOST_PARTS = LONGEST_LINE // BLOCK  # fewer blocks are never a line that is too 
 
 
 @dataclass(frozen=True)
-class Lines:
-    """Lines, and whether the next of them is there without waiting for its writer.
+class Lines(Generic[Line]):
+    """Lines, as they are or numbered, and whether the next is there without waiting for its writer.
 
     Attributes:
         is_ready: also true where there is no further line.
     """
 
-    lines: Iterator[str]
+    lines: Iterator[Line]
     is_ready: Callable[[], bool]
 
-    def chunks(self, size: int) -> Iterator[list[str]]:
+    def chunks(self, size: int) -> Iterator[list[Line]]:
         """Lists of up to `size` lines, which end early where the next line is not ready."""
         while chunk := list(islice(self.lines, 1)):
             while len(chunk) < size and self.is_ready():
@@ -49,7 +52,7 @@ class Lines:
 
 def arriving(
     file: Path | None, *, alone: bool = False, whole: bool = False, plain: bool = True
-) -> Lines:
+) -> Lines[str]:
     """The lines of a file or of standard input.
 
     Args:
@@ -111,6 +114,11 @@ class Arriving(Iterator[bytes]):
         if self._fault is not None:
             raise self._fault
         raise StopIteration
+
+    def readline(self, limit: int = -1) -> bytes:
+        """The next line; b"" at the end. `limit`, as files have it, is not needed here."""
+        del limit
+        return next(self, b"")
 
     def is_ready(self, seconds: float) -> bool:
         """Whether a line, or the end, is there within so many seconds."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from jumok.cli import options as option
+from jumok.cli.folders import pictures_in
 from jumok.cli.screen import counted
 from jumok.cli.streams import check_output, open_output
 from jumok.cli.translate import decoding_options
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
 
 Images = Annotated[
     list[Path],
-    typer.Argument(help="Pictures (JPEG, PNG, ...), or files of features, as the model reads."),
+    typer.Argument(
+        help="Pictures (JPEG, PNG, ...) and folders of them, or files of features, as the model "
+        "reads."
+    ),
 ]
 LooksOption = Annotated[
     bool,
@@ -60,7 +64,7 @@ def caption(
     is wrong with it; the others are not held up by it. With --json every
     picture gives one object.
 
-      jumok caption MODEL holiday/*.jpg
+      jumok caption MODEL holiday
 
       jumok caption MODEL photo.jpg --nbest 5 --scores
     """
@@ -71,6 +75,7 @@ def caption(
     options = replace(options, maximum_ratio=None, no_repeat_ngram=no_repeat_ngram)
     check_output(output, *images)
     captioner = option.load_system(model, "caption", device, precision, threads)
+    images = list(pictures_in(images))
     found = captioner.caption_files(images, options, looks=looks and as_json, batch_size=batch)
     failed = False
     with open_output(output) as stream:

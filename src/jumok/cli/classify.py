@@ -2,18 +2,19 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from jumok.cli import options as option
+from jumok.cli.arriving import arriving
+from jumok.cli.folders import pictures_in
 from jumok.cli.screen import counted
-from jumok.cli.streams import check_output, is_typed, open_output, read_lines
+from jumok.cli.streams import check_output, open_output
 from jumok.errors import BundleError, DataError, JumokError, Place
 
 
@@ -32,17 +33,17 @@ class Answer:
     error: JumokError | None = None
 
 
-Classify = Callable[[Any, Iterable[str], int], Iterator[Answer]]
+Classify = Callable[[Any, Iterable[Sequence[str]], int], Iterator[Answer]]
 
 CLASSIFIERS: dict[str, str] = {
     "image-classification": "jumok.cli.classify:classify_pictures",
     "text-classification": "jumok.cli.classify:classify_texts",
 }
-"""By task the function that classifies: (system, items, how many at once) -> answers in order."""
+"""By task the function that classifies: (system, lists of items, how many at once) -> answers."""
 
 Items = Annotated[
     list[str] | None,
-    typer.Argument(help="Pictures' files, or texts; else standard input, one a line."),
+    typer.Argument(help="Pictures' files and folders, or texts; else standard input, one a line."),
 ]
 Top = Annotated[
     int,
@@ -68,14 +69,14 @@ def classify(
     A line each: the item, its label, how likely that is (0 to 1). Where a
     picture cannot be read its label stays empty and the error names it.
 
-      jumok classify runs/cifar10/model *.jpg
+      jumok classify runs/cifar10/model photos
 
       ls photos/*.png | jumok classify runs/cifar10/model --json --top 3
     """
     check_output(output, *map(Path, items or ()))
     system = option.load_system(model, "classify", device, precision, threads)
-    typed = not items and is_typed(None)
-    answers = _classifier(model)(system, items or read_lines(None), 1 if typed else batch)
+    lists = [items] if items else arriving(None).chunks(batch)
+    answers = _classifier(model)(system, lists, batch)
     unread = total = 0
     with open_output(output) as stream:
         for answer in counted(answers):
@@ -84,7 +85,7 @@ def classify(
                 unread += 1
                 sys.stderr.write(f"error: {answer.error}\n")
             stream.write(to_json(answer, top) if as_json else to_columns(answer, top))
-            if typed:
+            if not items:  # whoever wrote the line may wait for its answer
                 stream.flush()
     if unread:
         raise DataError(
@@ -121,7 +122,7 @@ def _classifier(model: str) -> Classify:
     return function
 
 
-def classify_pictures(system: Any, items: Iterable[str], batch: int) -> Iterator[Answer]:
+def classify_pictures(system: Any, lists: Iterable[Sequence[str]], batch: int) -> Iterator[Answer]:
     """Pictures by the names of their files; those that cannot be read come with their error."""
     import numpy as np
 
@@ -137,20 +138,23 @@ def classify_pictures(system: Any, items: Iterable[str], batch: int) -> Iterator
                 yield Answer(item, next(found).probabilities)
         waiting.clear()
 
-    for item in items:
-        try:
-            waiting.append((item, system.fit(Path(item))))
-        except DataError as error:
-            waiting.append((item, error))
-        if len(waiting) >= batch:
-            yield from flush()
-    yield from flush()
+    for items in lists:
+        for file in pictures_in(items):
+            try:
+                waiting.append((str(file), system.fit(file)))
+            except DataError as error:
+                waiting.append((str(file), error))
+            if len(waiting) >= batch:
+                yield from flush()
+        yield from flush()
 
 
-def classify_texts(system: Any, items: Iterable[str], batch: int) -> Iterator[Answer]:
+def classify_texts(system: Any, lists: Iterable[Sequence[str]], batch: int) -> Iterator[Answer]:
     """Texts, one an item; those without a word come with their error."""
-    numbered = enumerate(items, start=1)
-    while chunk := list(islice(numbered, batch)):
+    done = 0
+    for items in lists:
+        chunk = list(enumerate(items, start=done + 1))
+        done += len(chunk)
         found = {number: probe(system, text, number) for number, text in chunk}
         good = [text for number, text in chunk if found[number] is None]
         labels = iter(system.classify(good, batch) if good else ())

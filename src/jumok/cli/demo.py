@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from jumok.cli.machine import say_what_is_missing
 from jumok.cli.screen import console
 from jumok.errors import ConfigError, Place
 
@@ -48,6 +49,7 @@ def demo(folder: Folder = Path("demo"), minutes: Minutes = 3.0) -> None:
     config = load_config(shipped_recipe(RECIPE), [f"training.minutes={minutes}"])
     home = folder / config.name
     _clear(home)
+    say_what_is_missing()
     with closing(screen()) as live:
         result = train(config, folder, live)
     if result.outcome.signal is not None:

@@ -3,15 +3,15 @@
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from jumok.cli import options as option
+from jumok.cli.arriving import Lines, arriving
 from jumok.cli.screen import counted
-from jumok.cli.streams import check_output, is_typed, open_output, read_lines
+from jumok.cli.streams import check_output, open_output
 from jumok.errors import DataError
 
 if TYPE_CHECKING:
@@ -40,20 +40,19 @@ def fill(
     """
     check_output(output, file)
     system = option.load_system(model, "fill", device, precision, threads)
-    typed = is_typed(file)
     plain: list[int] = []
     unread = 0
     with open_output(output) as stream:
-        for number, line, filled in _filled(system, file, top, 1 if typed else batch):
+        for number, line, filled in _filled(system, file, top, batch):
             if filled is None:
                 unread += 1
                 stream.write(to_json(number, line, None) if as_json else f"{line}\n")
+                stream.flush()
                 continue
             if not filled.gaps and line.strip():
                 plain.append(number)
             stream.write(to_json(number, line, filled) if as_json else to_columns(filled))
-            if typed:
-                stream.flush()
+            stream.flush()  # whoever wrote the line may wait for its answer
     if plain:
         numbers = ", ".join(map(str, plain[:5])) + (", ..." if len(plain) > 5 else "")
         typer.echo(f"no gap ([MASK] or ___), passed unchanged: line {numbers}", err=True)
@@ -68,8 +67,9 @@ def _filled(
     system: "MaskedModel", file: Path | None, top: int, batch: int
 ) -> "Iterator[tuple[int, str, Filled | None]]":
     """Every line with its number, and what came of it: None where it could not be read."""
-    numbered = enumerate(counted(read_lines(file)), start=1)
-    while chunk := list(islice(numbered, batch)):
+    incoming = arriving(file)
+    numbered = enumerate(counted(incoming.lines), start=1)
+    for chunk in Lines(numbered, incoming.is_ready).chunks(batch):
         readable = {number for number, line in chunk if _readable(system, number, line)}
         lines = [line for number, line in chunk if number in readable]
         found = iter(system.fill(lines, top, batch_size=batch))

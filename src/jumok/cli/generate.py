@@ -1,7 +1,9 @@
 """`jumok generate`: text that goes on."""
 
+import json
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
@@ -10,6 +12,7 @@ from jumok.cli.streams import open_output, read_lines
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
+    from jumok.decoding import DecodingOptions
     from jumok.systems.language_model import LanguageModel
 
 BETWEEN = "-" * 20
@@ -40,6 +43,7 @@ def generate(
     top_k: option.TopK = None,
     top_p: option.TopP = None,
     seed: option.Seed = 0,
+    as_json: option.Json = False,
     output: option.Output = None,
     device: option.Device = "auto",
     precision: option.Precision = "fp32",
@@ -49,6 +53,7 @@ def generate(
 
     Without a prompt a text is begun. What is longer than the model's context
     is read in a sliding window: the older half is forgotten when it is full.
+    With --json every text is one object, written when the text is whole.
 
       jumok generate runs/shakespeare/model "ROMEO:" --temperature 0.8
     """
@@ -76,14 +81,30 @@ def generate(
     say_what_is_forgotten(system, prompt)
     with open_output(output) as stream:
         for number in range(samples):
-            if number:
-                stream.write(f"{BETWEEN}\n")
-            stream.write(prompt)
             drawn = replace(options, seed=(seed + number) % 2**63)
-            for piece in system.generate(prompt, drawn, max_tokens=max_tokens):
-                stream.write(piece)
+            pieces = system.generate(prompt, drawn, max_tokens=max_tokens)
+            if as_json:
+                stream.write(to_json(prompt, "".join(pieces), drawn))
                 stream.flush()
-            stream.write("\n")
+            else:
+                write_text(stream, f"{BETWEEN}\n{prompt}" if number else prompt, pieces)
+
+
+def write_text(stream: TextIO, begin: str, pieces: Iterator[str]) -> None:
+    """One text, shown while it is written."""
+    stream.write(begin)
+    for piece in pieces:
+        stream.write(piece)
+        stream.flush()
+    stream.write("\n")
+
+
+def to_json(prompt: str, text: str, options: "DecodingOptions") -> str:
+    """One object a text; the seed stands where one was used."""
+    facts: dict[str, str | int] = {"prompt": prompt, "text": text}
+    if options.sample:
+        facts["seed"] = options.seed
+    return json.dumps(facts, ensure_ascii=False) + "\n"
 
 
 def read_prompt(given: str) -> str:

@@ -12,6 +12,7 @@ from rich.table import Table
 from jumok.bundle.card import BundleConfig, languages
 from jumok.bundle.reading import Bundle, read_bundle
 from jumok.cli.screen import console, print_scores
+from jumok.kernels.compiler import NONE, find_compiler
 
 
 def info(
@@ -48,6 +49,7 @@ def facts_table(bundle: Bundle) -> Table:
         "training": f"{card.steps:,} steps, {card.minutes:.1f} minutes, finished {card.date}",
         "written by": f"jumok {bundle.jumok}",
         "notes": "\n".join(card.notes),
+        "here": "" if find_compiler() else NONE,
     }
     table = Table(show_header=False, box=None)
     table.add_column(style="bold", no_wrap=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from rich.table import Table
 
+from jumok.cli.machine import say_what_is_missing
 from jumok.cli.screen import console
 from jumok.errors import ConfigError
 
@@ -67,6 +68,8 @@ def lab(
         )
     if not chosen and page is None:
         show_list(LABS, lang)
+    if chosen:
+        say_what_is_missing()
     for one in chosen:
         _run(one, full, folder, lang, seed, encoder, threads)
     if page is not None:

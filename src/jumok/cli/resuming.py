@@ -110,7 +110,7 @@ def open_steps(file: Path | None, command: Mapping[str, str], resume: bool) -> I
     if file is None or file == STANDARD or (file.exists() and not file.is_file()):
         if resume:
             raise ConfigError("--resume goes on with a file.", do="add --output FILE")
-        with open_output(file) as stream:
+        with _open_device(file) if is_device(file) else open_output(file) as stream:
             yield Steps(stream, Done(command), None)
         return
     part = file.with_name(f"{file.name}.part")
@@ -135,10 +135,23 @@ def open_steps(file: Path | None, command: Mapping[str, str], resume: bool) -> I
             if isinstance(error, OSError):
                 raise _cannot_write(file, error) from error
             raise
-        if os.name == "posix":  # while the lock is held; Windows renames no open file
+        if has_locks():  # while it is held; Windows, which has none, renames no open file
             _finish(part, file)
-    if os.name != "posix":
+    if not has_locks():
         _finish(part, file)
+
+
+def is_device(file: Path | None) -> bool:
+    """Whether it is a device or a pipe with a name: written to as it is, and never replaced."""
+    return file is not None and file.exists() and not (file.is_file() or file.is_dir())
+
+
+def _open_device(file: Path | None) -> IO[str]:
+    assert file is not None
+    try:
+        return file.open("w", encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise _cannot_write(file, error) from error
 
 
 def _finish(part: Path, file: Path) -> None:
@@ -240,12 +253,17 @@ def _write_record(part: Path, done: Done) -> None:
         partial.write_text(text, encoding="utf-8")
 
 
+def has_locks() -> bool:
+    """Whether a file can be held for one process: on Unix."""
+    return find_spec("fcntl") is not None
+
+
 def _lock(stream: IO[str], part: Path) -> None:
     """Holds the file for this process, where the system can."""
     busy = ConfigError(
         "another process is writing this output.", place=Place(part), do="name another file"
     )
-    if find_spec("fcntl") is None:  # Windows
+    if not has_locks():
         return
     import fcntl
 

@@ -1,18 +1,21 @@
 """`jumok train`: a recipe, or files of translations, to a model."""
 
+import json
 import os
 import shlex
 import sys
 import tomllib
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from jumok.cli import options as option
 from jumok.cli.columns import named_columns, pairs_of
+from jumok.cli.machine import say_what_is_missing
+from jumok.config.shipped import recipe_names
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -23,8 +26,8 @@ if TYPE_CHECKING:
 Recipe = Annotated[
     Path | None,
     typer.Argument(
-        help="A recipe: its file (TOML), or its name in `jumok recipes`; "
-        "or give --source and --target, or --data."
+        help="A recipe: its file (TOML), or its name in `jumok recipes`; a folder of pictures, "
+        "one folder a label in it; or give --source and --target, or --data."
     ),
 ]
 Set = Annotated[
@@ -50,6 +53,10 @@ SkipDamaged = Annotated[
 Name = Annotated[str | None, typer.Option(help="The run's name; else the recipe's.")]
 Runs = Annotated[Path, typer.Option(help="The folder of all runs.", envvar="JUMOK_RUNS")]
 
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Say the result as one JSON object, the last line.")
+]
+
 
 def train(
     recipe: Recipe = None,
@@ -64,6 +71,7 @@ def train(
     runs: Runs = Path("runs"),
     changes: Set = None,
     resume: Resume = False,
+    as_json: AsJson = False,
 ) -> None:
     """Train a model. The best one becomes the bundle runs/NAME/model.
 
@@ -75,6 +83,8 @@ def train(
       jumok train --source a.en --target a.ko
 
       jumok train --data memory.tmx --from en --to ko
+
+      jumok train photos
     """
     from jumok.config import load_config
     from jumok.training.run import train as train_run
@@ -85,7 +95,10 @@ def train(
     overrides += ["data.skip_damaged=true"] if skip_damaged else []
     files = (source, target, data)
     if recipe is not None and files == (None, None, None):
-        config = load_config(recipe, overrides, variables)
+        if is_folder(recipe):
+            config = make_picture_recipe(recipe, name, overrides)
+        else:
+            config = load_config(recipe, overrides, variables)
     elif recipe is None and (source is None) == (target is None) != (data is None):
         named = _columns(data, columns, from_, to)
         corpus = replace(pairs_of(*files, named), skip_damaged=skip_damaged)
@@ -96,9 +109,10 @@ def train(
             do="jumok train smallworld-en-ko, or jumok train --source a.en --target a.ko, "
             "or jumok train --data a.tmx --from en --to ko",
         )
+    say_what_is_missing()
     with closing(screen()) as live:
         result = train_run(config, runs, live, resume=resume)
-    say_result(result)
+    say_result(result, as_json)
 
 
 def _columns(data: Path | None, columns: str | None, source: str | None, target: str | None) -> str:
@@ -129,7 +143,25 @@ def make_recipe(
     return config
 
 
-def say_result(result: "Result") -> None:
+def is_folder(recipe: Path) -> bool:
+    """Whether a folder is meant; a recipe's bare name goes before a folder's."""
+    return recipe.is_dir() and not (recipe.parent == Path() and recipe.name in recipe_names())
+
+
+def make_picture_recipe(folder: Path, name: str | None, overrides: list[str]) -> "Config":
+    """The recipe of a folder of pictures, which is printed."""
+    from jumok.config import parse_config
+    from jumok.training.defaults_pictures import read_folder, recipe_for_pictures
+
+    found = read_folder(folder)
+    text = recipe_for_pictures(folder, found, name or folder.resolve().name)
+    typer.echo(text, err=True)
+    if found.empty:
+        typer.echo(f"no picture is in: {', '.join(found.empty)}; no such label is learnt", err=True)
+    return parse_config(tomllib.loads(text), overrides)
+
+
+def say_result(result: "Result", as_json: bool = False) -> None:
     """What came out, and what to do next; an interrupted run leaves with 128 + its signal."""
     progress = result.progress
     if result.outcome.signal is not None:
@@ -139,6 +171,9 @@ def say_result(result: "Result") -> None:
         typer.echo(f"  {resumed()}", err=True)
         raise typer.Exit(128 + result.outcome.signal)
     minutes = progress.seconds / 60.0
+    if as_json:
+        typer.echo(json.dumps(facts_of(result), ensure_ascii=False))
+        return
     typer.echo(
         f"{result.outcome.reason} after {progress.step:,} steps and {minutes:.1f} minutes; "
         f"best at step {progress.best_step:,}"
@@ -181,6 +216,22 @@ def resumed(*further: str) -> str:
     """The command that goes on with this run."""
     again = [word for word in sys.argv[1:] if word != "--resume"]
     return shlex.join(["jumok", *again, *further, "--resume"])
+
+
+def facts_of(result: "Result") -> dict[str, Any]:
+    """What came out, for a program; the scores are those of the best model."""
+    from jumok.bundle.reading import read_bundle
+
+    scores = read_bundle(result.model).card.scores if result.model else ()
+    return {
+        "run": str(result.folder),
+        "model": str(result.model) if result.model else None,
+        "outcome": result.outcome.reason,
+        "steps": result.progress.step,
+        "best_step": result.progress.best_step,
+        "minutes": result.progress.seconds / 60.0,
+        "scores": [asdict(score) for score in scores],
+    }
 
 
 def use_of(model: Path) -> str:

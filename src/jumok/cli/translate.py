@@ -116,7 +116,7 @@ class Answers:
     keep: bool | list[str]
     glossary: Path | None
 
-    def of(self, incoming: Lines, steps: Steps) -> "Iterator[Translation]":
+    def of(self, incoming: Lines[str], steps: Steps) -> "Iterator[Translation]":
         """Each line's translation; what stands between two lists of lines is kept."""
         done = steps.done.lines
         for chunk in incoming.chunks(AHEAD * self.batch):

@@ -8,6 +8,7 @@ once.
 
 import copy
 import difflib
+import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -48,6 +49,9 @@ def load_config(
 def read_recipe(recipe: Path) -> dict[str, Any]:
     """The keys and values of a recipe's file, not yet judged."""
     place = Place(recipe)
+    do = "mend that line"
+    if recipe.suffix != ".toml":
+        do = ADVICE.format(json.dumps(recipe.stem), json.dumps(str(recipe), ensure_ascii=False))
     try:
         values = tomllib.loads(recipe.read_text(encoding="utf-8-sig"))
     except OSError as error:
@@ -56,7 +60,9 @@ def read_recipe(recipe: Path) -> dict[str, Any]:
         ) from error
     except UnicodeDecodeError as error:
         raise ConfigError(
-            "the recipe is not UTF-8.", place=Place(recipe, byte=error.start), do="save it as UTF-8"
+            "the recipe is not UTF-8.",
+            place=Place(recipe, byte=error.start),
+            do="save it as UTF-8" if recipe.suffix == ".toml" else do,
         ) from error
     except (ValueError, RecursionError) as error:  # TOML, and numbers and brackets without end
         beside = recipe.with_name("recipe.toml")
@@ -65,12 +71,19 @@ def read_recipe(recipe: Path) -> dict[str, Any]:
             "the recipe is not TOML.",
             place=place,
             got="the config.json of a run" if run else str(error)[:200],
-            do=f"give the run's recipe: jumok train {beside} --name OTHER"
-            if run
-            else "mend that line",
+            do=f"give the run's recipe: jumok train {beside} --name OTHER" if run else do,
         ) from error
     _check_depth(values, place)
     return values
+
+
+# A text where a recipe has to stand: what its recipe would be.
+ADVICE = """a recipe is a file NAME.toml. For a language model of this text, write one:
+              name = {}
+              model.kind = "causal-lm"
+              [[data.train]]
+              file = {}
+            and for a translator: jumok train --source a.en --target a.ko"""
 
 
 def parse_config(

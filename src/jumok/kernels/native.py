@@ -5,7 +5,6 @@ import functools
 import hashlib
 import os
 import platform
-import shutil
 import subprocess
 import tempfile
 import threading
@@ -14,6 +13,7 @@ from pathlib import Path
 import torch
 
 from jumok.config.environment import cache_folder
+from jumok.kernels.compiler import find_compiler
 from jumok.kernels.noise import Mask
 from jumok.shapes import Tensor
 
@@ -40,7 +40,7 @@ Argument = Tensor | int | float | None | ctypes.Array[ctypes.c_int64]
 @functools.cache
 def library() -> ctypes.CDLL | None:
     """The compiled kernels; None where there is no compiler that makes them."""
-    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    compiler = find_compiler()
     if compiler is None:
         return None
     # the processor's name: a home folder may be shared by machines of different kinds

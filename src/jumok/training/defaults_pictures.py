@@ -1,0 +1,99 @@
+"""A recipe for a folder of pictures, one folder a label in it, sized to how many there are.
+
+The network is that of the recipe cifar10, for pictures of 64 x 64 pixels, with as many cells;
+small folders get its narrow form, since a wide one learns them by heart.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from jumok.data.images import ImageSource
+from jumok.errors import DataError, Place
+
+
+@dataclass(frozen=True)
+class Folder:
+    """What a folder of labelled pictures holds.
+
+    Attributes:
+        labels: how many pictures there are of each.
+        empty: folders in it without a picture.
+    """
+
+    labels: dict[str, int]
+    empty: tuple[str, ...]
+
+    @property
+    def pictures(self) -> int:
+        """All of them."""
+        return sum(self.labels.values())
+
+
+def read_folder(folder: Path) -> Folder:
+    """Counts the pictures of each label.
+
+    Raises:
+        DataError: there are no two labels with pictures, or some lie in no label's folder.
+    """
+    labels: dict[str, int] = {}
+    for name in ImageSource(folder).names:
+        label = PurePosixPath(name).parent.name
+        labels[label] = labels.get(label, 0) + 1
+    loose = labels.pop("", 0)
+    if loose or len(labels) < 2:
+        raise DataError(
+            f"{loose:,} pictures lie in no label's folder." if loose else
+            "these are not the pictures of several labels.",
+            expected="a folder for each label, and pictures in it: cat/0001.jpg, dog/0001.jpg",
+            got=", ".join(f"{label} ({count:,})" for label, count in labels.items())
+            or "no folder with pictures",
+            place=Place(folder),
+        )  # fmt: skip
+    below = [each for each in sorted(folder.iterdir()) if each.is_dir()]
+    empty = (each.name for each in below if not each.name.startswith("."))
+    known = {PurePosixPath(name).parts[0] for name in ImageSource(folder).names}
+    return Folder(labels, tuple(name for name in empty if name not in known))
+
+
+def recipe_for_pictures(folder: Path, found: Folder, name: str) -> str:
+    """A whole recipe, as TOML to be read and changed."""
+    small = found.pictures < 5_000
+    steps = 1_500 if small else 3_000 if found.pictures < 30_000 else 10_000
+    path = json.dumps(str(folder.absolute()).replace("$", "$$"), ensure_ascii=False)
+    return f"""\
+# Made by jumok for {found.pictures:,} pictures of {len(found.labels)} labels; change what you like.
+# Every key there is: jumok recipes show cifar10-attention
+name = {json.dumps(name)}
+
+[data]
+validation_pictures = {min(1_000, max(1, found.pictures // 10))}  # kept out of training
+skip_damaged = false  # true leaves out pictures that cannot be read
+
+[[data.train]]
+folder = {path}
+
+[data.augmentation]
+flip = true  # false where left and right differ, as in letters
+shift = 4
+
+[model]
+kind = "image-classifier"
+height = 64
+width = 64
+patch = 4
+channels = {[16, 32, 64] if small else [32, 64, 128]}
+dropout = {0.2 if small else 0.1}
+
+[training]
+steps = {steps}
+learning_rate = 6e-3
+weight_decay = 0.02
+label_smoothing = 0.05
+schedule = {{ kind = "cosine", warmup = {steps // 20} }}
+average = {{ decay = 0.99 }}
+
+[validation]
+every = {steps // 10}
+metric = "accuracy"
+"""

@@ -1,0 +1,115 @@
+"""Folders of pictures on the command line: to classify, to caption, and to train on."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from jumok.cli.folders import pictures_in
+from jumok.cli.main import app
+from jumok.errors import ConfigError, DataError
+from tests.data.painted import paint
+from tests.systems.pictures import write_captioner
+from tests.systems.untrained import write_classifier
+
+SHORT = ["--set", "training.steps=2", "--set", "validation.every=2", "--set", "training.threads=1"]
+
+
+def jumok(*arguments: object):
+    return CliRunner().invoke(app, [str(each) for each in arguments])
+
+
+@pytest.fixture
+def photos(tmp_path: Path) -> Path:
+    folder = paint(tmp_path / "photos", 4)
+    (folder / ".DS_Store").write_bytes(b"x")
+    (folder / "red" / "Thumbs.db").write_bytes(b"x")
+    (folder / "fox").mkdir()
+    return folder
+
+
+def named(folder: Path) -> list[str]:
+    return [
+        str(folder / label / f"000{n}.png") for label in ("blue", "green", "red") for n in range(4)
+    ]
+
+
+def test_a_folder_stands_for_its_pictures_in_order(photos, capsys):
+    found = list(pictures_in(["a.jpg", photos]))
+    assert [str(each) for each in found] == ["a.jpg", *named(photos)]
+    assert capsys.readouterr().err == f"{photos}: 1 file is not a picture and was left out\n"
+
+
+def test_a_folder_without_a_picture_is_refused(photos):
+    with pytest.raises(DataError, match=r"(?s)there is no picture in this folder.*0 other files"):
+        list(pictures_in([photos / "fox"]))
+
+
+def test_classify_takes_a_folder_and_names_what_is_broken(photos, tmp_path):
+    (photos / "red" / "0009.png").write_bytes(b"broken")
+    done = jumok("classify", write_classifier(tmp_path / "model"), photos, "--threads", 1)
+    rows = [line.split("\t") for line in done.stdout.splitlines()]
+    assert [row[0] for row in rows] == [*named(photos), str(photos / "red" / "0009.png")]
+    assert all(row[1] for row in rows[:-1])
+    assert rows[-1][1] == ""
+    assert "0009.png: The file is not a picture" in done.stderr
+    assert "1 file is not a picture and was left out" in done.stderr
+
+
+def test_caption_takes_a_folder(photos, tmp_path):
+    model = write_captioner(tmp_path / "model")
+    done = jumok("caption", model, photos, "--beam", 1, "--threads", 1)
+    assert done.exit_code == 0, done.output
+    assert [line.split("\t")[0] for line in done.stdout.splitlines()] == named(photos)
+
+
+def test_a_folder_of_folders_becomes_a_classifier(photos, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = jumok(
+        "train", "photos", *SHORT, "--set", "model.height=8", "--set", "model.width=8", "--json"
+    )
+    assert done.exit_code == 0, done.output
+    assert "# Made by jumok for 12 pictures of 3 labels" in done.stderr
+    assert "no picture is in: fox; no such label is learnt" in done.stderr
+    facts = json.loads(done.stdout.splitlines()[-1])
+    assert facts["run"] == "runs/photos"
+    assert facts["model"] == "runs/photos/model"
+    assert facts["steps"] == 2
+    assert facts["scores"][0].keys() >= {"name", "value"}
+    label = jumok("classify", facts["model"], "photos/red/0000.png").stdout.split("\t")[1]
+    assert label in ("blue", "green", "red")
+
+
+def test_pictures_without_labels_cannot_be_trained_on(photos):
+    error = jumok("train", photos / "red").exception
+    assert "4 pictures lie in no label's folder" in str(error)
+    assert "a folder for each label" in str(error)
+
+
+def test_a_text_instead_of_a_recipe_is_told_its_recipe(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.txt").write_text("Once upon a time\nthere was\n", "utf-8")
+    error = jumok("train", "mine.txt").exception
+    assert isinstance(error, ConfigError)
+    said = str(error)
+    lines = [line.strip() for line in said.splitlines()]
+    begin = lines.index('name = "mine"')
+    Path("mine.toml").write_text("\n".join(lines[begin : begin + 4]), "utf-8")
+    from jumok import load_config
+
+    config = load_config("mine.toml")
+    assert config.model.kind == "causal-lm"
+    assert config.data.train[0].file == tmp_path / "mine.txt"
+
+
+def test_the_missing_compiler_is_said_once_and_not_in_the_way(photos, tmp_path, monkeypatch):
+    from jumok.kernels import compiler, native
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(compiler, "find_compiler", lambda: None)
+    monkeypatch.setattr(native, "library", lambda: None)
+    done = jumok("train", "photos", *SHORT, "--set", "model.height=8", "--set", "model.width=8")
+    assert done.exit_code == 0, done.output
+    assert done.stderr.count("no C compiler: training is about 1.7 times slower") == 1
+    assert "compiler" not in done.stdout
