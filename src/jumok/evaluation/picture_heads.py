@@ -58,8 +58,8 @@ def caption_head_cards_over(
     """A card for each head of the model that writes.
 
     Args:
-        pictures: read twice: rare tokens are known only when all have been counted. Of a caption
-            that is too long the beginning is read.
+        pictures: read twice: rare tokens are known only when all have been counted. Only the
+            beginning of a caption that is too long is read.
         batch_size: captions that are read together; those of one picture always are.
 
     Raises:

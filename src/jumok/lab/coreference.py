@@ -6,7 +6,7 @@ so: here an animal or a person meets a place or a thing, and the last word decid
 two "it" is (tired: the animal; wide: the street). Both come first and second equally often, so
 that nothing but the meaning tells. An encoder learns to name the answer from the state of "it"
 alone; then its attention from "it" is read, on combinations that training never had. An encoder
-that somebody else trained is read in the same way: `jumok lab coreference --encoder FOLDER`.
+that was trained elsewhere is read in the same way: `jumok lab coreference --encoder FOLDER`.
 
 Source: the example is of Uszkoreit 2017, "Transformer: A Novel Neural Network Architecture for
 Language Understanding"; lecture 001.

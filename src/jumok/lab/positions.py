@@ -49,7 +49,7 @@ class Wishes:
     Attributes:
         apart: the smallest distance between two different positions; 0 where two are alike.
         drift: how much the distance of two positions that are k apart depends on where they
-            stand and on the sentence's length: the standard deviation as a share of the mean.
+            are and on the sentence's length: the standard deviation as a share of the mean.
         largest: the largest value at position 1,000; None where there is no such position.
         repeats: whether it gives the same numbers when it is made again.
     """

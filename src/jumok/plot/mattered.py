@@ -40,8 +40,8 @@ LEAST = 0.005
 def mattered(trace: Trace, word: int | str = 0, *, unit: Unit = "words") -> "Figure":
     """The attribution of one word of the output, as shares of each measure; below 0: hollow.
 
-    Of a picture maps over it, on one scale for all measures and words: from 0 to the largest
-    share; cells that are framed spoke against the word. Under the bars, or maps, the rank
+    For a picture they are maps over it, on one scale for all measures and words: from 0 to the
+    largest share; framed cells made the word less probable. Under the bars, or maps, the rank
     correlations for this word and their mean over all, and for each word the share of the source
     against what was written before.
 
