@@ -72,3 +72,13 @@ def test_a_file_is_replaced_whole_or_stays(tmp_path, monkeypatch):
         write_durably(file, b"new")
     assert file.read_bytes() == b"old"
     assert [each.name for each in tmp_path.iterdir()] == ["tokenizer.model"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are POSIX's")
+def test_what_is_no_file_is_written_to_and_not_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with replaced(pipe) as part:
+        assert part == pipe
+    assert pipe.is_fifo()
+    assert list(tmp_path.iterdir()) == [pipe]

@@ -46,11 +46,16 @@ def written_whole(folder: Path) -> Iterator[Path]:
 def replaced(file: Path) -> Iterator[Path]:
     """Where to write what shall stand at `file`, which is there whole or not at all.
 
+    What is no file, such as /dev/null or a named pipe, is written to and never replaced.
+
     Raises:
         DataError: the file cannot be written.
     """
     if not file.name or "\0" in str(file):
         raise DataError("the output cannot be written.", got=f"no file's name: {str(file)!r}")
+    if os.path.exists(file) and not (os.path.isfile(file) or os.path.isdir(file)):
+        yield file
+        return
     part = partial_of(file)
     try:
         yield part
