@@ -37,11 +37,13 @@ def demo(folder: Folder = Path("demo"), minutes: Minutes = 3.0) -> None:
     from jumok.cli.report import report
     from jumok.config import load_config
     from jumok.systems.translator import Translator
+    from jumok.training.lock import refuse_several_processes
     from jumok.training.log import read_log
     from jumok.training.precision import one_thread
     from jumok.training.run import train
     from jumok.training.screen import screen
 
+    refuse_several_processes(os.environ)
     config = load_config(recipe(), [f"training.minutes={minutes}"], os.environ)
     home = folder / config.name
     _clear(home)

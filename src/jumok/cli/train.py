@@ -51,9 +51,11 @@ def train(
     runs/NAME/recipe.toml, to be read, changed and trained from.
     """
     from jumok.config import load_config
+    from jumok.training.lock import refuse_several_processes
     from jumok.training.run import train as train_run
     from jumok.training.screen import screen
 
+    refuse_several_processes(os.environ)
     overrides = [*(changes or []), *([f'name="{name}"'] if name else [])]
     if recipe is not None and source is None and target is None:
         config = load_config(recipe, overrides, os.environ)
