@@ -142,6 +142,8 @@ def test_what_killed_runs_left_half_written_goes(tmp_path, make_config, recorder
     (home / left("smallworld")).mkdir()
     (home / left("tokenizer.model")).write_text("half")
     (home / "checkpoint.partial").write_text("half")
+    (home / ".tmpq3IjYT").write_text("half")  # of safetensors
+    (home / ".model.previous").mkdir()
     (cache / left("0123")).mkdir()
     before = {each.name for each in cache.iterdir()} - {left("0123")}
     train(make_config("training.steps=3"), tmp_path, recorder(), resume=True)
