@@ -146,8 +146,7 @@ class Faults:
         first = {0: "ended", 2: "said", -signal.SIGKILL: "killed"}.get(code, f"crashed {code}")
         if first.startswith("crashed"):
             return first, self._told.read_text("utf-8")
-        if code == 0:
-            return first, "ended"
+        # a run that ended all the same (what it could not remove stays) is tidied like any other
         resume = (self.home / "config.json").exists()
         code = self.run(0, 0, resume)
         return first, "ended" if code == 0 else f"{code}: {self._told.read_text('utf-8')}"
