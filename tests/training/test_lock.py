@@ -9,10 +9,12 @@ import threading
 import time
 
 import pytest
+from typer.testing import CliRunner
 
+from jumok.cli.main import app
 from jumok.data.whole import partial_of
 from jumok.errors import ConfigError
-from jumok.training.lock import HOLDER, held
+from jumok.training.lock import HOLDER, held, refuse_several_processes
 from jumok.training.run import train
 
 HOLD = """
@@ -111,19 +113,20 @@ def test_of_two_commands_started_at_once_one_trains(tmp_path, write_corpus):
     assert steps == sorted(set(steps))
 
 
-@pytest.mark.parametrize("processes", ["1", "2", "", "auto"])
-def test_torchrun_is_refused_until_it_is_served(
-    tmp_path, make_config, recorder, monkeypatch, processes
-):
-    monkeypatch.setenv("WORLD_SIZE", processes)
-    config = make_config("training.steps=1")
-    if processes != "2":
-        assert train(config, tmp_path, recorder()).progress.step == 1
-        return
-    with pytest.raises(ConfigError, match="trains in one process") as caught:
-        train(config, tmp_path, recorder())
-    assert "got:      WORLD_SIZE=2 in the environment, as torchrun sets it" in str(caught.value)
-    assert not (tmp_path / "tiny").exists()
+@pytest.mark.parametrize("command", [["train", "no.toml"], ["demo"]])
+def test_torchrun_is_refused_until_it_is_served(tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    error = CliRunner().invoke(app, command).exception
+    assert isinstance(error, ConfigError)
+    assert "jumok trains in one process" in str(error)
+    assert "got:      WORLD_SIZE=2 in the environment, as torchrun sets it" in str(error)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("variables", [{}, {"WORLD_SIZE": "1"}, {"WORLD_SIZE": "auto"}])
+def test_one_process_is_not_refused(variables):
+    refuse_several_processes(variables)
 
 
 def test_what_killed_runs_left_half_written_goes(tmp_path, make_config, recorder):
@@ -139,6 +142,8 @@ def test_what_killed_runs_left_half_written_goes(tmp_path, make_config, recorder
     (home / left("smallworld")).mkdir()
     (home / left("tokenizer.model")).write_text("half")
     (home / "checkpoint.partial").write_text("half")
+    (home / ".tmpq3IjYT").write_text("half")  # of safetensors
+    (home / ".model.previous").mkdir()
     (cache / left("0123")).mkdir()
     before = {each.name for each in cache.iterdir()} - {left("0123")}
     train(make_config("training.steps=3"), tmp_path, recorder(), resume=True)

@@ -41,11 +41,13 @@ def demo(folder: Folder = Path("demo"), minutes: Minutes = 3.0) -> None:
     from jumok.config import load_config
     from jumok.config.shipped import shipped_recipe
     from jumok.systems.translator import Translator
+    from jumok.training.lock import refuse_several_processes
     from jumok.training.log import read_log
     from jumok.training.precision import one_thread
     from jumok.training.run import train
     from jumok.training.screen import screen
 
+    refuse_several_processes(os.environ)
     config = load_config(shipped_recipe(RECIPE), [f"training.minutes={minutes}"])
     home = folder / config.name
     _clear(home)

@@ -86,19 +86,16 @@ def train(
 
       jumok train photos
     """
-    from jumok.config import load_config
+    from jumok.training.lock import refuse_several_processes
     from jumok.training.run import train as train_run
     from jumok.training.screen import screen
 
-    variables = {**os.environ, "JUMOK_RUNS": str(runs)}
+    refuse_several_processes(os.environ)
     overrides = [*(changes or []), *([f'name="{name}"'] if name else [])]
     overrides += ["data.skip_damaged=true"] if skip_damaged else []
     files = (source, target, data)
     if recipe is not None and files == (None, None, None):
-        if is_folder(recipe):
-            config = make_picture_recipe(recipe, name, overrides)
-        else:
-            config = load_config(recipe, overrides, variables)
+        config = read_config(recipe, name, runs, overrides)
     elif recipe is None and (source is None) == (target is None) != (data is None):
         named = _columns(data, columns, from_, to)
         corpus = replace(pairs_of(*files, named), skip_damaged=skip_damaged)
@@ -113,6 +110,15 @@ def train(
     with closing(screen()) as live:
         result = train_run(config, runs, live, resume=resume)
     say_result(result, as_json)
+
+
+def read_config(recipe: Path, name: str | None, runs: Path, overrides: list[str]) -> "Config":
+    """Of a recipe, or of a folder of pictures."""
+    from jumok.config import load_config
+
+    if is_folder(recipe):
+        return make_picture_recipe(recipe, name, overrides)
+    return load_config(recipe, overrides, {**os.environ, "JUMOK_RUNS": str(runs)})
 
 
 def _columns(data: Path | None, columns: str | None, source: str | None, target: str | None) -> str:
@@ -173,6 +179,8 @@ def say_result(result: "Result", as_json: bool = False) -> None:
     minutes = progress.seconds / 60.0
     if as_json:
         typer.echo(json.dumps(facts_of(result), ensure_ascii=False))
+        if progress.untrained is not None:
+            say_untrained(progress.untrained, result.config)
         return
     typer.echo(
         f"{result.outcome.reason} after {progress.step:,} steps and {minutes:.1f} minutes; "
@@ -230,6 +238,7 @@ def facts_of(result: "Result") -> dict[str, Any]:
         "steps": result.progress.step,
         "best_step": result.progress.best_step,
         "minutes": result.progress.seconds / 60.0,
+        "untrained": result.progress.untrained,
         "scores": [asdict(score) for score in scores],
     }
 

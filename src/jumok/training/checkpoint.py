@@ -27,6 +27,7 @@ from jumok.shapes import Tensor
 CURRENT = "checkpoint.safetensors"
 PREVIOUS = "checkpoint.previous.safetensors"
 PARTIAL = "checkpoint.partial"
+UNNAMED = ".tmp??????"  # what safetensors writes before it is the partial one
 DAMAGED = "checkpoint.damaged"
 FORMAT = 2  # 2 has a digest of everything
 

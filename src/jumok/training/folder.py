@@ -20,6 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from jumok.bundle.reading import previous_folder
 from jumok.config import Config
 from jumok.config.writing import recipe_text
 from jumok.data.whole import sweep, write_durably
@@ -110,9 +111,12 @@ def _cannot_be_made(folder: Path, error: OSError) -> ConfigError:
 
 def tidy(folder: Path) -> None:
     """Removes what processes that were killed left half written; only the lock's holder may."""
-    (folder / checkpoint.PARTIAL).unlink(missing_ok=True)
+    for left in (folder / checkpoint.PARTIAL, *folder.glob(checkpoint.UNNAMED)):
+        left.unlink(missing_ok=True)
     for place in (folder, folder / STEPS):
         sweep(place)
+    if (folder / MODEL).exists():
+        shutil.rmtree(previous_folder(folder / MODEL), ignore_errors=True)
 
 
 def write(folder: Path, config: Config, decisions: Decisions) -> None:

@@ -1,7 +1,6 @@
 """A run: from a config to a folder with a log, checkpoints and the best model."""
 
 import math
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from jumok.systems.device import DTYPES, choose_device
 from jumok.training import checkpoint, folder
 from jumok.training.folder import Decisions
 from jumok.training.learner import Learner
-from jumok.training.lock import held, refuse_several_processes
+from jumok.training.lock import held
 from jumok.training.log import JsonLog, Log, TensorBoardLog
 from jumok.training.loop import Loop, Outcome, Progress
 from jumok.training.precision import choose
@@ -46,13 +45,12 @@ def train(config: Config, runs: Path, screen: Log, *, resume: bool = False) -> R
 
     Raises:
         ConfigError: the name is taken, another process trains there, the recipe changed since, a
-            setting that cannot be, or several processes were started for one run.
+            setting that cannot be.
         DataError: a corpus that cannot be read.
         BundleError: nothing whole to resume from, or a bundle that cannot be written.
         TrainingError: divergence, or a disk that refuses.
     """
     home = runs / config.name
-    refuse_several_processes(os.environ)
     try:
         if not resume:
             folder.make(home)
