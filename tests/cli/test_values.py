@@ -38,13 +38,10 @@ HUGE = str(10**20)
     [
         ("translate", "--batch", HUGE),
         ("translate", "--beam", HUGE),
-        ("translate", "--beam", "0"),
         ("translate", "--nbest", HUGE),
         ("translate", "--maximum-length", HUGE),
-        ("translate", "--minimum-length", "-1"),
         ("translate", "--no-repeat-ngram", HUGE),
         ("translate", "--top-k", HUGE),
-        ("translate", "--top-k", "0"),
         ("translate", "--threads", HUGE),
         ("generate", "--samples", HUGE),
         ("generate", "--max-tokens", HUGE),

@@ -40,7 +40,7 @@ def caption(
     images: Images,
     beam: option.Beam = 5,
     nbest: Annotated[
-        int, typer.Option(min=1, max=1000, help="Captions for each picture, best first.")
+        int, typer.Option(max=1000, help="Captions for each picture, best first.")
     ] = 1,
     length_penalty: option.LengthPenalty = 1.0,
     no_repeat_ngram: option.NoRepeatNgram = 0,

@@ -60,12 +60,8 @@ Images = Annotated[
     Path | None,
     typer.Option(help="Captions: where --data's pictures are; else images or images.zip by it."),
 ]
-Beam = Annotated[
-    int, typer.Option("--beam", "-b", min=1, max=1000, help="Hypotheses kept; 1 is greedy.")
-]
-Nbest = Annotated[
-    int, typer.Option(min=1, max=1000, help="Translations for each line, best first.")
-]
+Beam = Annotated[int, typer.Option("--beam", "-b", max=1000, help="Hypotheses kept; 1 is greedy.")]
+Nbest = Annotated[int, typer.Option(max=1000, help="Translations for each line, best first.")]
 
 MetricSets = Literal["text", "spelling", "meteor"]
 Metrics = Annotated[
@@ -88,10 +84,10 @@ CoveragePenalty = Annotated[
     ),
 ]
 MinimumLength = Annotated[
-    int, typer.Option(min=0, max=MOST, help="Pieces at least.", rich_help_panel=LENGTH)
+    int, typer.Option(max=MOST, help="Pieces at least.", rich_help_panel=LENGTH)
 ]
 MaximumLength = Annotated[
-    int, typer.Option(min=1, max=MOST, help="Pieces at most.", rich_help_panel=LENGTH)
+    int, typer.Option(max=MOST, help="Pieces at most.", rich_help_panel=LENGTH)
 ]
 NoRepeatNgram = Annotated[
     int,
@@ -147,7 +143,7 @@ Temperature = Annotated[
 ]
 TopK = Annotated[
     int | None,
-    typer.Option(min=1, max=MOST, help="Only the K likeliest pieces.", rich_help_panel=SAMPLING),
+    typer.Option(max=MOST, help="Only the K likeliest pieces.", rich_help_panel=SAMPLING),
 ]
 TopP = Annotated[
     float | None,
