@@ -14,7 +14,8 @@ from jumok.bundle.fingerprint import fingerprint_of
 from jumok.data.tokenizer import END, START
 from jumok.inspection.alignment import Reading, default_reading
 from jumok.inspection.capture import Edge, heads_of, sequence_edges
-from jumok.inspection.recording import Pass, Recorder, Shared, listening
+from jumok.inspection.listening import listening
+from jumok.inspection.recording import Pass, Recorder, Shared
 from jumok.inspection.trace import Axis, Level, Trace, grid_axis
 from jumok.models.captioner import Captioner as CaptionModel
 from jumok.models.causal import CausalLanguageModel
