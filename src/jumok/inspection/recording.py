@@ -1,7 +1,8 @@
 """Listening to a model while somebody else uses it: every look, every token read, every search.
 
 Attention modules tell observers what they looked at. What was read, and which hypothesis goes on,
-the encoder's and the decoder's own methods tell (`inspection/listening.py`). A search comes out as a tree of tokens: parents, and no copies of texts.
+the encoder's and the decoder's own methods tell (`inspection/listening.py`). A search comes out
+as a tree of tokens: parents, and no copies of texts.
 
 Nothing is computed while the model works: what it made is kept as it is, and put together when
 the block has ended (`systems/record.py`).
