@@ -194,6 +194,9 @@ def test_parameters_are_not_handed_on_unnamed():
 def hands_on(value: ast.expr, options: ast.arg | None) -> bool:
     """Whether `**value` is the function's own `**options`, or the variables of some object."""
     text = ast.unparse(value)
+    annotation = None if options is None else options.annotation
+    if annotation is not None and ast.unparse(annotation).endswith(".kwargs"):
+        return False  # of a decorator: types follow its ParamSpec
     return (options is not None and text == options.arg) or text.startswith("vars(")
 
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from jumok.data.whole import partial_of, sweep, write_durably, written_whole
+from jumok.data.whole import partial_of, replaced, sweep, write_durably, written_whole
 
 
 def test_a_folder_has_its_name_when_all_is_written(tmp_path):

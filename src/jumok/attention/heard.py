@@ -5,11 +5,11 @@ do with the model is not told, and nothing on the model changes.
 """
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 Given = ParamSpec("Given")
@@ -38,8 +38,14 @@ class Ear:
     after: Callable[[Any], None] | None = None
     working: Working = field(default_factory=Working)
 
-    def hear(self, name: str, method: Callable[..., Any], *given: Any, **named: Any) -> Any:
-        """Calls the method, and tells."""
+    def hear(
+        self,
+        name: str,
+        method: Callable[[], Any],
+        given: Sequence[Any],
+        named: Mapping[str, Any],
+    ) -> Any:
+        """Calls the method, and tells what it is given and what it gives."""
         working = self.working.names
         quiet = bool(working)
         if self.before is not None:
@@ -47,7 +53,7 @@ class Ear:
                 self.before(*given, **named)
             working.append(name)
         try:
-            made = method(*given, **named)
+            made = method()
         finally:
             if self.before is not None:
                 working.pop()
@@ -75,18 +81,13 @@ def heard(
         if not ears:
             return method(self, *given, **named)
 
-        def inner(*given: Any, **named: Any) -> Made:
-            return method(self, *given, **named)
-
+        run: Callable[[], Any] = partial(method, self, *given, **named)
         for ear in ears:
-            inner = _with(ear, name, inner)
-        return inner(*given, **named)
+            run = partial(ear.hear, name, run, given, named)
+        made: Made = run()
+        return made
 
-    return call
-
-
-def _with(ear: Ear, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *given, **named: ear.hear(name, method, *given, **named)
+    return call  # type: ignore[return-value]  # self has no name for who calls
 
 
 @contextmanager

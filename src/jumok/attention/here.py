@@ -31,7 +31,7 @@ class Here(Generic[Value]):
         if owner is None:
             return self
         values = _VALUES.get()
-        own = owner.__dict__.get(self._key)
+        own: Any = owner.__dict__.get(self._key)
         found: Value = own if values is None else values.get((id(owner), self._name), own)
         return found
 

@@ -1,5 +1,6 @@
 """`jumok demo`: a whole run in a few minutes, on a corpus that comes with jumok."""
 
+import os
 import shlex
 import shutil
 import sys

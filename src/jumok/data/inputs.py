@@ -8,6 +8,7 @@ import hashlib
 import io
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from os.path import splitext
 from pathlib import Path
 from tokenize import TokenError
@@ -45,40 +46,40 @@ class Reader(NamedTuple):
 
 def pixel_reader(size: int) -> Reader:
     """Pixels (3 size size) in bytes. A picture of another shape is squeezed, and nothing is cut."""
+    return Reader((3, size, size), "uint8", partial(_pixels, size))
 
-    def read(content: bytes, name: str) -> Array:
-        scaled = resize(read_image(content, name), size, size)
-        return np.ascontiguousarray(scaled.transpose(2, 0, 1))  # height width 3 -> 3 height width
 
-    return Reader((3, size, size), "uint8", read)
+def _pixels(size: int, content: bytes, name: str) -> Array:
+    scaled = resize(read_image(content, name), size, size)
+    return np.ascontiguousarray(scaled.transpose(2, 0, 1))  # height width 3 -> 3 height width
 
 
 def feature_reader(rows: int, columns: int, dim: int) -> Reader:
     """Features (cells dim) in float32, from (cells dim) or (rows columns dim)."""
+    return Reader((rows * columns, dim), "float32", partial(_features, rows, columns, dim))
 
-    def read(content: bytes, name: str) -> Array:
-        features = _tensor(content, name)
-        if features.shape not in ((rows * columns, dim), (rows, columns, dim)):
-            raise DataError(
-                "The features have another shape than the model reads.",
-                expected=f"({rows * columns}, {dim}) or ({rows}, {columns}, {dim})",
-                got=str(features.shape),
-                do="make them anew, or train with their rows, columns and dim in [model.encoder]",
-                place=Place(name),
-            )
-        with np.errstate(over="ignore"):
-            numbers = features.reshape(rows * columns, dim).astype(np.float32)
-        if not np.isfinite(numbers).all():
-            raise DataError(
-                "The features hold what is not a number of float32.",
-                expected="finite numbers below 3.4e38",
-                got=str(features.reshape(numbers.shape)[~np.isfinite(numbers)][0]),
-                do="make the file anew",
-                place=Place(name),
-            )
-        return numbers
 
-    return Reader((rows * columns, dim), "float32", read)
+def _features(rows: int, columns: int, dim: int, content: bytes, name: str) -> Array:
+    features = _tensor(content, name)
+    if features.shape not in ((rows * columns, dim), (rows, columns, dim)):
+        raise DataError(
+            "The features have another shape than the model reads.",
+            expected=f"({rows * columns}, {dim}) or ({rows}, {columns}, {dim})",
+            got=str(features.shape),
+            do="make them anew, or train with their rows, columns and dim in [model.encoder]",
+            place=Place(name),
+        )
+    with np.errstate(over="ignore"):
+        numbers = features.reshape(rows * columns, dim).astype(np.float32)
+    if not np.isfinite(numbers).all():
+        raise DataError(
+            "The features hold what is not a number of float32.",
+            expected="finite numbers below 3.4e38",
+            got=str(features.reshape(numbers.shape)[~np.isfinite(numbers)][0]),
+            do="make the file anew",
+            place=Place(name),
+        )
+    return numbers
 
 
 def _tensor(content: bytes, name: str) -> Array:

@@ -1,37 +1,27 @@
 """Listening to a model while somebody else uses it: every look, every token read, every search.
 
 Attention modules tell observers what they looked at. What was read, and which hypothesis goes on,
-the encoder's and the decoder's own methods tell: they are wrapped inside the block and themselves
-again after it. A search comes out as a tree of tokens: parents, and no copies of texts.
+the encoder's and the decoder's own methods tell (`inspection/listening.py`). A search comes out
+as a tree of tokens: parents, and no copies of texts.
 
 Nothing is computed while the model works: what it made is kept as it is, and put together when
 the block has ended (`systems/record.py`).
 """
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
-from torch import nn
 
-from jumok.attention.convolution import PixelAttention
-from jumok.attention.heard import Ear, Working, listening_to
-from jumok.attention.observe import Attention, observe
+from jumok.attention.observe import Attention
 from jumok.data.tokenizer import END, PAD
 from jumok.decoding import Hypothesis
 from jumok.inspection.capture import numpy_of
-from jumok.inspection.methods import hooked
-from jumok.inspection.streams import watch_streams
 from jumok.inspection.trace import BEST, Array, Level
-from jumok.models.causal import CausalLanguageModel
-from jumok.models.image_classifier import ImageClassifier
-from jumok.models.memory import SequenceToSequence
-from jumok.models.recurrent_decoder import GatedDecoder
 from jumok.shapes import Float, Int, Tensor
 
 Fact = Literal["weights", "bias", "query", "key", "value"]
@@ -360,64 +350,3 @@ class Recorder(threading.local):
         """A search has ended with these hypotheses."""
         if self._heard and self._pass is not None:
             self._pass.found = found
-
-
-@contextmanager
-def listening(model: nn.Module, recorder: Recorder) -> Iterator[None]:
-    """Hears everything that is done with this model inside the block, in this context."""
-    working = Working()
-    with ExitStack() as stack:
-        stack.enter_context(observe(model, recorder.looked))
-        if recorder.level == "full":
-            stack.enter_context(watch_streams(model, recorder.streamed))
-        if isinstance(model, SequenceToSequence):
-            stack.enter_context(listening_to(model, {"encode": Ear(recorder.encoded)}))
-            stack.enter_context(_decoder_heard(model.decoder, recorder, working))
-        elif isinstance(model, CausalLanguageModel):
-            whole = Ear(partial(_read_whole, recorder), None, working)
-            stack.enter_context(listening_to(model, {"hidden": whole}))
-            stack.enter_context(_decoder_heard(model.decoder, recorder, working))
-        else:
-            reads = model if isinstance(model, ImageClassifier) else model.get_submodule("encoder")
-            stack.enter_context(hooked(reads, lambda given: recorder.encoded(*given[:2])))
-            for path, module in model.named_modules():
-                if isinstance(module, PixelAttention):
-                    stack.enter_context(hooked(module, _sized(recorder, path)))
-            stack.enter_context(hooked(model, after=recorder.wrote))
-        yield
-
-
-def _sized(recorder: Recorder, path: str) -> Callable[..., None]:
-    return lambda given: recorder.sized(path, given[0])
-
-
-@contextmanager
-def _decoder_heard(decoder: nn.Module, recorder: Recorder, working: Working) -> Iterator[None]:
-    ears = {
-        "start": Ear(lambda memory: recorder.started(len(memory.states)), None, working),
-        "step": Ear(
-            lambda tokens, _: recorder.read(tokens[:, None]),
-            lambda made: recorder.wrote(made[0][:, None]),
-            working,
-        ),
-        "read_all": Ear(  # an RNN has none: it reads step by step
-            lambda tokens, _: recorder.read(tokens), lambda made: recorder.wrote(made[0]), working
-        ),
-        "hidden": Ear(lambda _, tokens, *__: _read_whole(recorder, tokens), None, working),
-        "reorder": Ear(lambda _, rows: recorder.reordered(rows), None, working),
-        "forward": Ear(None, recorder.wrote, working),
-    }
-    with ExitStack() as stack:
-        stack.enter_context(listening_to(decoder, ears))
-        if isinstance(decoder, GatedDecoder):
-            stack.enter_context(hooked(decoder.gate, after=recorder.gated))
-        yield
-
-
-def _read_whole(
-    recorder: Recorder, tokens: Int[Tensor, "rows length"], documents: Tensor | None = None
-) -> None:
-    """All positions at once, as in training; documents that share a row are read as they stand."""
-    del documents
-    recorder.started(len(tokens))
-    recorder.read(tokens)

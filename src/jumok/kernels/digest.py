@@ -4,6 +4,8 @@ torch counts what is written to a tensor by its own operations. It does not coun
 through `tensor.data`, through numpy, or by another library that shares the memory.
 """
 
+import ctypes
+
 import torch
 
 from jumok.kernels import native
@@ -13,6 +15,7 @@ LANES, WORD = 64, 0xFFFFFFFF
 PRIME, LONG_PRIME, LONG = 0x85EBCA77, 0x9E3779B97F4A7C15, (1 << 64) - 1
 
 Digest = tuple[int, ...]
+Numbers = ctypes.c_uint64 * 8
 
 
 def digest(tensor: Tensor) -> Digest:
@@ -20,13 +23,14 @@ def digest(tensor: Tensor) -> Digest:
 
     One changed word always shows; several leave the numbers as they were by chance alone.
     """
-    data = tensor.detach().cpu().contiguous()
+    data = (
+        tensor if tensor.is_cpu and tensor.is_contiguous() else tensor.detach().cpu().contiguous()
+    )
     if native.library() is None:
         return digest_plainly(data)
-    found = torch.empty(8, dtype=torch.int64)
-    size = data.numel() * data.element_size()
-    native.call("digest", torch.float32, data, size, found)
-    return tuple(number & LONG for number in found.tolist())
+    found = Numbers()
+    native.call("digest", torch.float32, data, data.numel() * data.element_size(), found)
+    return tuple(found)
 
 
 def digest_plainly(tensor: Tensor) -> Digest:

@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import threading
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -34,7 +35,7 @@ FLAGS = ("-O3", "-march=native", "-fno-math-errno", "-shared", "-fPIC")
 SUFFIXES = {torch.float32: "f32", torch.bfloat16: "bf16"}
 LANES = 16
 
-Argument = Tensor | int | float | None | ctypes.Array[ctypes.c_int64]
+Argument = Tensor | int | float | None | ctypes.Array[Any]
 
 
 @functools.cache

@@ -76,7 +76,8 @@ class Packs:
         if AT_WORK.get() is self:  # a call inside a call
             yield
             return
-        self._look_through(thorough and (self.watched or any(GLOBAL)))
+        if self.watched or any(GLOBAL):
+            self._look_through(thorough)
         token = AT_WORK.set(self)
         try:
             yield

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from torch import nn
+from torch.utils.hooks import RemovableHandle
 
 from jumok.kernels.packed import GLOBAL, Look, Stamp
 
@@ -43,12 +44,18 @@ class Untouched:
             [Stamp.of(tensor) for tensor in _own(module)] for module in (outer, *self._modules)
         ]
         self._hooks = [*GLOBAL, *_hooks(self._modules)]
+        self._quiet_at = -1
         self._own_methods = any(map(_replaces_a_method, self._kinds, self._names))
 
     @property
     def unhooked(self) -> bool:
         """Whether no module inside has a hook: quick enough for every step."""
-        return not any(self._hooks)
+        count = RemovableHandle.next_id  # of all hooks that were ever registered in this process
+        if count == self._quiet_at:
+            return True
+        quiet = not any(self._hooks)
+        self._quiet_at = count if quiet else -1
+        return quiet
 
     def is_true(self, look: Look | None) -> bool:
         """Whether the modules, their parameters and what is done when they are called are the same.
@@ -57,6 +64,7 @@ class Untouched:
             look: gives the digest of a parameter's bytes; None: they are not looked at.
         """
         outer, modules = self._outer, self._modules
+        self._quiet_at = -1
         return (
             not self._own_methods
             and not any(module.training for module in (outer, *modules))

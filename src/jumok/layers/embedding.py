@@ -29,7 +29,10 @@ class Editable(Protocol):
         edit: changes them before anything is done with them; None: nothing does.
     """
 
-    edit: Here[Edit | None]
+    @property
+    def edit(self) -> Edit | None:
+        """Changes the vectors in this context."""
+        ...
 
 
 class Embedding(nn.Module):

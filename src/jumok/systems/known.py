@@ -137,7 +137,7 @@ def at_work(
         with self.at_work():
             return method(self, *given, **named)
 
-    return call
+    return call  # type: ignore[return-value]  # self has no name for who calls
 
 
 def _digests(models: Sequence[nn.Module]) -> tuple[Digest, ...]:

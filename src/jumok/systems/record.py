@@ -15,7 +15,8 @@ from jumok.data.tokenizer import END, START
 from jumok.errors import ModelError
 from jumok.inspection.alignment import Reading, default_reading
 from jumok.inspection.capture import Edge, heads_of, sequence_edges
-from jumok.inspection.recording import Pass, Recorder, Shared, listening
+from jumok.inspection.listening import listening
+from jumok.inspection.recording import Pass, Recorder, Shared
 from jumok.inspection.trace import Axis, Level, Trace, grid_axis
 from jumok.models.captioner import Captioner as CaptionModel
 from jumok.models.causal import CausalLanguageModel
@@ -56,9 +57,8 @@ def record(
 
     The trace is empty until the block ends; then it is that of the first sentence, and of the best
     that was written about it. `trace.tree` holds every hypothesis that stood in the beam, and
-    `trace.also` the other sentences, in the order in which they were given, and later passes.
-    `index` says of each which of all that were given inside the block it is, from 0: batches are
-    made of sentences of like length, and a long one is read in parts.
+    `trace.also` the other sentences in the order in which they were given; `index` counts them
+    from 0, and a long one that is read in parts has as many traces.
 
     Many sentences are a gigabyte and more. `each` is given every trace as soon as it is finished,
     batch by batch, and nothing is kept:
@@ -66,10 +66,9 @@ def record(
         with jumok.record(model, each=lambda trace: trace.save(f"{trace.index}.npz")):
             model.translate(sentences)
 
-    Outputs are those of a model that nobody watches, and after the block nobody does. What other
-    threads do with the model is not recorded, and goes on as fast as ever. Of an ensemble the first
-    model is recorded. A model may be recorded while it is trained; what is recorded are its weights
-    before dropout.
+    Outputs are those of a model that nobody watches. What other threads do with the model is not
+    recorded. Of an ensemble the first model is recorded. A model may be recorded while it is
+    trained; what is recorded are its weights before dropout.
 
     Args:
         system: a loaded model, or the torch module alone: then tokens are shown by their numbers.
