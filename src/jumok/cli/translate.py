@@ -57,8 +57,6 @@ def translate(
       echo "I am a student." | jumok translate runs/demo/model --alignments
 
       jumok translate runs/a/model,runs/b/model book.en --output book.ko
-
-      jumok translate runs/a/model book.en --glossary terms.tsv --flag-below 0.3
     """
     options = decoding_options(
         beam, nbest, length_penalty, minimum_length, maximum_length,
@@ -71,16 +69,10 @@ def translate(
     check_output(output, file, glossary)
     typed = is_typed(file)
     translations = translator.translate_lines(
-        read_lines(file),
-        options,
-        alignments=alignments,
-        prefix=prefix,
-        split=split,
-        keep=kept(keep, no_keep),
-        glossary=glossary,
-        batch_size=1 if typed else batch,
-        ahead=1 if typed else 16,
-    )
+        read_lines(file), options, alignments=alignments, prefix=prefix,
+        split=split, keep=kept(keep, no_keep), glossary=glossary,
+        batch_size=1 if typed else batch, ahead=1 if typed else 16,
+    )  # fmt: skip
     write = to_json if as_json else to_columns(nbest > 1, scores, alignments, confidence)
     flag = Flag(flag_below)
     with open_output(output) as stream:

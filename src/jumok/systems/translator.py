@@ -43,6 +43,7 @@ from jumok.systems.loading import longest_part, positions_end, read_bundles, rea
 from jumok.systems.markup import Bare
 from jumok.systems.part_writer import Draft, PartWriter, text_of, translation_of
 from jumok.systems.parts import (
+    Part,
     Split,
     check_lengths,
     cut_lines,
@@ -194,12 +195,7 @@ class Translator(SourceReader, Known):
         kept = None if self.listeners else kept
         bare = Bare(texts) if kept is not None and kept.usual else None
         lines = texts if bare is None else bare.texts
-        languages = self.source_language, self.target_language
-        apart = cuts_sentences(split, languages, self.sentences)
-        limit = None if split == "none" else self.max_tokens
-        parts = cut_lines(lines, self.tokenizer, limit, apart, self.source_language)
-        if split == "none":
-            check_lengths(self.longest_target, [part.ids for part in parts])
+        parts = self._parts(lines, split)
         forced = forced_beginnings(parts, len(texts), prefixes, self.tokenizer)
         aligned = alignments or (bare is not None and bare.any)
         writer = self._writer(options, aligned, kept, terms)
@@ -221,6 +217,15 @@ class Translator(SourceReader, Known):
     def spaceless(self) -> bool:
         """Whether the target language writes no spaces between words."""
         return language_code(self.target_language) in WITHOUT_SPACES
+
+    def _parts(self, lines: Sequence[str], split: Split) -> list[Part]:
+        languages = self.source_language, self.target_language
+        apart = cuts_sentences(split, languages, self.sentences)
+        limit = None if split == "none" else self.max_tokens
+        parts = cut_lines(lines, self.tokenizer, limit, apart, self.source_language)
+        if split == "none":
+            check_lengths(self.longest_target, [part.ids for part in parts])
+        return parts
 
     def _writer(
         self,
