@@ -1,9 +1,9 @@
 """`jumok translate`: lines in, lines out."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
@@ -74,13 +74,23 @@ def translate(
         batch_size=1 if typed else batch, ahead=1 if typed else 16,
     )  # fmt: skip
     write = to_json if as_json else to_columns(nbest > 1, scores, alignments, confidence)
-    flag = Flag(flag_below)
     with open_output(output) as stream:
-        for number, translation in enumerate(counted(translations), start=1):
-            stream.write(write(number, translation))
-            flag.see(number, translation)
-            if typed:
-                stream.flush()
+        write_all(stream, translations, write, Flag(flag_below), typed)
+
+
+def write_all(
+    stream: TextIO,
+    translations: "Iterable[Translation]",
+    write: Callable[[int, "Translation"], str],
+    flag: "Flag",
+    at_once: bool,
+) -> None:
+    """Writes every line's translation, `at_once` as soon as it is there."""
+    for number, translation in enumerate(counted(translations), start=1):
+        stream.write(write(number, translation))
+        flag.see(number, translation)
+        if at_once:
+            stream.flush()
 
 
 def decoding_options(
