@@ -193,7 +193,7 @@ class Translator(SourceReader, Known):
         kept, terms = as_keep(keep), as_glossary(glossary)
         # What a listener hears is what the models write by themselves.
         kept = None if self.listeners else kept
-        bare = Bare(texts) if kept is not None and kept.usual else None
+        bare = Bare(texts, kept) if kept is not None and kept.usual else None
         lines = texts if bare is None else bare.texts
         parts = self._parts(lines, split)
         forced = forced_beginnings(parts, len(texts), prefixes, self.tokenizer)
