@@ -50,8 +50,8 @@ class Bare:
         any: whether one of them holds a tag.
     """
 
-    def __init__(self, texts: Sequence[str], keep: Keep = Keep()) -> None:
-        self._keep = keep
+    def __init__(self, texts: Sequence[str], keep: Keep | None = None) -> None:
+        self._keep = keep or Keep()
         self.texts: list[str] = []
         self._elements: list[list[Element]] = []
         self._given = [normalize(text) if "<" in text else "" for text in texts]
