@@ -126,3 +126,13 @@ def test_unknown_tokenizer_is_refused_with_the_known_ones() -> None:
     assert "BLEU has no such tokenizer" in str(caught.value)
     assert "13a | intl | char | zh | ko-mecab | ja-mecab | none" in str(caught.value)
     assert "'moses'" in str(caught.value)
+
+
+def test_cutting_into_characters_for_want_of_a_package_is_said(monkeypatch) -> None:
+    monkeypatch.setattr(text, "find_spec", lambda name: None)
+    korean = 'ko not installed: BLEU over characters; pip install "jumok[ko]"'
+    assert text.tokenizer_note("ko") == text.tokenizer_note("kor") == korean
+    assert "sacrebleu[ja]" in text.tokenizer_note("ja")
+    assert text.tokenizer_note("th") == text.tokenizer_note("en") == ""
+    monkeypatch.setattr(text, "find_spec", lambda name: name)
+    assert text.tokenizer_note("ko") == ""

@@ -71,7 +71,7 @@ def test_what_is_not_the_same_is_missing(source: str, translation: str) -> None:
 
 def test_code_that_stands_too_often_is_taken_out() -> None:
     kept = Keep().find("{a} {a} {b}")
-    assert surplus(kept, "{a} {b} {a} x {a} {b}") == [(12, 15), (16, 19)]
+    assert surplus(kept, "{a} {b} {a} x {a} {b}") == [(14, 17), (18, 21)]
     assert corrected("{b} x", "{b} y {b}", Keep().find("{b} x"), [(6, 9)], (), False) == "{b} y"
 
 

@@ -60,3 +60,14 @@ def test_alternatives_of_parts_are_joined_by_rank() -> None:
     (line,) = join(1, parts, found, joint=" ")
     assert (line.text, [one.text for one in line.alternatives]) == ("a d", ["b e"])
     assert line.alignment is None
+
+
+def test_n_best_of_a_line_are_the_combinations_with_the_highest_sums() -> None:
+    parts = [Part(0, [5], 0), Part(0, [6], 1)]
+    found = [
+        [Translation("a", -1.0), Translation("b", -1.5), Translation("c", -9.0)],
+        [Translation("d", -1.0), Translation("e", -4.0)],
+    ]
+    (line,) = join(1, parts, found, " ", nbest=3)
+    ranked = [(one.text, one.score) for one in (line, *line.alternatives)]
+    assert ranked == [("a d", -2.0), ("b d", -2.5), ("a e", -5.0)]

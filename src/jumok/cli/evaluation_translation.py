@@ -23,7 +23,7 @@ def evaluate_translation(asked: Evaluation) -> Judged:
         ConfigError: a side is missing, or BLEU cannot cut words that way.
     """
     from jumok.data.corpora import read_pairs
-    from jumok.evaluation.text import check_tokenizer
+    from jumok.evaluation.text import check_tokenizer, tokenizer_note
     from jumok.systems.translator import DEFAULTS
 
     if asked.tokenize is not None:
@@ -44,7 +44,9 @@ def evaluate_translation(asked: Evaluation) -> Judged:
     )
     hypotheses = [translation.text for translation in counted(translations)]
     scores = _scores(asked, hypotheses, pairs, parts, translator.target_language)
-    return Judged(tuple(scores), hypotheses, f"{len(pairs):,} sentences, beam {asked.beam}")
+    note = tokenizer_note(translator.target_language)
+    told = (note,) if note and asked.tokenize is None and asked.metrics == "text" else ()
+    return Judged(tuple(scores), hypotheses, f"{len(pairs):,} sentences, beam {asked.beam}", told)
 
 
 def _parts(corpus: "Corpus", by: str | None) -> list[str]:

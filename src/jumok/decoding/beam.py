@@ -217,6 +217,7 @@ def check_beam(beam: int, nbest: int, patience: float | None) -> None:
 
 
 def check_attention(ranker: Ranker, attention: ReadAttention | None) -> None:
+    """Raises ConfigError if coverage is penalised and nothing says what is attended to."""
     if ranker.coverage_penalty and attention is None:
         raise ConfigError(
             "The coverage penalty needs to see what the model attends to.",

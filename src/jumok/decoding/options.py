@@ -152,17 +152,9 @@ def decode(
         )
     if constraints is not None and any(constraints):
         return constrained_search(
-            decoder,
-            memory,
-            options.beam,
-            limits,
-            constraints,
-            ranker,
-            options.nbest,
-            options.patience,
-            prefixes,
-            attention,
-        )
+            decoder, memory, options.beam, limits, constraints, ranker,
+            options.nbest, options.patience, prefixes, attention,
+        )  # fmt: skip
     if options.beam == 1 and not options.coverage_penalty and watch is None:
         return [[best] for best in greedy(decoder, memory, limits, ranker, prefixes)]
     return beam_search(

@@ -94,6 +94,18 @@ def bleu_tokenizer(language: str) -> str:
     return "char" if code in WITHOUT_SPACES else "13a"
 
 
+def tokenizer_note(language: str) -> str:
+    """One line where BLEU would cut this language into words, and cannot; else nothing.
+
+    A score depends on it, and so on what is installed: only the signature tells otherwise.
+    """
+    code = language_code(language)
+    if code in ("ko", "ja") and bleu_tokenizer(language) == "char":
+        package = "jumok[ko]" if code == "ko" else "sacrebleu[ja]"
+        return f'{code} not installed: BLEU over characters; pip install "{package}"'
+    return ""
+
+
 def check_tokenizer(tokenizer: str) -> None:
     """Raises where BLEU cannot cut words this way: ConfigError, MissingExtraError."""
     if tokenizer not in TOKENIZERS:

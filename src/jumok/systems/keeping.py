@@ -9,6 +9,7 @@ them: 1,000.5 as 1.000,5, 10:30 as 10시 30분, 20,000 as 2만; their digits mus
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from jumok.data.tokenizer import normalize
@@ -28,7 +29,8 @@ USUAL = (
 )
 """What is code in anybody's text, as regular expressions."""
 
-NUMBER = re.compile(r"\d+(?:[.,:'’\u00a0\u202f]\d+)*")
+# A number that letters stand before is a part of a name: "w3", "utf8".
+NUMBER = re.compile(r"(?<![A-Za-z_\d])\d+(?:[.,:'’\u00a0\u202f]\d+)*")
 GONE = "\0"  # what normalised text never holds
 GROUPING = ".,'’\u00a0\u202f "
 TIMES = {"thousand": 1e3, "mille": 1e3, "tausend": 1e3, "천": 1e3, "千": 1e3, "만": 1e4}
@@ -143,7 +145,8 @@ def _place(one: Kept, text: str) -> tuple[int, int] | None:
         tail = r"(?![A-Za-z0-9_])" if one.text[-1].isalnum() else ""
         match = re.search(pattern + tail, text)
         return match.span() if match else None
-    for match in re.finditer(_same_number(one.text), text):
+    match = _same_number(one.text).search(text)
+    if match:
         return match.span()
     wanted = _values(one.text)
     for match in NUMBER.finditer(text):
@@ -153,7 +156,8 @@ def _place(one: Kept, text: str) -> tuple[int, int] | None:
     return None
 
 
-def _same_number(number: str) -> str:
+@lru_cache(maxsize=4096)
+def _same_number(number: str) -> re.Pattern[str]:
     """A pattern of how other languages write these digits."""
     groups = re.split(r"\D", number)
     marks = re.findall(r"\D", number)
@@ -171,7 +175,7 @@ def _same_number(number: str) -> str:
         rest = len(number) % 3
         grouped = [number[:rest]] * bool(rest) + re.findall("...", number[rest:])
         pattern = f"[{GROUPING}]?".join(grouped)
-    return rf"(?<!\d)(?<!\d[.,]){pattern}(?![.,]?\d)"
+    return re.compile(rf"(?<!\d)(?<!\d[.,]){pattern}(?![.,]?\d)")
 
 
 def _values(number: str, times: float = 1.0) -> set[float]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from jumok.data.tokenizer import normalize
 from jumok.inspection.alignment import Link
 from jumok.systems.inserting import word_spans
+from jumok.systems.keeping import Keep
 from jumok.systems.translation import Translation
 
 TAG = re.compile(
@@ -49,7 +50,8 @@ class Bare:
         any: whether one of them holds a tag.
     """
 
-    def __init__(self, texts: Sequence[str]) -> None:
+    def __init__(self, texts: Sequence[str], keep: Keep | None = None) -> None:
+        self._keep = keep or Keep()
         self.texts: list[str] = []
         self._elements: list[list[Element]] = []
         self._given = [normalize(text) if "<" in text else "" for text in texts]
@@ -72,7 +74,7 @@ class Bare:
         rows = zip(translations, self.texts, self._given, self._elements, strict=True)
         for translation, bare, given, elements in rows:
             every = [
-                _dress(one, bare, given, elements, alignments)
+                _dress(one, bare, given, elements, alignments, self._keep)
                 for one in (translation, *translation.alternatives)
             ]
             done.append(replace(every[0], alternatives=tuple(every[1:])))
@@ -122,12 +124,19 @@ def _dress(
     given: str,
     elements: Sequence[Element],
     alignments: bool,
+    keep: Keep,
 ) -> Translation:
     if not elements:
         return translation if alignments else replace(translation, alignment=None)
     alignment = translation.alignment
     placing = Placing(bare, translation.text, alignment or ())
     placed = placing.forest(elements, 0, len(translation.text))
+    whole = [(one.start, one.end) for one in keep.find(translation.text)]
+    # No tag goes into a kept string; the order of the tags stays.
+    placed = [
+        (next((end for start, end in whole if start < place < end), place), tag)
+        for place, tag in placed
+    ]
     text = _with_tags(translation.text, placed)
     if not alignments or alignment is None:
         return replace(translation, text=text, alignment=None)

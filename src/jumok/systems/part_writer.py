@@ -11,7 +11,7 @@ from jumok.decoding import DecodingOptions, Hypothesis
 from jumok.decoding.constraints import Constraints, Phrase
 from jumok.decoding.limits import Prefixes
 from jumok.errors import DataError
-from jumok.inspection.alignment import links
+from jumok.inspection.alignment import Link, links
 from jumok.models.memory import Memory
 from jumok.systems.aligner import Aligner
 from jumok.systems.glossary import Glossary, Term
@@ -27,6 +27,7 @@ Search = Callable[
 ]
 Score = Callable[[Memory, Sequence[Sequence[int]]], list[Hypothesis]]
 
+MOST_FORCED = 48  # a part that must keep more tokens, such as a row of figures, is not searched
 LENGTHS = 4  # parts whose longest hypotheses differ by less are searched together
 
 
@@ -111,7 +112,8 @@ class PartWriter:
         for row, part in enumerate(parts):
             phrases, names = self._wanted(part.text, terms[row], kept[row], drafts[row])
             needed = sum(min(map(len, phrase)) for phrase in phrases)
-            if not names or (not terms[row] and (options.sample or needed > room[row])):
+            most = min(MOST_FORCED, room[row])
+            if not names or (not terms[row] and (options.sample or needed > most)):
                 continue
             length = len(drafts[row][0].hypothesis.tokens) + needed
             most = min(length + -length % LENGTHS, room[row])
@@ -270,39 +272,39 @@ class PartWriter:
         here = memory.select(torch.tensor(rows, device=memory.states.device))
         these = [parts[row] for row in rows]
         plain = self._translations(these, here, [drafts[row] for row in rows], True)
+        changed: list[tuple[int, Draft]] = []
         for row, translations in zip(rows, plain, strict=True):
-            memory_of_row = memory.select(torch.tensor([row], device=memory.states.device))
-            drafts[row] = [
-                self._corrected(parts[row], kept[row], draft, translation, memory_of_row)
-                for draft, translation in zip(drafts[row], translations, strict=True)
-            ]
+            for draft, translation in zip(drafts[row], translations, strict=True):
+                if _faulty(kept[row], draft.text):
+                    self._correct(parts[row].text, kept[row], draft, translation.alignment)
+                    changed.append((row, draft))
+        self._score_again(changed, memory)
+        for row in rows:
             drafts[row].sort(key=lambda draft: -draft.hypothesis.score)
 
-    def _corrected(
+    def _correct(
         self,
-        part: Part,
+        source: str,
         kept: Sequence[Kept],
         draft: Draft,
-        translation: Translation,
-        memory: Memory,
-    ) -> Draft:
-        if not _faulty(kept, draft.text):
-            return draft
+        alignment: Sequence[Link] | None,
+    ) -> None:
         inserted = tuple(one.text for one in missing(kept, draft.text))
-        text = corrected(
-            part.text,
-            draft.text,
-            kept,
-            surplus(kept, draft.text),
-            translation.alignment,
-            self.spaceless,
-        )
-        ids = self.tokenizer.encode(text)
-        hypothesis = draft.hypothesis
-        if self.longest is None or len(ids) <= self.longest:
-            (hypothesis,) = self.score(memory, [ids])
-        forced = tuple(each for each in draft.forced if each not in inserted)
-        return Draft(hypothesis, text, forced, inserted)
+        extra = surplus(kept, draft.text)
+        draft.text = corrected(source, draft.text, kept, extra, alignment, self.spaceless)
+        draft.forced = tuple(each for each in draft.forced if each not in inserted)
+        draft.inserted = inserted
+
+    def _score_again(self, changed: Sequence[tuple[int, Draft]], memory: Memory) -> None:
+        """Gives changed drafts the tokens and figures of their texts, if those can be read."""
+        given = [(row, draft, self.tokenizer.encode(draft.text)) for row, draft in changed]
+        given = [each for each in given if self.longest is None or len(each[2]) <= self.longest]
+        if not given:
+            return
+        rows = torch.tensor([row for row, _, _ in given], device=memory.states.device)
+        scored = self.score(memory.select(rows), [ids for _, _, ids in given])
+        for (_, draft, _), hypothesis in zip(given, scored, strict=True):
+            draft.hypothesis = hypothesis
 
     def _translations(
         self,

@@ -46,6 +46,7 @@ from jumok.systems.loading import load_tokenizer, read_bundles, reading_of
 from jumok.systems.markup import Bare
 from jumok.systems.part_writer import Draft, PartWriter, translation_of, written_text
 from jumok.systems.parts import (
+    Part,
     Split,
     check_lengths,
     cut_lines,
@@ -202,14 +203,9 @@ class Translator(SourceReader, FileTranslator):
         if is_heard(self, FOUND):  # a record is of what the models write by themselves
             kept = None
             _refuse_glossary(terms)
-        bare = Bare(texts) if kept is not None and kept.usual else None
+        bare = Bare(texts, kept) if kept is not None and kept.usual else None
         lines = texts if bare is None else bare.texts
-        languages = self.source_language, self.target_language
-        apart = cuts_sentences(split, languages, self.sentences)
-        limit = None if split == "none" else self.max_tokens
-        parts = cut_lines(lines, self.tokenizer, limit, apart, self.source_language)
-        if split == "none":
-            check_lengths(self.longest_target, [part.ids for part in parts])
+        parts = self._parts(lines, split)
         forced = forced_beginnings(parts, len(texts), prefixes, self.tokenizer)
         aligned = alignments or (bare is not None and bare.any)
         writer = self._writer(options, aligned, kept, terms)
@@ -233,6 +229,15 @@ class Translator(SourceReader, FileTranslator):
     def spaceless(self) -> bool:
         """Whether the target language writes no spaces between words."""
         return language_code(self.target_language) in WITHOUT_SPACES
+
+    def _parts(self, lines: Sequence[str], split: Split) -> list[Part]:
+        languages = self.source_language, self.target_language
+        apart = cuts_sentences(split, languages, self.sentences)
+        limit = None if split == "none" else self.max_tokens
+        parts = cut_lines(lines, self.tokenizer, limit, apart, self.source_language)
+        if split == "none":
+            check_lengths(self.longest_target, [part.ids for part in parts])
+        return parts
 
     def _writer(
         self,

@@ -1,0 +1,68 @@
+"""`jumok translate` keeps what it must, says how sure it is, and does what its page says."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from jumok.cli.main import app
+
+ROOT = Path(__file__).parents[2]
+PAGES = ["translate.md", "translate.ko.md"]
+
+
+def ran(*arguments: str) -> tuple[str, str]:
+    result = CliRunner().invoke(app, list(map(str, arguments)))
+    assert result.exit_code == 0, result.output
+    return result.stdout, result.stderr
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    file = tmp_path / "in.txt"
+    file.write_text("the cat sat. I am {name}.\n\nACME-12 <b>the cat</b>\n", encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_of_the_page_run(
+    page: str, tiny_bundle: Path, text: Path, tmp_path: Path, monkeypatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("terms.tsv").write_text("cat\t고양이\n", encoding="utf-8")
+    commands = re.findall(r"^    jumok (.*)$", (ROOT / "docs" / page).read_text("utf-8"), re.M)
+    assert len(commands) == 5
+    for command in commands:
+        words = shlex.split(command.removesuffix(" > OUT"))
+        named = {"MODEL": str(tiny_bundle), "FILE": str(text)}
+        out, _ = ran(*(named.get(word, word) for word in words), "--maximum-length", "25")
+        assert len(out.splitlines()) == 3
+
+
+def test_both_pages_say_the_same_commands() -> None:
+    english, korean = (
+        re.findall(r"^    .*$", (ROOT / "docs" / page).read_text("utf-8"), re.M) for page in PAGES
+    )
+    assert english == korean
+
+
+def test_json_says_what_was_forced_and_how_sure(tiny_bundle: Path, text: Path) -> None:
+    short = ("--maximum-length", "25", "--beam", "2", "--json", "--keep", "ACME-[0-9]+")
+    out, err = ran("translate", tiny_bundle, text, *short, "--flag-below", "1")
+    first, empty, last = map(json.loads, out.splitlines())
+    assert first["text"].count("{name}") == 1
+    assert "{name}" in first["forced"] + first["inserted"]
+    assert 0 < first["confidence"] < 1
+    assert (empty["confidence"], empty["forced"], empty["inserted"]) == (None, [], [])
+    assert last["text"].count("ACME-12") == last["text"].count("<b>") == 1
+    assert [line.split(":")[0] for line in err.splitlines()] == ["line 1", "line 3"]
+
+
+def test_contradicting_options_are_refused(tiny_bundle: Path, text: Path) -> None:
+    result = CliRunner().invoke(
+        app, ["translate", str(tiny_bundle), str(text), "--no-keep", "--keep", "a"]
+    )
+    assert "--keep and --no-keep contradict each other" in str(result.exception)
