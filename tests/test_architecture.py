@@ -82,7 +82,7 @@ OPTIONS = {
     "fill": {"model", "file", "--top", *(WRITTEN | MACHINE)},
     "evaluate": {
         *("model", "--source", "-s", "--reference", "-r", "--beam", "-b"),
-        *("--data", "-d", "--columns", "--from", "--to", "--by"),
+        *("--data", "-d", "--columns", "--from", "--to", "--by", "--skip-damaged"),
         *("--images", "--tokenize", "--lowercase", "--metrics"),
         *("--length-penalty", "--no-repeat-ngram"),
         *(WRITTEN | MACHINE),

@@ -118,3 +118,16 @@ def test_evaluate_names_a_label_that_the_model_does_not_have(painted: Path, tmp_
     error = fault("evaluate", other, "--data", painted)
     assert "The label is none of those that the model has" in str(error)
     assert "red/0000.png" in str(error)
+
+
+def test_pictures_that_cannot_be_read_are_left_out_where_that_is_asked_for(
+    bundle: Path, painted: Path
+) -> None:
+    broken = painted / "red" / "broken.png"
+    broken.write_bytes(b"\x89PNG\r\n\x1a\n and no more")
+    error = fault("evaluate", bundle, "--data", painted, *FAST)
+    assert str(broken) in str(error)
+    assert "--skip-damaged" in str(error)
+    done = call("evaluate", bundle, "--data", painted, "--skip-damaged", "--json", *FAST)
+    assert json.loads(done.stdout)["examples"] == "9 pictures"
+    assert f"left out, as they cannot be read: 1, the first {broken}" in done.stderr

@@ -51,6 +51,7 @@ class Evaluation:
     reference: Path | None
     data: Path | None
     images: Path | None
+    skip_damaged: bool
     columns: str
     by: str | None
     beam: int
@@ -119,6 +120,7 @@ ONLY: dict[str, set[str]] = {
     "columns": EVALUATORS.keys() - {"image-classification"},
     "images": {"captioning"},
     "by": {"translation"},
+    "skip_damaged": {"image-classification"},
     "beam": WRITERS,
     "length_penalty": WRITERS,
     "no_repeat_ngram": WRITERS,
@@ -152,6 +154,7 @@ def evaluate(
     from_: option.From = None,
     to: option.To = None,
     by: By = None,
+    skip_damaged: option.SkipDamaged = False,
     beam: option.Beam = 5,
     length_penalty: option.LengthPenalty = 1.0,
     no_repeat_ngram: option.NoRepeatNgram = 0,
@@ -185,6 +188,7 @@ def evaluate(
     check_output(output, source, reference, data)
     asked = Evaluation(
         model=model, source=source, reference=reference, data=data, images=images,
+        skip_damaged=skip_damaged,
         columns=named_columns(data, columns, from_, to) or USUAL_COLUMNS.get(task, "0,1"), by=by,
         beam=beam, length_penalty=length_penalty, no_repeat_ngram=no_repeat_ngram,
         tokenize=tokenize, lowercase=lowercase, metrics=metrics,

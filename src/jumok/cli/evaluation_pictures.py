@@ -4,6 +4,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import typer
+
 from jumok.cli import options as option
 from jumok.cli.evaluate import Evaluation, Judged
 from jumok.cli.screen import counted
@@ -23,7 +25,8 @@ def evaluate_pictures(asked: Evaluation) -> Judged:
     """
     import numpy as np
 
-    from jumok.evaluation.classification import Labelled, confusion_lines
+    from jumok.evaluation.classification import Labelled as Labels
+    from jumok.evaluation.classification import confusion_lines
 
     source = source_of(asked.needs_data())
     system = option.load_system(
@@ -32,7 +35,9 @@ def evaluate_pictures(asked: Evaluation) -> Judged:
     truth: list[int] = []
     found: list[str] = []
     waiting: list[np.ndarray] = []
-    for picture in labelled_pictures(system, counted(source.read())):
+    damaged: list[Labelled] = []
+    pictures = _readable(source.read(), damaged) if asked.skip_damaged else source.read()
+    for picture in labelled_pictures(system, counted(pictures), "--skip-damaged leaves it out"):
         truth.append(picture.label)
         waiting.append(picture.pixels)
         if len(waiting) == asked.batch:
@@ -40,7 +45,14 @@ def evaluate_pictures(asked: Evaluation) -> Judged:
             waiting.clear()
     if waiting:
         found += [each.label for each in system.classify_fitted(np.stack(waiting))]
-    labelled = Labelled.of(truth, [system.labels.index(label) for label in found])
+    if damaged:
+        typer.echo(
+            f"left out, as they cannot be read: {len(damaged):,}, the first {damaged[0].place}",
+            err=True,
+        )
+    if not truth:
+        raise DataError("Not one of the pictures can be read.", place=Place(asked.needs_data()))
+    labelled = Labels.of(truth, [system.labels.index(label) for label in found])
     on = f"{len(truth):,} pictures"
     return Judged(
         labelled.scores(system.labels, on),
@@ -50,10 +62,22 @@ def evaluate_pictures(asked: Evaluation) -> Judged:
     )
 
 
+def _readable(pictures: "Iterable[Labelled]", damaged: "list[Labelled]") -> "Iterator[Labelled]":
+    """The pictures that can be read; the others go to `damaged`."""
+    for picture in pictures:
+        if isinstance(picture.pixels, DataError):
+            damaged.append(picture)
+        else:
+            yield picture
+
+
 def labelled_pictures(
-    system: "ImageClassification", pictures: "Iterable[Labelled]"
+    system: "ImageClassification", pictures: "Iterable[Labelled]", way_out: str = ""
 ) -> "Iterator[LabelledPicture]":
     """The pictures as the model wants them, with the numbers of their labels.
+
+    Args:
+        way_out: what else can be done about one that cannot be read.
 
     Raises:
         DataError: a picture that cannot be read, or a label that the model does not have.
@@ -62,7 +86,11 @@ def labelled_pictures(
 
     for picture in pictures:
         if isinstance(picture.pixels, DataError):
-            raise picture.pixels
+            error = picture.pixels
+            ways = "; ".join(filter(None, (error.do, way_out))) or None
+            raise DataError(
+                error.what, expected=error.expected, got=error.got, do=ways, place=error.place
+            )
         if picture.label not in system.labels:
             raise DataError(
                 "The label is none of those that the model has.",

@@ -28,6 +28,10 @@ OneModel = Annotated[str, typer.Argument(help="A bundle: the folder that trainin
 Text = Annotated[
     Path | None, typer.Argument(help="Text, one sentence a line (also .gz, .zst); else stdin.")
 ]
+SkipDamaged = Annotated[
+    bool,
+    typer.Option("--skip-damaged", help="Leave out and count what cannot be read, and go on."),
+]
 Formats = Literal[
     "auto", "lines", "paragraphs", "markdown", "html", "srt", "vtt", "po", "xliff", "tmx", "docx"
 ]

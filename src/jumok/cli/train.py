@@ -46,10 +46,6 @@ Columns = Annotated[
         "name, else 0,1."
     ),
 ]
-SkipDamaged = Annotated[
-    bool,
-    typer.Option("--skip-damaged", help="Leave out and count what cannot be read, and go on."),
-]
 Name = Annotated[str | None, typer.Option(help="The run's name; else the recipe's.")]
 Runs = Annotated[Path, typer.Option(help="The folder of all runs.", envvar="JUMOK_RUNS")]
 
@@ -66,7 +62,7 @@ def train(
     from_: option.From = None,
     to: option.To = None,
     columns: Columns = None,
-    skip_damaged: SkipDamaged = False,
+    skip_damaged: option.SkipDamaged = False,
     name: Name = None,
     runs: Runs = Path("runs"),
     changes: Set = None,
