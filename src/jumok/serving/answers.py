@@ -1,7 +1,7 @@
 """What the live page is told: it asks in JSON, and gets a trace in JSON."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from jumok.errors import DataError, JumokError, Place
 from jumok.inspection.intervene import Change, Row
@@ -57,7 +57,7 @@ def _text(asked: object) -> str:
     return asked
 
 
-def _whole(number: object) -> bool:
+def _whole(number: object) -> TypeGuard[int]:
     """Whether it is a whole number; true and false are none."""
     return isinstance(number, int) and not isinstance(number, bool)
 
