@@ -78,10 +78,6 @@ def explain(
     console().print(f"{trace.text}\n{trace.output}\n")
     _print_name(trace, found, number, row, at_input)
     _print_row(found, cells=trace.axes[site.keys].grid is not None)
-    total = sum(look.weight for look in found.looks)
-    console().print(
-        f"\nsum of the weights {total:.4f}; recomputed - recorded: {found.recorded:.1e}"
-    )
 
 
 def _print_name(
