@@ -96,11 +96,11 @@ OPTIONS = {
     "info": {"model", "--json"},
     "explain": {
         *("model", "given", "--row", "--part", "--layer", "--head", "--target", "--beam", "-b"),
-        "--device",
+        *("--read-at", "--device"),
     },
     "look": {
         *("model", "given", "--save", "--target", "--level", "--beam", "-b"),
-        *("--port", "--browser", "--against", "--with", "--gold"),
+        *("--port", "--host", "--browser", "--against", "--with", "--gold"),
         *("--figure", "--to", "--part", "--layer", "--head", "--row"),
         *("--device", "--precision", "--threads"),
     },

@@ -158,7 +158,7 @@ export function start(raw, root) {
       tabs(names, name, state, known.placed ? text : { ...text, layers: text.layersOnly }),
       element("section", { role: "tabpanel", id: "panel", tabindex: "-1", "aria-labelledby": `tab-${name}` },
         element("p", { class: "help" }, view.help),
-        element("form", { class: "controls", onsubmit: (event) => event.preventDefault() }, ...view.controls, ...savers(view, text)),
+        element("form", { class: "controls", onsubmit: (event) => event.preventDefault() }, ...view.controls, ...savers({ ...view, name: `${trace.model}-${name}-${trace.text}` }, text)),
         ...(view.top ?? []), ...(isOf(trace, state) ? [after(trace, text, undo)] : []),
         ...view.body),
     );
@@ -225,13 +225,18 @@ export function savers(view, text) {
   const save = (kind, make) =>
     element("button", { type: "button", id: `save-${kind}`, onclick: make }, text.save(kind.toUpperCase()));
   return [
-    save("svg", () => download("attention.svg",
+    save("svg", () => download(`${fileName(view)}.svg`,
       new Blob([view.figure ? svgOf(view.figure) : view.svg()], { type: "image/svg+xml" }))),
     save("png", () => {
       const canvas = view.figure ? canvasOf(view.figure) : document.querySelector("#panel canvas");
-      canvas?.toBlob((blob) => download("attention.png", blob));
+      canvas?.toBlob((blob) => download(`${fileName(view)}.png`, blob));
     }),
   ];
+}
+
+/** What a saved picture is called: the model and the view, in letters that every system takes. */
+function fileName({ name = "attention" }) {
+  return name.replace(/[^\p{L}\p{N}._-]+/gu, "-").slice(0, 80);
 }
 
 function svgOf({ width, height, draw }) {

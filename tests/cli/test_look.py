@@ -238,3 +238,10 @@ def test_texts_for_pictures_and_pictures_for_texts_are_refused(models, tmp_path)
     broken = tmp_path / "broken.png"
     broken.write_bytes(b"\x89PNG no picture")
     assert "broken.png" in str(fault("look", captioner, broken, "--save", tmp_path / "x.html"))
+
+
+def test_without_a_text_nothing_can_be_saved(models, tmp_path):
+    model, _ = models["translation"]
+    message = str(fault("look", model, "--save", tmp_path / "x.html"))
+    assert "there is nothing to look at" in message
+    assert "--save without one" in message

@@ -57,8 +57,8 @@ def test_cards_show_what_was_measured(opened):
     assert labels(reader) == [
         "source at itself 1.1: no clear role; entropy 0.50, confidence 0.50, importance 0.20",
         "source at itself 1.2: previous; entropy 0.50, confidence 0.50, importance 0.90",
-        "target at source 1.1: no clear role; entropy 0.50, confidence 0.50, importance 0.50, "
-        "alignment error 0.40",
+        "target at source 1.1: nearest: aligned, 0.45 of 0.50; entropy 0.50, confidence 0.50, "
+        "importance 0.50, alignment error 0.40",
     ]
     reader.choose("Show as", "table")
     header, first, *_ = reader.table()

@@ -251,3 +251,20 @@ def test_faults_are_told_in_the_language_of_the_page(empty):
     page.route("**/trace", lambda route: route.abort())  # nobody answers any more
     page.locator("#text").fill("a cat")
     expect(fault).to_contain_text("응답이 없습니다")
+
+
+def test_what_was_written_is_listed_though_it_was_not_likely(opened):
+    recorded = trace()
+    unlikely = replace(recorded.steps[0], token="없다", log_probability=-6.0)
+    reader = opened(replace(recorded, steps=(unlikely, *recorded.steps[1:])))
+    reader.tab("Choices")
+    first = reader.page.locator(".step").first
+    assert first.locator(".written th").inner_text() == "없다"
+    assert first.locator(".written td").last.inner_text() == "0.2 %"
+
+
+def test_a_saved_picture_is_called_after_model_view_and_text(opened):
+    reader = opened(replace(trace(), model="a/b"))
+    with reader.page.expect_download() as found:
+        reader.page.locator("#save-svg").click()
+    assert found.value.suggested_filename == "a-b-board-a-cat-ran.svg"

@@ -59,7 +59,10 @@ function nameOf(card, words) {
 }
 
 function roleOf(card, words) {
-  return words.names[card.role] ?? card.role;
+  const named = (role) => words.names[role] ?? role;
+  if (!card.nearest) return named(card.role);
+  const [role, measure, bound] = card.nearest;
+  return words.nearest(named(role), measure.toFixed(2), bound.toFixed(2));
 }
 
 /** The offset at which its largest weight stands most often. */

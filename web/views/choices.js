@@ -7,7 +7,9 @@ choicesView.needs = (trace) => trace.steps.length > 0;
 
 export function choicesView(trace, state, words) {
   const cards = trace.steps.map((step, i) => {
-    const rows = step.best.map(([token, logp]) => {
+    // What was written may be none of the likeliest: then it stands below them.
+    const written = step.best.some(([token]) => token === step.token) ? [] : [[step.token, step.log_probability]];
+    const rows = [...step.best, ...written].map(([token, logp]) => {
       const bar = element("i", { "aria-hidden": "true" });
       bar.style.width = `${100 * Math.exp(logp)}%`;
       return element("tr", { class: token === step.token ? "written" : "" },

@@ -28,7 +28,7 @@ export function headsView(trace, state, words, ask) {
     `${words[site.part]} ${site.layer + 1}.${head + 1}`, sum.toFixed(3),
     readable(baseline.steps[at].token), hit.toFixed(3),
   ]);
-  const body = [table([words.headsTable, words.change, words.hitMost, words.change], rows, words.alone)];
+  const body = [table([words.headsTable, words.change, words.hitMost, words.changeThere], rows, words.alone)];
   return { help: ask ? words.switchesHelp : words.switchesSaved, controls: [], top, body };
 }
 

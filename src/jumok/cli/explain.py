@@ -62,7 +62,7 @@ def explain(
 
       jumok explain MODEL "The cat saw a dog because it barked." --row it
     """
-    from jumok.inspection.explain import choose, row_name
+    from jumok.inspection.explain import choose
     from jumok.inspection.explain import explain as explained
 
     family, name = option.load_family(model, device, "fp32", 0)
@@ -75,15 +75,22 @@ def explain(
     if wanted is None:
         wanted = _read_head(trace, site)
     found = explained(trace, site, number, wanted)
-    screen = console()
-    screen.print(f"{trace.text}\n{trace.output}\n")
+    console().print(f"{trace.text}\n{trace.output}\n")
+    _print_name(trace, found, number, row, at_input)
+    _print_row(found, cells=trace.axes[site.keys].grid is not None)
+
+
+def _print_name(
+    trace: "Trace", found: "Row", number: int, word: str, at_input: bool | None
+) -> None:
+    """Which row it is, of which head, and what other rows the word has."""
+    from jumok.inspection.explain import row_name
+
+    screen, site = console(), found.site
     screen.print(row_name(trace, site, number), soft_wrap=True)
     screen.print(f"{site.part}, layer {site.layer + 1}, head {found.head + 1} ({site.kind})")
-    for line in _others(trace, site, row, number, at_input):
+    for line in _others(trace, site, word, number, at_input):
         screen.print(line)
-    _print_row(found, cells=trace.axes[site.keys].grid is not None)
-    total = sum(look.weight for look in found.looks)
-    screen.print(f"\nsum of the weights {total:.4f}; recomputed - recorded: {found.recorded:.1e}")
 
 
 def _read_head(trace: "Trace", site: "Site") -> int | None:
@@ -131,10 +138,12 @@ def _print_row(found: "Row", *, cells: bool) -> None:
         )
     screen = console()
     screen.print(table)
-    left = len(found.looks) - len(looks)
-    if left:
+    others = len(found.looks) - len(looks)
+    if others:
         rest = 1 - sum(look.weight for look in looks)
-        screen.print(f"The strongest {len(looks)} cells; {left} more have {rest:.4f} together.")
+        screen.print(f"The strongest {len(looks)} cells; {others} more have {rest:.4f} together.")
+    total = sum(look.weight for look in found.looks)
+    screen.print(f"\nsum of the weights {total:.4f}; recomputed - recorded: {found.recorded:.1e}")
 
 
 def _traced(

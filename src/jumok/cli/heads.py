@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
 
 import typer
 from rich.console import Console
@@ -112,13 +112,24 @@ def heads(
     if save is not None:
         _save(save, _named(measured, folders), corpus)
     with open_output(output) as stream:
-        if kind in CELLS:
-            write_cells(stream, _facts(measured), CELLS[kind])
-        elif kind == ".json":
-            shares = {"score": SCORERS[score], "curves": _points(curves)} if curves else {}
-            stream.write(json.dumps(_facts(measured) | shares, indent=2) + "\n")
-        else:
-            _show(Console(file=stream, markup=False, highlight=False), measured, curves, score)
+        _write(stream, kind, measured, curves, score)
+
+
+def _write(
+    stream: TextIO,
+    kind: str,
+    measured: "Mapping[str, Sequence[Card]]",
+    curves: "Mapping[str, Sequence[PrunedPoint]]",
+    score: str,
+) -> None:
+    """The cards, as `_kind` says."""
+    if kind in CELLS:
+        write_cells(stream, _facts(measured), CELLS[kind])
+    elif kind == ".json":
+        shares = {"score": SCORERS[score], "curves": _points(curves)} if curves else {}
+        stream.write(json.dumps(_facts(measured) | shares, indent=2) + "\n")
+    else:
+        _show(Console(file=stream, markup=False, highlight=False), measured, curves, score)
 
 
 def _kind(output: Path | None, as_json: bool) -> str:

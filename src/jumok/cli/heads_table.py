@@ -95,6 +95,15 @@ def _signed(offset: int) -> str:
     return f"{offset:+d}" if offset else "0"
 
 
+def _role(card: "Card") -> str:
+    """The role; without one the rule that the head comes nearest to."""
+    nearest = getattr(card, "nearest", None)
+    if nearest is None:
+        return card.role
+    role, measure, bound = nearest
+    return f"no clear role; nearest: {role}, {measure:.2f} of {bound:.2f}"
+
+
 def _error_rate(card: "Card") -> str:
     from jumok.inspection.grid_cards import GridCard
 
@@ -126,7 +135,7 @@ COLUMNS: "dict[str, Callable[[Card], str]]" = {
     "importance": lambda card: f"{card.importance:.3f}",
     "AER": _error_rate,
     "pointing": _of_cells("pointing", "{:.1f} %", 100),
-    "role": lambda card: card.role,
+    "role": _role,
 }
 """By heading what stands below it; "" where it does not apply. A column of "" alone is left out."""
 

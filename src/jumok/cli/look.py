@@ -119,8 +119,6 @@ def look(
     can reach: type another sentence, or give another picture, and it is
     recomputed.
 
-      jumok look runs/demo/model
-
       jumok look runs/demo/model "The cat saw a dog."
 
       jumok look CAPTIONER photo.jpg --save page.html
@@ -128,10 +126,7 @@ def look(
       jumok look MODEL "The cat saw a dog." --figure alignment --to cat.pdf
 
       jumok look MODEL "I sat by the bank." --against "The bank lent me money."
-
-      jumok look MODEL trace.npz
     """
-    from jumok.inspection.trace import Trace
     from jumok.systems.sides import Sides
 
     _check_save(save, two=bool(against or with_))
@@ -139,34 +134,33 @@ def look(
     family, name = option.load_family(model, device, precision, threads)
     asked = {"--target": target, "--against": against, "--with": with_, "--beam": beam}
     if given is None:
-        needed = {"--save": save, "--figure": figure, "--gold": gold, **asked, "--beam": None}
-        _check_alone({each for each, value in needed.items() if value is not None})
+        _check_alone(asked | {"--save": save, "--figure": figure, "--gold": gold, "--beam": None})
     kept = None if given is None else kept_trace(family, given, asked)
     options = family.options if beam is None else replace(family.options, beam=beam)
     traced = partial(family.trace, options=options, level=level, name=name)
     second = beside.load_beside(with_, against or given or "", options, level, device, precision)
     sides = Sides(traced, second, level)
-    if given is None:
-        trace, other = Trace(name, level, "", "", {}, (), task=family.system.task), None
-    else:
-        trace, other = (kept, None) if kept else _looked(family, sides, given, against, target)
+    trace, other = (kept, None) if kept else _looked(family, sides, given, against, target)
     trace = trace if gold is None else _linked(trace, gold)
     if wanted is not None:
         drawn.save_figure(trace, wanted)
-    if save is None and wanted is None:
+    if save is not None:
+        save_trace(trace, save, other)
+    elif wanted is None:
         pictures = _pictures(family, None if kept else given)
         serve((trace, other), sides, port, browser, pictures, host)
-    elif save is not None:
-        save_trace(trace, save, other)
-        typer.echo(f"{trace.output}\n{save}", err=True)
 
 
 def _looked(
-    family: "Family", sides: "Sides", given: str, against: str | None, target: str | None
+    family: "Family", sides: "Sides", given: str | None, against: str | None, target: str | None
 ) -> "tuple[Trace, Trace | None]":
+    """What is looked at first; without a text or a picture a trace with nothing in it."""
+    from jumok.inspection.trace import Trace
     from jumok.systems.tracers import check_given
     from jumok.systems.tracing_parts import EVERYTHING
 
+    if given is None:
+        return Trace(family.name, "qk", "", "", {}, (), task=family.system.task), None
     check_given(family, given)
     return sides.look(given, against or "", target, extras=EVERYTHING)
 
@@ -185,11 +179,13 @@ def _linked(trace: "Trace", gold: str) -> "Trace":
     return with_gold(trace, parse_gold(gold))
 
 
-def _check_alone(options: set[str]) -> None:
-    """
+def _check_alone(asked: dict[str, object]) -> None:
+    """Without a text or a picture there is nothing that these options could be about.
+
     Raises:
-        ConfigError: options that are about a text or a picture, where none is given.
+        ConfigError: one of them is given.
     """
+    options = [name for name, value in asked.items() if value is not None]
     if options:
         raise ConfigError(
             "there is nothing to look at.",
@@ -214,9 +210,10 @@ def _check_save(save: Path | None, two: bool) -> None:
 
 
 def save_trace(trace: "Trace", file: Path, other: "Trace | None" = None) -> None:
-    """Writes the page, or the numbers alone, by the file's suffix."""
+    """Writes the page, or the numbers alone, by the file's suffix, and says where."""
     from jumok.inspection.page import page
 
+    typer.echo(f"{trace.output}\n{file}", err=True)
     if file.suffix == ".npz":
         trace.save(file)
         return

@@ -49,6 +49,9 @@ BROAD = 0.1
 CONFIDENT = 0.8
 """A head whose largest weight is, on average, more than this is confident."""
 
+NEAR = 0.5
+"""A head without a role that has less than this share of every bound is near to none."""
+
 MOSTLY_RIGHT = 0.5
 """A head whose links are right more often than this is an aligner."""
 
@@ -127,6 +130,43 @@ class HeadCard:
         )
         return next((role for role, holds in rules if holds), "no clear role")
 
+    @property
+    def nearest(self) -> tuple[Role, float, float] | None:
+        """The role whose rule it comes nearest to, its measure, and what the rule asks for.
+
+        Nearest is the measure that is the largest share of its bound. None: it has a role, or is
+        not even half way to one.
+        """
+        if self.role != "no clear role":
+            return None
+        own = self.part != "cross"
+        measures: list[tuple[Role, float, float]] = [
+            ("first", self.first, MOST_MASS),
+            ("last", self.last, MOST_MASS),
+            ("punctuation", self.punctuation, MOST_MASS),
+            ("rare words", self.rarest, MOST_MASS),
+            ("broad", BROAD, self.confidence_with_end),  # the only bound from above
+        ]
+        if own:
+            measures += [
+                ("previous", self.most_previous, POSITIONAL),
+                ("previous", self.previous, MOST_MASS),
+                ("next", self.most_next, POSITIONAL),
+                ("next", self.next, MOST_MASS),
+                ("same", self.same, MOST_MASS),
+            ]
+        else:
+            measures += [
+                ("diagonal", self.most_same, POSITIONAL),
+                ("aligned", self.confidence, CONFIDENT),
+                ("aligned", self.precision or 0.0, MOSTLY_RIGHT),
+            ]
+        role, measure, bound = max(measures, key=lambda each: each[1] / each[2])
+        if measure < NEAR * bound:
+            return None
+        return (role, bound, measure) if role == "broad" else (role, measure, bound)
+
     def facts(self) -> dict[str, Any]:
         """Everything as plain values; layers and heads counted from 1, as people see them."""
-        return asdict(self) | {"layer": self.layer + 1, "head": self.head + 1, "role": self.role}
+        told = {"layer": self.layer + 1, "head": self.head + 1, "role": self.role}
+        return asdict(self) | told | {"nearest": None if self.nearest is None else [*self.nearest]}
