@@ -96,7 +96,7 @@ def test_columns_are_for_lines(tmp_path: Path, tiny_bundle: Path, option: str) -
     file = tmp_path / "a.html"
     file.write_text(HTML, encoding="utf-8")
     error = fault("translate", tiny_bundle, file, option, *FAST)
-    assert "--flag-below, --alignments and --json are for lines" in str(error)
+    assert "--resume are for lines" in str(error)
     assert "got:      a document (html)" in str(error)
 
 

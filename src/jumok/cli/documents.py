@@ -31,7 +31,8 @@ def document_asked(file: Path | None, format: Formats, columns: bool) -> str | N
     kind = _format_of(file, format)
     if kind and columns:
         raise ConfigError(
-            "--nbest, --scores, --confidence, --flag-below, --alignments and --json are for lines.",
+            "--nbest, --scores, --confidence, --flag-below, --alignments, --json, --stream and "
+            "--resume are for lines.",
             got=f"a document ({kind})",
             do="leave them out, or read the file as lines: --format lines",
         )

@@ -85,19 +85,31 @@ def translate(
     answers = Answers(
         translator, options, alignments, prefix, batch, split, kept(keep, no_keep), glossary
     )
-    columns = nbest > 1 or scores or alignments or confidence or as_json
-    if kind := document_asked(file, format, columns or flag_below is not None):
+    lines_only = (
+        nbest > 1, scores, alignments, confidence, flag_below is not None, as_json, stream, resume,
+    )  # fmt: skip
+    if kind := document_asked(file, format, any(lines_only)):
         return translate_to(answers.document(), file, output, kind)
-    incoming = arriving(file, alone=stream, whole=sample, plain=format == "auto")
     write = to_json if as_json else to_columns(nbest > 1, scores, alignments, confidence)
-    flag = Flag(flag_below)
+    incoming = arriving(file, alone=stream, whole=sample, plain=format == "auto")
     command = this_command(context, glossary) if output else {}
     with open_steps(output, command, resume) as steps:
-        steps.skip(incoming.lines)
-        first = steps.done.lines + 1
-        for number, one in enumerate(counted(answers.of(incoming, steps)), start=first):
-            steps.write(write(number, one))
-            flag.see(number, one)
+        write_all(answers, incoming, steps, write, Flag(flag_below))
+
+
+def write_all(
+    answers: "Answers",
+    incoming: Lines[str],
+    steps: Steps,
+    write: Callable[[int, "Translation"], str],
+    flag: "Flag",
+) -> None:
+    """Writes the translation of every line that is not done yet."""
+    steps.skip(incoming.lines)
+    first = steps.done.lines + 1
+    for number, translation in enumerate(counted(answers.of(incoming, steps)), start=first):
+        steps.write(write(number, translation))
+        flag.see(number, translation)
 
 
 AHEAD = 16  # batches that are read before the first is translated: lines of like length meet

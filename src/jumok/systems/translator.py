@@ -20,31 +20,31 @@ from torch import nn
 from jumok.attention.heard import is_heard, tell
 from jumok.bundle.reading import Bundle
 from jumok.bundle.weights import load_model
-from jumok.data.batches import SourceBatch, source_batches
-from jumok.data.tokenizer import Tokenizer, normalize
+from jumok.data.batches import source_batches
+from jumok.data.tokenizer import Tokenizer
 from jumok.decoding import DecodingOptions, Hypothesis, decode
 from jumok.decoding.beam import ReadAttention
 from jumok.decoding.constraints import Constraints
 from jumok.decoding.coverage import read_attention
-from jumok.decoding.ensemble import Ensemble, join_memories
+from jumok.decoding.ensemble import Ensemble
 from jumok.decoding.limits import Prefixes
 from jumok.decoding.score import score_pairs
-from jumok.errors import BundleError, ConfigError, DataError, ModelError, Place
-from jumok.inspection.alignment import Reading, default_reading, links
+from jumok.errors import BundleError, ConfigError, ModelError, Place
+from jumok.inspection.alignment import Reading, default_reading
 from jumok.kernels.linear import prepare_for_inference
 from jumok.models.memory import Decoder, Memory, SequenceToSequence
 from jumok.systems.aligner import Aligner
 from jumok.systems.device import DTYPES, Precision, choose_device
 from jumok.systems.documents import FileTranslator
-from jumok.systems.embedding import SourceReader
-from jumok.systems.given import text_of, texts_in
+from jumok.systems.given import texts_in
+from jumok.systems.given_translations import GivenTranslations
 from jumok.systems.glossary import Glossary, as_glossary
 from jumok.systems.keeping import Keep, as_keep
 from jumok.systems.known import FOUND, GIVEN, ROWS, Shown, at_work, loaded_from
 from jumok.systems.languages import WITHOUT_SPACES, language_code
 from jumok.systems.loading import load_tokenizer, read_bundles, reading_of
 from jumok.systems.markup import Bare
-from jumok.systems.part_writer import Draft, PartWriter, translation_of, written_text
+from jumok.systems.part_writer import PartWriter, written_text
 from jumok.systems.parts import (
     Part,
     Split,
@@ -53,16 +53,15 @@ from jumok.systems.parts import (
     cuts_sentences,
     forced_beginnings,
     join,
-    plain_words,
 )
 from jumok.systems.reach import longest_part, positions_end
-from jumok.systems.translation import Translation, WordAttention
+from jumok.systems.translation import Translation
 
 # A target of three pieces for one is longer than any language needs; it ends runaway repetition.
 DEFAULTS = DecodingOptions(maximum_ratio=3.0)
 
 
-class Translator(SourceReader, FileTranslator):
+class Translator(GivenTranslations, FileTranslator):
     """One model or several with one tokenizer, which then write together.
 
     Args:
@@ -209,21 +208,32 @@ class Translator(SourceReader, FileTranslator):
         forced = forced_beginnings(parts, len(texts), prefixes, self.tokenizer)
         aligned = alignments or (bare is not None and bare.any)
         writer = self._writer(options, aligned, kept, terms)
-        found: list[list[Translation]] = [[] for _ in parts]
         tell(self, GIVEN, len(texts))
+        found = self._written(parts, writer, options, forced, batch_size)
+        joint = "" if self.spaceless else " "
+        joined = join(len(texts), parts, found, joint, None if options.sample else options.nbest)
+        return joined if bare is None else bare.dressed(joined, alignments)
+
+    def _written(
+        self,
+        parts: Sequence[Part],
+        writer: PartWriter,
+        options: DecodingOptions,
+        forced: Sequence[Sequence[int]] | None,
+        batch_size: int,
+    ) -> list[list[Translation]]:
+        found: list[list[Translation]] = [[] for _ in parts]
         ids = [part.ids for part in parts]
         for batch in source_batches(ids, sentences=batch_size) if parts else ():
             # Every batch draws its own samples, and the same ones whenever it comes again.
             seeded = replace(options, seed=options.seed + batch.rows[0])
             prefix = None if forced is None else [forced[row] for row in batch.rows]
-            tell(self, ROWS, [parts[row].line for row in batch.rows])
             here = [parts[row] for row in batch.rows]
+            tell(self, ROWS, [part.line for part in here])
             translated = writer.write(here, self.read(batch), seeded, prefix)
             for row, translations in zip(batch.rows, translated, strict=True):
                 found[row] = translations
-        joint = "" if self.spaceless else " "
-        joined = join(len(texts), parts, found, joint, None if options.sample else options.nbest)
-        return joined if bare is None else bare.dressed(joined, alignments)
+        return found
 
     @property
     def spaceless(self) -> bool:
@@ -311,70 +321,6 @@ class Translator(SourceReader, FileTranslator):
             )
             done += len(chunk)
 
-    @at_work
-    def score(
-        self, sources: Sequence[str], targets: Sequence[str], *, batch_size: int = 32
-    ) -> list[Translation]:
-        """What the model thinks of given translations: log-probabilities of each piece and END.
-
-        Lines are not cut: a pair is scored whole.
-
-        Raises:
-            DataError: more of one than of the other, a line longer than the model can read, or
-                something that is no list of texts.
-        """
-        sources, targets = texts_in(sources, "sources"), texts_in(targets, "targets")
-        if len(sources) != len(targets):
-            raise DataError(
-                "every source needs its target.",
-                expected=f"{len(sources):,} targets",
-                got=f"{len(targets):,}",
-            )
-        read = self.tokenizer.encode_batch(sources)
-        write = self.tokenizer.encode_batch(targets)
-        check_lengths(self.longest_target, read, write)
-        tell(self, GIVEN, len(sources))
-        scored: list[Translation] = [Translation("")] * len(sources)
-        for batch in source_batches(read, sentences=batch_size) if read else ():
-            given = [write[row] for row in batch.rows]
-            tell(self, ROWS, batch.rows)
-            hypotheses = score_pairs(self.decoder, self.read(batch), given)
-            for row, hypothesis in zip(batch.rows, hypotheses, strict=True):
-                draft = Draft(hypothesis, written_text(self.tokenizer, hypothesis.tokens))
-                scored[row] = translation_of(self.tokenizer, read[row], draft)
-        return scored
-
-    @at_work
-    def attention(self, source: str, target: str) -> WordAttention:
-        """How much each word of `target` looked at each word of `source`.
-
-        Raises:
-            DataError: a text without a word, or longer than the model can read.
-            ModelError: a model without attention.
-        """
-        self.check_alignments()
-        source, target = text_of(source, "source"), text_of(target, "target")
-        read, write = self.tokenizer.encode(source), self.tokenizer.encode(target)
-        if not read or not write:
-            raise DataError("attention needs a word on both sides.", got=repr((source, target)))
-        check_lengths(self.longest_target, [read], [write])
-        (batch,) = source_batches([read], sentences=1)
-        tell(self, GIVEN, 1)
-        tell(self, ROWS, [0])
-        (weights,) = self.aligner.between_pieces(self.read(batch), [write])
-        words = self.aligner.between_words(weights, read, write)
-        source_words, target_words = map(plain_words, (normalize(source), normalize(target)))
-        return WordAttention(tuple(source_words), tuple(target_words), words, tuple(links(words)))
-
-    def check_alignments(self) -> None:
-        """Raises ModelError where there is no attention to read alignments off."""
-        if not self.aligner.aligns:
-            raise ModelError(
-                "this model has no attention: it reads a whole sentence as one vector.",
-                expected="attention over the source",
-                do="take a model with attention, or do without alignments",
-            )
-
     def _settled(
         self, options: DecodingOptions, beam: int | None, nbest: int | None
     ) -> DecodingOptions:
@@ -387,16 +333,6 @@ class Translator(SourceReader, FileTranslator):
             nbest=options.nbest if nbest is None else nbest,
             maximum_length=longest,
         )
-
-    @at_work
-    @torch.inference_mode()
-    def read(self, batch: SourceBatch) -> Memory:
-        """What the encoders of all models wrote about these sources."""
-        device = next(self.models[0].parameters()).device
-        tokens = batch.tokens.to(device)
-        allowed = None if batch.allowed is None else batch.allowed.to(device)
-        memories = [model.encode(tokens, allowed) for model in self.models]
-        return memories[0] if len(memories) == 1 else join_memories(memories)
 
     def _coverage(self, options: DecodingOptions) -> AbstractContextManager[ReadAttention | None]:
         if not options.coverage_penalty:
