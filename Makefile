@@ -62,7 +62,7 @@ lab: $(VENV)/.dev
 	$(BIN)/jumok lab --all --page lab/README.md
 
 matrix: $(VENV)/.dev
-	$(BIN)/pytest -m slow -rs tests/system/test_wheel.py
+	$(BIN)/pytest -m slow -rs tests/browser/test_wheel.py
 
 clean:
 	rm -rf $(VENV) runs demo lab benchmarks/.envs benchmarks/.work

@@ -18,9 +18,9 @@ import numpy as np
 import torch
 
 from jumok.systems.tracers import load_family
-from jumok.systems.tracing_parts import Extras
+from jumok.systems.tracing_parts import Analyses
 
-WORDS = Extras(worth=False, words=True, tree=False)
+WORDS = Analyses(ablation=False, attribution=True, search_tree=False)
 FIFTHS = 5
 
 

@@ -25,7 +25,7 @@ from jumok.inspection.page import page
 from jumok.inspection.trace import Axis, Site, Trace
 from jumok.serving.answers import answers
 from jumok.serving.local import LocalServer
-from jumok.systems.sides import Sides
+from jumok.systems.comparison import Comparison
 from jumok.systems.tracers import load_family
 
 LAYERS = HEADS = 12
@@ -116,7 +116,7 @@ def live(browser: Browser, model: str, text: str) -> None:
     family = load_family(model)
     traced = partial(family.trace, options=family.options)
     first = traced(text)
-    server = LocalServer(lambda token: page(first, token), answers(Sides(traced)))
+    server = LocalServer(lambda token: page(first, token), answers(Comparison(traced)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     tab = browser.new_page()
     tab.goto(server.link)

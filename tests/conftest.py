@@ -34,14 +34,14 @@ def tiny_bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from jumok.bundle.writing import write_bundle
     from jumok.config import TransformerConfig
     from jumok.data.tokenizer import Tokenizer
-    from jumok.models.catalog import Sizes, build
+    from jumok.models.catalog import DataSizes, build
 
     tokenizer = Tokenizer.train(TINY_TEXT, "bpe", 350)
     sizes = TransformerConfig(
         dim=24, heads=3, encoder_layers=1, decoder_layers=3, feedforward=29, max_length=200
     )
     torch.manual_seed(1)
-    model = build(sizes, Sizes(vocabulary=tokenizer.size))
+    model = build(sizes, DataSizes(vocabulary=tokenizer.size))
     config = BundleConfig(
         "translation",
         sizes.model_dump(),

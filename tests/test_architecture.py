@@ -207,6 +207,16 @@ def test_modules_say_what_they_are_for():
     assert [place(path) for path in silent] == []
 
 
+def test_every_public_class_has_a_name_of_its_own():
+    """Who reads `Segment` need not ask which of two it is."""
+    owners: dict[str, list[str]] = {}
+    for path in MODULES:
+        for node in tree(path).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                owners.setdefault(node.name, []).append(place(path, node))
+    assert {name: places for name, places in owners.items() if len(places) > 1} == {}
+
+
 def promised() -> set[str]:
     """The methods that protocols describe, once for all that keep to them."""
     classes = [

@@ -14,7 +14,7 @@ from jumok.attention.core import (
     merge_heads,
     split_heads,
 )
-from jumok.kernels.noise import Mask
+from jumok.kernels.noise import DropoutMask
 
 CPU = torch.device("cpu")
 
@@ -85,7 +85,7 @@ def test_query_that_may_attend_to_nothing_gets_zeros(path, dim, value_dim):
 @every_width
 def test_paths_drop_the_same_weights(dim, value_dim):
     inputs = tensors(5, 13, dim, value_dim)
-    drop = Mask(0.3, 12345)
+    drop = DropoutMask(0.3, 12345)
     fast = attend(*inputs, allowed_of(5, 13), drop=drop)
     slow, weights = attend_with_weights(*inputs, allowed_of(5, 13), drop=drop)
     torch.testing.assert_close(fast, slow, atol=1e-6, rtol=0)
@@ -95,7 +95,7 @@ def test_paths_drop_the_same_weights(dim, value_dim):
 def test_each_row_of_weights_sums_to_1_before_dropout():
     allowed = allowed_of(5, 13)
     allowed[1, :, 2] = False
-    _, weights = attend_with_weights(*tensors(5, 13, 7, 11), allowed, drop=Mask(0.9, 3))
+    _, weights = attend_with_weights(*tensors(5, 13, 7, 11), allowed, drop=DropoutMask(0.9, 3))
     sums = torch.ones(2, 3, 5)
     sums[1, :, 2] = 0
     torch.testing.assert_close(weights.sum(-1), sums, atol=1e-6, rtol=0)

@@ -13,7 +13,7 @@ import jumok
 from jumok.bundle.reading import read_bundle, read_header
 from jumok.config import TransformerConfig, load_config
 from jumok.errors import BundleError, ConfigError, ModelError
-from jumok.models.catalog import CATALOG, Sizes, build
+from jumok.models.catalog import CATALOG, DataSizes, build
 from jumok.models.size import _COUNTED, numbers_in
 
 
@@ -177,14 +177,14 @@ def test_sizes_are_counted_about_right() -> None:
     assert set(_COUNTED) == set(CATALOG)
     for section in CATALOG:
         config = section()
-        model = build(config, Sizes(2000, 10))
+        model = build(config, DataSizes(2000, 10))
         real = sum(each.numel() for each in [*model.parameters(), *model.buffers()])
         assert 0.75 * real < numbers_in(config, 2000, 10) < 1.1 * real, section
 
 
 def test_a_model_that_no_machine_holds_is_not_begun() -> None:
     with pytest.raises(ModelError, match=r"about 144,065\.\d GB for its weights and tables"):
-        build(TransformerConfig(dim=10**6, heads=1), Sizes(2000))
+        build(TransformerConfig(dim=10**6, heads=1), DataSizes(2000))
 
 
 def test_a_recipe_of_a_million_layers_is_refused(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from jumok.cli import demo
 from jumok.cli.main import app
-from jumok.cli.report import Example, report
+from jumok.cli.report import ReportExample, report
 from jumok.config import load_config, shipped
 from jumok.errors import ConfigError
 from jumok.systems.translation import WordAttention
@@ -78,7 +78,7 @@ def test_a_folder_that_holds_something_else_is_left_alone(tmp_path):
 
 def evil_page() -> str:
     attention = WordAttention((EVIL, "b"), (EVIL,), torch.tensor([[0.5, 0.5]]), ((0, 0),))
-    example = Example(EVIL, EVIL, "reference", attention, ((0, 0),))
+    example = ReportExample(EVIL, EVIL, "reference", attention, ((0, 0),))
     return report({EVIL: EVIL}, RECORDS, [example], [f"echo {EVIL}"])
 
 
@@ -95,7 +95,7 @@ def test_the_report_loads_nothing_and_runs_nothing():
 
 
 def test_the_report_counts_what_is_the_same_word_for_word():
-    examples = [Example("a", "가", "가"), Example("b", "나", "다")]
+    examples = [ReportExample("a", "가", "가"), ReportExample("b", "나", "다")]
     page = report({}, RECORDS, examples, [])
     assert "1 of these 2 are the reference word for\nword" in page
     assert page.count("✓ the same") == 1

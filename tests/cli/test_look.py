@@ -15,7 +15,7 @@ from jumok.config.recurrent import RecurrentConfig
 from jumok.data.tokenizer import Tokenizer
 from jumok.inspection.page import payload
 from jumok.inspection.trace_file import load_trace
-from jumok.models.catalog import Sizes, build
+from jumok.models.catalog import DataSizes, build
 from tests.cli.test_commands import call, fault
 from tests.cli.test_start import run
 from tests.conftest import TINY_TEXT
@@ -133,7 +133,7 @@ def test_one_word_is_enough_and_none_is_not(models, tmp_path, task):
 def test_a_model_without_attention_says_so_and_exits_with_2(tmp_path):
     """Of the network that reads pictures without attention, and of the RNN that does."""
     sizes = ImageClassifierConfig(height=8, width=10, channels=(8, 12))
-    weights = build(sizes, Sizes(labels=2)).state_dict()
+    weights = build(sizes, DataSizes(labels=2)).state_dict()
     told = BundleConfig("image-classification", sizes.model_dump(mode="json"), labels=("a", "b"))
     plain = write_bundle(tmp_path / "cnn", weights, told, None, Card("plain"))
     (picture,) = write_pictures(tmp_path / "pictures", 1)
@@ -144,7 +144,7 @@ def test_a_model_without_attention_says_so_and_exits_with_2(tmp_path):
     tokenizer = Tokenizer.train(TINY_TEXT, "bpe", 350)
     config = RecurrentConfig(dim=16, embedding=12, attention="none")
     torch.manual_seed(1)
-    model = build(config, Sizes(vocabulary=tokenizer.size))
+    model = build(config, DataSizes(vocabulary=tokenizer.size))
     told = BundleConfig("translation", config.model_dump(), tokenizer.size, max_tokens=61)
     rnn = write_bundle(tmp_path / "rnn", model.state_dict(), told, tokenizer, Card("rnn"))
     assert "this model has no attention" in str(

@@ -12,7 +12,7 @@ from jumok.cli.main import app
 from jumok.config import MaskedConfig, TextClassifierConfig
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import ConfigError, DataError
-from jumok.models.catalog import Sizes, build
+from jumok.models.catalog import DataSizes, build
 from jumok.systems import masked_model
 from jumok.systems.masked_model import plain_batches
 from tests.systems.masked import LINES
@@ -29,7 +29,7 @@ def bundles(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         ("masked-lm", MaskedConfig(**SIZES), ()),
         ("text-classification", TextClassifierConfig(**SIZES), ("bad", "good")),
     ):
-        model = build(section, Sizes(tokenizer.size, len(labels)))
+        model = build(section, DataSizes(tokenizer.size, len(labels)))
         config = BundleConfig(
             task, section.model_dump(), tokenizer.size, labels=labels, max_tokens=23
         )

@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from jumok.cli.main import app, run
+from jumok.data.atomic import atomic_file
 from jumok.data.images import read_image
-from jumok.data.whole import replaced
 from jumok.decoding import DecodingOptions
 from jumok.errors import ConfigError, DataError, JumokError
 from jumok.smallworld.corpus import distinct, pairs
@@ -105,12 +105,12 @@ def test_an_output_that_is_no_file(
 
 def test_the_longest_name_that_a_file_can_have_is_written(tmp_path: Path) -> None:
     file = tmp_path / ("a" * 255)
-    with replaced(file) as part:
+    with atomic_file(file) as part:
         part.write_text("whole")
     assert file.read_text() == "whole"
     with (
         pytest.raises(DataError, match="File name too long"),
-        replaced(tmp_path / ("a" * 256)) as part,
+        atomic_file(tmp_path / ("a" * 256)) as part,
     ):
         part.write_text("whole")
 

@@ -21,7 +21,7 @@ from jumok.data.batches import (
 from jumok.data.captioned import CaptionBatch
 from jumok.data.corpora import Corpus, Pair, read_pairs
 from jumok.data.picture_batches import PictureBatch
-from jumok.data.report import Report
+from jumok.data.report import CorpusReport
 from jumok.data.sampler import PairSampler
 from jumok.data.store import Filters, PairStore, prepare, prepare_pairs
 from jumok.data.text_batches import LabelledBatch, MaskedBatch
@@ -34,7 +34,7 @@ def make_store(tokenizer: Tokenizer, cache: Path) -> PairStore:
     texts = [" ".join(line.split()[:size]) for line in ENGLISH for size in range(1, 12)]
     pairs = [Pair(text, other, 1) for text, other in zip(texts, reversed(texts), strict=True)]
     return prepare_pairs(
-        pairs, "x", tokenizer, tokenizer, cache, report=Report("x"), keep_texts=True
+        pairs, "x", tokenizer, tokenizer, cache, report=CorpusReport("x"), keep_texts=True
     )
 
 

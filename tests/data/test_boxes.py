@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from jumok.data.boxes import Boxes, Noun, read_boxes
+from jumok.data.boxes import Boxes, GroundedNoun, read_boxes
 from jumok.errors import DataError
 from jumok.smallworld.scenes import write
 
@@ -12,7 +12,9 @@ GOOD = '{"file": "a", "things": [{"kind": "cup", "box": [1, 2, 3, 5]}], "en": [[
 def test_read_boxes_reads_things_and_the_nouns_of_every_caption(tmp_path: Path) -> None:
     file = tmp_path / "boxes.jsonl"
     file.write_text(GOOD)
-    assert read_boxes(file, "en") == {"a": Boxes(("cup",), ((1, 2, 3, 5),), ((Noun(7, (0,)),), ()))}
+    assert read_boxes(file, "en") == {
+        "a": Boxes(("cup",), ((1, 2, 3, 5),), ((GroundedNoun(7, (0,)),), ()))
+    }
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from jumok.data.captioned import (
-    Augmentation,
+    CaptionedAugmentation,
     CaptionedPictures,
     CaptionStream,
     every_caption,
@@ -94,7 +94,7 @@ def test_a_shift_repeats_the_edge():
     moved = {
         tuple(picture[0, 0, :2].tolist())
         for _ in range(40)
-        for picture in Augmentation(shift=1).apply(ramp(), random)
+        for picture in CaptionedAugmentation(shift=1).apply(ramp(), random)
     }
     # from the row above (which repeats the edge), the same and the one below; columns likewise
     assert moved == {(0, 0), (0, 1), (1, 2), (10, 10), (10, 11), (11, 12)}
@@ -102,12 +102,12 @@ def test_a_shift_repeats_the_edge():
 
 def test_a_flip_turns_every_second_picture_on_average():
     random = np.random.default_rng(0)
-    flipped = Augmentation(flip=True).apply(ramp().repeat(50, 1, 1, 1), random)
+    flipped = CaptionedAugmentation(flip=True).apply(ramp().repeat(50, 1, 1, 1), random)
     first = flipped[:, 0, 0, 0].tolist()
     assert set(first) == {0, 4}
     assert 30 < first.count(4) < 70
 
 
 def test_nothing_is_moved_unless_it_is_wanted():
-    assert Augmentation().apply(ramp(), np.random.default_rng(0)) is not None
-    assert torch.equal(Augmentation().apply(ramp(), np.random.default_rng(0)), ramp())
+    assert CaptionedAugmentation().apply(ramp(), np.random.default_rng(0)) is not None
+    assert torch.equal(CaptionedAugmentation().apply(ramp(), np.random.default_rng(0)), ramp())

@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from jumok.data.captions import CaptionCorpus, Captioned, read_captions, split_pictures
-from jumok.data.report import Report
+from jumok.data.report import CorpusReport
 from jumok.errors import DataError
 
 
@@ -51,7 +51,7 @@ def test_read_captions_stops_at_what_is_wrong(tmp_path: Path, table: str, messag
 
 def test_read_captions_counts_what_it_skips(tmp_path: Path) -> None:
     table = "a.png\t0\tone\nc.png\t0\ttwo\na.png\t1\t\nd.png\t0\tfour\n"
-    report = Report("captions")
+    report = CorpusReport("captions")
     found = read_captions(corpus(tmp_path, table, "a.png b.png"), skip=True, report=report)
     assert found == [Captioned("a.png", ("one",), 1)]
     assert str(report) == (

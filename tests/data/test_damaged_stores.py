@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from jumok.data.cache import cached_folder
 from jumok.data.corpora import Pair
 from jumok.data.examples import prepare_examples
-from jumok.data.flat import kept
 from jumok.data.images import ImageSource
 from jumok.data.inputs import Item, pixel_reader, store_inputs
 from jumok.data.picture_store import prepare_pictures
 from jumok.data.pictures import PictureSource, Shape
-from jumok.data.report import Report
+from jumok.data.report import CorpusReport
 from jumok.data.store import prepare_pairs
 from jumok.data.text_store import prepare_texts
 from jumok.data.text_tokenizer import ByteTokenizer
@@ -40,7 +40,7 @@ def pairs(tmp_path: Path, tokenizer: Tokenizer) -> Prepare:
         tokenizer,
         tokenizer,
         tmp_path / "cache",
-        report=Report("rows"),
+        report=CorpusReport("rows"),
         keep_texts=True,
     )
 
@@ -55,7 +55,7 @@ def labelled(tmp_path: Path, tokenizer: Tokenizer) -> Prepare:
     corpus = TextCorpus(file, 0, 1)
 
     def prepare() -> object:
-        report = Report("a", unit="texts")
+        report = CorpusReport("a", unit="texts")
         rows = read_examples(corpus, report)
         return prepare_examples(
             rows, [corpus], tokenizer, tmp_path / "cache", 50, labels=("0", "1"), report=report
@@ -171,7 +171,7 @@ def prepare_slowly(cache: Path, ready, result) -> None:
         ready.wait()  # all are in the middle of writing
         return {"bytes": 100_000}
 
-    result.put(str(kept(cache, "the same", fill)))
+    result.put(str(cached_folder(cache, "the same", fill)))
 
 
 def test_processes_that_prepare_the_same_at_once_all_have_it(tmp_path: Path):

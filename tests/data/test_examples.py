@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jumok.data.examples import ExampleStore, label_names, prepare_examples
-from jumok.data.report import Report
+from jumok.data.report import CorpusReport
 from jumok.data.texts import Example, TextCorpus, read_examples
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import DataError
@@ -33,7 +33,7 @@ def prepared(
     file = tmp_path / "a.tsv"
     file.write_text("".join(f"{text}\t{label}\n" for text, label in rows))
     corpus = TextCorpus(file, 0, 1 if labels else None)
-    report = Report("a", unit="texts")
+    report = CorpusReport("a", unit="texts")
     return prepare_examples(
         read_examples(corpus, report),
         [corpus],

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from jumok.data import reading
 from jumok.data.reading import MENDED, read_lines
-from jumok.data.report import Report
+from jumok.data.report import CorpusReport
 from jumok.errors import DataError, MissingExtraError
 
 
@@ -20,7 +20,7 @@ def write(path: Path, content: bytes) -> Path:
 
 def test_read_lines_ends_a_line_at_newline_alone(tmp_path: Path) -> None:
     file = write(tmp_path / "a", "one\r\ntwo\u2028three\x85four\rfive\n\nsix\x0b\x0cseven".encode())
-    report = Report("a")
+    report = CorpusReport("a")
     assert list(read_lines(file, report)) == ["one", "two three four five", "", "six  seven"]
     assert report.mended[MENDED].lines == 2
     assert report.mended[MENDED].first == [2, 4]

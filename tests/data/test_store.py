@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from jumok.data import store as store_module
 from jumok.data.corpora import Corpus, Pair
-from jumok.data.report import Report
+from jumok.data.report import CorpusReport
 from jumok.data.store import Filters, open_store, prepare, prepare_pairs
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import DataError
@@ -53,7 +53,7 @@ def test_any_pairs_come_back_except_those_with_an_empty_side(
     if whole:
         store = prepare_pairs(
             given_pairs, "x", tokenizer, tokenizer, tmp_path_factory.mktemp("cache"), EVERYTHING,
-            report=Report("x"), keep_texts=True,
+            report=CorpusReport("x"), keep_texts=True,
         )  # fmt: skip
         found = zip(*([*map(list, map(side.__getitem__, range(len(store))))]
                       for side in (store.source, store.target)), strict=True)  # fmt: skip
@@ -66,7 +66,7 @@ def test_filters_say_what_they_dropped(tokenizer: Tokenizer, tmp_path: Path) -> 
     long = "a man " * 10
     pairs = [("a man", "a man"), ("", "a man"), (long, long), (long, "a"), ("a", "man in a blue")]
     stream = [Pair(*pair, line) for line, pair in enumerate([*pairs, pairs[1]], start=11)]
-    report = Report("talks")
+    report = CorpusReport("talks")
     tokens = len(tokenizer.encode(long))
     store = prepare_pairs(
         stream, "x", tokenizer, tokenizer, tmp_path, Filters(tokens - 1, 4.0), report=report
@@ -169,7 +169,7 @@ def test_store_without_texts_says_so(corpus: Corpus, tokenizer: Tokenizer, tmp_p
 
 
 def test_report_survives_json() -> None:
-    report = Report("x", read=13, kept=11)
+    report = CorpusReport("x", read=13, kept=11)
     report.mend("spaces", 7)
     report.drop("too long", [3, 5])
-    assert Report.from_json(json.loads(json.dumps(report.to_json()))) == report
+    assert CorpusReport.from_json(json.loads(json.dumps(report.to_json()))) == report

@@ -9,7 +9,7 @@ import pytest
 
 from jumok.data.corpora import Corpus, Pair, read_pairs
 from jumok.data.reading import MENDED
-from jumok.data.report import Report
+from jumok.data.report import CorpusReport
 from jumok.errors import DataError, MissingExtraError
 
 EXPECTED = [("one", '"하나'), ("two", "둘")]
@@ -59,7 +59,7 @@ def test_jsonl_reads_two_keys_and_mends_line_breaks(tmp_path: Path) -> None:
     file = tmp_path / "a.jsonl"
     rows = [{"en": "one", "ko": '"하나', "id": 5}, {"ko": "둘\n둘", "en": "two"}]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    report = Report("a")
+    report = CorpusReport("a")
     corpus = Corpus(file=file, source_column="en", target_column="ko")
     assert list(read_pairs(corpus, report)) == [Pair("one", '"하나', 1), Pair("two", "둘 둘", 2)]
     assert report.mended[MENDED].first == [2]

@@ -7,7 +7,7 @@ import torch
 
 from jumok.data.examples import ExampleStore, prepare_examples
 from jumok.data.masking import Masking, word_starts
-from jumok.data.report import Report
+from jumok.data.report import CorpusReport
 from jumok.data.text_batches import (
     LabelledUpdates,
     MaskedUpdates,
@@ -32,7 +32,13 @@ def store(tmp_path: Path, tokenizer: Tokenizer) -> ExampleStore:
     file.write_text("".join(f"{text}\t{label}\n" for text, label in rows))
     corpus = TextCorpus(file, 0, 1)
     return prepare_examples(
-        read_examples(corpus), [corpus], tokenizer, tmp_path, 40, labels=LABELS, report=Report("a")
+        read_examples(corpus),
+        [corpus],
+        tokenizer,
+        tmp_path,
+        40,
+        labels=LABELS,
+        report=CorpusReport("a"),
     )
 
 

@@ -8,7 +8,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from jumok.data.report import Report
+from jumok.data.report import CorpusReport
 from jumok.data.texts import HeldOutTail, TextCorpus, all_documents, documents, read_examples
 from jumok.errors import ConfigError, DataError
 
@@ -62,7 +62,7 @@ def test_a_file_without_text_is_refused(tmp_path):
 
 def test_mended_lines_are_counted(tmp_path):
     (tmp_path / "a.txt").write_bytes("a\u2028b\nc\n".encode())
-    report = Report("a")
+    report = CorpusReport("a")
     assert list(documents(TextCorpus(tmp_path / "a.txt"), "line", report)) == ["a b", "c"]
     assert [count.first for count in report.mended.values()] == [[1]]
 
@@ -140,8 +140,8 @@ def test_a_row_that_cannot_be_read_is_skipped_where_that_is_asked(
     file.write_text(rows + ('{"0": "x", "1": "a"}\n' if name.endswith("jsonl") else ""))
     corpus = TextCorpus(file, 0, 1)
     with pytest.raises(DataError):
-        list(read_examples(corpus, Report("a")))
-    report = Report("a", skip_damaged=True)
+        list(read_examples(corpus, CorpusReport("a")))
+    report = CorpusReport("a", skip_damaged=True)
     read = list(read_examples(corpus, report))
     assert read[-1].label in ("a", "b")
     assert (report.read, list(report.dropped)) == (1, [reason])

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from jumok.data.corpora import Corpus, Pair, read_pairs
-from jumok.data.report import Report
+from jumok.data.report import CorpusReport
 from jumok.errors import ConfigError, DataError, MissingExtraError
 
 TMX = """<?xml version="1.0" encoding="UTF-8"?>
@@ -27,7 +27,7 @@ def tmx(file: Path) -> Corpus:
 def test_tmx_gives_the_variants_in_two_languages(tmp_path: Path, name: str) -> None:
     file = tmp_path / name
     file.write_bytes(gzip.compress(TMX.encode()) if name.endswith("gz") else TMX.encode())
-    report = Report("a")
+    report = CorpusReport("a")
     assert list(read_pairs(tmx(file), report)) == [
         Pair("Press Save now", "지금 저장을 누르세요", 4),
         Pair("water & fire", "물 & 불", 7),
@@ -96,7 +96,7 @@ msgstr[0] "하루\n지나"
 def test_po_gives_what_is_translated_and_counts_the_rest(tmp_path: Path) -> None:
     file = tmp_path / "a.po"
     file.write_text(PO)
-    report = Report("a")
+    report = CorpusReport("a")
     assert list(read_pairs(Corpus(file=file), report)) == [
         Pair("Open the file", "파일 열기", 6),
         Pair("one day", "하루 지나", 19),
@@ -150,7 +150,7 @@ def test_xliff_gives_what_is_translated(tmp_path: Path, source: str | int, excha
     file = tmp_path / "a.xlf"
     file.write_text(XLIFF_2, encoding="utf-8")
     target = {"en": "ko", "ko": "en", 0: 1}[source]
-    report = Report("a")
+    report = CorpusReport("a")
     (pair,) = read_pairs(Corpus(file=file, source_column=source, target_column=target), report)
     sides = ("Press Save now", "지금 저장을 누르세요")
     assert (pair.source, pair.target) == (sides[::-1] if exchanged else sides)

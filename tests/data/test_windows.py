@@ -10,9 +10,9 @@ from jumok.data.text_store import cut, prepare_texts
 from jumok.data.text_tokenizer import ByteTokenizer
 from jumok.data.tokenizer import END, PAD, START
 from jumok.data.windows import (
+    DocumentChunks,
     DrawnWindows,
     PackedWindows,
-    Parts,
     pack,
     packed_batch,
     reading_batches,
@@ -84,7 +84,7 @@ def test_an_epoch_of_packed_windows_predicts_every_token_once(store):
 
 
 def test_packed_rows_say_which_tokens_belong_together(store):
-    batch = packed_batch(store, Parts.of(store, 8), [[2, 3], [1]])
+    batch = packed_batch(store, DocumentChunks.of(store, 8), [[2, 3], [1]])
     # "abcdefghijklm" makes two parts: START and 7 letters, then 6; "no" is part 2
     letters = ByteTokenizer().encode
     assert batch.tokens[0].tolist() == [START, *letters("no"), START, *letters("pqrst")]
@@ -95,7 +95,7 @@ def test_packed_rows_say_which_tokens_belong_together(store):
 
 
 def test_rows_of_one_document_need_no_numbers(store):
-    assert packed_batch(store, Parts.of(store, 8), [[0], [1]]).documents is None
+    assert packed_batch(store, DocumentChunks.of(store, 8), [[0], [1]]).documents is None
 
 
 def test_packing_fills_rows():

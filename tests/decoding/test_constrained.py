@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from jumok.decoding import DecodingOptions, decode
 from jumok.decoding.beam import beam_search
-from jumok.decoding.constrained import Candidate, allocate, constrained_search
-from jumok.decoding.constraints import Constraints, Progress
+from jumok.decoding.constrained import Extension, allocate, constrained_search
+from jumok.decoding.constraints import ConstraintAutomaton, Constraints
 from jumok.decoding.ensemble import Ensemble, join_memories
 from jumok.decoding.limits import Limits
 from jumok.decoding.rank import Ranker, google_length_penalty
@@ -47,7 +47,7 @@ def shortest(wanted: Constraints) -> int:
 @given(st.lists(st.sampled_from(FREE), max_size=7).map(tuple), constraints)
 @settings(max_examples=500, deadline=None)
 def test_progress_counts_as_trying_every_place_does(tokens, wanted) -> None:
-    progress = Progress(wanted)
+    progress = ConstraintAutomaton(wanted)
     ways = progress.start
     for token in tokens:
         ways = progress.after(ways, token)
@@ -57,7 +57,7 @@ def test_progress_counts_as_trying_every_place_does(tokens, wanted) -> None:
 @given(st.lists(st.sampled_from(FREE), max_size=4).map(tuple), constraints)
 @settings(max_examples=200, deadline=None)
 def test_missing_is_never_more_than_what_completes_it(tokens, wanted) -> None:
-    progress = Progress(wanted)
+    progress = ConstraintAutomaton(wanted)
     ways = progress.start
     for token in tokens:
         ways = progress.after(ways, token)
@@ -168,7 +168,7 @@ def test_ensemble_keeps_constraints() -> None:
 
 def test_places_are_shared_among_banks() -> None:
     candidates = [
-        Candidate(-float(n), 0, n, missing, frozenset())
+        Extension(-float(n), 0, n, missing, frozenset())
         for n, missing in enumerate([2, 2, 2, 2, 1, 0, 0])
     ]
     assert [each.token for each in allocate(candidates, 3)] == [0, 4, 5]

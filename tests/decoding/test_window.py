@@ -13,15 +13,15 @@ from jumok.decoding.beam import beam_search
 from jumok.decoding.beginning import forced_everywhere
 from jumok.decoding.filters import FREE
 from jumok.decoding.greedy import greedy
-from jumok.decoding.largest import place_of_largest
 from jumok.decoding.limits import Limits
 from jumok.decoding.sample import drawer
 from jumok.decoding.score import score_pairs
 from jumok.decoding.stream import stream
+from jumok.decoding.topk import place_of_largest
 from jumok.decoding.window import Window
 from jumok.errors import ConfigError, ModelError
 from jumok.models.causal import CausalLanguageModel
-from jumok.models.memory import Decoder, Reader
+from jumok.models.memory import Decoder, PrefillDecoder
 from tests.parity.torch_weights import roughen
 
 CONTEXT = 6
@@ -69,7 +69,7 @@ def test_a_beginning_read_in_one_pass_changes_nothing(model, options, prefixes):
 def test_a_window_is_a_decoder_that_reads(model):
     window = Window(model.decoder, CONTEXT)
     assert isinstance(window, Decoder)
-    assert isinstance(window, Reader)
+    assert isinstance(window, PrefillDecoder)
     with pytest.raises(ConfigError, match="two tokens"):
         Window(model.decoder, 1)
 

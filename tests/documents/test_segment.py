@@ -4,9 +4,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jumok.documents.segment import Inline, Piece, Segment, Translated, paragraph, rendered
+from jumok.documents.segment import DocumentSegment, Inline, Piece, Translated, paragraph, rendered
 
-BOLD = Segment("I saw a black dog today", (Inline(8, 17, "<b>", "</b>"),))
+BOLD = DocumentSegment("I saw a black dog today", (Inline(8, 17, "<b>", "</b>"),))
 
 
 def test_an_element_goes_round_the_words_that_its_words_became() -> None:
@@ -23,12 +23,12 @@ def test_one_wrong_link_does_not_stretch_an_element_over_the_sentence() -> None:
 
 
 def test_marks_stay_outside_of_what_they_were_outside_of() -> None:
-    segment = Segment('He said "yes" loudly.', (Inline(8, 13, "<q>", "</q>"),))
+    segment = DocumentSegment('He said "yes" loudly.', (Inline(8, 13, "<q>", "</q>"),))
     links = [(0, 0), (1, 3), (2, 1), (3, 2)]
     assert rendered(segment, Translated('그는 "네" 크게 말했다.', links)) == (
         '그는 <q>"네"</q> 크게 말했다.'
     )
-    end = Segment("I see the dog.", (Inline(10, 13, "<b>", "</b>"),))
+    end = DocumentSegment("I see the dog.", (Inline(10, 13, "<b>", "</b>"),))
     assert rendered(end, Translated("Je vois le chien.", [(3, 3)])) == "Je vois le <b>chien</b>."
 
 
@@ -41,7 +41,7 @@ def test_without_links_the_order_is_taken_to_be_the_same() -> None:
 
 
 def test_frozen_text_stays_and_replaces_what_was_made_of_it() -> None:
-    segment = Segment("Run jumok now", (Inline(4, 9, "<code>jumok</code>", frozen=True),))
+    segment = DocumentSegment("Run jumok now", (Inline(4, 9, "<code>jumok</code>", frozen=True),))
     kept = Translated("지금 jumok 실행", [(0, 2), (1, 1), (2, 0)])
     lost = Translated("지금 주목 실행", [(0, 2), (1, 1), (2, 0)])
     for translated in (kept, lost):
@@ -49,7 +49,7 @@ def test_frozen_text_stays_and_replaces_what_was_made_of_it() -> None:
 
 
 def test_a_point_stays_beside_its_word() -> None:
-    segment = Segment("A word, here", (Inline(6, 6, "<sup/>"),))
+    segment = DocumentSegment("A word, here", (Inline(6, 6, "<sup/>"),))
     assert rendered(segment, Translated("Hier ein Wort,", [(0, 1), (1, 2), (2, 0)])) == (
         "Hier ein Wort<sup/>,"
     )
@@ -62,7 +62,7 @@ def test_markup_at_the_ends_stays_outside() -> None:
     ]
     found = paragraph(pieces)
     assert found is not None
-    assert found == (" \n<b><img>", Segment("two words"), " </b>")
+    assert found == (" \n<b><img>", DocumentSegment("two words"), " </b>")
 
 
 def test_what_has_no_letter_is_not_translated() -> None:

@@ -3,14 +3,14 @@
 import pytest
 
 from jumok.evaluation.bootstrap import interval
-from jumok.evaluation.classification import Labelled, confusion_lines
+from jumok.evaluation.classification import ClassifiedExamples, confusion_lines
 
 # Of label a: 3 predicted as a, 1 as b. Of label b: 2 as b, 2 as c. Of label c: 1 as c.
 TRUTH, GIVEN = [0, 0, 0, 0, 1, 1, 1, 1, 2], [0, 0, 0, 1, 1, 1, 2, 2, 2]
 
 
 def test_accuracy_and_macro_f1_by_hand():
-    accuracy, f1 = Labelled.of(TRUTH, GIVEN).scores("abc", "9 texts")
+    accuracy, f1 = ClassifiedExamples.of(TRUTH, GIVEN).scores("abc", "9 texts")
     assert accuracy.value == pytest.approx(100 * 6 / 9)
     # F1 = 2 right / (true + given): a 6/7, b 4/7, c 2/4.
     assert f1.value == pytest.approx(100 * (6 / 7 + 4 / 7 + 2 / 4) / 3)
@@ -19,7 +19,7 @@ def test_accuracy_and_macro_f1_by_hand():
 
 
 def test_macro_f1_leaves_out_a_label_that_never_came():
-    _, f1 = Labelled.of([0, 1], [0, 1]).scores("abc", "", resamples=0)
+    _, f1 = ClassifiedExamples.of([0, 1], [0, 1]).scores("abc", "", resamples=0)
     assert (f1.value, f1.low, f1.high) == (100.0, None, None)
 
 
@@ -31,7 +31,7 @@ def test_an_interval_is_the_middle_of_what_other_samples_give():
 
 
 def test_confusion_names_who_was_taken_for_whom():
-    lines = confusion_lines(Labelled.of(TRUTH, GIVEN), "abcd")
+    lines = confusion_lines(ClassifiedExamples.of(TRUTH, GIVEN), "abcd")
     assert lines[0].startswith("a: predicted as a 3, b 1; right 75.0%, 95 %: 30.1 to 95.4")
     assert lines[1].startswith("b: predicted as b 2, c 2; right 50.0%")
     assert lines[3] == "d: no example"

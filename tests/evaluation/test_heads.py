@@ -7,7 +7,7 @@ import pytest
 from jumok.errors import ConfigError
 from jumok.evaluation.alignment import AlignmentScores
 from jumok.evaluation.heads import aligned, check_same_heads
-from jumok.inspection.alignment import Reading
+from jumok.inspection.alignment import AlignmentSetting
 from tests.inspection.test_measures import QUIET
 
 CROSS = replace(QUIET, site="decoder.blocks.1.cross_attention", part="cross", layer=1, head=2)
@@ -15,8 +15,8 @@ CROSS = replace(QUIET, site="decoder.blocks.1.cross_attention", part="cross", la
 
 def test_heads_are_judged_at_the_step_where_they_err_less():
     scores = {
-        Reading(1, False, 2): AlignmentScores(0.4, 0.7, 0.5, 11),
-        Reading(1, True, 2): AlignmentScores(0.3, 0.6, 0.8, 11),
+        AlignmentSetting(1, False, 2): AlignmentScores(0.4, 0.7, 0.5, 11),
+        AlignmentSetting(1, True, 2): AlignmentScores(0.3, 0.6, 0.8, 11),
     }
     own, cross = aligned([QUIET, CROSS], ["decoder.blocks.0.cross_attention", CROSS.site], scores)
     assert own == QUIET

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from jumok.attention.observe import observe
-from jumok.data.boxes import Boxes, Noun
+from jumok.data.boxes import Boxes, GroundedNoun
 from jumok.data.captions import Captioned
 from jumok.data.images import ImageSource
 from jumok.data.tokenizer import END, START
@@ -15,12 +15,12 @@ from jumok.errors import ConfigError, DataError
 from jumok.evaluation.captioner import sizes_of
 from jumok.evaluation.picture_heads import (
     LabelledPicture,
-    Pictures,
+    PictureCorpus,
     caption_head_cards_over,
     picture_head_cards_over,
 )
-from jumok.evaluation.pointing import Gold, Look, score_pointing
-from jumok.inspection.alignment import Reading
+from jumok.evaluation.pointing import Gold, NounAttention, score_pointing
+from jumok.inspection.alignment import AlignmentSetting
 from jumok.inspection.cards import HeadCard
 from jumok.inspection.grid_cards import GridCard
 from jumok.inspection.intervene import sites
@@ -85,7 +85,9 @@ def test_a_captioners_heads_are_those_of_its_captions(tmp_path, pictures, change
     captioned, files = pictures
     captioner = Captioner.load(write_captioner(tmp_path / "model", **changes), device="cpu")
     model = captioner.model
-    cards = caption_head_cards_over(captioner, Pictures(lambda: captioned, files), batch_size=2)
+    cards = caption_head_cards_over(
+        captioner, PictureCorpus(lambda: captioned, files), batch_size=2
+    )
     written = [
         (captioner.read(Path(files.path) / each.file), captioner.tokenizer.encode(text)[:11])
         for each in captioned
@@ -114,7 +116,7 @@ def test_a_captioners_heads_are_those_of_its_captions(tmp_path, pictures, change
         slope = importance[card.site, card.head]
         assert card.raw_importance == pytest.approx(slope, rel=0.05, abs=2e-5)
         of_cells = card.site.startswith("reader.")
-        assert isinstance(card, GridCard) == (of_cells or card.site in model.looks)
+        assert isinstance(card, GridCard) == (of_cells or card.site in model.cross_sites)
         if isinstance(card, HeadCard):
             assert card.part == "decoder"
             continue
@@ -140,7 +142,7 @@ def gold_of(captioned: list[Captioned], files: ImageSource) -> Gold:
                     sorted(random.choice(side + 1, 2, replace=False).tolist())
                     for side in (width, height)
                 )
-                of_text.append(Noun(word, (len(boxes),)))
+                of_text.append(GroundedNoun(word, (len(boxes),)))
                 boxes.append((left, top, right, bottom))
             nouns.append(tuple(of_text))
         known[each.file] = Boxes(("thing",) * len(boxes), tuple(boxes), tuple(nouns))
@@ -153,22 +155,28 @@ def test_heads_point_as_the_captioner_says_when_it_is_asked_for_each(tmp_path, p
     captioned, files = pictures
     gold = gold_of(captioned, files)
     captioner = Captioner.load(write_captioner(tmp_path / "model", **changes), device="cpu")
-    cards = caption_head_cards_over(captioner, Pictures(lambda: captioned, files, gold), 3)
+    cards = caption_head_cards_over(captioner, PictureCorpus(lambda: captioned, files, gold), 3)
     read = {each.file: captioner.read(Path(files.path) / each.file) for each in captioned}
     sizes = {each.file: sizes_of([(files, each.file)])[0] for each in captioned}
     cross = [card for card in cards if card.part == "cross"]
     assert all(card.pointing is None for card in cards if card.part == "image")
-    assert len(cross) == sum(sites(captioner.model)[site].heads for site in captioner.model.looks)
+    assert len(cross) == sum(
+        sites(captioner.model)[site].heads for site in captioner.model.cross_sites
+    )
     for card in cross:
         both = []
         for at_input in (False, True):
-            reading = Reading(captioner.model.looks.index(card.site), at_input, card.head)
+            reading = AlignmentSetting(
+                captioner.model.cross_sites.index(card.site), at_input, card.head
+            )
             looks = []
             for each in captioned:
                 for text in each.captions:
                     ((seen,),) = captioner.look_at([reading], [read[each.file]], [text])
                     looks += [
-                        Look(seen.weights[noun.word].numpy(), noun.boxes, *sizes[each.file])
+                        NounAttention(
+                            seen.weights[noun.word].numpy(), noun.boxes, *sizes[each.file]
+                        )
                         for noun in gold.nouns(each.file, text)
                     ]
             both.append([score.value / 100 for score in score_pointing(looks)])
@@ -182,14 +190,14 @@ def test_a_captioner_with_one_vector_has_nothing_to_look_at(tmp_path, pictures):
     captioned, files = pictures
     captioner = Captioner.load(write_captioner(tmp_path / "model", memory="one"), device="cpu")
     with pytest.raises(ConfigError, match="does not look at the picture"):
-        caption_head_cards_over(captioner, Pictures(lambda: captioned, files))
+        caption_head_cards_over(captioner, PictureCorpus(lambda: captioned, files))
 
 
 def test_captions_without_a_word_have_no_cards(tmp_path, pictures):
     _, files = pictures
     captioner = Captioner.load(write_captioner(tmp_path / "model"), device="cpu")
     with pytest.raises(DataError, match="no caption with a word"):
-        caption_head_cards_over(captioner, Pictures(list, files))
+        caption_head_cards_over(captioner, PictureCorpus(list, files))
 
 
 def test_a_classifiers_heads_are_those_of_its_pictures(tmp_path):

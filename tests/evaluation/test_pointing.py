@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-from jumok.data.boxes import Boxes, Noun
+from jumok.data.boxes import Boxes, GroundedNoun
 from jumok.data.captions import Captioned
 from jumok.errors import DataError
-from jumok.evaluation.pointing import Gold, Look, NamedBoxes, cover, points, score_pointing
+from jumok.evaluation.pointing import Gold, NamedBoxes, NounAttention, cover, points, score_pointing
 
 # A grid of 2 rows and 3 columns over 20 x 60 pixels: cells of 10 x 20.
 HERE = np.array([[0.1, 0.0, 0.2], [0.1, 0.5, 0.1]])
 
 
-def look(*boxes: tuple[int, int, int, int]) -> Look:
-    return Look(HERE, boxes, height=20, width=60)
+def look(*boxes: tuple[int, int, int, int]) -> NounAttention:
+    return NounAttention(HERE, boxes, height=20, width=60)
 
 
 def test_points_asks_for_the_middle_of_the_highest_cell() -> None:
@@ -34,7 +34,7 @@ def test_cover_is_the_share_of_each_cell_inside_the_boxes() -> None:
 
 def test_cover_splits_pixels_that_cells_share() -> None:
     """Two columns over 3 pixels: the box is the middle pixel, half of it in either column."""
-    shares = cover(Look(np.ones((1, 2)), [(1, 0, 2, 1)], height=1, width=3))
+    shares = cover(NounAttention(np.ones((1, 2)), [(1, 0, 2, 1)], height=1, width=3))
     assert shares == pytest.approx(np.array([[1 / 3, 1 / 3]]))
 
 
@@ -47,9 +47,9 @@ def test_score_pointing_counts_nouns_and_the_attention_inside() -> None:
 
 
 def test_score_pointing_does_not_mind_the_sum_of_the_attention() -> None:
-    doubled = Look(2 * HERE, [(20, 10, 40, 20)], 20, 60)
+    doubled = NounAttention(2 * HERE, [(20, 10, 40, 20)], 20, 60)
     assert score_pointing([doubled])[1].value == pytest.approx(50)
-    nothing = Look(np.zeros((2, 3)), [(20, 10, 40, 20)], 20, 60)
+    nothing = NounAttention(np.zeros((2, 3)), [(20, 10, 40, 20)], 20, 60)
     assert score_pointing([nothing])[1].value == 0
 
 
@@ -61,9 +61,11 @@ def test_score_pointing_wants_a_noun() -> None:
 CIRCLE, STAR, OTHER = (0, 0, 5, 5), (5, 5, 9, 9), (9, 0, 12, 3)
 BOXES = {
     "a.png": Boxes(
-        ("circle", "star", "circle"), (CIRCLE, STAR, OTHER), ((Noun(2, (0,)), Noun(5, (1,))),)
+        ("circle", "star", "circle"),
+        (CIRCLE, STAR, OTHER),
+        ((GroundedNoun(2, (0,)), GroundedNoun(5, (1,))),),
     ),
-    "b.png": Boxes(("star",), (STAR,), ((Noun(1, (0,)),),)),
+    "b.png": Boxes(("star",), (STAR,), ((GroundedNoun(1, (0,)),),)),
 }
 WRITTEN = [
     Captioned("a.png", ("A red circle with a star.",), 1),
@@ -93,12 +95,12 @@ def test_gold_nouns_of_another_caption_mean_all_things_of_their_kind() -> None:
 @pytest.mark.parametrize(
     ("nouns", "message"),
     [
-        (((Noun(2, (0,)),), ()), "of other captions"),
-        (((Noun(6, (0,)),),), "a word that its caption lacks"),
+        (((GroundedNoun(2, (0,)),), ()), "of other captions"),
+        (((GroundedNoun(6, (0,)),),), "a word that its caption lacks"),
     ],
 )
 def test_boxes_of_other_captions_are_refused(
-    nouns: tuple[tuple[Noun, ...], ...], message: str
+    nouns: tuple[tuple[GroundedNoun, ...], ...], message: str
 ) -> None:
     boxes = {"a.png": Boxes(("circle",), (CIRCLE,), nouns)}
     with pytest.raises(DataError, match=message):

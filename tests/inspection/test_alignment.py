@@ -10,9 +10,9 @@ from jumok.attention.observe import Observable, observe
 from jumok.bundle.reading import read_bundle
 from jumok.bundle.weights import load_model
 from jumok.inspection.alignment import (
-    Reading,
+    AlignmentSetting,
     cross_attention,
-    default_reading,
+    default_setting,
     heatmap,
     links,
     merge_words,
@@ -44,7 +44,7 @@ def test_no_links_are_an_empty_line() -> None:
 
 @pytest.mark.parametrize(("layers", "layer"), [(1, 0), (2, 0), (3, 1), (6, 4)])
 def test_unmeasured_model_is_read_in_its_last_layer_but_one(layers: int, layer: int) -> None:
-    assert default_reading(layers) == Reading(layer, at_input=False)
+    assert default_setting(layers) == AlignmentSetting(layer, at_input=False)
 
 
 def test_cross_attention_rows_sum_to_one_and_ignore_padding(tiny_bundle: Path) -> None:
@@ -52,7 +52,7 @@ def test_cross_attention_rows_sum_to_one_and_ignore_padding(tiny_bundle: Path) -
     source = torch.tensor([[5, 6, 7, 8, 3], [5, 6, 3, 0, 0]])
     memory = model.encode(source, source != 0)
     tokens = torch.tensor([[2, 11, 12], [2, 13, 14]])
-    weights = cross_attention(model, memory, tokens, Reading(1, at_input=False))
+    weights = cross_attention(model, memory, tokens, AlignmentSetting(1, at_input=False))
     assert weights.shape == (2, 2, 5)
     torch.testing.assert_close(weights.sum(-1), torch.ones(2, 2))
     assert bool((weights[1, :, 3:] == 0).all())
@@ -69,7 +69,8 @@ def test_piece_is_written_one_step_before_it_is_read(tiny_bundle: Path, layer: i
         model.decoder.forward(memory, tokens)
     rows = seen[f"decoder.blocks.{layer}.cross_attention"]
     written, read = (
-        cross_attention(model, memory, tokens, Reading(layer, step)) for step in (False, True)
+        cross_attention(model, memory, tokens, AlignmentSetting(layer, step))
+        for step in (False, True)
     )
     torch.testing.assert_close(written, rows[:, :2])
     torch.testing.assert_close(read, rows[:, 1:])

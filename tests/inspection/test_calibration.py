@@ -10,8 +10,8 @@ import torch
 from jumok.bundle.reading import read_bundle
 from jumok.bundle.weights import load_model
 from jumok.inspection import calibration
-from jumok.inspection.alignment import Reading
-from jumok.inspection.calibration import choose_reading, mutual_information
+from jumok.inspection.alignment import AlignmentSetting
+from jumok.inspection.calibration import choose_setting, mutual_information
 
 
 def test_mutual_information_of_a_code_is_its_entropy() -> None:
@@ -37,12 +37,14 @@ def test_reading_that_sees_the_translation_is_chosen(
     sources = [[5, 6, 7], [8, 5], [6, 8, 7, 5]]
     targets = [[piece + 100 for piece in reversed(source)] for source in sources]
 
-    def fake(_: object, __: object, ___: object, readings: list[Reading]) -> list[torch.Tensor]:
+    def fake(
+        _: object, __: object, ___: object, readings: list[AlignmentSetting]
+    ) -> list[torch.Tensor]:
         return [seen(reading) for reading in readings]
 
-    def seen(reading: Reading) -> torch.Tensor:
+    def seen(reading: AlignmentSetting) -> torch.Tensor:
         weights = torch.zeros(3, 4, 5)
-        if reading != Reading(2, at_input=True):
+        if reading != AlignmentSetting(2, at_input=True):
             weights[:, :, 0] = 1
             return weights
         for row, source in enumerate(sources):
@@ -51,10 +53,10 @@ def test_reading_that_sees_the_translation_is_chosen(
         return weights
 
     monkeypatch.setattr(calibration, "cross_attentions", fake)
-    assert choose_reading(model, sources, targets) == Reading(2, at_input=True)
+    assert choose_setting(model, sources, targets) == AlignmentSetting(2, at_input=True)
 
 
 def test_reading_of_a_real_model_is_one_of_its_own(tiny_bundle: Path) -> None:
     model = load_model(read_bundle(tiny_bundle))
-    chosen = choose_reading(model, [[5, 6, 7], [8]], [[11], [12, 13, 14]])
+    chosen = choose_setting(model, [[5, 6, 7], [8]], [[11], [12, 13, 14]])
     assert chosen.layer in range(3)

@@ -15,7 +15,7 @@ from jumok.inspection.capture import (
     sequence_edges,
     watch,
 )
-from jumok.models.catalog import Sizes, build
+from jumok.models.catalog import DataSizes, build
 
 
 def test_norm_is_the_length_of_what_was_given_by_hand():
@@ -75,7 +75,7 @@ def test_weights_follow_from_the_vectors_that_were_kept(translator):
 def test_weights_of_an_rnn_follow_from_its_vectors(attention):
     torch.manual_seed(2)
     config = RecurrentConfig(dim=16, embedding=12, attention=attention)
-    model = build(config, Sizes(vocabulary=31)).eval()
+    model = build(config, DataSizes(vocabulary=31)).eval()
     source, target = torch.tensor([[5, 6, 7, END]]), torch.tensor([[START, 8, 9]])
     (site,), _ = looked(model, source, target)
     assert (site.kind, site.weights.shape) == (attention, (1, 3, 4))

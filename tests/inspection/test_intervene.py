@@ -13,7 +13,7 @@ from jumok.errors import ModelError
 from jumok.inspection.capture import heads_of
 from jumok.inspection.intervene import (
     Change,
-    Row,
+    RowEdit,
     blanked,
     changed,
     edited_words,
@@ -24,7 +24,7 @@ from jumok.inspection.intervene import (
     words_of,
 )
 from jumok.kernels.noise import Noise
-from jumok.models.captioner import Captioner
+from jumok.models.captioner import CaptionerModel
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.encoder_decoder import Transformer
 from jumok.models.recurrent import RecurrentModel
@@ -212,12 +212,12 @@ def test_a_model_that_reads_no_words_says_so():
         pass
 
 
-def captioner(memory: str) -> Captioner:
+def captioner(memory: str) -> CaptionerModel:
     torch.manual_seed(5)
     encoder = {"kind": "cnn", "size": 8, "patch": 2, "channels": [8], "blocks": 1}
     decoder = {"kind": "transformer", "dim": 12, "heads": 3, "feedforward": 29, "layers": 1}
     values = {"memory": memory, "encoder": encoder, "decoder": decoder}
-    return roughen(Captioner(CaptionerConfig.model_validate(values), 31)).eval()
+    return roughen(CaptionerModel(CaptionerConfig.model_validate(values), 31)).eval()
 
 
 def test_a_blanked_cell_is_one_whose_vector_is_zero():
@@ -263,7 +263,9 @@ def weights_of(model, site: str, run) -> torch.Tensor:
     return torch.cat([torch.nn.functional.pad(w, (0, keys - w.shape[2])) for w in seen], dim=1)
 
 
-@pytest.mark.parametrize("row", [Row(CROSS, 1, (0.0, 3.0, 1.0), 2), Row(OWN, 2, (0.0, 2.0))])
+@pytest.mark.parametrize(
+    "row", [RowEdit(CROSS, 1, (0.0, 3.0, 1.0), 2), RowEdit(OWN, 2, (0.0, 2.0))]
+)
 def test_a_row_that_is_set_is_looked_with_in_steps_as_well_as_at_once(model, row):
     """(0, 3, 1) is brought to (0, .75, .25, 0); head 3 of 3, or all of them."""
     at_once = lambda: model.decoder(model.encode(SOURCE), TARGET)[0]  # noqa: E731
@@ -287,7 +289,7 @@ def test_a_row_that_is_set_is_looked_with_in_steps_as_well_as_at_once(model, row
 def test_a_row_of_the_encoder_goes_on_into_the_memory(model):
     """Of one layer: what a position found is then its value alone, brought through by hand."""
     site = "encoder.blocks.0.self_attention"
-    with set_rows(model, [Row(site, 1, (0.0, 0.0, 0.0, 1.0))], count(model)):
+    with set_rows(model, [RowEdit(site, 1, (0.0, 0.0, 0.0, 1.0))], count(model)):
         found = model.encode(SOURCE).states
         weights = weights_of(model, site, lambda: model.encode(SOURCE))
     assert weights[:, 1].tolist() == [[0.0, 0.0, 0.0, 1.0]] * 3
@@ -301,7 +303,7 @@ def test_a_row_of_an_rnn_is_that_of_one_step(order, input_feeding):
     other = recurrent(order, input_feeding)
     at_once = lambda: other.decoder(other.encode(SOURCE), TARGET)[0]  # noqa: E731
     plain = at_once()
-    row = Row("decoder.attention", 1, (0.0, 1.0))
+    row = RowEdit("decoder.attention", 1, (0.0, 1.0))
     with torch.no_grad(), set_rows(other, [row], {"decoder.attention": 1}):
         found = at_once()
         stepwise = step_by_step(other, SOURCE, TARGET)
@@ -315,14 +317,14 @@ def test_a_row_of_an_rnn_is_that_of_one_step(order, input_feeding):
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        (Row("decoder.nothing", 0, (1.0,)), "no such head"),
-        (Row(CROSS, 0, (1.0,), 3), "no such head"),
-        (Row(CROSS, 0, ()), "no row of attention"),
-        (Row(CROSS, 0, (0.0, 0.0)), "no row of attention"),
-        (Row(CROSS, 0, (1.0, -1.0, 5.0)), "no row of attention"),
-        (Row(CROSS, 0, (float("nan"), 1.0)), "no row of attention"),
-        (Row(OWN, 1, (0.0, 0.0, 1.0)), "cannot look ahead"),
-        (Row(CROSS, 0, (1.0,) * 5), "more weights than there is to look at"),
+        (RowEdit("decoder.nothing", 0, (1.0,)), "no such head"),
+        (RowEdit(CROSS, 0, (1.0,), 3), "no such head"),
+        (RowEdit(CROSS, 0, ()), "no row of attention"),
+        (RowEdit(CROSS, 0, (0.0, 0.0)), "no row of attention"),
+        (RowEdit(CROSS, 0, (1.0, -1.0, 5.0)), "no row of attention"),
+        (RowEdit(CROSS, 0, (float("nan"), 1.0)), "no row of attention"),
+        (RowEdit(OWN, 1, (0.0, 0.0, 1.0)), "cannot look ahead"),
+        (RowEdit(CROSS, 0, (1.0,) * 5), "more weights than there is to look at"),
     ],
 )
 def test_a_row_that_cannot_be_set_is_refused(model, row, words):
@@ -334,7 +336,7 @@ def test_a_row_that_cannot_be_set_is_refused(model, row, words):
 def test_changes_are_made_together_and_unmade(model):
     at_once = lambda: model.decoder(model.encode(SOURCE), TARGET)[0]  # noqa: E731
     plain = at_once()
-    row = Row(CROSS, 1, (1.0,))
+    row = RowEdit(CROSS, 1, (1.0,))
     change = Change(off={OWN: [0]}, blank=(1,), rows=(row,))
     assert change
     assert not Change()

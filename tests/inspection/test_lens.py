@@ -9,13 +9,20 @@ from safetensors.torch import load_file
 from jumok.bundle.reading import WEIGHTS
 from jumok.config import TransformerConfig
 from jumok.config.causal import CausalConfig
-from jumok.inspection.lens import guesses, last_norm, layer_facts, moved, reader_of, watch_words
+from jumok.inspection.lens import (
+    last_norm,
+    layer_facts,
+    lens_predictions,
+    moved,
+    reader_of,
+    watch_words,
+)
 from jumok.inspection.streams import Streams, watch_streams
-from jumok.models.catalog import Sizes, build
+from jumok.models.catalog import DataSizes, build
 from jumok.systems.tracers import load_family
-from jumok.systems.tracing_parts import NOTHING, Extras
+from jumok.systems.tracing_parts import NOTHING, Analyses
 
-ONLY_LAYERS = Extras(worth=False, words=False, tree=False)
+ONLY_LAYERS = Analyses(ablation=False, attribution=False, search_tree=False)
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +74,7 @@ def test_a_post_norm_model_is_read_without_another_norm():
     """Its last layer has been through its own; the output matrix reads that."""
     torch.manual_seed(5)
     config = CausalConfig(dim=12, heads=2, layers=2, feedforward=17, max_length=19, norm="post")
-    model = build(config, Sizes(vocabulary=23)).eval()
+    model = build(config, DataSizes(vocabulary=23)).eval()
     tokens = torch.tensor([[2, 5, 7, 11]])
     seen = Streams()
     with torch.inference_mode(), watch_words(model) as words, watch_streams(model, seen.add):
@@ -85,7 +92,7 @@ def test_an_encoder_predicts_nothing():
     sizes = TransformerConfig(
         dim=12, heads=2, encoder_layers=1, decoder_layers=1, feedforward=17, max_length=19
     )
-    model = build(sizes, Sizes(vocabulary=23))
+    model = build(sizes, DataSizes(vocabulary=23))
     assert reader_of(model, "encoder") is None
     assert reader_of(model, "decoder") is not None
     assert last_norm(model, "decoder") is model.decoder.blocks[0].after_feedforward.norm
@@ -94,7 +101,7 @@ def test_an_encoder_predicts_nothing():
 def test_guesses_by_hand():
     """Two tokens, the identity as output: the softmax of (1, 0) is .731, .269."""
     stream = torch.tensor([[[1.0, 0.0]], [[0.0, 1.0]]])
-    found = guesses(lambda states: states, torch.nn.Identity(), stream, [0])
+    found = lens_predictions(lambda states: states, torch.nn.Identity(), stream, [0])
     assert found.tokens.tolist() == [[[0, 1]], [[1, 0]]]
     torch.testing.assert_close(found.written, torch.tensor([[0.731059], [0.268941]]))
     torch.testing.assert_close(found.probabilities[0, 0], torch.tensor([0.731059, 0.268941]))

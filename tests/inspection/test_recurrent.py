@@ -11,16 +11,16 @@ from torch import nn
 
 from jumok.bundle.reading import WEIGHTS
 from jumok.data.tokenizer import END, START, Tokenizer
-from jumok.inspection.apart import words_apart
+from jumok.inspection.context_similarity import context_similarity
 from jumok.inspection.intervene import Change
-from jumok.inspection.places import place_facts
+from jumok.inspection.position_encodings import position_facts
 from jumok.systems.tracers import Family, load_family
-from jumok.systems.tracing_parts import NOTHING, Extras
+from jumok.systems.tracing_parts import NOTHING, Analyses
 from tests.conftest import TINY_TEXT
 from tests.systems.pictures import write_captioner, write_pictures
 from tests.systems.test_recurrent import bundle
 
-ONLY_LAYERS = Extras(worth=False, words=False, tree=False)
+ONLY_LAYERS = Analyses(ablation=False, attribution=False, search_tree=False)
 SOURCE, TARGET = "the cat sat", "개가 짖었다"
 DEEP = {"encoder_layers": 2, "decoder_layers": 3, "order": "luong", "attention": "dot"}
 KINDS = {
@@ -189,7 +189,7 @@ def test_one_word_in_two_sentences(deep, family):
     stored = load_file(deep / WEIGHTS)
     texts = ("the cat sat", "and the cat")
     one, other = (family.trace(text, "개가", level="full", extras=NOTHING) for text in texts)
-    found = words_apart(one, other)
+    found = context_similarity(one, other)
     assert found["encoder"]["texts"] == ["and", "the", "cat"]
     assert found["encoder"]["cosines"][0][1][2] == pytest.approx(1.0, abs=1e-5)
     encode = family.system.tokenizer.encode
@@ -207,7 +207,7 @@ def test_one_word_in_two_sentences(deep, family):
 
 
 def test_an_rnn_knows_places_by_the_order_itself(family):
-    assert place_facts(family.system.models[0]) == {
+    assert position_facts(family.system.models[0]) == {
         "encoder": {"kind": "recurrent-both", "same": None},
         "decoder": {"kind": "recurrent", "same": None},
     }

@@ -7,11 +7,11 @@ import torch
 import torch.nn.functional as F
 
 from jumok.kernels.activation import dropout, relu_dropout
-from jumok.kernels.noise import Mask
+from jumok.kernels.noise import DropoutMask
 from tests.kernels.twins import assert_twins
 
 DTYPES = [torch.float32, torch.bfloat16]
-MASK = Mask(0.3, 12345)
+MASK = DropoutMask(0.3, 12345)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

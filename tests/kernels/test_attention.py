@@ -9,7 +9,7 @@ import torch.nn.functional as F
 
 from jumok.attention.core import attend_with_weights, causal, merge_heads, split_heads
 from jumok.kernels import attention as kernel
-from jumok.kernels.noise import Mask
+from jumok.kernels.noise import DropoutMask
 from tests.kernels.twins import TOLERANCE, assert_twins
 
 BATCH, HEADS = 2, 3
@@ -67,7 +67,7 @@ def assert_kernel_is_its_twin(inputs, allowed, drop, dtype, bias=None):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("drop", [None, Mask(0.3, 12345)], ids=["whole", "dropped"])
+@pytest.mark.parametrize("drop", [None, DropoutMask(0.3, 12345)], ids=["whole", "dropped"])
 @pytest.mark.parametrize("mask", MASKS)
 def test_kernel_agrees_with_twin_at_all_lengths_under_any_mask(mask, drop, dtype):
     for queries, keys in LENGTHS:
@@ -87,7 +87,7 @@ BIASES = {
 @pytest.mark.parametrize("mask", ["none", "whole", "causal", "nothing allowed"])
 @pytest.mark.parametrize("bias", BIASES)
 def test_kernel_agrees_with_twin_under_a_bias(bias, mask, dtype):
-    drop = Mask(0.3, 12345)
+    drop = DropoutMask(0.3, 12345)
     for queries, keys in LENGTHS:
         inputs = tensors(queries, keys, 16, 32)
         allowed, added = MASKS[mask](queries, keys), BIASES[bias](queries, keys)
@@ -116,7 +116,7 @@ def test_kernel_agrees_with_twin_where_nothing_is_learned(mask, dtype):
 @pytest.mark.parametrize(("dim", "value_dim"), DIMS)
 def test_kernel_agrees_with_twin_at_all_head_sizes(dim, value_dim, dtype):
     inputs = tensors(13, 19, dim, value_dim)
-    assert_kernel_is_its_twin(inputs, some(BATCH, 1, 13, 19), Mask(0.1, 7), dtype)
+    assert_kernel_is_its_twin(inputs, some(BATCH, 1, 13, 19), DropoutMask(0.1, 7), dtype)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -13,7 +13,7 @@ from jumok.attention.core import attend
 from jumok.kernels import native
 from jumok.kernels.activation import relu_dropout
 from jumok.kernels.cross_entropy import smoothed_cross_entropy
-from jumok.kernels.noise import Mask
+from jumok.kernels.noise import DropoutMask
 from jumok.kernels.residual import add_norm
 from tests.kernels.twins import outputs_and_gradients
 
@@ -37,7 +37,7 @@ def fresh(monkeypatch, tmp_path):
 def every_kernel() -> list[torch.Tensor]:
     """Outputs and gradients of all of them, on one input."""
     states, update = torch.arange(2.0 * 2 * 13 * 48).mul(0.7).sin().view(2, 2, 13, 48)
-    norm, mask, targets = torch.nn.LayerNorm(48), Mask(0.3, 5), torch.arange(26)
+    norm, mask, targets = torch.nn.LayerNorm(48), DropoutMask(0.3, 5), torch.arange(26)
     split = (2, 13, 3, 16)
 
     def layers(states, update):

@@ -7,7 +7,7 @@ import torch
 
 from jumok.kernels import native
 from jumok.kernels.activation import dropout
-from jumok.kernels.noise import Mask, Noise, mix
+from jumok.kernels.noise import DropoutMask, Noise, mix
 
 GOLDEN = 0x9E3779B9  # 2^32 divided by the golden ratio
 CPU = torch.device("cpu")
@@ -30,7 +30,7 @@ def test_mix_is_the_published_finaliser(number):
 
 @pytest.mark.parametrize("seed", [0, 7, 0xFFFFFFFF])
 def test_keep_follows_the_formula_one_element_at_a_time(seed):
-    keep = Mask(0.3, seed).keep(1031, CPU)
+    keep = DropoutMask(0.3, seed).keep(1031, CPU)
     by_hand = [lowbias32((i * GOLDEN + seed) % 2**32) >= 0.3 * 2**32 for i in range(1031)]
     assert keep.tolist() == by_hand
 
@@ -38,7 +38,7 @@ def test_keep_follows_the_formula_one_element_at_a_time(seed):
 @pytest.mark.parametrize("p", [0.1, 0.3, 0.9])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_kernel_draws_the_same_mask_bit_by_bit(p, dtype):
-    mask = Mask(p, 0xDEADBEEF)
+    mask = DropoutMask(p, 0xDEADBEEF)
     ones = torch.ones(31, 2113, 16, dtype=dtype)  # a million: all bits of the hash count
     assert native.serves(ones)
     assert torch.equal(dropout(ones, mask), mask.apply(ones))
@@ -47,7 +47,7 @@ def test_kernel_draws_the_same_mask_bit_by_bit(p, dtype):
 
 @pytest.mark.parametrize("p", [0.1, 0.5, 0.9])
 def test_kept_share_is_one_minus_p(p):
-    share = Mask(p, 12345).keep(COUNT, CPU).double().mean()
+    share = DropoutMask(p, 12345).keep(COUNT, CPU).double().mean()
     assert abs(share - (1 - p)) < 5 * math.sqrt(p * (1 - p) / COUNT)  # five standard deviations
 
 
@@ -56,7 +56,7 @@ def test_masks_of_neighbouring_seeds_are_independent():
     noise = Noise()
     noise.rekey(1, 2, 3)
     masks = [noise.mask(0.5).keep(COUNT, CPU) for _ in range(5)]
-    masks += [Mask(0.5, seed).keep(COUNT, CPU) for seed in (0, 1, 2)]
+    masks += [DropoutMask(0.5, seed).keep(COUNT, CPU) for seed in (0, 1, 2)]
     for i, one in enumerate(masks):
         for other in masks[:i]:
             agreement = (one == other).double().mean()
@@ -65,13 +65,13 @@ def test_masks_of_neighbouring_seeds_are_independent():
 
 @pytest.mark.parametrize("distance", [1, 16, 31, 257])
 def test_elements_of_a_mask_are_independent_of_each_other(distance):
-    keep = Mask(0.5, 99).keep(COUNT, CPU)
+    keep = DropoutMask(0.5, 99).keep(COUNT, CPU)
     agreement = (keep[distance:] == keep[:-distance]).double().mean()
     assert abs(agreement - 0.5) < 5 * math.sqrt(0.25 / (COUNT - distance))
 
 
 def test_apply_keeps_the_expected_value():
-    dropped = Mask(0.75, 5).apply(torch.ones(COUNT))
+    dropped = DropoutMask(0.75, 5).apply(torch.ones(COUNT))
     assert set(dropped.unique().tolist()) == {0.0, 4.0}  # 1 / (1 - 0.75)
 
 

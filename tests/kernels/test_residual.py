@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from jumok.kernels.noise import Mask
+from jumok.kernels.noise import DropoutMask
 from jumok.kernels.residual import add_norm, add_norm_plainly
 from tests.kernels.twins import assert_twins
 
@@ -30,7 +30,7 @@ def norm_of(gain: torch.Tensor, bias: torch.Tensor) -> nn.LayerNorm:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("drop", [None, Mask(0.3, 12345)], ids=["whole", "dropped"])
+@pytest.mark.parametrize("drop", [None, DropoutMask(0.3, 12345)], ids=["whole", "dropped"])
 @pytest.mark.parametrize("dim", [16, 48, 272, 13])
 def test_add_norm_agrees_with_twin(dim, drop, dtype):
     if (dim, dtype) == (13, torch.bfloat16):

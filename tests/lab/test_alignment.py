@@ -10,7 +10,7 @@ from jumok.config.transformer import TransformerConfig
 from jumok.data.tokenizer import Tokenizer
 from jumok.evaluation.alignment import GoldLinks
 from jumok.lab import alignment, tatoeba
-from jumok.lab.alignment import FRENCH, KOREAN, Place
+from jumok.lab.alignment import FRENCH, KOREAN, TriedSetting
 from jumok.lab.small import SIZES, Trained
 from jumok.models.encoder_decoder import Transformer
 
@@ -35,21 +35,21 @@ def test_attention_is_read_at_every_layer_head_and_step(tokenizer: Tokenizer) ->
     model = Transformer(TransformerConfig.model_validate(sizes), tokenizer.size).eval()
     seen = alignment.seen(Trained(model, tokenizer, [], 0.0), "the cat sees me", "le chat")
     assert set(seen) == {
-        Place(layer, head, at_input)
+        TriedSetting(layer, head, at_input)
         for layer in (0, 1)
         for head in (None, 0, 1, 2, 3)
         for at_input in (False, True)
     }
     assert all(weights.shape == (2, 4) for weights in seen.values())
-    heads = torch.stack([seen[Place(1, head, False)] for head in range(4)]).mean(0)
-    torch.testing.assert_close(seen[Place(1, None, False)], heads)
+    heads = torch.stack([seen[TriedSetting(1, head, False)] for head in range(4)]).mean(0)
+    torch.testing.assert_close(seen[TriedSetting(1, None, False)], heads)
 
 
 def test_the_report_needs_both_a_good_reading_and_a_crossing() -> None:
     gold = GoldLinks(frozenset({(0, 0), (1, 1)}), frozenset({(0, 0), (1, 1), (1, 0)}))
     grid = alignment._grid(("I see", "나는 봐요", gold), torch.eye(2), KOREAN)
     assert grid.framed == [(0, 0), (1, 1)]  # the sure ones
-    rates = {Place(0, None, False): 0.5, Place(0, None, True): 0.2}
+    rates = {TriedSetting(0, None, False): 0.5, TriedSetting(0, None, True): 0.2}
     assert alignment.report(rates, KOREAN, 0.4, 0.05, grid).outcome == "holds"
     assert alignment.report(rates, KOREAN, 0.05, 0.05, grid).outcome == "partly"
     alone = alignment.report(rates, FRENCH, 0.4, None, grid)

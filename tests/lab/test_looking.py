@@ -8,10 +8,10 @@ import torch
 from jumok.data.tokenizer import END, PAD, START
 from jumok.lab import looking
 from jumok.lab.findings import Grid
-from jumok.lab.looking import Picture
+from jumok.lab.looking import DrawnScene
 from jumok.lab.text import same
 
-PICTURE = Picture(
+PICTURE = DrawnScene(
     np.zeros((3, 32, 32), dtype=np.uint8), ((1, "red", "disc"), (6, "blue", "square"))
 )
 
@@ -33,7 +33,7 @@ def test_shapes_differ_and_fit_into_a_cell() -> None:
 
 def test_a_batch_holds_captions_shifted_by_one() -> None:
     words = [looking.FIRST + looking.WORDS.index(word) for word in PICTURE.words]
-    short = Picture(PICTURE.pixels, PICTURE.things[:1])
+    short = DrawnScene(PICTURE.pixels, PICTURE.things[:1])
     batch = looking.batch_of([PICTURE, short])
     assert batch.target_input[0].tolist() == [START, *words]
     assert batch.target_output[0].tolist() == [*words, END]
@@ -62,7 +62,7 @@ def test_words_look_once_each_and_their_weights_sum_to_one() -> None:
     weights = looking.looks(model, PICTURE, PICTURE.words)
     assert weights.shape == (5, 16)
     torch.testing.assert_close(weights.sum(1), torch.ones(5))
-    assert looking.build("one").looks == ()
+    assert looking.build("one").cross_sites == ()
 
 
 def test_the_claim_needs_pointing_and_better_captions() -> None:

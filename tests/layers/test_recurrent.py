@@ -6,7 +6,7 @@ from torch import nn
 
 from jumok.kernels.noise import Noise
 from jumok.layers.dropout import Dropout
-from jumok.layers.recurrent import CELLS, Cell, CellStack, Reader, turn
+from jumok.layers.recurrent import CELLS, Cell, CellStack, RecurrentLayer, turn
 
 THEIRS = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
 INNER, DIM, BATCH, LENGTH = 5, 7, 3, 11
@@ -117,7 +117,7 @@ def test_a_reader_of_padded_rows_is_torchs_of_packed_ones(kind):
     states, last = theirs(packed)
     expected, _ = nn.utils.rnn.pad_packed_sequence(states, True)
     last = last[0] if kind == "lstm" else last
-    reader = Reader(forwards, backwards)
+    reader = RecurrentLayer(forwards, backwards)
     found = reader(inputs, allowed)
     torch.testing.assert_close(found[allowed], expected[allowed])
     torch.testing.assert_close(reader.last(found, allowed), torch.cat(last.unbind(0), -1))

@@ -7,7 +7,7 @@ import torch
 
 from jumok.config import RecurrentConfig
 from jumok.config.section import ModelSection
-from jumok.models.catalog import Sizes
+from jumok.models.catalog import DataSizes
 from jumok.models.catalog import build as build_model
 from jumok.models.memory import SequenceToSequence
 from tests.models import variants
@@ -54,6 +54,6 @@ MODELS: dict[str, ModelSection] = {
 def build(name: str) -> SequenceToSequence:
     """A rough model in evaluation mode."""
     torch.manual_seed(1)
-    model = build_model(MODELS[name], Sizes(vocabulary=VOCABULARY))
+    model = build_model(MODELS[name], DataSizes(vocabulary=VOCABULARY))
     assert isinstance(model, SequenceToSequence)
     return roughen(model).eval()

@@ -8,7 +8,7 @@ from jumok.attention.observe import observe
 from jumok.config import CaptionerConfig
 from jumok.decoding import DecodingOptions, decode
 from jumok.decoding.score import score_pairs
-from jumok.models.captioner import Captioner
+from jumok.models.captioner import CaptionerModel
 from tests.parity.torch_weights import roughen
 
 VOCABULARY = 31
@@ -39,11 +39,11 @@ VARIANTS = {
 every_variant = pytest.mark.parametrize("variant", VARIANTS)
 
 
-def build(variant: str) -> Captioner:
+def build(variant: str) -> CaptionerModel:
     """A rough model in evaluation mode; dropout is set, and must not show."""
     torch.manual_seed(1)
     config = CaptionerConfig.model_validate({"decoder": STACK, **VARIANTS[variant]})
-    return roughen(Captioner(config, VOCABULARY)).eval()
+    return roughen(CaptionerModel(config, VOCABULARY)).eval()
 
 
 def pictures(variant: str, count: int = 3) -> torch.Tensor:
@@ -141,10 +141,10 @@ def test_the_looks_are_the_attentions_over_the_memory(variant):
     sites: dict[str, torch.Size] = {}
     with observe(model, lambda site, seen: sites.update({site: seen.weights.shape})):
         model.decoder.hidden(memory, TARGET)
-    assert set(model.looks) <= set(sites)
-    for site in model.looks:
+    assert set(model.cross_sites) <= set(sites)
+    for site in model.cross_sites:
         assert sites[site][-1] == model.grid[0] * model.grid[1]
-    assert bool(model.looks) == ("one" not in variant)
+    assert bool(model.cross_sites) == ("one" not in variant)
 
 
 def test_dropout_masks_come_from_the_models_noise():

@@ -2,14 +2,14 @@
 
 from jumok.config import TransformerConfig
 from jumok.config.families import FAMILIES, RECIPES
-from jumok.models.catalog import SECTIONS, Sizes, build, model_config
+from jumok.models.catalog import SECTIONS, DataSizes, build, model_config
 from jumok.models.encoder_decoder import Transformer
 from jumok.training.tasks.catalog import TASKS
 
 
 def test_catalog_builds_what_a_recipe_names():
     config = TransformerConfig(dim=15, heads=3, encoder_layers=1, decoder_layers=2)
-    model = build(config, Sizes(vocabulary=31))
+    model = build(config, DataSizes(vocabulary=31))
     assert isinstance(model, Transformer)
     assert (len(model.encoder.blocks), len(model.decoder.blocks)) == (1, 2)
 

@@ -6,7 +6,7 @@ import torch
 from jumok.config.causal import CausalConfig
 from jumok.layers.packing import indexes_inside
 from jumok.models.causal import CausalLanguageModel
-from jumok.models.memory import Decoder, Reader, Writer
+from jumok.models.memory import Decoder, PrefillDecoder, TrainableDecoder
 from tests.parity.torch_weights import roughen
 
 VOCABULARY = 31
@@ -118,8 +118,8 @@ def test_indexes_count_from_the_start_of_each_document():
 def test_it_is_decoded_as_any_decoder_and_reads_prompts():
     decoder = build("plain").decoder
     assert isinstance(decoder, Decoder)
-    assert isinstance(decoder, Writer)
-    assert isinstance(decoder, Reader)
+    assert isinstance(decoder, TrainableDecoder)
+    assert isinstance(decoder, PrefillDecoder)
 
 
 def test_tied_tables_are_one():

@@ -9,14 +9,14 @@ from jumok.attention.convolution import PixelAttention
 from jumok.attention.observe import observe
 from jumok.config.pictures import ImageClassifierConfig
 from jumok.layers.mixing import PixelMixing
-from jumok.models.catalog import Sizes, build
+from jumok.models.catalog import DataSizes, build
 
 SMALL = {"height": 9, "width": 11, "colours": 3, "channels": (8, 12), "attention_heads": 2}
 
 
 def model(**options):
     torch.manual_seed(1)
-    return build(ImageClassifierConfig.model_validate(SMALL | options), Sizes(labels=5)).eval()
+    return build(ImageClassifierConfig.model_validate(SMALL | options), DataSizes(labels=5)).eval()
 
 
 def pictures(count: int = 3) -> torch.Tensor:

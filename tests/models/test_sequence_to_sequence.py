@@ -6,7 +6,7 @@ import torch
 from jumok.attention.observe import Attention, observe
 from jumok.decoding import DecodingOptions, decode
 from jumok.decoding.score import score_pairs
-from jumok.models.memory import Memory, SequenceToSequence, Writer
+from jumok.models.memory import Memory, SequenceToSequence, TrainableDecoder
 from tests.models.sequences import MODELS, VOCABULARY, build
 
 SOURCE = torch.tensor(
@@ -119,9 +119,9 @@ def test_looks_are_the_attentions_over_the_source(name):
         lengths.add(attention.weights.shape[-1])
 
     memory = model.encode(SOURCE, ALLOWED)
-    with observe(model, watch, lambda site: site in model.looks):
+    with observe(model, watch, lambda site: site in model.cross_sites):
         model.decoder(memory, TARGET)
-    assert tuple(dict.fromkeys(seen)) == model.looks
+    assert tuple(dict.fromkeys(seen)) == model.cross_sites
     assert lengths <= {SOURCE.shape[1]}
 
 
@@ -194,5 +194,5 @@ def test_dropout_shows_in_training_and_repeats_with_its_key(name):
 @every_model
 def test_every_decoder_is_a_writer(name):
     decoder = build(name).decoder
-    assert isinstance(decoder, Writer)
+    assert isinstance(decoder, TrainableDecoder)
     assert decoder.vocabulary_size == VOCABULARY

@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from jumok.config import CaptionerConfig
-from jumok.models.captioner import Captioner
+from jumok.models.captioner import CaptionerModel
 from jumok.positions.sinusoidal import sinusoids
 from tests.parity.torch_weights import copy_linear, roughen
 
@@ -73,15 +73,15 @@ class ShowTell(nn.Module):
         return F.linear(torch.tanh(self.readout(seen)), self.words.weight)
 
 
-def captioner(decoder: dict[str, object], memory: str) -> Captioner:
+def captioner(decoder: dict[str, object], memory: str) -> CaptionerModel:
     torch.manual_seed(1)
     rnn = {"kind": "rnn", "dim": DIM, "embedding": WORD, **decoder}
     config = CaptionerConfig.model_validate({"encoder": GIVEN, "decoder": rnn, "memory": memory})
-    return roughen(Captioner(config, WORDS)).eval()
+    return roughen(CaptionerModel(config, WORDS)).eval()
 
 
 @torch.no_grad()
-def copy_rest(ours: Captioner, theirs: ShowAttendTell | ShowTell, suffix: str) -> None:
+def copy_rest(ours: CaptionerModel, theirs: ShowAttendTell | ShowTell, suffix: str) -> None:
     """What both papers have: the norm, the first state, the cell, and the words."""
     theirs.norm.load_state_dict(ours.reader.first_norm.state_dict())
     copy_linear(theirs.first, ours.decoder.first)

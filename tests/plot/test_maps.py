@@ -9,7 +9,7 @@ import pytest
 from jumok import plot
 from jumok.errors import ModelError
 from jumok.evaluation.alignment import parse_gold, with_gold
-from jumok.inspection.picture import Picture
+from jumok.inspection.picture import TracePicture
 from jumok.inspection.trace import Step, grid_axis
 from jumok.plot import paper
 from tests.inspection.traces import HOSTILE, trace
@@ -141,7 +141,7 @@ def captioned(tokens: tuple[str, ...] = ("a", "cat")):
         recorded,
         sites=(site,),
         axes=axes,
-        picture=Picture.of(pixels),
+        picture=TracePicture.of(pixels),
         steps=tuple(Step(token, -0.5, ()) for token in tokens),
     ), pixels
 

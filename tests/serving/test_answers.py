@@ -3,22 +3,22 @@
 import pytest
 
 from jumok.errors import DataError, ModelError
-from jumok.inspection.intervene import Change, Row
+from jumok.inspection.intervene import Change, RowEdit
 from jumok.serving.answers import answers
-from jumok.systems.sides import Sides
-from jumok.systems.tracing_parts import NOTHING, Extras, carry_on
+from jumok.systems.comparison import Comparison
+from jumok.systems.tracing_parts import NOTHING, Analyses, carry_on
 from tests.inspection.traces import trace
 
 
-def asked(question: dict[str, object]) -> list[tuple[Change, Extras]]:
+def asked(question: dict[str, object]) -> list[tuple[Change, Analyses]]:
     """The changes and extras of all traces that a question needs."""
-    wanted: list[tuple[Change, Extras]] = []
+    wanted: list[tuple[Change, Analyses]] = []
 
     def traced(text, target=None, *, change, extras, prefix=()):
         wanted.append((change, extras))
         return trace()
 
-    found = answers(Sides(traced))({"text": "a cat ran", **question}, carry_on)
+    found = answers(Comparison(traced))({"text": "a cat ran", **question}, carry_on)
     assert ("forced" in found) == (len(wanted) == 2)
     return wanted
 
@@ -26,7 +26,7 @@ def asked(question: dict[str, object]) -> list[tuple[Change, Extras]]:
 def test_changes_are_asked_for_as_the_page_names_them():
     row = {"site": "cross.0", "head": 2, "query": 1, "weights": [0, 0.5]}
     question = {"off": {"cross.0": [1]}, "blank": [3], "row": row, "written": [5, 6]}
-    change = Change({"cross.0": [1]}, (3,), (Row("cross.0", 1, (0.0, 0.5), 2),))
+    change = Change({"cross.0": [1]}, (3,), (RowEdit("cross.0", 1, (0.0, 0.5), 2),))
     first, forced = asked(question)
     assert first[0] == forced[0] == change
     assert forced[1] == NOTHING
@@ -86,4 +86,4 @@ def test_a_word_that_is_not_there_is_said_by_the_model(tiny_bundle):
 
     family = load_family(tiny_bundle, device="cpu")
     with pytest.raises(ModelError, match="what is read has no such place"):
-        answers(Sides(family.trace))({"text": "the cat sat", "blank": [99]}, carry_on)
+        answers(Comparison(family.trace))({"text": "the cat sat", "blank": [99]}, carry_on)

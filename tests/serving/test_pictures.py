@@ -7,8 +7,8 @@ import pytest
 from jumok.errors import DataError
 from jumok.inspection.trace import Trace
 from jumok.serving.answers import answers
-from jumok.serving.pictures import KEPT, Pictures
-from jumok.systems.sides import Sides
+from jumok.serving.pictures import KEPT, ServedPictures
+from jumok.systems.comparison import Comparison
 from jumok.systems.tracing_parts import carry_on
 from tests.inspection.traces import trace
 
@@ -20,7 +20,7 @@ def check(path: str) -> None:
 
 @pytest.fixture
 def pictures():
-    given = Pictures("first.png", check)
+    given = ServedPictures("first.png", check)
     yield given
     given.close()
 
@@ -32,7 +32,7 @@ def test_what_nobody_names_is_the_first(pictures):
 
 def test_without_a_first_one_the_page_is_told_to_give_one():
     with pytest.raises(DataError) as caught:
-        Pictures(None, check).chosen("")
+        ServedPictures(None, check).chosen("")
     assert "the picture itself is not in its trace" in str(caught.value)
     assert "its path, or its file" in str(caught.value)
 
@@ -93,7 +93,7 @@ def test_the_page_is_answered_about_the_picture_that_it_names(pictures):
         looked.append(path)
         return trace()
 
-    answer = answers(Sides(traced), pictures)
+    answer = answers(Comparison(traced), pictures)
     key = pictures.receive("a.png", b"x")["picture"]
     for question in ({}, {"picture": key}, {"text": "other.png"}):
         answer(question, carry_on)

@@ -13,7 +13,7 @@ import pytest
 from jumok.smallworld.fragment import Fragment, index_pairs
 from jumok.smallworld.grammar import CONSTRUCTIONS
 from jumok.smallworld.predicates import Register
-from jumok.smallworld.writer import NAME_LIST, Writer
+from jumok.smallworld.writer import NAME_LIST, PhraseWriter
 
 Item = TypeVar("Item")
 
@@ -31,7 +31,7 @@ def said_of(item: object) -> str:
     return str(item)
 
 
-class Scripted(Writer):
+class Scripted(PhraseWriter):
     """Picks the first wish that is among the items and strikes it off, else the first item.
 
     A wish "+2" grants a phrase that costs two words; "no" and "yes" answer the next chance.

@@ -10,7 +10,7 @@ from jumok.bundle.card import BundleConfig, Card
 from jumok.bundle.writing import write_bundle
 from jumok.config import CaptionerConfig
 from jumok.data.tokenizer import Tokenizer
-from jumok.models.captioner import Captioner
+from jumok.models.captioner import CaptionerModel
 from tests.conftest import TINY_TEXT
 from tests.parity.torch_weights import roughen
 
@@ -32,7 +32,7 @@ def write_captioner(folder: Path, **changes: object) -> Path:
     tokenizer = Tokenizer.train(TINY_TEXT, "bpe", 350)
     config = CaptionerConfig.model_validate({"encoder": CNN, "decoder": STACK, **changes})
     torch.manual_seed(1)
-    model = roughen(Captioner(config, tokenizer.size))
+    model = roughen(CaptionerModel(config, tokenizer.size))
     bundle = BundleConfig(
         "captioning",
         config.model_dump(),

@@ -7,7 +7,7 @@ import torch
 import jumok
 from jumok.decoding import DecodingOptions
 from jumok.errors import BundleError, DataError, ModelError
-from jumok.inspection.alignment import Reading
+from jumok.inspection.alignment import AlignmentSetting
 from jumok.systems.captioner import Captioner
 from tests.systems.pictures import GIVEN, write_captioner, write_pictures
 
@@ -30,7 +30,11 @@ def files(tmp_path_factory):
 def test_a_captioning_bundle_is_loaded_as_a_captioner(folder):
     loaded = jumok.load(folder, device="cpu")
     assert isinstance(loaded, Captioner)
-    assert (loaded.language, loaded.max_tokens, loaded.reading) == ("en", 11, Reading(0, False))
+    assert (loaded.language, loaded.max_tokens, loaded.reading) == (
+        "en",
+        11,
+        AlignmentSetting(0, False),
+    )
 
 
 def test_pictures_are_captioned_in_order_whatever_the_batch(captioner, files):
@@ -82,7 +86,7 @@ def test_looks_at_a_given_caption_are_those_of_writing_it(captioner, files):
 
 
 def test_looks_can_be_read_in_several_places_at_once(captioner, files):
-    readings = [captioner.reading, Reading(1, at_input=True)]
+    readings = [captioner.reading, AlignmentSetting(1, at_input=True)]
     here, there = captioner.look_at(readings, files, ["the cat sat"] * len(files))
     expected = captioner.look(files, ["the cat sat"] * len(files))
     for seen, other, alone in zip(here, there, expected, strict=True):

@@ -11,7 +11,7 @@ from jumok.data.batches import source_batches
 from jumok.data.tokenizer import END, SPACE, Tokenizer
 from jumok.data.vectors import Vectors
 from jumok.errors import ModelError
-from jumok.models.catalog import Sizes, build
+from jumok.models.catalog import DataSizes, build
 from jumok.systems.embedding import Embedder, GivenVectors
 from jumok.systems.translator import Translator
 from tests.systems.masked import untrained
@@ -58,7 +58,7 @@ def test_a_long_text_is_the_mean_of_all_its_parts(translator):
     """Every part's positions count once, whatever the parts' lengths."""
     long = "the cat sat on the mat. " * 20
     whole = translator.sentence_vectors([long])[0]
-    from jumok.systems.parts import cut_lines
+    from jumok.systems.segments import cut_lines
 
     parts = cut_lines([long], translator.tokenizer, translator.max_tokens)
     assert len(parts) > 1
@@ -113,7 +113,7 @@ def test_given_vectors_are_looked_up_and_averaged(given):
 def recurrent(tiny_bundle: Path, **options: str) -> Translator:
     config = RecurrentConfig(dim=14, embedding=13, **options)
     tokenizer = Tokenizer.load(tiny_bundle / "tokenizer.model")
-    model = build(config, Sizes(vocabulary=tokenizer.size)).eval()
+    model = build(config, DataSizes(vocabulary=tokenizer.size)).eval()
     return Translator([model], tokenizer, max_tokens=61)
 
 

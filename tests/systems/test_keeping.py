@@ -12,7 +12,7 @@ from jumok.systems.glossary import Glossary
 from jumok.systems.inserting import corrected
 from jumok.systems.keeping import Keep, as_keep, missing, surplus
 from jumok.systems.markup import TAG, Bare, undress
-from jumok.systems.parts import cuts_sentences
+from jumok.systems.segments import cuts_sentences
 from jumok.systems.spelling import spelling
 from jumok.systems.translation import Translation
 from jumok.systems.translator import Translator

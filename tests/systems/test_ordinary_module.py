@@ -23,7 +23,7 @@ from jumok.decoding import DecodingOptions
 from jumok.kernels import native
 from jumok.kernels.digest import digest, digest_plainly
 from jumok.layers.block import Block
-from jumok.models.catalog import Sizes, build
+from jumok.models.catalog import DataSizes, build
 from tests.conftest import TINY_TEXT
 from tests.parity.torch_weights import roughen
 from tests.systems.lm import write_lm
@@ -38,7 +38,7 @@ GATED = {"kind": "rnn", "dim": 16, "embedding": 12, "attention": "additive", "ga
 def write_translator(folder: Path, config: Any) -> Path:
     tokenizer = Tokenizer.train(TINY_TEXT, "bpe", 350)
     torch.manual_seed(1)
-    model = roughen(build(config, Sizes(vocabulary=tokenizer.size)))
+    model = roughen(build(config, DataSizes(vocabulary=tokenizer.size)))
     told = BundleConfig("translation", config.model_dump(), tokenizer.size, max_tokens=61)
     return write_bundle(folder, model.state_dict(), told, tokenizer, Card("untrained"))
 

@@ -20,7 +20,7 @@ from jumok.inspection.page import page
 from jumok.inspection.trace import Level
 from jumok.inspection.trace_file import load_trace
 from jumok.kernels import native
-from jumok.models.catalog import Sizes, build
+from jumok.models.catalog import DataSizes, build
 from jumok.systems.tracers import load_family
 from jumok.systems.tracing_parts import NOTHING
 from jumok.systems.translation import Translation
@@ -43,7 +43,7 @@ def rnn(tmp_path_factory) -> Path:
     tokenizer = Tokenizer.train(TINY_TEXT, "bpe", 350)
     config = RecurrentConfig(dim=16, embedding=12, attention="additive", order="bahdanau")
     torch.manual_seed(1)
-    model = roughen(build(config, Sizes(vocabulary=tokenizer.size)))
+    model = roughen(build(config, DataSizes(vocabulary=tokenizer.size)))
     told = BundleConfig("translation", config.model_dump(), tokenizer.size, max_tokens=61)
     folder = tmp_path_factory.mktemp("rnn") / "model"
     return write_bundle(folder, model.state_dict(), told, tokenizer, Card("rnn"))
@@ -94,7 +94,7 @@ def wide(tmp_path_factory) -> Path:
         dim=48, heads=3, encoder_layers=1, decoder_layers=2, feedforward=80, max_length=200
     )
     torch.manual_seed(1)
-    model = roughen(build(config, Sizes(vocabulary=tokenizer.size)))
+    model = roughen(build(config, DataSizes(vocabulary=tokenizer.size)))
     told = BundleConfig("translation", config.model_dump(), tokenizer.size, max_tokens=61)
     folder = tmp_path_factory.mktemp("wide") / "model"
     return write_bundle(folder, model.state_dict(), told, tokenizer, Card("wide"))
@@ -275,7 +275,7 @@ def test_weights_are_those_before_dropout_while_training():
     config = TransformerConfig(
         dim=24, heads=3, encoder_layers=1, decoder_layers=1, feedforward=17, attention_dropout=0.5
     )
-    model = build(config, Sizes(vocabulary=31)).train()
+    model = build(config, DataSizes(vocabulary=31)).train()
     source = torch.tensor([[5, 6, 7, END], [5, 6, END, PAD]])
     target = torch.tensor([[START, 8, 9], [START, 8, PAD]])
     with jumok.record(model) as trace:
@@ -310,7 +310,7 @@ def test_what_happens_to_nothing_is_an_empty_trace(tiny_bundle):
 
 
 def test_a_model_without_attention_cannot_be_recorded():
-    model = build(RecurrentConfig(dim=16, embedding=12, attention="none"), Sizes(vocabulary=31))
+    model = build(RecurrentConfig(dim=16, embedding=12, attention="none"), DataSizes(vocabulary=31))
     with pytest.raises(ModelError, match="has no attention"), jumok.record(model):
         pass
 

@@ -12,8 +12,8 @@ from jumok.config import RecurrentConfig
 from jumok.data.tokenizer import Tokenizer
 from jumok.decoding import DecodingOptions
 from jumok.errors import ModelError
-from jumok.inspection.alignment import Reading
-from jumok.models.catalog import Sizes, build
+from jumok.inspection.alignment import AlignmentSetting
+from jumok.models.catalog import DataSizes, build
 from jumok.systems.translator import Translator
 from tests.conftest import TINY_TEXT
 
@@ -28,7 +28,7 @@ def tokenizer() -> Tokenizer:
 def bundle(folder: Path, tokenizer: Tokenizer, **options: object) -> Path:
     config = RecurrentConfig.model_validate({"dim": 14, "embedding": 13, **options})
     torch.manual_seed(1)
-    model = build(config, Sizes(vocabulary=tokenizer.size))
+    model = build(config, DataSizes(vocabulary=tokenizer.size))
     card = BundleConfig("translation", config.model_dump(), tokenizer.size, max_tokens=31)
     return write_bundle(folder, model.state_dict(), card, tokenizer, Card(name="tiny"))
 
@@ -45,7 +45,7 @@ def without(tmp_path_factory, tokenizer) -> Path:
 
 def test_alignments_are_read_off_the_one_attention(with_attention):
     translator = Translator.load(with_attention)
-    assert translator.aligner.readings == [Reading(0, at_input=False)]
+    assert translator.aligner.readings == [AlignmentSetting(0, at_input=False)]
     (translation,) = translator.translate(["the cat sat"], FAST)
     assert translation.alignment is not None
     seen = translator.attention("the cat sat", "the mat")

@@ -18,7 +18,7 @@ from jumok.data.tokenizer import Tokenizer
 from jumok.decoding import DecodingOptions
 from jumok.inspection.intervene import switched_off
 from jumok.layers.block import Block
-from jumok.models.catalog import Sizes, build
+from jumok.models.catalog import DataSizes, build
 from jumok.systems.record import record
 from tests.conftest import TINY_TEXT
 from tests.parity.torch_weights import roughen
@@ -36,7 +36,7 @@ def translator(tmp_path_factory) -> Any:
     """Wide enough for the kernel of single steps."""
     tokenizer = Tokenizer.train(TINY_TEXT, "bpe", 350)
     config = TransformerConfig(dim=48, heads=3, encoder_layers=1, decoder_layers=2, feedforward=32)
-    model = roughen(build(config, Sizes(vocabulary=tokenizer.size)))
+    model = roughen(build(config, DataSizes(vocabulary=tokenizer.size)))
     told = BundleConfig("translation", config.model_dump(), tokenizer.size, max_tokens=61)
     folder = tmp_path_factory.mktemp("threads") / "model"
     weights = model.state_dict()

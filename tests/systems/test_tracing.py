@@ -16,10 +16,10 @@ from jumok.errors import DataError, ModelError
 from jumok.inspection.explain import choose, explain
 from jumok.inspection.intervene import Change
 from jumok.inspection.trace_file import load_trace
-from jumok.models.catalog import Sizes, build
+from jumok.models.catalog import DataSizes, build
 from jumok.systems.catalog import SYSTEMS
 from jumok.systems.tracers import TRACERS, check_given, load_family
-from jumok.systems.tracing_parts import Extras
+from jumok.systems.tracing_parts import Analyses
 from tests.systems.lm import write_lm
 from tests.systems.masked import untrained
 from tests.systems.pictures import READER, write_captioner, write_pictures
@@ -177,7 +177,7 @@ def test_the_gate_of_each_word_is_the_sigmoid_of_the_state(captioners, picture):
 def test_a_caption_is_the_one_that_the_captioner_writes(captioners, picture):
     for folder in captioners.values():
         (caption,) = jumok.load(folder).caption([picture])
-        trace = load_family(folder).trace(picture, extras=Extras(worth=False))
+        trace = load_family(folder).trace(picture, extras=Analyses(ablation=False))
         assert trace.output == caption.text
         found = [step.log_probability for step in trace.steps][: len(caption.tokens)]
         assert found == pytest.approx(caption.token_log_probabilities[: len(found)], abs=1e-4)
@@ -254,7 +254,7 @@ def test_heads_can_be_off_in_every_family(captioners, picture, tmp_path):
     whole = family.trace(picture, [7, 9])
     site = "decoder.blocks.1.cross_attention"
     without = family.trace(
-        picture, [7, 9], change=Change(off={site: [2]}), extras=Extras(worth=False)
+        picture, [7, 9], change=Change(off={site: [2]}), extras=Analyses(ablation=False)
     )
     changes = [
         off.log_probability - on.log_probability
@@ -268,7 +268,7 @@ def test_heads_can_be_off_in_every_family(captioners, picture, tmp_path):
 def test_what_was_forced_stands_before_the_tree(captioners, picture):
     """A leaf's rows are what its own pieces looked at, after those that were forced."""
     family = load_family(captioners["rnn"])
-    trace = family.trace(picture, prefix=[7], extras=Extras(worth=False))
+    trace = family.trace(picture, prefix=[7], extras=Analyses(ablation=False))
     nodes = trace.notes["search"]["nodes"]
     leaf = next(each for each in trace.notes["search"]["leaves"] if each["weights"])
     pieces, at = [], leaf["node"]
@@ -309,7 +309,7 @@ def test_streams_are_what_the_blocks_left(tmp_path, tiny_bundle, family):
 
 def test_what_does_not_look_says_so(tmp_path, picture):
     sizes = ImageClassifierConfig(height=8, width=10, channels=(8, 12))
-    weights = build(sizes, Sizes(labels=2)).state_dict()
+    weights = build(sizes, DataSizes(labels=2)).state_dict()
     told = BundleConfig("image-classification", sizes.model_dump(mode="json"), labels=("a", "b"))
     folder = write_bundle(tmp_path / "plain", weights, told, None, Card("plain"))
     with pytest.raises(ModelError, match="this model has no attention: it looks at nothing"):
@@ -340,15 +340,17 @@ def test_a_search_can_be_ended_at_any_step(tiny_bundle):
 
     family = load_family(tiny_bundle, device="cpu")
     with pytest.raises(InterruptedError):
-        family.trace("the cat sat", extras=Extras(worth=False, heed=heed))
+        family.trace("the cat sat", extras=Analyses(ablation=False, check_cancelled=heed))
     assert len(steps) == 3
 
 
 def test_without_the_tree_the_output_is_the_same(tiny_bundle):
     family = load_family(tiny_bundle, device="cpu")
     options = replace(family.options, maximum_length=7)
-    whole = family.trace("the cat sat", options=options, extras=Extras(worth=False))
-    bare = family.trace("the cat sat", options=options, extras=Extras(worth=False, tree=False))
+    whole = family.trace("the cat sat", options=options, extras=Analyses(ablation=False))
+    bare = family.trace(
+        "the cat sat", options=options, extras=Analyses(ablation=False, search_tree=False)
+    )
     assert (bare.output, bare.steps) == (whole.output, whole.steps)
     assert bare.notes["search"] == {"left_out": True}
     assert whole.notes["search"]["nodes"]

@@ -16,8 +16,8 @@ from jumok.bundle.writing import write_bundle
 from jumok.data.tokenizer import END, START, Tokenizer
 from jumok.decoding import DecodingOptions
 from jumok.errors import BundleError, ConfigError, DataError, ModelError
-from jumok.inspection.alignment import Reading, cross_attention, merge_words
-from jumok.systems.parts import cut_lines
+from jumok.inspection.alignment import AlignmentSetting, cross_attention, merge_words
+from jumok.systems.segments import cut_lines
 from jumok.systems.translator import Translator
 from tests.conftest import TINY_TEXT
 
@@ -47,12 +47,12 @@ def translator(tiny_bundle: Path) -> Translator:
 def rewritten(tiny_bundle: Path, folder: Path, **sizes: object) -> Path:
     """The tiny bundle with other sizes and fresh weights."""
     from jumok.config import TransformerConfig
-    from jumok.models.catalog import Sizes, build
+    from jumok.models.catalog import DataSizes, build
 
     bundle = read_bundle(tiny_bundle)
     model = TransformerConfig.model_validate(bundle.config.model | sizes)
     torch.manual_seed(2)
-    weights = build(model, Sizes(vocabulary=350)).state_dict()
+    weights = build(model, DataSizes(vocabulary=350)).state_dict()
     config = replace(bundle.config, model=model.model_dump())
     tokenizer = Tokenizer.load(tiny_bundle / "tokenizer.model")
     return write_bundle(folder, weights, config, tokenizer, bundle.card)
@@ -194,7 +194,10 @@ def test_alignment_is_read_where_the_bundle_says(tiny_bundle: Path, tmp_path: Pa
     told = write_bundle(tmp_path / "told", model.state_dict(), config, tokenizer, bundle.card)
     source, target = tokenizer.encode("the cat sat"), tokenizer.encode("나는 학생입니다.")
     memory, tokens = model.encode(torch.tensor([[*source, END]])), torch.tensor([[START, *target]])
-    for folder, reading in ((tiny_bundle, Reading(1, False)), (told, Reading(2, True))):
+    for folder, reading in (
+        (tiny_bundle, AlignmentSetting(1, False)),
+        (told, AlignmentSetting(2, True)),
+    ):
         seen = jumok.load(folder).attention("the cat sat", "나는 학생입니다.")
         (rows,) = cross_attention(model, memory, tokens, reading)
         words = tokenizer.words(source), tokenizer.words(target)

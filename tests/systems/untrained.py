@@ -9,7 +9,7 @@ from jumok.bundle.writing import write_bundle
 from jumok.config import MaskedConfig, TextClassifierConfig
 from jumok.config.pictures import ImageClassifierConfig
 from jumok.data.tokenizer import Tokenizer
-from jumok.models.catalog import Sizes, build
+from jumok.models.catalog import DataSizes, build
 from tests.conftest import TINY_TEXT
 
 
@@ -21,7 +21,7 @@ def write_classifier(
         height=8, width=10, channels=(8, 12), attention_after=(2,), attention_heads=2
     )
     torch.manual_seed(seed)
-    weights = build(config, Sizes(labels=len(labels))).state_dict()
+    weights = build(config, DataSizes(labels=len(labels))).state_dict()
     told = BundleConfig("image-classification", config.model_dump(mode="json"), labels=labels)
     return write_bundle(folder, weights, told, None, Card("untrained"))
 
@@ -31,7 +31,7 @@ def write_text_classifier(folder: Path, labels: tuple[str, ...] = ("bad", "good"
     tokenizer = Tokenizer.train(TINY_TEXT, "bpe", 350)
     config = TextClassifierConfig(dim=12, heads=3, layers=2, feedforward=20, max_length=40)
     torch.manual_seed(1)
-    model = build(config, Sizes(vocabulary=tokenizer.size, labels=len(labels)))
+    model = build(config, DataSizes(vocabulary=tokenizer.size, labels=len(labels)))
     told = BundleConfig(
         "text-classification",
         config.model_dump(mode="json"),
@@ -47,6 +47,6 @@ def write_masked(folder: Path) -> Path:
     tokenizer = Tokenizer.train(TINY_TEXT, "bpe", 350)
     config = MaskedConfig(dim=12, heads=3, layers=2, feedforward=20, max_length=40)
     torch.manual_seed(1)
-    model = build(config, Sizes(vocabulary=tokenizer.size))
+    model = build(config, DataSizes(vocabulary=tokenizer.size))
     told = BundleConfig("masked-lm", config.model_dump(mode="json"), tokenizer.size, max_tokens=38)
     return write_bundle(folder, model.state_dict(), told, tokenizer, Card("untrained"))

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from jumok.attention.observe import observe
 from jumok.config import CaptionerConfig
 from jumok.data.captioned import CaptionBatch, CaptionedPictures
-from jumok.models.captioner import Captioner
+from jumok.models.captioner import CaptionerModel
 from jumok.training.objectives_captions import captioning, overlooked
 from tests.parity.torch_weights import roughen
 
@@ -22,10 +22,10 @@ STACK = {
 }
 
 
-def model(weight: float = 0.0) -> Captioner:
+def model(weight: float = 0.0) -> CaptionerModel:
     torch.manual_seed(1)
     values = {"encoder": CNN, "decoder": STACK, "doubly_stochastic": weight}
-    return roughen(Captioner(CaptionerConfig.model_validate(values), 31)).eval()
+    return roughen(CaptionerModel(CaptionerConfig.model_validate(values), 31)).eval()
 
 
 def batch() -> CaptionBatch:
@@ -123,7 +123,10 @@ def test_an_rnn_that_looks_step_by_step_is_asked_for_the_same():
     torch.manual_seed(1)
     decoder = {"kind": "rnn", "dim": 12, "embedding": 8, "dropout": 0.0}
     values = {"encoder": CNN, "decoder": decoder, "doubly_stochastic": 1.0}
-    trained, given = roughen(Captioner(CaptionerConfig.model_validate(values), 31)).eval(), batch()
+    trained, given = (
+        roughen(CaptionerModel(CaptionerConfig.model_validate(values), 31)).eval(),
+        batch(),
+    )
     found = captioning(trained, given, 0.0).detach()
     trained.doubly_stochastic = 0.0
     plain = captioning(trained, given, 0.0).detach()

@@ -6,13 +6,13 @@ from itertools import pairwise
 
 import pytest
 
-from jumok.data import whole
+from jumok.data import atomic
 from jumok.errors import TrainingError
 from jumok.training import checkpoint
 from jumok.training.checkpoint import CURRENT, PREVIOUS, Checkpoint
 from jumok.training.log import read_log
 from jumok.training.run import train
-from jumok.training.tasks.translation import Translation
+from jumok.training.tasks.translation import TranslationTask
 
 TIMES = {"seconds", "step_seconds", "cpu_seconds", "memory", "took"}
 
@@ -136,14 +136,14 @@ def test_a_damaged_log_does_not_stop_a_run(tmp_path, make_config, recorder):
 
 def test_a_tokenizer_half_written_is_not_there(tmp_path, make_config, recorder, monkeypatch):
     """A kill between the bytes and the name: the run is resumed all the same."""
-    before = whole.force_to_disk
+    before = atomic.force_to_disk
 
     def kill(path):
         if "tokenizer.model" in path.name:
             raise Killed
         before(path)
 
-    monkeypatch.setattr(whole, "force_to_disk", kill)
+    monkeypatch.setattr(atomic, "force_to_disk", kill)
     with pytest.raises(Killed):
         train(make_config(), tmp_path, recorder())
     monkeypatch.undo()
@@ -170,7 +170,7 @@ def timed(tmp_path, make_config, recorder, monkeypatch, validation):
     """A run of 20 such steps, with validations of so many seconds, and when it was saved."""
     clock, saves = Clock(), []
     monkeypatch.setattr("jumok.training.loop.time", clock)
-    validate, save = Translation.validate, checkpoint.save
+    validate, save = TranslationTask.validate, checkpoint.save
 
     def slow(task, model, dtype):
         clock.now += validation
@@ -180,7 +180,7 @@ def timed(tmp_path, make_config, recorder, monkeypatch, validation):
         saves.append(state.run["progress"]["seconds"])
         save(folder, state)
 
-    monkeypatch.setattr(Translation, "validate", slow)
+    monkeypatch.setattr(TranslationTask, "validate", slow)
     monkeypatch.setattr(checkpoint, "save", saved)
     config = make_config(
         *(f"training.minutes={100 / 60}", "validation.every=9999"),

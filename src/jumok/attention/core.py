@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 
 from jumok.kernels import attention as kernel
-from jumok.kernels.noise import Mask
+from jumok.kernels.noise import DropoutMask
 from jumok.shapes import Bool, Float, Tensor
 
 
@@ -24,7 +24,7 @@ def attend(
     value: Float[Tensor, "batch heads key value_dim"],
     allowed: Bool[Tensor, "#batch #heads #query key"] | None = None,
     bias: Float[Tensor, "#batch #heads #query key"] | None = None,
-    drop: Mask | None = None,
+    drop: DropoutMask | None = None,
 ) -> Float[Tensor, "batch heads query value_dim"]:
     """Each query's weighted sum of the values.
 
@@ -48,7 +48,7 @@ def attend_with_weights(
     value: Float[Tensor, "batch heads key value_dim"],
     allowed: Bool[Tensor, "#batch #heads #query key"] | None = None,
     bias: Float[Tensor, "#batch #heads #query key"] | None = None,
-    drop: Mask | None = None,
+    drop: DropoutMask | None = None,
 ) -> tuple[Float[Tensor, "batch heads query value_dim"], Float[Tensor, "batch heads query key"]]:
     """The readable twin of `attend`: also returns the weights, before dropout; each row sums to 1.
 

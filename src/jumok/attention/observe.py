@@ -17,7 +17,7 @@ from jumok.attention.here import Here, having_any
 from jumok.shapes import Bool, Float, Tensor
 
 Weights = Float[Tensor, "batch heads query key"]
-Edit = Callable[[Weights, int], Weights]
+WeightEdit = Callable[[Weights, int], Weights]
 """Other weights in the place of these, given the number of the first query."""
 
 
@@ -66,7 +66,7 @@ class Observable(nn.Module):
 
     heads: int = 1
     gate: Here[Float[Tensor, "*batch heads"] | None] = Here()
-    edit: Here[Edit | None] = Here()
+    edit: Here[WeightEdit | None] = Here()
 
     @property
     def observers(self) -> tuple[Observer, ...]:

@@ -80,7 +80,7 @@ class BundleConfig:
         source_language, target_language: codes such as "en"; "" where unknown.
         max_tokens: the longest sentence the model was trained for; longer lines are split.
         alignment_layer, alignment_at_input, alignment_head: where alignments are read
-            (`jumok.inspection.alignment.Reading`); no layer where it was not measured.
+            (`jumok.inspection.alignment.AlignmentSetting`); no layer where it was not measured.
         sentences: of a translator, how many sentences a source line of its training held, the
             median; None where it was not measured. By it lines are cut into sentences or not.
         documents: of a language model, what it reads as one document: "file", "line" or

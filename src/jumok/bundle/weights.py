@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from jumok.bundle.reading import CONFIG, WEIGHTS, Bundle
 from jumok.config.section import ModelSection
 from jumok.errors import BundleError, ModelError, Place
-from jumok.models.catalog import Sizes, build, model_config
+from jumok.models.catalog import DataSizes, build, model_config
 from jumok.models.memory import SequenceToSequence
 from jumok.models.size import BYTES
 
@@ -58,7 +58,7 @@ def section_of(bundle: Bundle) -> ModelSection:
 
 def _built(bundle: Bundle, config: ModelSection) -> nn.Module:
     """The model without its weights: no larger than these can make it."""
-    file, sizes = bundle.config, Sizes(bundle.config.vocabulary_size, len(bundle.config.labels))
+    file, sizes = bundle.config, DataSizes(bundle.config.vocabulary_size, len(bundle.config.labels))
     try:
         model = build(config, sizes, TABLES + 2 * BYTES * bundle.parameters)
     except ModelError as error:
@@ -69,7 +69,7 @@ def _built(bundle: Bundle, config: ModelSection) -> nn.Module:
             do="get an undamaged copy: config.json and model.safetensors belong together",
             place=Place(bundle.folder / CONFIG),
         ) from error
-    looks = len(model.looks) if isinstance(model, SequenceToSequence) else 0
+    looks = len(model.cross_sites) if isinstance(model, SequenceToSequence) else 0
     if file.alignment_layer is not None and file.alignment_layer >= looks:
         raise BundleError(
             "alignments are read where this model has no attention over the source.",

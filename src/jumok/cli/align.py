@@ -19,8 +19,8 @@ from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
     from jumok.evaluation.alignment import AlignmentScores
-    from jumok.evaluation.readings import AlignedPair, ReadingTable
-    from jumok.inspection.alignment import Reading
+    from jumok.evaluation.alignment_settings import AlignedPair, SettingTable
+    from jumok.inspection.alignment import AlignmentSetting
     from jumok.systems.aligner import Aligner
     from jumok.systems.translator import Translator
 
@@ -87,7 +87,7 @@ def align(
 
       jumok align MODEL --data gold.tsv --columns 0,1,2
     """
-    from jumok.evaluation.readings import ReadingTable, read_aligned
+    from jumok.evaluation.alignment_settings import SettingTable, read_aligned
 
     check_output(output, source, target, data, gold)
     named = named_columns(data, columns, from_, to) or "0,1"
@@ -103,7 +103,7 @@ def align(
         "norms": norms or None,
     }
     aligner = _aligner(translator, changes, model)
-    table = ReadingTable(translator) if judged else None
+    table = SettingTable(translator) if judged else None
     pairs = read_aligned(corpus, gold, links)
     lines = _lines(_Work(translator, aligner, table, batch), pairs, as_json, corpus.files[0])
     if table is None or output is not None:
@@ -138,7 +138,7 @@ def _aligner(
 class _Work(NamedTuple):
     translator: "Translator"
     aligner: "Aligner"
-    table: "ReadingTable | None"
+    table: "SettingTable | None"
     batch: int
 
 
@@ -170,7 +170,10 @@ def _lines(work: _Work, pairs: "Iterator[AlignedPair]", as_json: bool, file: Pat
 
 
 def _say(
-    scores: "Mapping[Reading, AlignmentScores]", asked: "Reading | None", model: str, as_json: bool
+    scores: "Mapping[AlignmentSetting, AlignmentScores]",
+    asked: "AlignmentSetting | None",
+    model: str,
+    as_json: bool,
 ) -> None:
     """The error rates by layer and head, or everything as one JSON object."""
     best = min(scores, key=lambda reading: scores[reading].error_rate)
@@ -208,7 +211,7 @@ def _cell(scores: "AlignmentScores", best: bool) -> str:
     return f"{'* ' if best else ''}{100 * scores.error_rate:.1f}"
 
 
-def _named(reading: "Reading") -> str:
+def _named(reading: "AlignmentSetting") -> str:
     head = "all heads" if reading.head is None else f"head {reading.head + 1}"
     step = "reads" if reading.at_input else "writes"
     return (
@@ -217,7 +220,7 @@ def _named(reading: "Reading") -> str:
     )
 
 
-def _facts(reading: "Reading", scores: "AlignmentScores") -> dict[str, Any]:
+def _facts(reading: "AlignmentSetting", scores: "AlignmentScores") -> dict[str, Any]:
     """Layers and heads counted from 1, as everywhere a person sees them."""
     return {
         "layer": reading.layer + 1,

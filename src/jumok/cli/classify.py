@@ -19,7 +19,7 @@ from jumok.errors import BundleError, DataError, JumokError, Place
 
 
 @dataclass(frozen=True)
-class Answer:
+class Prediction:
     """What one item was taken for.
 
     Attributes:
@@ -33,7 +33,7 @@ class Answer:
     error: JumokError | None = None
 
 
-Classify = Callable[[Any, Iterable[Sequence[str]], int], Iterator[Answer]]
+Classify = Callable[[Any, Iterable[Sequence[str]], int], Iterator[Prediction]]
 
 CLASSIFIERS: dict[str, str] = {
     "image-classification": "jumok.cli.classify:classify_pictures",
@@ -94,13 +94,13 @@ def classify(
         )
 
 
-def to_columns(answer: Answer, top: int) -> str:
+def to_columns(answer: Prediction, top: int) -> str:
     """The item, and label and probability of the `top` likeliest, with tabs between them."""
     ranked = [f"{label}\t{value:.4f}" for label, value in answer.probabilities.items()][:top]
     return "\t".join([answer.item, *(ranked or ["\t"])]) + "\n"
 
 
-def to_json(answer: Answer, top: int) -> str:
+def to_json(answer: Prediction, top: int) -> str:
     """One object an item."""
     ranked = dict(list(answer.probabilities.items())[:top])
     facts: dict[str, Any] = {"item": answer.item, "label": next(iter(ranked), None)}
@@ -122,20 +122,22 @@ def _classifier(model: str) -> Classify:
     return function
 
 
-def classify_pictures(system: Any, lists: Iterable[Sequence[str]], batch: int) -> Iterator[Answer]:
+def classify_pictures(
+    system: Any, lists: Iterable[Sequence[str]], batch: int
+) -> Iterator[Prediction]:
     """Pictures by the names of their files; those that cannot be read come with their error."""
     import numpy as np
 
     waiting: list[tuple[str, Any]] = []  # the fitted picture, or the error that came of it
 
-    def flush() -> Iterator[Answer]:
+    def flush() -> Iterator[Prediction]:
         good = [fitted for _, fitted in waiting if not isinstance(fitted, JumokError)]
         found = iter(system.classify_fitted(np.stack(good)) if good else ())
         for item, fitted in waiting:
             if isinstance(fitted, JumokError):
-                yield Answer(item, error=fitted)
+                yield Prediction(item, error=fitted)
             else:
-                yield Answer(item, next(found).probabilities)
+                yield Prediction(item, next(found).probabilities)
         waiting.clear()
 
     for items in lists:
@@ -149,7 +151,7 @@ def classify_pictures(system: Any, lists: Iterable[Sequence[str]], batch: int) -
         yield from flush()
 
 
-def classify_texts(system: Any, lists: Iterable[Sequence[str]], batch: int) -> Iterator[Answer]:
+def classify_texts(system: Any, lists: Iterable[Sequence[str]], batch: int) -> Iterator[Prediction]:
     """Texts, one an item; those without a word come with their error."""
     done = 0
     for items in lists:
@@ -160,7 +162,11 @@ def classify_texts(system: Any, lists: Iterable[Sequence[str]], batch: int) -> I
         labels = iter(system.classify(good, batch) if good else ())
         for number, text in chunk:
             error = found[number]
-            yield Answer(text, error=error) if error else Answer(text, next(labels).probabilities)
+            yield (
+                Prediction(text, error=error)
+                if error
+                else Prediction(text, next(labels).probabilities)
+            )
 
 
 def probe(system: Any, text: str, number: int) -> DataError | None:

@@ -17,7 +17,7 @@ from jumok.errors import ConfigError, Place
 
 if TYPE_CHECKING:
     from jumok.bundle.card import Score
-    from jumok.cli.report import Example
+    from jumok.cli.report import ReportExample
     from jumok.systems.translator import Translator
     from jumok.training.loop import Progress
 
@@ -86,9 +86,9 @@ def _clear(home: Path) -> None:
             shutil.rmtree(home, ignore_errors=True)
 
 
-def try_out(translator: "Translator", test: Path) -> tuple[list["Example"], list["Score"]]:
+def try_out(translator: "Translator", test: Path) -> tuple[list["ReportExample"], list["Score"]]:
     """Translates sentences of the test split; the first few are drawn, some more are listed."""
-    from jumok.cli.report import Example
+    from jumok.cli.report import ReportExample
     from jumok.evaluation.text import score_text
 
     sources, references, links = (
@@ -107,7 +107,7 @@ def try_out(translator: "Translator", test: Path) -> tuple[list["Example"], list
         same = texts[row] == references[row]
         gold = [tuple(map(int, link.split("-"))) for link in links[row].split()] if same else []
         examples.append(
-            Example(
+            ReportExample(
                 sources[row],
                 texts[row],
                 references[row],
@@ -130,7 +130,7 @@ def key_figures(progress: "Progress", scores: Sequence["Score"], parameters: int
     }
 
 
-def save_page(model: Path, examples: Sequence["Example"], file: Path) -> None:
+def save_page(model: Path, examples: Sequence["ReportExample"], file: Path) -> None:
     """The interactive page of the first sentence, as `jumok look --save` writes it."""
     from jumok.inspection.page import page
     from jumok.systems.tracers import load_family
@@ -156,7 +156,10 @@ def next_commands(model: Path, test: Path) -> list[str]:
 
 
 def show(
-    examples: Sequence["Example"], scores: Sequence["Score"], file: Path, commands: Sequence[str]
+    examples: Sequence["ReportExample"],
+    scores: Sequence["Score"],
+    file: Path,
+    commands: Sequence[str],
 ) -> None:
     """Translations, one alignment, and what to do next, in the terminal."""
     from jumok.inspection.alignment import heatmap

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from jumok.cli.options import Formats
 from jumok.cli.screen import counted
 from jumok.cli.streams import STANDARD
+from jumok.data.atomic import atomic_file
 from jumok.data.formats import COMPRESSED, kind_of_name
 from jumok.data.reading import first_bytes, open_bytes
-from jumok.data.whole import replaced
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def translate_to(answers: "Answers", file: Path | None, output: Path | None, for
         sys.stdout.buffer.write(written)
         sys.stdout.buffer.flush()
         return
-    with replaced(output) as part:
+    with atomic_file(output) as part:
         part.write_bytes(written)
 
 

@@ -12,7 +12,7 @@ from rich.table import Table
 from jumok.cli import options as option
 from jumok.cli.screen import console, counted
 from jumok.cli.streams import check_output, open_output, read_lines
-from jumok.data.whole import replaced
+from jumok.data.atomic import atomic_file
 from jumok.errors import BundleError, ConfigError, Place
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def write_vectors(
 
     rows = [vector.numpy() for _, vector in _sentences(embedder, lines, batch)]
     width = embedder.sentence_vectors([""]).shape[1]  # of a text without a line there is no row
-    with replaced(output) as part, part.open("wb") as stream:
+    with atomic_file(output) as part, part.open("wb") as stream:
         np.save(stream, np.array(rows, np.float32).reshape(-1, width))
 
 

@@ -12,7 +12,7 @@ from jumok.cli.screen import counted
 from jumok.errors import DataError, Place
 
 if TYPE_CHECKING:
-    from jumok.data.pictures import Labelled, PictureSource
+    from jumok.data.pictures import PictureExample, PictureSource
     from jumok.evaluation.picture_heads import LabelledPicture
     from jumok.systems.image_classifier import ImageClassification
 
@@ -25,7 +25,7 @@ def evaluate_pictures(asked: Evaluation) -> Judged:
     """
     import numpy as np
 
-    from jumok.evaluation.classification import Labelled as Labels
+    from jumok.evaluation.classification import ClassifiedExamples as Labels
     from jumok.evaluation.classification import confusion_lines
 
     source = source_of(asked.needs_data())
@@ -35,7 +35,7 @@ def evaluate_pictures(asked: Evaluation) -> Judged:
     truth: list[int] = []
     found: list[str] = []
     waiting: list[np.ndarray] = []
-    damaged: list[Labelled] = []
+    damaged: list[PictureExample] = []
     pictures = _readable(source.read(), damaged) if asked.skip_damaged else source.read()
     for picture in labelled_pictures(system, counted(pictures), "--skip-damaged leaves it out"):
         truth.append(picture.label)
@@ -62,7 +62,9 @@ def evaluate_pictures(asked: Evaluation) -> Judged:
     )
 
 
-def _readable(pictures: "Iterable[Labelled]", damaged: "list[Labelled]") -> "Iterator[Labelled]":
+def _readable(
+    pictures: "Iterable[PictureExample]", damaged: "list[PictureExample]"
+) -> "Iterator[PictureExample]":
     """The pictures that can be read; the others go to `damaged`."""
     for picture in pictures:
         if isinstance(picture.pixels, DataError):
@@ -72,7 +74,7 @@ def _readable(pictures: "Iterable[Labelled]", damaged: "list[Labelled]") -> "Ite
 
 
 def labelled_pictures(
-    system: "ImageClassification", pictures: "Iterable[Labelled]", way_out: str = ""
+    system: "ImageClassification", pictures: "Iterable[PictureExample]", way_out: str = ""
 ) -> "Iterator[LabelledPicture]":
     """The pictures as the model wants them, with the numbers of their labels.
 

@@ -28,14 +28,14 @@ def evaluate_guesses(asked: Evaluation) -> Judged:
     """
     from jumok.data.masking import Masking, word_starts
     from jumok.data.text_batches import batches_of_guesses
-    from jumok.evaluation.guesses import judge_guesses
+    from jumok.evaluation.masked_lm import score_masked_lm
 
     file = asked.needs_data()
     texts = [example.text for example in read(file, column_of(asked.columns.split(",")[0]), None)]
     system = option.load_system(asked.model, "fill", asked.device, asked.precision, asked.threads)
     masking = Masking(GUESSED_SHARE, 1.0, 0.0, True, word_starts(system.tokenizer))
     ids = [each[: system.max_tokens] for each in system.tokenizer.encode_batch(texts)]
-    guesses = judge_guesses(system.model, counted(batches_of_guesses(ids, asked.batch, masking)))
+    guesses = score_masked_lm(system.model, counted(batches_of_guesses(ids, asked.batch, masking)))
     on = f"{int(guesses.guesses.sum()):,} pieces of {len(texts):,} texts"
     return Judged(guesses.scores(masking.signature, on), [], f"{len(texts):,} texts")
 
@@ -48,7 +48,7 @@ def evaluate_labels(asked: Evaluation) -> Judged:
         DataError: a file that cannot be read, or a label that the model does not have.
     """
     from jumok.data.examples import label_number
-    from jumok.evaluation.classification import Labelled, confusion_lines
+    from jumok.evaluation.classification import ClassifiedExamples, confusion_lines
 
     file = asked.needs_data()
     text, label = two_columns(asked.columns, "the text's and the label's", "document,label")
@@ -59,7 +59,7 @@ def evaluate_labels(asked: Evaluation) -> Judged:
     truth = [label_number(example, system.labels) for example in examples]
     texts = [example.text for example in examples]
     found = system.probabilities(texts, asked.batch).argmax(dim=1).tolist()
-    labelled = Labelled.of(truth, found)
+    labelled = ClassifiedExamples.of(truth, found)
     on = f"{len(texts):,} texts"
     return Judged(
         labelled.scores(system.labels, on),

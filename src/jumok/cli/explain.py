@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from jumok.cli import options as option
-from jumok.cli.kept import kept_trace
 from jumok.cli.look import Beams, Given
+from jumok.cli.saved_trace import saved_trace
 from jumok.cli.screen import console
 
 if TYPE_CHECKING:
-    from jumok.inspection.explain import Row
+    from jumok.inspection.explain import ExplainedRow
     from jumok.inspection.trace import Site, Trace
     from jumok.systems.tracers import Family
 
@@ -66,7 +66,7 @@ def explain(
     from jumok.inspection.explain import explain as explained
 
     family, name = option.load_family(model, device, "fp32", 0)
-    trace = kept_trace(family, given, {"--target": target, "--beam": beam})
+    trace = saved_trace(family, given, {"--target": target, "--beam": beam})
     trace = trace or _traced(family, name, given, target, beam)
     at_input = None if read_at is None else read_at == "reads"
     wanted = None if head is None else head - 1
@@ -81,7 +81,7 @@ def explain(
 
 
 def _print_name(
-    trace: "Trace", found: "Row", number: int, word: str, at_input: bool | None
+    trace: "Trace", found: "ExplainedRow", number: int, word: str, at_input: bool | None
 ) -> None:
     """Which row it is, of which head, and what other rows the word has."""
     from jumok.inspection.explain import row_name
@@ -114,7 +114,7 @@ def _others(
                 yield f"  --row {other + 1:<3} {row_name(trace, site, other).split(': ', 1)[1]}"
 
 
-def _print_row(found: "Row", *, cells: bool) -> None:
+def _print_row(found: "ExplainedRow", *, cells: bool) -> None:
     from rich.table import Table
 
     site, looks = found.site, list(found.looks)

@@ -9,14 +9,14 @@ import typer
 from rich.console import Console
 
 from jumok.cli import options as option
-from jumok.cli.heads_corpora import CORPORA, Given, HeadCorpus, PairsCorpus
+from jumok.cli.heads_corpora import CORPORA, CorpusArgs, HeadCorpus, PairsCorpus
 from jumok.cli.heads_table import CELLS, show_cards, show_curves, write_cells
 from jumok.cli.streams import open_output
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
-    from jumok.evaluation.readings import AlignedPair
-    from jumok.inspection.grid_cards import Card
+    from jumok.evaluation.alignment_settings import AlignedPair
+    from jumok.inspection.grid_cards import AnyHeadCard
     from jumok.inspection.pruning import PrunedPoint
     from jumok.systems.translator import Translator
 
@@ -98,10 +98,10 @@ def heads(
     folders = _folders(models, prune, save)
     kind = _kind(output, as_json)
     task = _task(folders)
-    corpus = CORPORA[task](Given(task, source, target, data, images, columns, gold, sentences))
+    corpus = CORPORA[task](CorpusArgs(task, source, target, data, images, columns, gold, sentences))
     if prune and not isinstance(corpus, PairsCorpus):
         raise ConfigError("--prune is for models that translate.", got=models[0])
-    measured: dict[str, list[Card]] = {}
+    measured: dict[str, list[AnyHeadCard]] = {}
     curves: dict[str, list[PrunedPoint]] = {}
     for model in folders:
         system = option.load_system(model, SYSTEMS[task].verb, device, "fp32", threads)
@@ -118,7 +118,7 @@ def heads(
 def _write(
     stream: TextIO,
     kind: str,
-    measured: "Mapping[str, Sequence[Card]]",
+    measured: "Mapping[str, Sequence[AnyHeadCard]]",
     curves: "Mapping[str, Sequence[PrunedPoint]]",
     score: str,
 ) -> None:
@@ -152,7 +152,7 @@ def _kind(output: Path | None, as_json: bool) -> str:
 
 def _show(
     screen: Console,
-    measured: "Mapping[str, Sequence[Card]]",
+    measured: "Mapping[str, Sequence[AnyHeadCard]]",
     curves: "Mapping[str, Sequence[PrunedPoint]]",
     score: str,
 ) -> None:
@@ -179,7 +179,7 @@ def _task(folders: "Mapping[str, Path]") -> str:
     return tasks.pop()
 
 
-def _facts(measured: "Mapping[str, Sequence[Card]]") -> dict[str, Any]:
+def _facts(measured: "Mapping[str, Sequence[AnyHeadCard]]") -> dict[str, Any]:
     """The cards of one model, or those of each."""
     told = [
         {"model": model, "heads": [card.facts() for card in cards]}
@@ -214,8 +214,8 @@ def _folders(models: Sequence[str], prune: bool, save: Path | None) -> dict[str,
 
 
 def _named(
-    measured: "Mapping[str, Sequence[Card]]", folders: "Mapping[str, Path]"
-) -> "Mapping[str, Sequence[Card]]":
+    measured: "Mapping[str, Sequence[AnyHeadCard]]", folders: "Mapping[str, Path]"
+) -> "Mapping[str, Sequence[AnyHeadCard]]":
     """The models by the names on their cards, or as they were given where names are alike."""
     from jumok.bundle.reading import read_bundle
 
@@ -225,7 +225,7 @@ def _named(
     return {names[model]: cards for model, cards in measured.items()}
 
 
-def _save(file: Path, measured: "Mapping[str, Sequence[Card]]", corpus: HeadCorpus) -> None:
+def _save(file: Path, measured: "Mapping[str, Sequence[AnyHeadCard]]", corpus: HeadCorpus) -> None:
     from jumok.inspection.cards_page import cards_page
 
     with open_output(file) as stream:
@@ -235,7 +235,7 @@ def _save(file: Path, measured: "Mapping[str, Sequence[Card]]", corpus: HeadCorp
 
 def _curves(
     translator: "Translator",
-    cards: "Sequence[Card]",
+    cards: "Sequence[AnyHeadCard]",
     pairs: "Sequence[AlignedPair]",
     score: str,
     batch: int,

@@ -13,14 +13,14 @@ from jumok.cli.streams import read_lines
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
-    from jumok.evaluation.readings import AlignedPair
+    from jumok.evaluation.alignment_settings import AlignedPair
     from jumok.inspection.cards_page import Unit
-    from jumok.inspection.grid_cards import Card
+    from jumok.inspection.grid_cards import AnyHeadCard
     from jumok.systems.captioner import Captioner
 
 
 @dataclass(frozen=True)
-class Given:
+class CorpusArgs:
     """Where the corpus is, as the options say it.
 
     Attributes:
@@ -63,7 +63,7 @@ class HeadCorpus(Protocol):
     title: str
     unit: "Unit"
 
-    def cards(self, system: Any, batch: int) -> "list[Card]":
+    def cards(self, system: Any, batch: int) -> "list[AnyHeadCard]":
         """A card for each head of the loaded model."""
         ...
 
@@ -77,7 +77,7 @@ class PairsCorpus:
 
     unit: "Unit" = "sentences"
 
-    def __init__(self, given: Given) -> None:
+    def __init__(self, given: CorpusArgs) -> None:
         self._given = given
         self._corpus, self._links = linked_pairs_of(
             given.source, given.target, given.data, given.columns or "0,1", given.gold
@@ -86,11 +86,11 @@ class PairsCorpus:
 
     def pairs(self) -> "Iterator[AlignedPair]":
         """The pairs, from the beginning."""
-        from jumok.evaluation.readings import read_aligned
+        from jumok.evaluation.alignment_settings import read_aligned
 
         return islice(read_aligned(self._corpus, self._given.gold, self._links), self._given.most)
 
-    def cards(self, system: Any, batch: int) -> "list[Card]":
+    def cards(self, system: Any, batch: int) -> "list[AnyHeadCard]":
         from jumok.evaluation.heads import head_cards_over
 
         return head_cards_over(system, lambda: counted(self.pairs()), batch)
@@ -104,14 +104,14 @@ class TextsCorpus:
 
     unit: "Unit" = "sentences"
 
-    def __init__(self, given: Given) -> None:
+    def __init__(self, given: CorpusArgs) -> None:
         self._file, self._most = given.one_file("--data FILE, a text a line"), given.most
         self.title = self._file.name
 
     def _texts(self) -> Iterator[str]:
         return islice(read_lines(self._file), self._most)
 
-    def cards(self, system: Any, batch: int) -> "list[Card]":
+    def cards(self, system: Any, batch: int) -> "list[AnyHeadCard]":
         from jumok.evaluation.text_heads import text_head_cards_over
 
         return text_head_cards_over(system, lambda: counted(self._texts()), batch)
@@ -125,7 +125,7 @@ class CaptionsCorpus:
 
     unit: "Unit" = "pictures"
 
-    def __init__(self, given: Given) -> None:
+    def __init__(self, given: CorpusArgs) -> None:
         from jumok.cli.evaluation_captions import caption_columns, images_of
 
         self._given = given
@@ -135,13 +135,13 @@ class CaptionsCorpus:
         self.title = self._table.name
         self._looked_at = 0
 
-    def cards(self, system: "Captioner", batch: int) -> "list[Card]":
+    def cards(self, system: "Captioner", batch: int) -> "list[AnyHeadCard]":
         from jumok.cli.evaluation_captions import BOXES
         from jumok.data.boxes import read_boxes
         from jumok.data.captions import CaptionCorpus, read_captions
         from jumok.data.images import ImageSource
         from jumok.data.inputs import FeatureSource
-        from jumok.evaluation.picture_heads import Pictures, caption_head_cards_over
+        from jumok.evaluation.picture_heads import PictureCorpus, caption_head_cards_over
         from jumok.evaluation.pointing import Gold
 
         features = system.reads_features
@@ -154,7 +154,7 @@ class CaptionsCorpus:
         # Boxes are in pixels of pictures, and features do not say how many these had.
         if boxes.is_file() and not features:
             gold = Gold(read_boxes(boxes, system.language), captioned)
-        pictures = Pictures(lambda: counted(captioned), files, gold)
+        pictures = PictureCorpus(lambda: counted(captioned), files, gold)
         return caption_head_cards_over(system, pictures, batch)
 
     def count(self) -> int:
@@ -166,7 +166,7 @@ class LabelsCorpus:
 
     unit: "Unit" = "pictures"
 
-    def __init__(self, given: Given) -> None:
+    def __init__(self, given: CorpusArgs) -> None:
         from jumok.cli.evaluation_pictures import source_of
 
         self._source = source_of(given.one_file("--data FOLDER or FILE, pictures with labels"))
@@ -174,7 +174,7 @@ class LabelsCorpus:
         self.title = self._source.title
         self._looked_at = 0
 
-    def cards(self, system: Any, batch: int) -> "list[Card]":
+    def cards(self, system: Any, batch: int) -> "list[AnyHeadCard]":
         from jumok.cli.evaluation_pictures import labelled_pictures
         from jumok.evaluation.picture_heads import picture_head_cards_over
 
@@ -196,7 +196,7 @@ class LabelsCorpus:
         return self._looked_at
 
 
-CORPORA: dict[str, Callable[[Given], HeadCorpus]] = {
+CORPORA: dict[str, Callable[[CorpusArgs], HeadCorpus]] = {
     "translation": PairsCorpus,
     "language-model": TextsCorpus,
     "masked-lm": TextsCorpus,

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from jumok.inspection.grid_cards import Card
+    from jumok.inspection.grid_cards import AnyHeadCard
     from jumok.inspection.pruning import PrunedPoint
 
 CELLS = {".csv": ",", ".tsv": "\t"}
@@ -18,7 +18,7 @@ WIDEST = 100
 """Columns of the widest table: several models, and gold links."""
 
 
-def show_cards(screen: Console, measured: "Mapping[str, Sequence[Card]]") -> None:
+def show_cards(screen: Console, measured: "Mapping[str, Sequence[AnyHeadCard]]") -> None:
     """A row for each head; then why some of them leave columns empty."""
     from jumok.inspection.grid_cards import GridCard
 
@@ -54,7 +54,7 @@ def _plain(fact: Any) -> Any:
     return "" if fact is None else fact
 
 
-def _table(measured: "Mapping[str, Sequence[Card]]") -> Table:
+def _table(measured: "Mapping[str, Sequence[AnyHeadCard]]") -> Table:
     """Rows of several models stand together, numbered as these were given."""
     first, *others = measured.values()
     columns = {name: cell for name, cell in COLUMNS.items() if any(map(cell, first))}
@@ -69,7 +69,7 @@ def _table(measured: "Mapping[str, Sequence[Card]]") -> Table:
     return table
 
 
-def _offset(card: "Card") -> str:
+def _offset(card: "AnyHeadCard") -> str:
     """Where its largest weight stands most often, and how often; of cells rows,columns away."""
     from jumok.inspection.cards import OFFSETS
     from jumok.inspection.grid_cards import GridCard
@@ -95,7 +95,7 @@ def _signed(offset: int) -> str:
     return f"{offset:+d}" if offset else "0"
 
 
-def _role(card: "Card") -> str:
+def _role(card: "AnyHeadCard") -> str:
     """The role; without one the rule that the head comes nearest to."""
     nearest = getattr(card, "nearest", None)
     if nearest is None:
@@ -104,7 +104,7 @@ def _role(card: "Card") -> str:
     return f"no clear role; nearest: {role}, {measure:.2f} of {bound:.2f}"
 
 
-def _error_rate(card: "Card") -> str:
+def _error_rate(card: "AnyHeadCard") -> str:
     from jumok.inspection.grid_cards import GridCard
 
     if isinstance(card, GridCard) or card.error_rate is None:
@@ -112,10 +112,10 @@ def _error_rate(card: "Card") -> str:
     return f"{100 * card.error_rate:.1f} %"
 
 
-def _of_cells(name: str, shown: str, times: int = 1) -> "Callable[[Card], str]":
+def _of_cells(name: str, shown: str, times: int = 1) -> "Callable[[AnyHeadCard], str]":
     """A measure that only heads over cells may have."""
 
-    def cell(card: "Card") -> str:
+    def cell(card: "AnyHeadCard") -> str:
         from jumok.inspection.grid_cards import GridCard
 
         value = getattr(card, name) if isinstance(card, GridCard) else None
@@ -124,7 +124,7 @@ def _of_cells(name: str, shown: str, times: int = 1) -> "Callable[[Card], str]":
     return cell
 
 
-COLUMNS: "dict[str, Callable[[Card], str]]" = {
+COLUMNS: "dict[str, Callable[[AnyHeadCard], str]]" = {
     "part": lambda card: card.part,
     "head": lambda card: f"{card.layer + 1}.{card.head + 1}",
     "entropy": lambda card: f"{card.entropy:.3f}",

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from jumok.cli import beside
 from jumok.cli import figure as drawn
 from jumok.cli import options as option
-from jumok.cli.kept import kept_trace
+from jumok.cli import second_model
+from jumok.cli.saved_trace import saved_trace
 from jumok.cli.streams import open_output
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
     from jumok.inspection.trace import Trace
-    from jumok.serving.pictures import Pictures
-    from jumok.systems.sides import Sides
+    from jumok.serving.pictures import ServedPictures
+    from jumok.systems.comparison import Comparison
     from jumok.systems.tracers import Family
 
 Save = Annotated[
@@ -95,8 +95,8 @@ def look(
     save: Save = None,
     target: Instead = None,
     gold: Gold = None,
-    against: beside.Against = None,
-    with_: beside.With = None,
+    against: second_model.Against = None,
+    with_: second_model.With = None,
     level: Kept = "qk",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 0,
     host: Host = None,
@@ -127,7 +127,7 @@ def look(
 
       jumok look MODEL "I sat by the bank." --against "The bank lent me money."
     """
-    from jumok.systems.sides import Sides
+    from jumok.systems.comparison import Comparison
 
     _check_save(save, two=bool(against or with_))
     wanted = drawn.wanted_figure(figure, to, part, layer, head, row)
@@ -135,11 +135,12 @@ def look(
     asked = {"--target": target, "--against": against, "--with": with_, "--beam": beam}
     if given is None:
         _check_alone(asked | {"--save": save, "--figure": figure, "--gold": gold, "--beam": None})
-    kept = None if given is None else kept_trace(family, given, asked)
+    kept = None if given is None else saved_trace(family, given, asked)
     options = family.options if beam is None else replace(family.options, beam=beam)
     traced = partial(family.trace, options=options, level=level, name=name)
-    second = beside.load_beside(with_, against or given or "", options, level, device, precision)
-    sides = Sides(traced, second, level)
+    text = against or given or ""
+    second = second_model.load_beside(with_, text, options, level, device, precision)
+    sides = Comparison(traced, second, level)
     trace, other = (kept, None) if kept else _looked(family, sides, given, against, target)
     trace = trace if gold is None else _linked(trace, gold)
     if wanted is not None:
@@ -152,7 +153,11 @@ def look(
 
 
 def _looked(
-    family: "Family", sides: "Sides", given: str | None, against: str | None, target: str | None
+    family: "Family",
+    sides: "Comparison",
+    given: str | None,
+    against: str | None,
+    target: str | None,
 ) -> "tuple[Trace, Trace | None]":
     """What is looked at first; without a text or a picture a trace with nothing in it."""
     from jumok.inspection.trace import Trace
@@ -165,12 +170,14 @@ def _looked(
     return sides.look(given, against or "", target, extras=EVERYTHING)
 
 
-def _pictures(family: "Family", first: str | None) -> "Pictures | None":
+def _pictures(family: "Family", first: str | None) -> "ServedPictures | None":
     """What the live page may look at; None: the model reads text."""
-    from jumok.serving.pictures import Pictures
+    from jumok.serving.pictures import ServedPictures
     from jumok.systems.tracers import check_given
 
-    return Pictures(first, partial(check_given, family)) if family.reads == "picture" else None
+    return (
+        ServedPictures(first, partial(check_given, family)) if family.reads == "picture" else None
+    )
 
 
 def _linked(trace: "Trace", gold: str) -> "Trace":
@@ -223,10 +230,10 @@ def save_trace(trace: "Trace", file: Path, other: "Trace | None" = None) -> None
 
 def serve(
     traces: "tuple[Trace, Trace | None]",
-    sides: "Sides",
+    sides: "Comparison",
     port: int,
     browser: bool,
-    pictures: "Pictures | None" = None,
+    pictures: "ServedPictures | None" = None,
     host: str | None = None,
 ) -> None:
     """A page on 127.0.0.1 until Ctrl-C; what is typed or switched in it is traced anew.

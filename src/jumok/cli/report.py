@@ -62,7 +62,7 @@ svg .weight { font-size: 11px; } svg .weight.light { fill: var(--card); }
 
 
 @dataclass(frozen=True)
-class Example:
+class ReportExample:
     """An unseen sentence, what the model made of it and what is right.
 
     Attributes:
@@ -80,7 +80,7 @@ class Example:
 def report(
     figures: Mapping[str, str],
     records: Sequence[Mapping[str, Any]],
-    examples: Sequence[Example],
+    examples: Sequence[ReportExample],
     commands: Sequence[str],
     page: str = "",
 ) -> str:
@@ -163,7 +163,7 @@ def _points(records: Sequence[Mapping[str, Any]], key: str) -> list[tuple[float,
     return [(float(record["step"]), float(record[key])) for record in records]
 
 
-def _row(example: Example) -> str:
+def _row(example: ReportExample) -> str:
     same = example.translation == example.reference
     verdict = (
         '<td class="same">✓ the same</td>'
@@ -176,7 +176,7 @@ def _row(example: Example) -> str:
     )
 
 
-def _attention(example: Example) -> str:
+def _attention(example: ReportExample) -> str:
     seen = example.attention
     assert seen is not None
     grid = attention_grid(seen.weights, seen.source_words, seen.target_words, example.gold)

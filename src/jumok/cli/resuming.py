@@ -19,7 +19,7 @@ from typing import IO, Any
 import typer
 
 from jumok.cli.streams import STANDARD, open_output
-from jumok.data.whole import replaced
+from jumok.data.atomic import atomic_file
 from jumok.errors import ConfigError, DataError, Place
 
 FORMAT = 1
@@ -171,7 +171,7 @@ def command_of(
     parameters: Mapping[str, Any], models: Sequence[Path], version: str
 ) -> dict[str, str]:
     """What an output depends on, as texts: options, the models' files, and jumok itself."""
-    from jumok.data.flat import digest
+    from jumok.data.cache import digest
 
     facts = {"jumok": version}
     for name, value in parameters.items():
@@ -248,7 +248,7 @@ def _read_record(part: Path) -> Done | None:
 
 
 def _write_record(part: Path, done: Done) -> None:
-    with replaced(record_of(part)) as partial:
+    with atomic_file(record_of(part)) as partial:
         text = json.dumps({"format": FORMAT, **asdict(done)}, ensure_ascii=False, indent=1)
         partial.write_text(text, encoding="utf-8")
 

@@ -7,9 +7,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
+from jumok.data.atomic import atomic_file
 from jumok.data.formats import check_text
 from jumok.data.reading import first_bytes, open_bytes
-from jumok.data.whole import replaced
 from jumok.errors import ConfigError, DataError, Place
 
 # What a terminal and a pipe both understand as "standard input".
@@ -148,5 +148,5 @@ def open_output(file: Path | None) -> Iterator[TextIO]:
         yield sys.stdout
         sys.stdout.flush()  # here a reader that left is no fault; at the interpreter's end it is
         return
-    with replaced(file) as part, part.open("w", encoding="utf-8", errors="replace") as stream:
+    with atomic_file(file) as part, part.open("w", encoding="utf-8", errors="replace") as stream:
         yield stream

@@ -20,7 +20,7 @@ from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
     from jumok.decoding import DecodingOptions
-    from jumok.systems.parts import Split
+    from jumok.systems.segments import Split
     from jumok.systems.translation import Translation
     from jumok.systems.translator import Translator
 
@@ -75,13 +75,12 @@ def translate(
     """
     options = decoding_options(
         beam, nbest, length_penalty, minimum_length, maximum_length, sample, temperature, top_k,
-        top_p, seed,
+        top_p, seed, coverage_penalty=coverage_penalty, no_repeat_ngram=no_repeat_ngram,
     )  # fmt: skip
-    options = replace(options, coverage_penalty=coverage_penalty, no_repeat_ngram=no_repeat_ngram)
+    check_output(output, file, glossary)
     translator = option.load_translator(model, device, precision, threads)
     if alignments:
         translator.check_alignments()
-    check_output(output, file, glossary)
     answers = Answers(
         translator, options, alignments, prefix, batch, split, kept(keep, no_keep), glossary
     )
@@ -92,8 +91,7 @@ def translate(
         return translate_to(answers.document(), file, output, kind)
     write = to_json if as_json else to_columns(nbest > 1, scores, alignments, confidence)
     incoming = arriving(file, alone=stream, whole=sample, plain=format == "auto")
-    command = this_command(context, glossary) if output else {}
-    with open_steps(output, command, resume) as steps:
+    with open_steps(output, this_command(context, output, glossary), resume) as steps:
         write_all(answers, incoming, steps, write, Flag(flag_below))
 
 
@@ -155,8 +153,12 @@ class Answers:
         return replace(self, alignments=self.translator.aligner.aligns)
 
 
-def this_command(context: typer.Context, glossary: Path | None) -> dict[str, str]:
-    """What the output of this very command depends on, beside its input."""
+def this_command(
+    context: typer.Context, output: Path | None, glossary: Path | None
+) -> dict[str, str]:
+    """What the output of this very command depends on, beside its input; nothing without one."""
+    if output is None:
+        return {}
     apart = {"model", "file", "output", "resume", "threads"}
     options = {name: value for name, value in context.params.items() if name not in apart}
     if glossary is not None:
@@ -175,6 +177,8 @@ def decoding_options(
     top_k: int | None,
     top_p: float | None,
     seed: int,
+    coverage_penalty: float = 0.0,
+    no_repeat_ngram: int = 0,
 ) -> "DecodingOptions":
     """What the options of the command line say together.
 
@@ -207,6 +211,8 @@ def decoding_options(
         top_k=top_k,
         top_p=top_p,
         seed=seed,
+        coverage_penalty=coverage_penalty,
+        no_repeat_ngram=no_repeat_ngram,
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from jumok.data.flat import Flat
+from jumok.data.cache import Flat
 from jumok.data.sampler import Cursor, PairSampler, plan_epoch
 from jumok.data.store import PairStore
 from jumok.data.tokenizer import END, PAD, START, Tokenizer

@@ -23,7 +23,7 @@ from jumok.errors import DataError, Place
 Box = tuple[int, int, int, int]
 
 
-class Noun(NamedTuple):
+class GroundedNoun(NamedTuple):
     """A word by its index among the words between spaces, and the things that it names."""
 
     word: int
@@ -41,7 +41,7 @@ class Boxes:
 
     kinds: tuple[str, ...]
     boxes: tuple[Box, ...]
-    nouns: tuple[tuple[Noun, ...], ...]
+    nouns: tuple[tuple[GroundedNoun, ...], ...]
 
 
 def read_boxes(file: Path, language: str) -> dict[str, Boxes]:
@@ -86,7 +86,7 @@ def _boxes(record: dict[str, Any], language: str) -> Boxes:
             raise ValueError(f"a box that holds no pixel: {thing['box']}")
         boxes.append((left, top, right, bottom))
     nouns = tuple(
-        tuple(Noun(int(word), tuple(map(int, named))) for word, named in caption)
+        tuple(GroundedNoun(int(word), tuple(map(int, named))) for word, named in caption)
         for caption in record[language]
     )
     return Boxes(tuple(str(thing["kind"]) for thing in things), tuple(boxes), nouns)

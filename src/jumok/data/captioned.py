@@ -136,7 +136,7 @@ class CaptionedPictures:
 
 
 @dataclass(frozen=True)
-class Augmentation:
+class CaptionedAugmentation:
     """How pixels are moved, another way each time a picture is seen.
 
     Attributes:
@@ -184,7 +184,7 @@ class CaptionStream:
         micro_tokens: int,
         captions: int,
         seed: int,
-        augmentation: Augmentation = Augmentation(),
+        augmentation: CaptionedAugmentation = CaptionedAugmentation(),
     ) -> None:
         self._data, self._captions, self._seed = data, captions, seed
         self._augmentation = augmentation

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from jumok.data.images import ImageSource, PictureFiles
-from jumok.data.report import Count, Report
+from jumok.data.report import CorpusReport, Count
 from jumok.data.tables import Column, read_tsv
 from jumok.errors import DataError, Place
 
@@ -53,7 +53,7 @@ def read_captions(
     *,
     skip: bool = False,
     others: bool = False,
-    report: Report | None = None,
+    report: CorpusReport | None = None,
 ) -> list[Captioned]:
     """The pictures that have captions, in the order of their first rows.
 
@@ -70,7 +70,7 @@ def read_captions(
             `ImageSource`. The text names the file and the row.
     """
     pictures = ImageSource(corpus.images) if pictures is None else pictures
-    count = report or Report(corpus.captions.name)
+    count = report or CorpusReport(corpus.captions.name)
     found: dict[str, list[str]] = {}
     first: dict[str, int] = {}
     rows = read_tsv(corpus.captions, corpus.file_column, corpus.caption_column, report)

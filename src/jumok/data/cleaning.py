@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jumok.data.drift import shifted_part
-from jumok.data.report import Report
+from jumok.data.report import CorpusReport
 
 if TYPE_CHECKING:
     from jumok.data.corpora import Pair
@@ -57,7 +57,7 @@ def odd_script(language: str) -> Callable[[str], bool] | None:
 
 
 def cleaned(
-    pairs: "Iterator[Pair]", report: Report, clean: Sequence[str], languages: tuple[str, str]
+    pairs: "Iterator[Pair]", report: CorpusReport, clean: Sequence[str], languages: tuple[str, str]
 ) -> "Iterator[Pair]":
     """The pairs, of which odd ones are counted, and left out where that is asked for.
 

@@ -10,7 +10,7 @@ from jumok.data.cleaning import cleaned
 from jumok.data.drift import explain_drift
 from jumok.data.formats import bare_name, kind_of_name
 from jumok.data.reading import read_lines
-from jumok.data.report import Report
+from jumok.data.report import CorpusReport
 from jumok.data.tables import Column, Rows, read_csv, read_jsonl, read_parquet, read_tsv
 from jumok.data.translators import read_po, read_tmx
 from jumok.data.xliff import read_xliff
@@ -65,12 +65,12 @@ class Corpus:
     def title(self) -> str:
         return self.name or " + ".join(path.name for path in self.files)
 
-    def report(self) -> Report:
+    def report(self) -> CorpusReport:
         """A report in which nothing stands yet."""
-        return Report(self.title, skip_damaged=self.skip_damaged)
+        return CorpusReport(self.title, skip_damaged=self.skip_damaged)
 
 
-def read_pairs(corpus: Corpus, report: Report | None = None) -> Iterator[Pair]:
+def read_pairs(corpus: Corpus, report: CorpusReport | None = None) -> Iterator[Pair]:
     """The corpus's pairs in order, one at a time; NFC, and no line break inside a sentence.
 
     Args:
@@ -110,7 +110,7 @@ def read_pairs(corpus: Corpus, report: Report | None = None) -> Iterator[Pair]:
     yield from pairs
 
 
-READERS: dict[str, Callable[[Path, Column, Column, Report | None], Rows]] = {
+READERS: dict[str, Callable[[Path, Column, Column, CorpusReport | None], Rows]] = {
     "csv": read_csv,
     "tsv": read_tsv,
     "jsonl": read_jsonl,
@@ -137,7 +137,7 @@ def format_of(corpus: Corpus) -> str:
 
 
 def _read_aligned(
-    corpus: Corpus, source: Path, target: Path, report: Report | None
+    corpus: Corpus, source: Path, target: Path, report: CorpusReport | None
 ) -> Iterator[Pair]:
     plain = corpus.format is None
     sides = zip_longest(

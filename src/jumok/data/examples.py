@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jumok.data.flat import Flat, FlatWriter, digest, kept, map_flat, opened
-from jumok.data.report import Report
+from jumok.data.cache import Flat, FlatWriter, cached_folder, digest, map_flat, opened
+from jumok.data.report import CorpusReport
 from jumok.data.texts import Example, TextCorpus
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import DataError, Place
@@ -35,7 +35,7 @@ class ExampleStore:
     key: str
     texts: Flat
     labels: npt.NDArray[np.unsignedinteger[Any]] | None
-    report: Report
+    report: CorpusReport
 
     def __len__(self) -> int:
         return len(self.texts.lengths)
@@ -91,7 +91,7 @@ def prepare_examples(
     *,
     labels: Sequence[str] = (),
     identity: object = "",
-    report: Report,
+    report: CorpusReport,
 ) -> ExampleStore:
     """The texts as token ids, from the cache if the same content was prepared before.
 
@@ -131,17 +131,21 @@ def prepare_examples(
             raise DataError("No text is left after the filters.", got=str(report))
         return {"report": report.to_json()}
 
-    folder = kept(cache, described, write)
+    folder = cached_folder(cache, described, write)
     with opened(folder, "corpus is", "corpus") as about:
         stored = map_flat(folder, "texts", KIND, tokenizer.size)
         numbers = map_flat(folder, "labels", KIND, len(labels)).values if labels else None
         if numbers is not None and len(numbers) != len(stored.ends):
             raise ValueError("labels.values: not a label for each text")
-        return ExampleStore(folder.name, stored, numbers, Report.from_json(about["report"]))
+        return ExampleStore(folder.name, stored, numbers, CorpusReport.from_json(about["report"]))
 
 
 def _rows(
-    chunk: Sequence[Example], tokenizer: Tokenizer, max_tokens: int, labelled: bool, report: Report
+    chunk: Sequence[Example],
+    tokenizer: Tokenizer,
+    max_tokens: int,
+    labelled: bool,
+    report: CorpusReport,
 ) -> Iterator[tuple[Example, list[int]]]:
     """Each text that is kept with its ids; a long one without labels comes in parts."""
     report.read += len(chunk)

@@ -19,8 +19,8 @@ import numpy.typing as npt
 from safetensors import SafetensorError
 from safetensors.numpy import load
 
+from jumok.data.cache import cached_folder, opened
 from jumok.data.damage import ANYTHING
-from jumok.data.flat import kept, opened
 from jumok.data.images import PictureFiles, read_image, resize
 from jumok.errors import DataError, Place
 
@@ -31,7 +31,7 @@ FEATURE_SUFFIXES = (".npy", ".safetensors")
 Array = npt.NDArray[Any]
 
 
-class Reader(NamedTuple):
+class InputReader(NamedTuple):
     """How a file's content becomes what a model reads.
 
     Attributes:
@@ -44,9 +44,9 @@ class Reader(NamedTuple):
     read: Callable[[bytes, str], Array]
 
 
-def pixel_reader(size: int) -> Reader:
+def pixel_reader(size: int) -> InputReader:
     """Pixels (3 size size) in bytes. A picture of another shape is squeezed, and nothing is cut."""
-    return Reader((3, size, size), "uint8", partial(_pixels, size))
+    return InputReader((3, size, size), "uint8", partial(_pixels, size))
 
 
 def _pixels(size: int, content: bytes, name: str) -> Array:
@@ -54,9 +54,9 @@ def _pixels(size: int, content: bytes, name: str) -> Array:
     return np.ascontiguousarray(scaled.transpose(2, 0, 1))  # height width 3 -> 3 height width
 
 
-def feature_reader(rows: int, columns: int, dim: int) -> Reader:
+def feature_reader(rows: int, columns: int, dim: int) -> InputReader:
     """Features (cells dim) in float32, from (cells dim) or (rows columns dim)."""
-    return Reader((rows * columns, dim), "float32", partial(_features, rows, columns, dim))
+    return InputReader((rows * columns, dim), "float32", partial(_features, rows, columns, dim))
 
 
 def _features(rows: int, columns: int, dim: int, content: bytes, name: str) -> Array:
@@ -169,7 +169,7 @@ class Inputs:
 
 
 def store_inputs(
-    items: Iterable[Item], reader: Reader, cache: Path, *, skip: bool = False
+    items: Iterable[Item], reader: InputReader, cache: Path, *, skip: bool = False
 ) -> Inputs:
     """The arrays of all items, from the cache if the same files were read before.
 
@@ -183,7 +183,7 @@ def store_inputs(
     items = list(items)
     contents = [_digest(item) for item in items]
     identity = ["inputs", VERSION, reader.shape, reader.kind, skip, contents]
-    folder = kept(
+    folder = cached_folder(
         cache, identity, lambda partial: _write(items, reader, partial, skip), "prepared pictures"
     )
     return _open(folder, reader, len(items))
@@ -193,7 +193,7 @@ def _digest(item: Item) -> str:
     return hashlib.sha256(item.source.content(item.name)).hexdigest()
 
 
-def _write(items: list[Item], reader: Reader, folder: Path, skip: bool) -> dict[str, Any]:
+def _write(items: list[Item], reader: InputReader, folder: Path, skip: bool) -> dict[str, Any]:
     """The values of all items; gives what the folder's `store.json` keeps."""
     rows, faults = [], []
     with (folder / VALUES).open("wb") as file:
@@ -210,7 +210,7 @@ def _write(items: list[Item], reader: Reader, folder: Path, skip: bool) -> dict[
     return {"kept": rows, "faults": faults}
 
 
-def read_item(item: Item, reader: Reader) -> Array:
+def read_item(item: Item, reader: InputReader) -> Array:
     """The array; an error names the row that named the picture."""
     name = item.source.place(item.name)
     try:
@@ -225,7 +225,7 @@ def read_item(item: Item, reader: Reader) -> Array:
         ) from None
 
 
-def _open(folder: Path, reader: Reader, items: int) -> Inputs:
+def _open(folder: Path, reader: InputReader, items: int) -> Inputs:
     with opened(folder, "pictures are", "pictures") as about:
         rows = np.array(about["kept"], dtype=np.int64)
         if rows[0] < 0 or rows[-1] >= items or (np.diff(rows) <= 0).any():

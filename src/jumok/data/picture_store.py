@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from jumok.data.cache import cached_folder, opened
 from jumok.data.examples import in_order
-from jumok.data.flat import kept, opened
-from jumok.data.pictures import Labelled, PictureSource, Shape
+from jumok.data.pictures import PictureExample, PictureSource, Shape
 from jumok.errors import DataError
 
 VERSION = 1
@@ -94,12 +94,12 @@ def prepare_pictures(
         pictures = (each for source in sources for each in source.read())
         return _write(partial, _checked(pictures, labels, skip_damaged), shape, labels)
 
-    return _open(kept(cache, described, fill, "prepared pictures"), shape)
+    return _open(cached_folder(cache, described, fill, "prepared pictures"), shape)
 
 
 def _checked(
-    pictures: Iterator[Labelled], allowed: Sequence[str] | None, skip: bool
-) -> Iterator[Labelled]:
+    pictures: Iterator[PictureExample], allowed: Sequence[str] | None, skip: bool
+) -> Iterator[PictureExample]:
     """All pictures; those that cannot be trained on come with their error, or raise it."""
     for picture in pictures:
         error = picture.pixels if isinstance(picture.pixels, DataError) else None
@@ -117,7 +117,7 @@ def _checked(
 
 
 def _write(
-    folder: Path, pictures: Iterator[Labelled], shape: Shape, allowed: Sequence[str] | None
+    folder: Path, pictures: Iterator[PictureExample], shape: Shape, allowed: Sequence[str] | None
 ) -> dict[str, Any]:
     """The files of a store; gives what its `store.json` keeps."""
     found: dict[str, int] = {} if allowed is None else {name: i for i, name in enumerate(allowed)}
@@ -138,7 +138,7 @@ def _write(
     return {"labels": names, "left_out": left_out}
 
 
-def _unknown(picture: Labelled, allowed: Sequence[str]) -> DataError:
+def _unknown(picture: PictureExample, allowed: Sequence[str]) -> DataError:
     return DataError(
         "The label is none of those that training saw.",
         expected=", ".join(allowed),

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 from jaxtyping import UInt8
 
-from jumok.data.flat import digest
+from jumok.data.cache import digest
 from jumok.data.idx import read_idx
 from jumok.data.images import ImageSource, Pixels, archive_of, read_image, resize
 from jumok.data.tables import read_tsv
@@ -44,7 +44,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Labelled:
+class PictureExample:
     """One picture; `pixels` may be what is wrong with it, which is not yet raised."""
 
     pixels: Pixels | DataError
@@ -76,7 +76,7 @@ class PictureSource:
             return [digest(self.table), *map(digest, files)]
         return [digest(file) for file in (self.folder, self.images, self.labels) if file]
 
-    def read(self) -> Iterator[Labelled]:
+    def read(self) -> Iterator[PictureExample]:
         """Every picture in turn.
 
         Raises:
@@ -95,7 +95,7 @@ def _files(folder: Path) -> list[tuple[str, Path]]:
     return [(name, folder / name) for name in ImageSource(folder).names]
 
 
-def _read_folder(folder: Path) -> Iterator[Labelled]:
+def _read_folder(folder: Path) -> Iterator[PictureExample]:
     source = ImageSource(folder)
     if not len(source):
         raise DataError(
@@ -113,33 +113,33 @@ def _read_folder(folder: Path) -> Iterator[Labelled]:
                 do="move it into its label's folder, or take it away",
                 place=place,
             )
-            yield Labelled(error, label, place)
+            yield PictureExample(error, label, place)
             continue
         try:
-            yield Labelled(source.read(name), label, place)
+            yield PictureExample(source.read(name), label, place)
         except DataError as fault:
-            yield Labelled(fault, label, place)
+            yield PictureExample(fault, label, place)
 
 
 def _rows(table: Path) -> Iterator[tuple[str, str, int]]:
     return read_tsv(table, "file", "label", None)
 
 
-def _read_table(table: Path) -> Iterator[Labelled]:
+def _read_table(table: Path) -> Iterator[PictureExample]:
     for file, label, row in _rows(table):
         place = Place(table, row)
         if not label.strip():
             error = DataError("The row has no label.", got=repr(file), place=place)
-            yield Labelled(error, "", place)
+            yield PictureExample(error, "", place)
             continue
         try:
-            yield Labelled(read_image(table.parent / file), label.strip(), place)
+            yield PictureExample(read_image(table.parent / file), label.strip(), place)
         except DataError as fault:
             named = DataError(fault.what, got=f"{fault.place}", do=fault.do, place=place)
-            yield Labelled(named, label.strip(), place)
+            yield PictureExample(named, label.strip(), place)
 
 
-def _read_idx(images: Path, labels: Path) -> Iterator[Labelled]:
+def _read_idx(images: Path, labels: Path) -> Iterator[PictureExample]:
     pictures, numbers = read_idx(images, 3), read_idx(labels, 1)
     if len(pictures) != len(numbers):
         raise DataError(
@@ -150,4 +150,4 @@ def _read_idx(images: Path, labels: Path) -> Iterator[Labelled]:
         )
     for index, (grey, number) in enumerate(zip(pictures, numbers, strict=True), start=1):
         place = Place(f"{images}, picture {index:,}")
-        yield Labelled(np.repeat(grey[:, :, None], 3, axis=2), str(number), place)
+        yield PictureExample(np.repeat(grey[:, :, None], 3, axis=2), str(number), place)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from jumok.data.formats import HEAD, check_text
-from jumok.data.report import Report
+from jumok.data.report import CorpusReport
 from jumok.errors import DataError, MissingExtraError, Place
 
 BLOCK = 1 << 20
@@ -24,7 +24,7 @@ SPACES = str.maketrans(dict.fromkeys(LINE_BREAKS + "\n", " "))
 MENDED = "line break inside a line made a space"
 
 
-def one_line(text: str, report: Report | None, number: int) -> str:
+def one_line(text: str, report: CorpusReport | None, number: int) -> str:
     """The text in NFC, with every kind of line break inside it replaced by a space.
 
     `number` is the line or row of the file it stands on, for the report.
@@ -128,7 +128,9 @@ class _ZstdBytes(io.RawIOBase):
         return size
 
 
-def read_lines(path: Path, report: Report | None = None, *, plain: bool = False) -> Iterator[str]:
+def read_lines(
+    path: Path, report: CorpusReport | None = None, *, plain: bool = False
+) -> Iterator[str]:
     """The lines of a text file, in NFC, without their ends.
 
     Line breaks other than \\n (a lone CR, U+2028, U+0085, ...) become spaces and are counted in
@@ -154,7 +156,7 @@ def read_lines(path: Path, report: Report | None = None, *, plain: bool = False)
             offset += len(block)
 
 
-def _text(block: bytes, path: Path, number: int, offset: int, report: Report | None) -> str:
+def _text(block: bytes, path: Path, number: int, offset: int, report: CorpusReport | None) -> str:
     """The block as text; a line that is none is empty where damaged ones are to be left out."""
     try:
         return _decode(block, path, number, offset)
@@ -201,7 +203,7 @@ def _decode(block: bytes, path: Path, number: int, offset: int) -> str:
     return text
 
 
-def _split(text: str, number: int, report: Report | None) -> list[str]:
+def _split(text: str, number: int, report: CorpusReport | None) -> list[str]:
     ended = text.endswith("\n")
     if "\r" in text:
         text = text.replace("\r\n", "\n").removesuffix("\r")

@@ -32,7 +32,7 @@ class Count:
 
 
 @dataclass
-class Report:
+class CorpusReport:
     """What was read, mended and dropped from one corpus.
 
     `mended` lines were changed and kept; `dropped` pairs are not in the store; `noticed` ones are
@@ -107,7 +107,7 @@ class Report:
         }
 
     @classmethod
-    def from_json(cls, stored: dict[str, Any]) -> "Report":
+    def from_json(cls, stored: dict[str, Any]) -> "CorpusReport":
         """The report that `to_json` made plain."""
         mended, dropped, noticed = (
             {reason: Count(lines, first) for reason, (lines, first) in stored[kind].items()}

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from jumok.data.cache import Flat, FlatWriter, Lengths, cached_folder, digest, map_flat, opened
 from jumok.data.corpora import Corpus, Pair, read_pairs
-from jumok.data.flat import Flat, FlatWriter, Lengths, digest, kept, map_flat, opened
-from jumok.data.report import Report
+from jumok.data.report import CorpusReport
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import DataError, Place
 
@@ -58,7 +58,7 @@ class PairStore:
     target: Flat
     source_text: Flat | None
     target_text: Flat | None
-    report: Report
+    report: CorpusReport
 
     def __len__(self) -> int:
         return len(self.source.lengths)
@@ -127,7 +127,7 @@ def prepare_pairs(
     cache: Path,
     filters: Filters = Filters(),
     *,
-    report: Report,
+    report: CorpusReport,
     keep_texts: bool = False,
     threads: int = 2,
     progress: Callable[[int], None] | None = None,
@@ -142,7 +142,7 @@ def prepare_pairs(
             raise DataError("No pair is left after the filters.", got=str(report))
         return {"texts": keep_texts, "report": report.to_json()}
 
-    return open_store(kept(cache, described, fill), (source.size, target.size))
+    return open_store(cached_folder(cache, described, fill), (source.size, target.size))
 
 
 def open_store(folder: Path, sizes: tuple[int, int]) -> PairStore:
@@ -160,7 +160,7 @@ def open_store(folder: Path, sizes: tuple[int, int]) -> PairStore:
             name: map_flat(folder, name, np.dtype(kind), limits.get(name, 256))
             for name, kind in _kinds(sizes, about["texts"]).items()
         }
-        report = Report.from_json(about["report"])
+        report = CorpusReport.from_json(about["report"])
         if len({len(each.ends) for each in flat.values()}) != 1:
             raise ValueError("the sides hold different numbers of sentences")
     return PairStore(
@@ -196,7 +196,7 @@ class _Encoder:
         self,
         folder: Path,
         pairs: Iterable[Pair],
-        report: Report,
+        report: CorpusReport,
         progress: Callable[[int], None] | None,
     ) -> None:
         source, target = self.tokenizers
@@ -216,7 +216,7 @@ class _Encoder:
         chunk: list[Pair],
         ids: list[FlatWriter],
         texts: list[FlatWriter],
-        report: Report,
+        report: CorpusReport,
     ) -> None:
         *sides, lines = zip(*chunk, strict=True)
         encoded = [
@@ -239,7 +239,7 @@ def _keep(
     target: Lengths,
     lines: npt.NDArray[np.int64],
     filters: Filters,
-    report: Report,
+    report: CorpusReport,
 ) -> npt.NDArray[np.bool_]:
     """Which pairs pass; each of the others is reported under the first reason that meets it."""
     shorter, longer = np.minimum(source, target), np.maximum(source, target)

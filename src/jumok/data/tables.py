@@ -10,7 +10,7 @@ from typing import Any
 
 from jumok.data.damage import reading_as
 from jumok.data.reading import one_line, open_bytes, read_lines
-from jumok.data.report import Report
+from jumok.data.report import CorpusReport
 from jumok.errors import DataError, MissingExtraError, Place
 
 MOST_COLUMNS = 100_000
@@ -24,7 +24,7 @@ LONE = re.compile("[\ud800-\udfff]")
 Rows = Iterator[tuple[str, str, int]]
 
 
-def read_tsv(file: Path, source: Column, target: Column, report: Report | None) -> Rows:
+def read_tsv(file: Path, source: Column, target: Column, report: CorpusReport | None) -> Rows:
     """Pairs from tab-separated columns; there is no quoting, a quotation mark is text.
 
     Columns are numbers from 0 in a file without a header, or names in the file's first line.
@@ -51,7 +51,7 @@ def _too_few(row: list[str], needed: int, marks: str, place: Place) -> DataError
     )
 
 
-def _damaged(error: DataError, report: Report | None) -> None:
+def _damaged(error: DataError, report: CorpusReport | None) -> None:
     """Counts the row in the report; raises the error where there is none, or it skips none."""
     if report is None or error.place is None or error.place.line is None:
         raise error
@@ -72,7 +72,7 @@ def _column(file: Path, header: list[str], column: Column) -> int:
     return header.index(str(column))
 
 
-def read_csv(file: Path, source: Column, target: Column, report: Report | None) -> Rows:
+def read_csv(file: Path, source: Column, target: Column, report: CorpusReport | None) -> Rows:
     """Pairs from comma-separated columns, quoted as in RFC 4180; a quoted line break is a space.
 
     Columns are numbers from 0 in a file without a header, or names in the file's first line.
@@ -100,7 +100,7 @@ def read_jsonl(
     file: Path,
     source: Column,
     target: Column,
-    report: Report | None,
+    report: CorpusReport | None,
     *,
     numbers: bool = False,
 ) -> Rows:
@@ -162,7 +162,7 @@ def read_parquet(
     file: Path,
     source: Column,
     target: Column,
-    report: Report | None,
+    report: CorpusReport | None,
     *,
     numbers: bool = False,
 ) -> Rows:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from jumok.data.flat import Flat, FlatWriter, kept, map_flat, opened
+from jumok.data.cache import Flat, FlatWriter, cached_folder, map_flat, opened
 from jumok.data.text_tokenizer import TextTokenizer
 from jumok.data.tokenizer import END, START
 from jumok.errors import DataError
@@ -80,7 +80,7 @@ def prepare_texts(
             raise DataError("There is no text to prepare.")
         return {"bytes": size}
 
-    folder = kept(cache, ["text", VERSION, identity, tokenizer.hash], fill)
+    folder = cached_folder(cache, ["text", VERSION, identity, tokenizer.hash], fill)
     with opened(folder, "text is", "text") as about:
         tokens = map_flat(folder, "tokens", np.dtype(kind), tokenizer.size)
         if tokens.lengths.min() < 2:

@@ -12,8 +12,8 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
+from jumok.data.atomic import write_durably
 from jumok.data.tokenizer import END, NEWLINE, PAD, SPACE, START, Tokenizer, writable
-from jumok.data.whole import write_durably
 from jumok.errors import DataError, Place
 
 BYTE_KIND = b"jumok: every byte is a token\n"

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from jumok.data.formats import kind_of_name
 from jumok.data.reading import read_lines
-from jumok.data.report import Report
+from jumok.data.report import CorpusReport
 from jumok.data.tables import Column, Rows, read_csv, read_jsonl, read_parquet, read_tsv
 from jumok.errors import ConfigError, DataError, Place
 
@@ -49,7 +49,7 @@ class TextCorpus:
     take: int | None = None
 
 
-READERS: dict[str, Callable[[Path, Column, Column, Report | None], Rows]] = {
+READERS: dict[str, Callable[[Path, Column, Column, CorpusReport | None], Rows]] = {
     "csv": read_csv,
     "tsv": read_tsv,
     "jsonl": partial(read_jsonl, numbers=True),
@@ -58,7 +58,7 @@ READERS: dict[str, Callable[[Path, Column, Column, Report | None], Rows]] = {
 """Labels are often whole numbers, which JSON and Parquet tell from text."""
 
 
-def read_examples(corpus: TextCorpus, report: Report | None = None) -> Iterator[Example]:
+def read_examples(corpus: TextCorpus, report: CorpusReport | None = None) -> Iterator[Example]:
     """The corpus's texts in order, one at a time; NFC, and no line break inside a text.
 
     Raises:
@@ -74,7 +74,7 @@ def read_examples(corpus: TextCorpus, report: Report | None = None) -> Iterator[
     yield from texts
 
 
-def _read(corpus: TextCorpus, report: Report | None) -> Iterator[Example]:
+def _read(corpus: TextCorpus, report: CorpusReport | None) -> Iterator[Example]:
     reader = READERS.get(corpus.format or kind_of_name(corpus.file) or "")
     if reader is not None:
         label = corpus.column if corpus.label_column is None else corpus.label_column
@@ -94,7 +94,7 @@ def _read(corpus: TextCorpus, report: Report | None) -> Iterator[Example]:
             yield Example(text, "", corpus.file, line)
 
 
-def documents(corpus: TextCorpus, rule: Rule, report: Report | None = None) -> Iterator[str]:
+def documents(corpus: TextCorpus, rule: Rule, report: CorpusReport | None = None) -> Iterator[str]:
     """The documents of a corpus that hold more than white space, in order.
 
     Args:

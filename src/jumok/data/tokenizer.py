@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import sentencepiece
 
+from jumok.data.atomic import write_durably
 from jumok.data.sampling import piece_sampler
-from jumok.data.whole import write_durably
 from jumok.errors import ConfigError, DataError, Place
 
 PAD, UNKNOWN, START, END = 0, 1, 2, 3

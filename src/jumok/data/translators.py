@@ -6,14 +6,14 @@ from typing import Any
 
 from jumok.data.damage import ANYTHING, damaged
 from jumok.data.reading import one_line, open_bytes, read_lines
-from jumok.data.report import Report
+from jumok.data.report import CorpusReport
 from jumok.data.tables import Column, Rows
 from jumok.errors import ConfigError, DataError, MissingExtraError, Place
 
 LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
-def read_tmx(file: Path, source: Column, target: Column, report: Report | None) -> Rows:
+def read_tmx(file: Path, source: Column, target: Column, report: CorpusReport | None) -> Rows:
     """Pairs of the variants in two languages; units that lack one of them are dropped.
 
     `source` and `target` are language codes. "en" also stands for "en-GB" and the like. Inline
@@ -92,7 +92,7 @@ def _segment_text(segment: Any) -> str:
     return "".join(parts)
 
 
-def read_po(file: Path, source: Column, target: Column, report: Report | None) -> Rows:
+def read_po(file: Path, source: Column, target: Column, report: CorpusReport | None) -> Rows:
     """Pairs of msgid and msgstr; of plural entries the first form of each.
 
     The header, obsolete, fuzzy and untranslated entries are dropped. A PO file has one source and

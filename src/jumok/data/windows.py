@@ -130,7 +130,7 @@ class DrawnWindows:
 
 
 @dataclass(frozen=True)
-class Parts:
+class DocumentChunks:
     """Documents cut to at most `context` tokens each: the places of their first tokens, and their
     lengths. The END of a document is predicted and never read, so it belongs to no part."""
 
@@ -138,7 +138,7 @@ class Parts:
     lengths: Indices
 
     @classmethod
-    def of(cls, store: TextStore, context: int) -> "Parts":
+    def of(cls, store: TextStore, context: int) -> "DocumentChunks":
         """All parts of all documents, in order."""
         read = store.tokens.lengths.astype(np.int64) - 1
         begins = store.tokens.ends - store.tokens.lengths
@@ -179,7 +179,7 @@ def pack(lengths: Indices, order: Indices, context: int) -> list[list[int]]:
     return rows
 
 
-def packed_batch(store: TextStore, parts: Parts, rows: list[list[int]]) -> TextBatch:
+def packed_batch(store: TextStore, parts: DocumentChunks, rows: list[list[int]]) -> TextBatch:
     """The windows of these rows of parts, as wide as the widest."""
     width = max(int(parts.lengths[row].sum()) for row in rows)
     places = np.full((len(rows), width), -1, dtype=np.int64)
@@ -213,7 +213,7 @@ class PackedWindows:
 
     def __init__(self, store: TextStore, context: int, rows: tuple[int, int], seed: int) -> None:
         self._store, self._context, self._rows, self._seed = store, context, rows, seed
-        self._parts = Parts.of(store, context)
+        self._parts = DocumentChunks.of(store, context)
         self._plan = f"text {store.key}, packed to {context}, {rows[0]} at once, seed {seed}"
         self._epoch, self._update = 0, 0
         self._packed: list[list[list[int]]] | None = None
@@ -260,7 +260,7 @@ class PackedWindows:
 
 def reading_batches(store: TextStore, context: int, rows: int) -> Iterator[TextBatch]:
     """Every document once, in parts of at most `context` tokens: what validation reads."""
-    parts = Parts.of(store, context)
+    parts = DocumentChunks.of(store, context)
     packed = pack(parts.lengths, np.arange(len(parts)), context)
     for first in range(0, len(packed), rows):
         yield packed_batch(store, parts, packed[first : first + rows])

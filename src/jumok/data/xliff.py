@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from jumok.data.reading import one_line, open_bytes
-from jumok.data.report import Report
+from jumok.data.report import CorpusReport
 from jumok.data.tables import Column, Rows
 from jumok.data.translators import is_language
 from jumok.errors import ConfigError, DataError, MissingExtraError, Place
@@ -14,7 +14,7 @@ TEXT = {"g", "mrk", "pc", "sub"}
 UNFINISHED = {"new", "needs-translation", "initial"}
 
 
-def read_xliff(file: Path, source: Column, target: Column, report: Report | None) -> Rows:
+def read_xliff(file: Path, source: Column, target: Column, report: CorpusReport | None) -> Rows:
     """Pairs of source and target; units without a translation are dropped.
 
     The columns may be the two languages, in either order, or numbers, which ask for nothing. The

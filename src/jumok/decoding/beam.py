@@ -9,10 +9,10 @@ import torch
 
 from jumok.decoding.beginning import forced_everywhere, read_beginning
 from jumok.decoding.hypothesis import Hypothesis
-from jumok.decoding.largest import largest
 from jumok.decoding.limits import Limits, Prefixes
 from jumok.decoding.pool import Pool
 from jumok.decoding.rank import Ranker, log_coverage, no_probability
+from jumok.decoding.topk import largest
 from jumok.errors import ConfigError
 from jumok.models.memory import Decoder, Memory
 from jumok.shapes import Bool, Float, Int, Tensor

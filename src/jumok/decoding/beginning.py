@@ -6,7 +6,7 @@ import torch
 
 from jumok.decoding.filters import FREE
 from jumok.decoding.limits import Limits
-from jumok.models.memory import Decoder, Reader
+from jumok.models.memory import Decoder, PrefillDecoder
 from jumok.shapes import Float, Int, Tensor
 
 State = TypeVar("State")
@@ -44,7 +44,7 @@ def read(
     decoder: Decoder[State], tokens: Int[Tensor, "batch new"], state: State
 ) -> tuple[Float[Tensor, "batch new vocabulary"], State]:
     """The logits after each token: in one pass where the decoder can, else in steps."""
-    if isinstance(decoder, Reader):
+    if isinstance(decoder, PrefillDecoder):
         return decoder.read_all(tokens, state)
     columns = []
     for column in tokens.unbind(1):

@@ -13,13 +13,13 @@ from typing import NamedTuple, TypeVar
 import torch
 
 from jumok.decoding.beam import Beams, ReadAttention, Search, check_attention, check_beam, run
-from jumok.decoding.constraints import Constraints, Progress, Ways, check_constraints
+from jumok.decoding.constraints import ConstraintAutomaton, Constraints, Ways, check_constraints
 from jumok.decoding.filters import no_repeat
 from jumok.decoding.hypothesis import Hypothesis
-from jumok.decoding.largest import largest
 from jumok.decoding.limits import Limits, Prefixes
 from jumok.decoding.pool import Pool
 from jumok.decoding.rank import Ranker
+from jumok.decoding.topk import largest
 from jumok.models.memory import Decoder, Memory
 from jumok.shapes import Float, Int, Tensor
 
@@ -68,7 +68,7 @@ def constrained_search(
     never = (*limits.forbidden, limits.start, limits.end)
     check_constraints(constraints, len(longest), longest.tolist(), decoder.vocabulary_size, never)
     forced = limits.forced_tokens(prefixes, longest, decoder.vocabulary_size)
-    progress = [Progress(phrases) for phrases in constraints]
+    progress = [ConstraintAutomaton(phrases) for phrases in constraints]
     enough = None if patience is None else max(nbest, ceil(beam * patience))
     pool = Pool(len(longest), nbest, enough, ranker.same)
     search = ConstrainedSearch(beam, limits, ranker, memory.allowed, longest, pool)
@@ -76,7 +76,7 @@ def constrained_search(
     return run(search, decoder, memory, forced, attention)
 
 
-class Candidate(NamedTuple):
+class Extension(NamedTuple):
     """One hypothesis of a sentence with one token more, `missing` so many tokens."""
 
     total: float
@@ -89,7 +89,9 @@ class Candidate(NamedTuple):
 class ConstrainedSearch(Search):
     """A beam search whose beam is shared out by what hypotheses lack."""
 
-    def follow(self, progress: list[Progress], forced: Int[Tensor, "batch prefix"]) -> None:
+    def follow(
+        self, progress: list[ConstraintAutomaton], forced: Int[Tensor, "batch prefix"]
+    ) -> None:
         """Begins with no token written; the limits keep `no_repeat_ngram` for free tokens only."""
         self.progress = progress
         self.forced = forced.tolist()
@@ -112,7 +114,7 @@ class ConstrainedSearch(Search):
         sentences = beams.sentences.tolist()
         self._close_finished(beams, log_probabilities, length)
         found = self._candidates(beams, log_probabilities, length)
-        chosen: list[list[Candidate]] = []
+        chosen: list[list[Extension]] = []
         for place, candidates in enumerate(found):
             if length == int(self.longest[sentences[place]]):
                 chosen.append([])
@@ -142,12 +144,12 @@ class ConstrainedSearch(Search):
         beams: Beams,
         log_probabilities: Tensor,
         going: list[int],
-        chosen: list[list[Candidate]],
+        chosen: list[list[Extension]],
     ) -> tuple[Beams, Int[Tensor, " rows"]]:
         """The beams with the chosen candidates, filled up with places where nothing stands."""
         device = beams.scores.device
         width = max(map(len, chosen), default=1)
-        nothing = Candidate(-inf, 0, self.limits.start, 0, frozenset())
+        nothing = Extension(-inf, 0, self.limits.start, 0, frozenset())
         full = [[*live, *[nothing] * (width - len(live))] for live in chosen]
         self.ways = [[each.ways for each in live] for live in full]
         places = torch.tensor(going, dtype=torch.long, device=device)
@@ -165,7 +167,7 @@ class ConstrainedSearch(Search):
 
     def _candidates(
         self, beams: Beams, log_probabilities: Tensor, length: int
-    ) -> list[list[Candidate]]:
+    ) -> list[list[Extension]]:
         """Of every sentence what may come next, best first."""
         _, width, vocabulary = log_probabilities.shape
         free = log_probabilities
@@ -211,9 +213,9 @@ class ConstrainedSearch(Search):
         self,
         options: dict[tuple[int, int], float],
         ways: list[Ways],
-        progress: Progress,
+        progress: ConstraintAutomaton,
         left: int,
-    ) -> list[Candidate]:
+    ) -> list[Extension]:
         """Those that can still write what they lack in `left` tokens; END only where none lack."""
         candidates = []
         for (parent, token), total in options.items():
@@ -221,7 +223,7 @@ class ConstrainedSearch(Search):
             state = ways[parent] if ended else progress.after(ways[parent], token)
             missing = progress.missing(state)
             if missing <= (0 if ended else left):
-                candidates.append(Candidate(total, parent, token, missing, state))
+                candidates.append(Extension(total, parent, token, missing, state))
         return sorted(candidates, key=lambda each: (-each.total, each.parent, each.token))
 
     def _end(
@@ -229,7 +231,7 @@ class ConstrainedSearch(Search):
         beams: Beams,
         log_probabilities: Tensor,
         place: int,
-        candidates: list[Candidate],
+        candidates: list[Extension],
         best: int,
     ) -> None:
         """Moves what ends into the pool, if it is among the `best` that lack nothing."""
@@ -248,13 +250,13 @@ class ConstrainedSearch(Search):
             self._close(beams, log_probabilities, at_limit)
 
 
-def allocate(candidates: list[Candidate], beam: int) -> list[Candidate]:
+def allocate(candidates: list[Extension], beam: int) -> list[Extension]:
     """At most `beam` of the candidates (best first), shared out among those that lack equally much.
 
     Every bank gets an equal share, the banks that lack least get what is left over, and a bank
     with fewer candidates leaves its places to the others, from those that lack least.
     """
-    banks: dict[int, list[Candidate]] = {}
+    banks: dict[int, list[Extension]] = {}
     for each in candidates:
         banks.setdefault(each.missing, []).append(each)
     if not banks:

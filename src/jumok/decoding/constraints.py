@@ -24,7 +24,7 @@ Ways = frozenset[Way]
 
 
 @dataclass
-class Progress:
+class ConstraintAutomaton:
     """The phrases of one sentence as an automaton over its tokens.
 
     A state is a set of ways to count what was written; `start` is that of nothing. States are

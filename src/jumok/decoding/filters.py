@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import torch
 
-from jumok.decoding.largest import largest
+from jumok.decoding.topk import largest
 from jumok.errors import ConfigError
 from jumok.shapes import Float, Int, Tensor
 

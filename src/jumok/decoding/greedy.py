@@ -2,11 +2,11 @@
 
 from typing import TypeVar
 
+from jumok.decoding.autoregressive import decode_stepwise
 from jumok.decoding.hypothesis import Hypothesis
-from jumok.decoding.largest import place_of_largest
 from jumok.decoding.limits import Limits, Prefixes
 from jumok.decoding.rank import Ranker
-from jumok.decoding.walk import walk
+from jumok.decoding.topk import place_of_largest
 from jumok.models.memory import Decoder, Memory
 
 State = TypeVar("State")
@@ -28,4 +28,4 @@ def greedy(
     Raises:
         ModelError: a prefix that cannot be forced, or logits that are not numbers.
     """
-    return walk(decoder, memory, limits, place_of_largest, ranker or Ranker(), prefixes)
+    return decode_stepwise(decoder, memory, limits, place_of_largest, ranker or Ranker(), prefixes)

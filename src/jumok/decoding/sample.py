@@ -5,11 +5,11 @@ from typing import TypeVar
 
 import torch
 
+from jumok.decoding.autoregressive import decode_stepwise
 from jumok.decoding.filters import Filter
 from jumok.decoding.hypothesis import Hypothesis
 from jumok.decoding.limits import Limits, Prefixes
 from jumok.decoding.rank import Ranker
-from jumok.decoding.walk import walk
 from jumok.errors import ConfigError
 from jumok.models.memory import Decoder, Memory
 from jumok.shapes import Float, Int, Tensor
@@ -51,7 +51,9 @@ def sample(
     batch = len(memory.states)
     rows = torch.arange(batch, device=memory.states.device).repeat_interleave(samples)
     repeated = None if prefixes is None else [prefix for prefix in prefixes for _ in range(samples)]
-    drawn = walk(decoder, memory.select(rows), limits, choose, ranker or Ranker(), repeated)
+    drawn = decode_stepwise(
+        decoder, memory.select(rows), limits, choose, ranker or Ranker(), repeated
+    )
     return [drawn[row * samples : (row + 1) * samples] for row in range(batch)]
 
 

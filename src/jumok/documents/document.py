@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from jumok.documents.segment import Segment, Translated
+from jumok.documents.segment import DocumentSegment, Translated
 
 
 class Languages(NamedTuple):
@@ -21,7 +21,7 @@ class Document(Protocol):
     """A file's texts in order, and the file with their translations in their places."""
 
     @property
-    def segments(self) -> Sequence[Segment]:
+    def segments(self) -> Sequence[DocumentSegment]:
         """What is to be translated."""
         ...
 
@@ -42,7 +42,7 @@ class Slot(NamedTuple):
 
     start: int
     end: int
-    segment: Segment
+    segment: DocumentSegment
     write: Callable[[Translated], str]
     keep: bool = True
 
@@ -56,7 +56,7 @@ class TextDocument:
     encode: Callable[[str], bytes] = str.encode
 
     @property
-    def segments(self) -> Sequence[Segment]:
+    def segments(self) -> Sequence[DocumentSegment]:
         return [slot.segment for slot in self.slots]
 
     def written(self, translations: Sequence[Translated]) -> bytes:

@@ -14,9 +14,9 @@ from functools import cached_property
 from typing import Any
 
 from jumok.documents.segment import (
-    Node,
+    DocumentSegment,
     Piece,
-    Segment,
+    PlacedInline,
     Translated,
     paragraph,
     place,
@@ -58,7 +58,7 @@ class _Sentence:
     """Neighbouring parts that are translated together."""
 
     parts: Sequence[_Part]
-    segment: Segment
+    segment: DocumentSegment
     # Of each inline the part it was made of.
     of_inline: Sequence[_Part]
     plain: _Part
@@ -82,7 +82,7 @@ class _Sentence:
             parent.insert(at + offset, element)
 
     def _elements(
-        self, first: int, last: int, nodes: Sequence[Node], text: str, look: _Part
+        self, first: int, last: int, nodes: Sequence[PlacedInline], text: str, look: _Part
     ) -> Iterator[Any]:
         at = first
         for node in nodes:
@@ -150,7 +150,7 @@ class DocxDocument:
         ]
 
     @property
-    def segments(self) -> Sequence[Segment]:
+    def segments(self) -> Sequence[DocumentSegment]:
         return [sentence.segment for _, sentence in self._sentences]
 
     def written(self, translations: Sequence[Translated]) -> bytes:

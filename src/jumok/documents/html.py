@@ -10,8 +10,8 @@ from functools import cached_property, partial
 from jumok.documents.document import Languages, Slot, TextDocument
 from jumok.documents.markup import Token, attributes, escape, tokens
 from jumok.documents.segment import (
+    DocumentSegment,
     Piece,
-    Segment,
     Translated,
     has_word,
     paragraph,
@@ -58,7 +58,7 @@ class HtmlDocument:
         return TextDocument(self.text, list(slots_of(self.text)))
 
     @property
-    def segments(self) -> Sequence[Segment]:
+    def segments(self) -> Sequence[DocumentSegment]:
         return [*self._attributes.segments, *self._sentences.segments]
 
     def written(self, translations: Sequence[Translated]) -> bytes:
@@ -111,7 +111,7 @@ def _language(tag: str, token: Token, languages: Languages) -> Iterator[Slot]:
     known = attributes(tag).get("lang")
     if known and languages.target and known.value.lower().split("-")[0] == languages.source:
         start, end = token.start + known.start, token.start + known.end
-        yield Slot(start, end, Segment(""), lambda _: languages.target, keep=False)
+        yield Slot(start, end, DocumentSegment(""), lambda _: languages.target, keep=False)
 
 
 def slots_of(text: str, offset: int = 0) -> Iterator[Slot]:
@@ -231,7 +231,7 @@ def _spoken(tag: str, token: Token) -> Iterator[Slot]:
         if has_word(words):
             start, end = token.start + value.start, token.start + value.end
             bare = "" if tag[value.start - 1] in "\"'" else '"'
-            yield Slot(start, end, Segment(words), partial(_quoted, mark=bare))
+            yield Slot(start, end, DocumentSegment(words), partial(_quoted, mark=bare))
 
 
 def _quoted(translated: Translated, mark: str) -> str:

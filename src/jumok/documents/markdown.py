@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from jumok.documents.document import Slot, TextDocument
 from jumok.documents.html import VOID, slots_of
 from jumok.documents.markup import tokens
-from jumok.documents.segment import Piece, Segment, Translated, paragraph, rendered
+from jumok.documents.segment import DocumentSegment, Piece, Translated, paragraph, rendered
 from jumok.errors import DataError, MissingExtraError, Place
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class _Page:
         )  # fmt: skip
 
 
-def _written(translated: Translated, segment: Segment, escape: Callable[[str], str]) -> str:
+def _written(translated: Translated, segment: DocumentSegment, escape: Callable[[str], str]) -> str:
     return rendered(segment, translated, escape)
 
 

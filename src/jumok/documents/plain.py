@@ -8,7 +8,7 @@ from functools import partial
 from typing import NamedTuple
 
 from jumok.documents.document import Slot, TextDocument
-from jumok.documents.segment import Segment, Translated, has_word
+from jumok.documents.segment import DocumentSegment, Translated, has_word
 
 ITEM = re.compile(r"[ \t]*(?:(?:[-*+•·]|\d+[.)])[ \t]+)?")
 
@@ -55,7 +55,7 @@ def _slot(text: str, lines: list[_Line]) -> Iterator[Slot]:
     width = max(line.end - line.start for line in lines) if len(lines) > 1 else 0
     newline = "\r\n" if "\r\n" in text[start:end] else "\n"
     joint = newline + " " * lines[min(1, len(lines) - 1)].column
-    yield Slot(start, end, Segment(words), partial(_wrapped, width=width, joint=joint))
+    yield Slot(start, end, DocumentSegment(words), partial(_wrapped, width=width, joint=joint))
 
 
 def _wrapped(translated: Translated, width: int, joint: str) -> str:

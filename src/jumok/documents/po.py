@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jumok.documents.html import tagged_pieces
-from jumok.documents.segment import Paragraph, Segment, Translated, paragraph, rendered
+from jumok.documents.segment import DocumentSegment, Paragraph, Translated, paragraph, rendered
 from jumok.errors import DataError, MissingExtraError, Place
 
 PLACEHOLDER = re.compile(
@@ -32,7 +32,7 @@ class _Message:
         return cls(tuple(lines))
 
     @property
-    def segments(self) -> list[Segment]:
+    def segments(self) -> list[DocumentSegment]:
         return [line.segment for line in self.lines if isinstance(line, Paragraph)]
 
     def written(self, translations: list[Translated]) -> str:
@@ -61,7 +61,7 @@ class PoDocument:
     entries: Sequence[tuple[Any, tuple[_Message, ...]]]
 
     @property
-    def segments(self) -> Sequence[Segment]:
+    def segments(self) -> Sequence[DocumentSegment]:
         return [
             segment
             for _, forms in self.entries

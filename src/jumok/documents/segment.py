@@ -44,7 +44,7 @@ class Inline:
 
 
 @dataclass(frozen=True)
-class Segment:
+class DocumentSegment:
     """What is translated at once.
 
     Attributes:
@@ -83,7 +83,7 @@ class Paragraph(NamedTuple):
     """A segment, and what stands before and after it in the document."""
 
     before: str
-    segment: Segment
+    segment: DocumentSegment
     after: str
 
 
@@ -139,7 +139,7 @@ def _partners(pieces: Sequence[Piece]) -> dict[int, int]:
     return partner
 
 
-def _segment(pieces: Sequence[Piece]) -> Segment:
+def _segment(pieces: Sequence[Piece]) -> DocumentSegment:
     partner = _partners(pieces)
     text = ""
     starts: list[int] = []
@@ -171,24 +171,24 @@ def _segment(pieces: Sequence[Piece]) -> Segment:
         elif piece.kind != "text":
             raw = piece.written + " " * (index in apart)
             found.append(Inline(start, start, raw, within=within))
-    return Segment(text, tuple(found))
+    return DocumentSegment(text, tuple(found))
 
 
 @dataclass
-class Node:
+class PlacedInline:
     """An inline with those inside of it, and the characters of the translation it encloses."""
 
     inline: Inline
     index: int
-    inside: "list[Node]" = field(default_factory=list)
+    inside: "list[PlacedInline]" = field(default_factory=list)
     start: int = 0
     end: int = 0
 
 
-def place(segment: Segment, translated: Translated) -> list[Node]:
+def place(segment: DocumentSegment, translated: Translated) -> list[PlacedInline]:
     """The outermost inlines in the order of the translation, those inside of them likewise."""
-    nodes = [Node(inline, index) for index, inline in enumerate(segment.inlines)]
-    roots: list[Node] = []
+    nodes = [PlacedInline(inline, index) for index, inline in enumerate(segment.inlines)]
+    roots: list[PlacedInline] = []
     for node in nodes:
         outer = node.inline.within
         (roots if outer is None else nodes[outer].inside).append(node)
@@ -196,7 +196,7 @@ def place(segment: Segment, translated: Translated) -> list[Node]:
     return roots
 
 
-def _place(nodes: list[Node], first: int, last: int, aligned: "_Aligned") -> None:
+def _place(nodes: list[PlacedInline], first: int, last: int, aligned: "_Aligned") -> None:
     """Places neighbours, which share no character, and what is inside of them."""
     for node in nodes:
         node.start, node.end = aligned.range_of(node.inline)
@@ -308,14 +308,16 @@ def _shared(target: str, source: str) -> int:
 _MARKS = frozenset(".,;:!?…\"'“”‘’«»()[]。、，！？；：「」『』（）-–—")
 
 
-def rendered(segment: Segment, translated: Translated, escape: Callable[[str], str] = str) -> str:
+def rendered(
+    segment: DocumentSegment, translated: Translated, escape: Callable[[str], str] = str
+) -> str:
     """The translation with the segment's markup in it.
 
     Args:
         escape: how plain text is written.
     """
 
-    def written(first: int, last: int, nodes: Iterable[Node]) -> str:
+    def written(first: int, last: int, nodes: Iterable[PlacedInline]) -> str:
         parts, at = [], first
         for node in nodes:
             parts += [escape(translated.text[at : node.start]), node.inline.before]

@@ -6,7 +6,7 @@ from functools import partial
 
 from jumok.documents.document import Slot, TextDocument
 from jumok.documents.html import tagged_pieces
-from jumok.documents.segment import Piece, Segment, Translated, paragraph, rendered
+from jumok.documents.segment import DocumentSegment, Piece, Translated, paragraph, rendered
 
 _TIME = r"(?:\d+:)?\d+:\d\d[,.]\d{1,3}"
 # The line of times, then the lines up to a blank one.
@@ -49,7 +49,7 @@ def _slot(text: str, lines: list[tuple[int, int]]) -> Iterator[Slot]:
         yield Slot(start + len(before), end - len(after), segment, write)
 
 
-def _broken(translated: Translated, segment: Segment, lines: int, newline: str) -> str:
+def _broken(translated: Translated, segment: DocumentSegment, lines: int, newline: str) -> str:
     """The translation with its markup, in as many lines of like length as there were."""
     written = rendered(segment, translated)
     for number in range(1, lines):

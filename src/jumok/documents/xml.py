@@ -9,7 +9,14 @@ from functools import partial
 from jumok.data.translators import is_language
 from jumok.documents.document import Languages, Slot, TextDocument
 from jumok.documents.markup import Token, attributes, escape, tokens
-from jumok.documents.segment import Paragraph, Piece, Segment, Translated, paragraph, rendered
+from jumok.documents.segment import (
+    DocumentSegment,
+    Paragraph,
+    Piece,
+    Translated,
+    paragraph,
+    rendered,
+)
 from jumok.errors import DataError, MissingExtraError, Place
 
 TEXT = {"g", "mrk", "pc", "hi", "sub"}  # their text is text
@@ -158,7 +165,11 @@ def _target_language(text: str, token: Token, code: str) -> Iterator[Slot]:
         if source in said and target.lower() not in said:
             place = token.end - 1
             yield Slot(
-                place, place, Segment(""), partial(_said, said=f' {target}="{code}"'), keep=False
+                place,
+                place,
+                DocumentSegment(""),
+                partial(_said, said=f' {target}="{code}"'),
+                keep=False,
             )
 
 

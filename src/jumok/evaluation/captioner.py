@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from itertools import product
 
 from jumok.data.images import PictureFiles, read_image
-from jumok.evaluation.pointing import Gold, Look, points
+from jumok.evaluation.pointing import Gold, NounAttention, points
 from jumok.evaluation.text import bleu_tokenizer
-from jumok.inspection.alignment import Reading
+from jumok.inspection.alignment import AlignmentSetting
 from jumok.inspection.capture import heads_of
 from jumok.shapes import Tensor
 from jumok.systems.caption import Looks
@@ -43,7 +43,7 @@ class Pointed:
     sizes: Sequence[Size]
     gold: Gold
 
-    def looks(self, texts: Sequence[str], maps: Sequence[Looks | None]) -> Iterator[Look]:
+    def looks(self, texts: Sequence[str], maps: Sequence[Looks | None]) -> Iterator[NounAttention]:
         """The nouns of a caption of each picture, with where the model looked for them."""
         for file, (height, width), text, seen in zip(
             self.files, self.sizes, texts, maps, strict=True
@@ -51,12 +51,12 @@ class Pointed:
             for noun in self.gold.nouns(file, text):
                 if seen is not None and noun.word < len(seen.words):
                     attention = seen.weights[noun.word].numpy()
-                    yield Look(attention, noun.boxes, height, width)
+                    yield NounAttention(attention, noun.boxes, height, width)
 
 
 def choose_reading(
     captioner: Captioner, pictures: Sequence[Tensor], texts: Sequence[str], pointed: Pointed
-) -> Reading:
+) -> AlignmentSetting:
     """The layer, step and head that point correctly most often, over reference captions.
 
     Heads share the work: in one model of two layers with four heads, one head pointed at 88 % of
@@ -64,8 +64,8 @@ def choose_reading(
     """
     count = heads_of(captioner.model)
     readings = [
-        Reading(layer, at_input, head)
-        for layer, site in enumerate(captioner.model.looks)
+        AlignmentSetting(layer, at_input, head)
+        for layer, site in enumerate(captioner.model.cross_sites)
         for at_input, head in product((False, True), (None, *range(count[site])))
     ]
 

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from jumok.bundle.card import Score
 from jumok.data.text_batches import LabelledBatch
 from jumok.evaluation.bootstrap import RESAMPLES, SEED, interval
-from jumok.evaluation.labels import wilson
+from jumok.evaluation.intervals import wilson
 from jumok.models.classifier import TextClassifier
 
 Numbers = npt.NDArray[np.int64]
@@ -36,7 +36,7 @@ MEASURES: dict[str, Callable[[Numbers], float]] = {"accuracy": accuracy, "macro-
 
 
 @dataclass(frozen=True)
-class Labelled:
+class ClassifiedExamples:
     """The true and the predicted labels of the examples, by number.
 
     Attributes:
@@ -48,7 +48,7 @@ class Labelled:
     loss: float = 0.0
 
     @classmethod
-    def of(cls, truth: Sequence[int], given: Sequence[int]) -> "Labelled":
+    def of(cls, truth: Sequence[int], given: Sequence[int]) -> "ClassifiedExamples":
         """From plain numbers."""
         return cls(np.array(truth, dtype=np.int64), np.array(given, dtype=np.int64))
 
@@ -84,7 +84,7 @@ class Labelled:
 
 
 @torch.no_grad()
-def judge_labels(model: TextClassifier, batches: Iterable[LabelledBatch]) -> Labelled:
+def judge_labels(model: TextClassifier, batches: Iterable[LabelledBatch]) -> ClassifiedExamples:
     """Lets the model give every text its likeliest label. It must be in evaluation mode."""
     truth, given, loss = [], [], 0.0
     for batch in batches:
@@ -95,13 +95,13 @@ def judge_labels(model: TextClassifier, batches: Iterable[LabelledBatch]) -> Lab
         given.append(logits.argmax(dim=1))
         loss += float(F.cross_entropy(logits, batch.labels, reduction="sum"))
     labels, found = (torch.cat(part).numpy() for part in (truth, given))
-    return Labelled(labels, found, loss / len(labels))
+    return ClassifiedExamples(labels, found, loss / len(labels))
 
 
-def confusion_lines(labelled: Labelled, labels: Sequence[str]) -> list[str]:
+def confusion_lines(labelled: ClassifiedExamples, labels: Sequence[str]) -> list[str]:
     """A line for each label: how many examples were predicted as which, and the recall's interval.
 
-    The interval is Wilson's 95 %; see `jumok.evaluation.labels`.
+    The interval is Wilson's 95 %; see `jumok.evaluation.intervals`.
     """
     lines = []
     for index, (label, row) in enumerate(zip(labels, labelled.confusion(len(labels)), strict=True)):

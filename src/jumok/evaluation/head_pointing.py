@@ -12,8 +12,8 @@ import numpy as np
 import torch
 
 from jumok.attention.observe import Attention
-from jumok.evaluation.pointing import Gold, Look, cover, points
-from jumok.inspection.grid_cards import Card, GridCard
+from jumok.evaluation.pointing import Gold, NounAttention, cover, points
+from jumok.inspection.grid_cards import AnyHeadCard, GridCard
 from jumok.shapes import Tensor
 from jumok.systems.captioner import Captioner
 
@@ -21,7 +21,7 @@ NOT_YET = np.zeros((1, 1))
 """In the place of an attention that each head has its own of."""
 
 
-class Caption(NamedTuple):
+class ReferenceCaption(NamedTuple):
     """A reference caption as tokens, and the picture that it describes."""
 
     picture: int
@@ -57,7 +57,10 @@ class Pointing:
         self.seen.setdefault(site, []).append(attention.weights.detach().float().cpu())
 
     def judge(
-        self, captions: Sequence[Caption], files: Sequence[str], sizes: Sequence[tuple[int, int]]
+        self,
+        captions: Sequence[ReferenceCaption],
+        files: Sequence[str],
+        sizes: Sequence[tuple[int, int]],
     ) -> None:
         """Takes in what was seen of a batch, and forgets it.
 
@@ -74,9 +77,9 @@ class Pointing:
                 if steps:  # otherwise it is after the end of what was read
                     height, width = sizes[caption.picture]
                     looked = {site: of_batch[row] for site, of_batch in weights.items()}
-                    self._noun(Look(NOT_YET, noun.boxes, height, width), looked, steps)
+                    self._noun(NounAttention(NOT_YET, noun.boxes, height, width), looked, steps)
 
-    def _noun(self, look: Look, looked: dict[str, np.ndarray], steps: list[int]) -> None:
+    def _noun(self, look: NounAttention, looked: dict[str, np.ndarray], steps: list[int]) -> None:
         """One noun: what every head gave to the cells at its steps, (heads step cell)."""
         grid = self.captioner.model.grid
         shares = cover(replace(look, attention=np.ones(grid)))
@@ -91,11 +94,11 @@ class Pointing:
                 sums.hits += [points(replace(look, attention=each)) for each in maps]
                 sums.inside += (maps * shares).sum(axis=(1, 2)) / maps.sum(axis=(1, 2))
 
-    def judged(self, cards: Iterable[Card]) -> list[Card]:
+    def judged(self, cards: Iterable[AnyHeadCard]) -> list[AnyHeadCard]:
         """The cards, with how often their heads point rightly at the better of the two steps."""
         return [self._judged(card) for card in cards]
 
-    def _judged(self, card: Card) -> Card:
+    def _judged(self, card: AnyHeadCard) -> AnyHeadCard:
         if not isinstance(card, GridCard) or card.part != "cross" or not self.nouns:
             return card  # of cells that look at cells no word tells what they look for
         both = {reads: self.sums[card.site, reads] for reads in (False, True)}

@@ -6,10 +6,10 @@ from itertools import chain, islice
 
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation.alignment import AlignmentScores
-from jumok.evaluation.readings import AlignedPair, ReadingTable
-from jumok.inspection.alignment import Reading
+from jumok.evaluation.alignment_settings import AlignedPair, SettingTable
+from jumok.inspection.alignment import AlignmentSetting
 from jumok.inspection.cards import HeadCard
-from jumok.inspection.grid_cards import Card
+from jumok.inspection.grid_cards import AnyHeadCard
 from jumok.inspection.intervene import sites
 from jumok.inspection.measures import HeadMeter, Pieces
 from jumok.systems.pairs import encode_pairs
@@ -23,7 +23,7 @@ def head_cards_over(
     translator: Translator,
     pairs: Callable[[], Iterable[AlignedPair]],
     batch_size: int = 64,
-) -> list[Card]:
+) -> list[AnyHeadCard]:
     """A card for each head of the model; heads over the source are judged where links are known.
 
     Args:
@@ -39,7 +39,7 @@ def head_cards_over(
     if not sites(model):
         raise ConfigError("this model has no attention.", do="give one with attention")
     meter = HeadMeter(model, _known(translator, pairs(), batch_size))
-    table: ReadingTable | None = None
+    table: SettingTable | None = None
     for chunk in _chunks(pairs(), batch_size):
         encoded = encode_pairs(
             translator, [pair.source for pair in chunk], [pair.target for pair in chunk]
@@ -47,20 +47,20 @@ def head_cards_over(
         for _, batch in encoded.collated(batch_size):
             meter.add(batch)
         gold = [pair.gold for pair in chunk if pair.gold is not None]
-        if gold and model.looks:
-            table = table or ReadingTable(translator)
+        if gold and model.cross_sites:
+            table = table or SettingTable(translator)
             table.add(encoded, gold, batch_size)
     cards = meter.cards()
     if not cards:
         raise DataError("there is no pair with words on both sides to look at.")
-    return cards if table is None else aligned(cards, model.looks, table.scores())
+    return cards if table is None else aligned(cards, model.cross_sites, table.scores())
 
 
 def aligned(
-    cards: Iterable[Card],
+    cards: Iterable[AnyHeadCard],
     looks: Sequence[str],
-    scores: dict[Reading, AlignmentScores],
-) -> list[Card]:
+    scores: dict[AlignmentSetting, AlignmentScores],
+) -> list[AnyHeadCard]:
     """The cards with the precision and the error rate of the links that the heads' weights make.
 
     Each is read at the step, the writing or the reading one, at which it errs less.
@@ -72,14 +72,14 @@ def aligned(
     for card in cards:
         if isinstance(card, HeadCard) and card.site in looks:
             layer = looks.index(card.site)
-            both = [scores[Reading(layer, step, card.head)] for step in (False, True)]
+            both = [scores[AlignmentSetting(layer, step, card.head)] for step in (False, True)]
             best = min(both, key=lambda each: each.error_rate)
             card = replace(card, precision=best.precision, error_rate=best.error_rate)
         judged.append(card)
     return judged
 
 
-def check_same_heads(models: Sequence[Sequence[Card]]) -> None:
+def check_same_heads(models: Sequence[Sequence[AnyHeadCard]]) -> None:
     """Raises ConfigError where models to be compared do not have the same heads."""
     first, *others = ([(card.site, card.head) for card in cards] for cards in models)
     for number, heads in enumerate(others, start=2):

@@ -22,10 +22,10 @@ from jumok.data.pictures import Fitted
 from jumok.data.tokenizer import END, START
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation.captioner import sizes_of
-from jumok.evaluation.head_pointing import Caption, Pointing
+from jumok.evaluation.head_pointing import Pointing, ReferenceCaption
 from jumok.evaluation.pointing import Gold
 from jumok.inspection.capture import pixel_grids, residual_gate_of
-from jumok.inspection.grid_cards import Card
+from jumok.inspection.grid_cards import AnyHeadCard
 from jumok.inspection.grid_measures import GridMeter
 from jumok.inspection.intervene import sites
 from jumok.inspection.measures import HeadMeter, Pieces, mean_losses
@@ -38,7 +38,7 @@ ONE_VECTOR = "model.memory = grid; with one vector of the whole picture there is
 
 
 @dataclass(frozen=True)
-class Pictures:
+class PictureCorpus:
     """Captions of pictures, from their beginning whenever they are asked for.
 
     Attributes:
@@ -53,8 +53,8 @@ class Pictures:
 
 
 def caption_head_cards_over(
-    captioner: Captioner, pictures: Pictures, batch_size: int = 64
-) -> list[Card]:
+    captioner: Captioner, pictures: PictureCorpus, batch_size: int = 64
+) -> list[AnyHeadCard]:
     """A card for each head of the model that writes.
 
     Args:
@@ -67,27 +67,29 @@ def caption_head_cards_over(
         DataError: not one caption with a word, or a picture that cannot be read.
     """
     model = captioner.model
-    if not model.looks:
+    if not model.cross_sites:
         raise ConfigError("this model does not look at the picture.", expected=ONE_VECTOR)
     texts = (text for each in pictures.captioned() for text in each.captions)
     pairs: Iterator[tuple[list[int], list[int]]] = (
         ([], _pieces(captioner, text)) for text in texts
     )
-    grids = {site: GridMeter("cross", model.grid) for site in model.looks}
+    grids = {site: GridMeter("cross", model.grid) for site in model.cross_sites}
     readers = (site for site in sites(model) if site.startswith("reader."))
     grids |= {site: GridMeter("image", model.grid) for site in readers}
     meter = HeadMeter(model, Pieces.of(captioner.tokenizer, pairs), grids)
     pointing = Pointing(captioner, pictures.gold) if pictures.gold is not None else None
     for chunk in _chunks(pictures.captioned(), batch_size):
         captions = [
-            Caption(number, text, pieces)
+            ReferenceCaption(number, text, pieces)
             for number, each in enumerate(chunk)
             for text in each.captions
             if (pieces := _pieces(captioner, text))
         ]
         if not captions:
             continue
-        with observe(model, pointing.see if pointing else _see_nothing, model.looks.__contains__):
+        with observe(
+            model, pointing.see if pointing else _see_nothing, model.cross_sites.__contains__
+        ):
             _watch(meter, captioner, _cells(captioner, pictures.files, chunk), captions)
         if pointing is not None:
             sizes = sizes_of((pictures.files, each.file) for each in chunk)
@@ -135,7 +137,7 @@ def _watch(
     meter: HeadMeter,
     captioner: Captioner,
     cells: Float[Tensor, "pictures cells width"],
-    captions: Sequence[Caption],
+    captions: Sequence[ReferenceCaption],
 ) -> None:
     """One pass over captions, and one back. A picture is read again for each of its captions."""
     model, device = captioner.model, cells.device
@@ -162,7 +164,7 @@ class LabelledPicture(NamedTuple):
 
 def picture_head_cards_over(
     system: ImageClassification, pictures: Iterable[LabelledPicture], batch_size: int = 64
-) -> list[Card]:
+) -> list[AnyHeadCard]:
     """A card for each head of a classifier's attentions over pixels.
 
     Args:

@@ -25,7 +25,7 @@ PUNCTUATION = ".,!?;:"
 
 
 @dataclass(frozen=True)
-class Look:
+class NounAttention:
     """One noun of a caption, as a model looked while it wrote it.
 
     Attributes:
@@ -41,7 +41,7 @@ class Look:
     width: int
 
 
-def score_pointing(looks: Iterable[Look], tolerance: float = 0.0) -> list[Score]:
+def score_pointing(looks: Iterable[NounAttention], tolerance: float = 0.0) -> list[Score]:
     """Pointing accuracy, the attention inside the boxes, and how much even attention would have
     there; all in percent of the nouns or of their attention.
 
@@ -73,7 +73,7 @@ def score_pointing(looks: Iterable[Look], tolerance: float = 0.0) -> list[Score]
     ]
 
 
-def points(look: Look, tolerance: float = 0.0) -> bool:
+def points(look: NounAttention, tolerance: float = 0.0) -> bool:
     """Whether the middle of the highest cell lies in a box, or `tolerance` pixels beside it."""
     rows, columns = look.attention.shape
     row, column = divmod(int(look.attention.argmax()), columns)
@@ -84,7 +84,7 @@ def points(look: Look, tolerance: float = 0.0) -> bool:
     )
 
 
-def cover(look: Look) -> Float[np.ndarray, "rows columns"]:
+def cover(look: NounAttention) -> Float[np.ndarray, "rows columns"]:
     """The share of every cell that lies in one of the boxes, 0 to 1."""
     inside: Bool[np.ndarray, "height width"] = np.zeros((look.height, look.width), dtype=bool)
     for left, top, right, bottom in look.boxes:

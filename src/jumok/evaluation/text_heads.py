@@ -19,7 +19,7 @@ from jumok.data.masking import Masking, word_starts
 from jumok.data.text_batches import MaskedBatch, batches_of_guesses, plain_batches
 from jumok.data.tokenizer import END, PAD, START
 from jumok.errors import DataError
-from jumok.inspection.grid_cards import Card
+from jumok.inspection.grid_cards import AnyHeadCard
 from jumok.inspection.measures import HeadMeter, Pieces, mean_losses
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.classifier import TextClassifier
@@ -40,7 +40,7 @@ AHEAD = 32
 
 def text_head_cards_over(
     system: TextSystem, texts: Callable[[], Iterable[str]], batch_size: int = 64
-) -> list[Card]:
+) -> list[AnyHeadCard]:
     """A card for each head of the model.
 
     Args:

@@ -28,7 +28,7 @@ SHADES = (" ", "░", "▒", "▓", "█")
 
 
 @dataclass(frozen=True)
-class Reading:
+class AlignmentSetting:
     """Where alignments are read.
 
     Attributes:
@@ -44,14 +44,14 @@ class Reading:
     norms: bool = False
 
 
-def default_reading(layers: int) -> Reading | None:
+def default_setting(layers: int) -> AlignmentSetting | None:
     """For a model that was not measured: the last layer but one, at the step that writes.
 
     None for a model that has no attention over the source.
 
     Source: Garg et al. 2019, Jointly learning to align and translate, section 3.
     """
-    return Reading(max(0, layers - 2), at_input=False) if layers else None
+    return AlignmentSetting(max(0, layers - 2), at_input=False) if layers else None
 
 
 @torch.no_grad()
@@ -60,7 +60,7 @@ def cross_attentions(
     model: SequenceToSequence,
     memory: Memory,
     tokens: Int[Tensor, "batch target"],
-    readings: Sequence[Reading],
+    readings: Sequence[AlignmentSetting],
 ) -> list[Float[Tensor, "batch pieces source"]]:
     """How much each target piece looked at each source position, or what it was given by it.
 
@@ -74,13 +74,13 @@ def cross_attentions(
         ModelError: no such layer or head.
     """
     for reading in readings:
-        if not 0 <= reading.layer < len(model.looks):
+        if not 0 <= reading.layer < len(model.cross_sites):
             raise ModelError(
                 "the model has no such layer.",
-                expected=f"1 to {len(model.looks)}, of the decoder's attentions over the source",
+                expected=f"1 to {len(model.cross_sites)}, of the decoder's cross-attentions",
                 got=str(reading.layer + 1),
             )
-    sites = [model.looks[reading.layer] for reading in readings]
+    sites = [model.cross_sites[reading.layer] for reading in readings]
     seen: list[list[Tensor]] = [[] for _ in readings]
 
     def keep(name: str, attention: Attention) -> None:
@@ -104,14 +104,14 @@ def cross_attention(
     model: SequenceToSequence,
     memory: Memory,
     tokens: Int[Tensor, "batch target"],
-    reading: Reading,
+    reading: AlignmentSetting,
 ) -> Float[Tensor, "batch pieces source"]:
     """The same of one reading."""
     return cross_attentions(model, memory, tokens, [reading])[0]
 
 
 def _looked(
-    attention: Attention, reading: Reading, output: Tensor | None
+    attention: Attention, reading: AlignmentSetting, output: Tensor | None
 ) -> Float[Tensor, "batch query key"]:
     weights, head = attention.weights, reading.head
     if head is not None and not 0 <= head < weights.shape[1]:

@@ -9,7 +9,7 @@ from operator import itemgetter
 import torch
 
 from jumok.data.batches import collate, on_device
-from jumok.inspection.alignment import Reading, cross_attentions
+from jumok.inspection.alignment import AlignmentSetting, cross_attentions
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Float, Tensor
 
@@ -17,9 +17,9 @@ PiecePair = tuple[int, int]
 
 
 @torch.no_grad()
-def choose_reading(
+def choose_setting(
     model: SequenceToSequence, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
-) -> Reading | None:
+) -> AlignmentSetting | None:
     """The layer and step whose links tell most about the target.
 
     Each target piece is linked to the source piece it looked at most. The better the links, the
@@ -37,8 +37,8 @@ def choose_reading(
     batch = on_device(collate(sources, targets), next(model.parameters()).device)
     memory = model.encode(batch.source, batch.source_allowed)
     readings = [
-        Reading(layer, at_input)
-        for layer, at_input in product(range(len(model.looks)), (False, True))
+        AlignmentSetting(layer, at_input)
+        for layer, at_input in product(range(len(model.cross_sites)), (False, True))
     ]
 
     seen = cross_attentions(model, memory, batch.target_input, readings) if readings else []

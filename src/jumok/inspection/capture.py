@@ -17,7 +17,7 @@ from torch import nn
 
 from jumok.attention.convolution import PixelAttention
 from jumok.attention.observe import Attention, Observable, observe
-from jumok.inspection.methods import hooked
+from jumok.inspection.intercept import hooked
 from jumok.inspection.streams import Streams, watch_streams
 from jumok.inspection.trace import Array, Level, Mask, Part, Site
 from jumok.kernels.linear import Linear
@@ -97,7 +97,7 @@ def sequence_edges(
     """
 
     def edge(site: str) -> Edge:
-        if site in model.looks or site.endswith(".cross_attention"):
+        if site in model.cross_sites or site.endswith(".cross_attention"):
             return Edge("cross", target, source)
         if site.startswith("decoder."):
             return Edge("decoder", target, target)

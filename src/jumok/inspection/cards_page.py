@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from jumok.inspection.cards import FURTHEST
-from jumok.inspection.grid_cards import Card
+from jumok.inspection.grid_cards import AnyHeadCard
 from jumok.inspection.page import document
 
 Unit = Literal["sentences", "pictures"]
 
 
 def cards_page(
-    models: Mapping[str, Sequence[Card]], data: str, count: int, unit: Unit = "sentences"
+    models: Mapping[str, Sequence[AnyHeadCard]], data: str, count: int, unit: Unit = "sentences"
 ) -> str:
     """The page of the cards.
 
@@ -25,7 +25,7 @@ def cards_page(
 
 
 def cards_payload(
-    models: Mapping[str, Sequence[Card]], data: str, count: int, unit: Unit = "sentences"
+    models: Mapping[str, Sequence[AnyHeadCard]], data: str, count: int, unit: Unit = "sentences"
 ) -> dict[str, Any]:
     """What the page reads, as plain JSON."""
     return {

@@ -10,7 +10,7 @@ from jumok.inspection.trace import Site, Trace
 
 
 @dataclass(frozen=True)
-class Look:
+class KeyTerms:
     """What one query made of one key.
 
     Attributes:
@@ -28,13 +28,13 @@ class Look:
 
 
 @dataclass(frozen=True)
-class Row:
+class ExplainedRow:
     """One row of one head; `recorded` is how far the weights are from those of the model."""
 
     site: Site
     head: int
     query: str
-    looks: tuple[Look, ...]
+    looks: tuple[KeyTerms, ...]
     recorded: float
 
 
@@ -147,7 +147,7 @@ def _no_head(site: Site, head: int) -> ModelError:
     return ModelError("the model has no such head.", expected=known, got=f"{head + 1}")
 
 
-def explain(trace: Trace, site: Site, row: int, head: int | None = None) -> Row:
+def explain(trace: Trace, site: Site, row: int, head: int | None = None) -> ExplainedRow:
     """The row redone: products, scores, softmax, and how much of each value was taken.
 
     Args:
@@ -175,12 +175,12 @@ def explain(trace: Trace, site: Site, row: int, head: int | None = None) -> Row:
     given = weights * np.linalg.norm(site.value[head], axis=-1)
     keys = [readable(token) for token in trace.axes[site.keys].tokens]
     looks = tuple(
-        Look(key, *map(float, numbers))
+        KeyTerms(key, *map(float, numbers))
         for key, *numbers in zip(keys, products, scores, weights, given, strict=True)
     )
     query = readable(trace.axes[site.queries].tokens[row])
     off = float(np.abs(weights - site.weights[head, row]).max())
-    return Row(site, head, query, looks, off)
+    return ExplainedRow(site, head, query, looks, off)
 
 
 def _products(site: Site, head: int, row: int) -> npt.NDArray[np.float64]:

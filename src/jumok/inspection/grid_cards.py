@@ -149,7 +149,7 @@ class GridCard:
         return False
 
 
-Card: TypeAlias = HeadCard | GridCard
+AnyHeadCard: TypeAlias = HeadCard | GridCard
 """What one head does, whatever it looks at."""
 
 

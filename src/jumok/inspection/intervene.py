@@ -23,8 +23,8 @@ from torch import nn
 from jumok.attention.here import having
 from jumok.attention.observe import Observable, Weights
 from jumok.errors import ModelError
-from jumok.layers.embedding import Edit, Editable, Embedding
-from jumok.models.captioner import Captioner, GridWriter
+from jumok.layers.embedding import Editable, Embedding, StateEdit
+from jumok.models.captioner import CaptionerModel, GridWriter
 from jumok.shapes import Float, Int, States, Tensor
 
 Heads = Mapping[str, Sequence[int]]
@@ -32,7 +32,7 @@ Heads = Mapping[str, Sequence[int]]
 
 
 @dataclass(frozen=True)
-class Row:
+class RowEdit:
     """One row of attention as somebody wants it.
 
     Attributes:
@@ -61,7 +61,7 @@ class Change:
 
     off: Heads = field(default_factory=dict)
     blank: tuple[int, ...] = ()
-    rows: tuple[Row, ...] = ()
+    rows: tuple[RowEdit, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(any(self.off.values()) or self.blank or self.rows)
@@ -126,7 +126,7 @@ def words_of(model: nn.Module) -> dict[str, Embedding]:
 
 
 @contextmanager
-def edited_words(edits: Mapping[Editable, Edit]) -> Iterator[None]:
+def edited_words(edits: Mapping[Editable, StateEdit]) -> Iterator[None]:
     """Other vectors in the place of the words' or cells', inside the block.
 
     Where they are changed already, they are changed once more.
@@ -138,7 +138,7 @@ def edited_words(edits: Mapping[Editable, Edit]) -> Iterator[None]:
         yield
 
 
-def _one_after_another(first: Edit | None, then: Edit) -> Edit:
+def _one_after_another(first: StateEdit | None, then: StateEdit) -> StateEdit:
     if first is None:
         return then
     return lambda states, position: then(first(states, position), position)
@@ -175,7 +175,7 @@ def blanked(model: nn.Module, positions: Sequence[int]) -> Iterator[None]:
 
 def _what_is_read(model: nn.Module) -> tuple[Editable, bool]:
     """Where words or cells become vectors, and whether all of them are there at once."""
-    if isinstance(model, Captioner):
+    if isinstance(model, CaptionerModel):
         # Its embedding is of the words that it writes.
         if isinstance(model.writer, GridWriter):
             return model.writer, True
@@ -187,7 +187,7 @@ def _what_is_read(model: nn.Module) -> tuple[Editable, bool]:
 
 
 @contextmanager
-def set_rows(model: nn.Module, rows: Sequence[Row], count: Mapping[str, int]) -> Iterator[None]:
+def set_rows(model: nn.Module, rows: Sequence[RowEdit], count: Mapping[str, int]) -> Iterator[None]:
     """The model looks with these weights in the place of its own, inside the block.
 
     Args:
@@ -198,7 +198,7 @@ def set_rows(model: nn.Module, rows: Sequence[Row], count: Mapping[str, int]) ->
             be made.
     """
     known = sites(model)
-    by_site: dict[str, list[Row]] = {}
+    by_site: dict[str, list[RowEdit]] = {}
     for row in rows:
         if row.site not in known or not (row.head is None or 0 <= row.head < count[row.site]):
             raise _no_such_head(count, f"{row.site}: {row.head}")
@@ -209,7 +209,7 @@ def set_rows(model: nn.Module, rows: Sequence[Row], count: Mapping[str, int]) ->
         yield
 
 
-def _check_weights(row: Row) -> None:
+def _check_weights(row: RowEdit) -> None:
     if not row.weights or min(row.weights) < 0 or not 0 < sum(row.weights) < math.inf:
         raise ModelError(
             "no row of attention can be made of these weights.",
@@ -225,7 +225,7 @@ def _check_weights(row: Row) -> None:
         )
 
 
-def _with_rows(rows: Sequence[Row], weights: Weights, first: int) -> Weights:
+def _with_rows(rows: Sequence[RowEdit], weights: Weights, first: int) -> Weights:
     """The weights, with these rows in the place of the module's own; `first` query's number."""
     weights = weights.clone()
     keys = weights.shape[3]

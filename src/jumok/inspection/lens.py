@@ -19,7 +19,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from jumok.inspection.methods import hooked
+from jumok.inspection.intercept import hooked
 from jumok.inspection.trace import Array
 from jumok.layers.block import Stack
 from jumok.layers.embedding import Embedding
@@ -34,7 +34,7 @@ Logits = Callable[[Float[Tensor, "positions dim"]], Float[Tensor, "positions voc
 
 
 @dataclass(frozen=True)
-class Guesses:
+class LensPredictions:
     """What would be said after each layer of a stack; row 0 is the embedding.
 
     Attributes:
@@ -68,12 +68,12 @@ def last_norm(model: nn.Module, stack: str) -> nn.Module:
 
 
 @torch.inference_mode()
-def guesses(
+def lens_predictions(
     logits: Logits,
     norm: nn.Module,
     stream: Float[Tensor, "layers positions dim"],
     written: Sequence[int] | None,
-) -> Guesses:
+) -> LensPredictions:
     """The predictions of every layer.
 
     Args:
@@ -89,7 +89,7 @@ def guesses(
         probabilities.append(values)
         if written is not None:
             chosen.append(found.gather(1, torch.tensor(written, device=found.device)[:, None]))
-    return Guesses(
+    return LensPredictions(
         torch.stack(tokens),
         torch.stack(probabilities),
         torch.stack(chosen)[..., 0] if written is not None else None,
@@ -152,18 +152,18 @@ def layer_facts(
         if logits is not None and pieces is not None:
             norm = last_norm(model, stack)
             every = isinstance(model.get_submodule(stack), TransformerDecoder)
-            found = guesses(logits, norm, stream, written if every else None)
+            found = lens_predictions(logits, norm, stream, written if every else None)
             of_stack |= {
                 "read": "post" if isinstance(norm, nn.Identity) else "pre",
-                "best": guesses_named(found, pieces),
+                "best": named_predictions(found, pieces),
                 "written": None if found.written is None else rounded(found.written),
             }
         facts[stack] = of_stack
     return facts
 
 
-def guesses_named(
-    found: Guesses, pieces: Callable[[Sequence[int]], Sequence[str]]
+def named_predictions(
+    found: LensPredictions, pieces: Callable[[Sequence[int]], Sequence[str]]
 ) -> list[list[list[list[Any]]]]:
     """As JSON: for each layer and position the tokens' names with their probabilities."""
     return [

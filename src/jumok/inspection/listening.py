@@ -9,7 +9,7 @@ from torch import nn
 from jumok.attention.convolution import PixelAttention
 from jumok.attention.heard import Ear, Working, listening_to
 from jumok.attention.observe import observe
-from jumok.inspection.methods import hooked
+from jumok.inspection.intercept import hooked
 from jumok.inspection.recording import Recorder
 from jumok.inspection.streams import watch_streams
 from jumok.models.causal import CausalLanguageModel

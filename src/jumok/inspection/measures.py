@@ -22,7 +22,7 @@ from jumok.data.text_tokenizer import TextTokenizer
 from jumok.data.tokenizer import END, PAD, SPACE, START
 from jumok.inspection.capture import heads_of, layer_of, part_of
 from jumok.inspection.cards import OFFSETS, HeadCard
-from jumok.inspection.grid_cards import Card
+from jumok.inspection.grid_cards import AnyHeadCard
 from jumok.inspection.intervene import sites
 from jumok.inspection.trace import Part
 from jumok.models.memory import SequenceToSequence
@@ -113,7 +113,7 @@ class Meter(Protocol):
         """Takes in the weights of a batch."""
         ...
 
-    def card(self, site: str, head: int, raw: Float[Tensor, " heads"]) -> Card:
+    def card(self, site: str, head: int, raw: Float[Tensor, " heads"]) -> AnyHeadCard:
         """What was measured of one head; `raw`: the importance of each head of the layer."""
         ...
 
@@ -306,7 +306,7 @@ class HeadMeter:
         with observe(self._model, look):
             self._importance.take(len(queries), losses)
 
-    def cards(self) -> list[Card]:
+    def cards(self) -> list[AnyHeadCard]:
         """A card for each head of what was added, in the order of the model."""
         raw = self._importance.raw()
         return [

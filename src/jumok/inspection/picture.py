@@ -12,7 +12,7 @@ Box = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True)
-class Picture:
+class TracePicture:
     """The picture as the model saw it: at its size, in its colours.
 
     Attributes:
@@ -25,7 +25,7 @@ class Picture:
     url: str
 
     @classmethod
-    def of(cls, pixels: npt.NDArray[np.uint8]) -> "Picture":
+    def of(cls, pixels: npt.NDArray[np.uint8]) -> "TracePicture":
         """Of pixels (height width 3), or (height width 1) of grey."""
         from PIL import Image
 

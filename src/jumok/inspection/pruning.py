@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from torch import nn
 
-from jumok.inspection.grid_cards import Card
+from jumok.inspection.grid_cards import AnyHeadCard
 from jumok.inspection.intervene import switched_off
 
 PERCENTS = tuple(range(0, 101, 10))
@@ -30,14 +30,14 @@ class PrunedPoint(NamedTuple):
     score: float
 
 
-def pruning_order(cards: Sequence[Card], part: str) -> list[Card]:
+def pruning_order(cards: Sequence[AnyHeadCard], part: str) -> list[AnyHeadCard]:
     """The heads of a part, or of all parts together, the least important first."""
     meant = [card for card in cards if part in (card.part, TOGETHER)]
     return sorted(meant, key=lambda card: card.importance)
 
 
 def pruning_curves(
-    model: nn.Module, cards: Sequence[Card], score: Callable[[], float]
+    model: nn.Module, cards: Sequence[AnyHeadCard], score: Callable[[], float]
 ) -> dict[str, list[PrunedPoint]]:
     """For each part, and for all together, the score with 0, 10, ... 100 percent of heads off.
 
@@ -49,7 +49,7 @@ def pruning_curves(
     count = Counter(card.site for card in cards)
     known: dict[frozenset[tuple[str, int]], float] = {}
 
-    def without(off: Sequence[Card]) -> float:
+    def without(off: Sequence[AnyHeadCard]) -> float:
         chosen = frozenset((card.site, card.head) for card in off)
         if chosen not in known:
             heads = {site: [head for name, head in chosen if name == site] for site in count}

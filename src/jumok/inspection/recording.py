@@ -29,7 +29,7 @@ Fact = Literal["weights", "bias", "query", "key", "value"]
 
 
 @dataclass(frozen=True)
-class Look:
+class AttentionCall:
     """One call of an attention module; vectors only from level "qk" on."""
 
     weights: Tensor
@@ -70,7 +70,7 @@ class Call:
         grids: rows and columns of the feature maps that attention over pixels read.
     """
 
-    looks: dict[str, list[Look]] = field(default_factory=dict)
+    looks: dict[str, list[AttentionCall]] = field(default_factory=dict)
     streams: dict[str, dict[int, Tensor]] = field(default_factory=dict)
     gates: list[Tensor] = field(default_factory=list)
     logits: Tensor | None = None
@@ -90,7 +90,7 @@ class Call:
         return found.values.numpy().tolist(), found.indices.numpy().tolist()  # torch's is slow
 
 
-class Place(NamedTuple):
+class TokenPosition(NamedTuple):
     """Where a token was read; `line` counts all that were read in a pass, in any row."""
 
     call: int
@@ -111,9 +111,9 @@ class Tree:
 
     tokens: list[int] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)
-    places: list[Place] = field(default_factory=list)
+    places: list[TokenPosition] = field(default_factory=list)
 
-    def add(self, parent: int, token: int, place: Place) -> int:
+    def add(self, parent: int, token: int, place: TokenPosition) -> int:
         """The number of the new token."""
         self.tokens.append(token)
         self.parents.append(parent)
@@ -182,7 +182,7 @@ class Pass:
         return self._lines[site, fact]
 
 
-def _lines_of(looks: Sequence[Look], fact: Fact) -> Array:
+def _lines_of(looks: Sequence[AttentionCall], fact: Fact) -> Array:
     """Of one call; an RNN looks once a token."""
     of_tokens = torch.cat([look.of_tokens(fact) for look in looks], dim=2)
     return numpy_of(of_tokens.transpose(1, 2).flatten(0, 1))  # -> (rows new) heads width
@@ -249,7 +249,7 @@ class Recorder(threading.local):
             return
         vectors = attention.query, attention.key, attention.value
         self._now.looks.setdefault(site, []).append(
-            Look(
+            AttentionCall(
                 attention.weights.detach(),
                 attention.kind,
                 attention.scale,
@@ -333,7 +333,7 @@ class Recorder(threading.local):
                 if token in (END, PAD):  # a row that has ended waits for the others
                     self._rows[row] = None
                     break
-                place = Place(len(here.calls) - 1, row, column, first + row * new + column)
+                place = TokenPosition(len(here.calls) - 1, row, column, first + row * new + column)
                 self._rows[row] = sentence, here.trees[sentence].add(parent, token, place)
 
     def wrote(self, logits: Tensor) -> None:

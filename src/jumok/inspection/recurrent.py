@@ -23,8 +23,8 @@ import torch.nn.functional as F
 from torch import nn
 
 from jumok.inspection.capture import numpy_of
-from jumok.inspection.lens import guesses, guesses_named, moved, rounded
-from jumok.inspection.methods import hooked
+from jumok.inspection.intercept import hooked
+from jumok.inspection.lens import lens_predictions, moved, named_predictions, rounded
 from jumok.inspection.trace import Array
 from jumok.models.memory import Memory
 from jumok.models.recurrent import RecurrentEncoder
@@ -34,14 +34,14 @@ from jumok.shapes import Float, Int, Tensor
 Layers = Float[Tensor, "batch layers positions dim"]
 
 
-class Given(NamedTuple):
+class RecurrentInputs(NamedTuple):
     """What a recurrent stack was given: tokens (1 positions), and a decoder a Memory."""
 
     tokens: Tensor
     memory: Memory | None = None
 
 
-class Known(NamedTuple):
+class RecurrentStates(NamedTuple):
     """What was known in a stack.
 
     Attributes:
@@ -57,17 +57,17 @@ class Known(NamedTuple):
 
 
 @contextmanager
-def watch_recurrent(model: nn.Module) -> Iterator[dict[str, Given]]:
+def watch_recurrent(model: nn.Module) -> Iterator[dict[str, RecurrentInputs]]:
     """Keeps what each recurrent stack is given inside the block, by its path in the model."""
-    given: dict[str, Given] = {}
+    given: dict[str, RecurrentInputs] = {}
 
     def reads(stack: str) -> Any:
-        return lambda args: given.update({stack: Given(args[0])})
+        return lambda args: given.update({stack: RecurrentInputs(args[0])})
 
     def writes(stack: str) -> Any:
         def hear(args: tuple[Any, ...]) -> None:
             if len(args) == 2:  # a step gives its state, too
-                given[stack] = Given(args[1], args[0])
+                given[stack] = RecurrentInputs(args[1], args[0])
 
         return hear
 
@@ -80,7 +80,9 @@ def watch_recurrent(model: nn.Module) -> Iterator[dict[str, Given]]:
 
 
 @torch.inference_mode()
-def known_at_words(model: nn.Module, given: Mapping[str, Given]) -> dict[str, Known]:
+def known_at_words(
+    model: nn.Module, given: Mapping[str, RecurrentInputs]
+) -> dict[str, RecurrentStates]:
     """What every layer of every recurrent stack knew at each word; again, and step by step.
 
     The model is as it was then: with the same heads off and words blanked.
@@ -90,7 +92,7 @@ def known_at_words(model: nn.Module, given: Mapping[str, Given]) -> dict[str, Kn
 
 @torch.inference_mode()
 def known_alone(
-    model: nn.Module, given: Mapping[str, Given]
+    model: nn.Module, given: Mapping[str, RecurrentInputs]
 ) -> dict[str, Float[Tensor, "layers positions dim"]]:
     """What every layer knows of each word that is read alone, `Known.states` otherwise."""
     found = {}
@@ -103,9 +105,11 @@ def known_alone(
     return found
 
 
-def _known(stack: nn.Module, tokens: Int[Tensor, "1 positions"], memory: Memory | None) -> Known:
+def _known(
+    stack: nn.Module, tokens: Int[Tensor, "1 positions"], memory: Memory | None
+) -> RecurrentStates:
     states, read_out = _states(stack, tokens, memory)
-    return Known(states[0], None if read_out is None else read_out[0])
+    return RecurrentStates(states[0], None if read_out is None else read_out[0])
 
 
 def _states(
@@ -148,14 +152,14 @@ def _side_by_side(layers: Sequence[Float[Tensor, "batch positions _"]]) -> Layer
     return torch.stack([F.pad(layer, (0, width - layer.shape[2])) for layer in layers], dim=1)
 
 
-def arrays_of(known: Mapping[str, Known]) -> dict[str, Array]:
+def arrays_of(known: Mapping[str, RecurrentStates]) -> dict[str, Array]:
     """As `Trace.streams` has them."""
     return {stack: numpy_of(each.states) for stack, each in known.items()}
 
 
 def recurrent_facts(
     model: nn.Module,
-    known: Mapping[str, Known],
+    known: Mapping[str, RecurrentStates],
     alone: Mapping[str, Float[Tensor, "layers positions dim"]],
     written: Sequence[int],
     pieces: Callable[[Sequence[int]], Sequence[str]] | None,
@@ -175,9 +179,12 @@ def recurrent_facts(
         decoder = model.get_submodule(stack)
         assert isinstance(decoder, RecurrentDecoder)
         stand_ins = _stand_ins(states, read_out, decoder.cells.shape[2])
-        found = guesses(_logits_of(decoder), nn.Identity(), stand_ins, written)
+        found = lens_predictions(_logits_of(decoder), nn.Identity(), stand_ins, written)
         assert found.written is not None
-        facts[stack] |= {"best": guesses_named(found, pieces), "written": rounded(found.written)}
+        facts[stack] |= {
+            "best": named_predictions(found, pieces),
+            "written": rounded(found.written),
+        }
     return facts
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from jumok.inspection.methods import hooked
+from jumok.inspection.intercept import hooked
 from jumok.inspection.trace import Array
 from jumok.layers.block import Stack
 from jumok.shapes import Float, Tensor

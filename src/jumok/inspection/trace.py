@@ -17,8 +17,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from jumok.data.whole import replaced
-from jumok.inspection.picture import Picture
+from jumok.data.atomic import atomic_file
+from jumok.inspection.picture import TracePicture
 
 Array = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]
@@ -153,7 +153,8 @@ class Trace:
             model ("encoder", "decoder"): (layers + 1, positions, dim). Row 0 is the embedding, row
             i what block i left; in a pre-norm model no norm is in it, in a post-norm one the
             block's last is. The positions are those of the stack's own axis. Of an RNN: the states
-            of its layers (`jumok.inspection.recurrent.Known`); `jumok.record` keeps none of them.
+            of its layers (`jumok.inspection.recurrent.RecurrentStates`); `jumok.record` keeps none
+            of them.
         notes: what one view or another needs besides, as plain JSON.
         tree: of a search that was recorded, the same for every hypothesis that stood in the beam,
             also those that lost: the target's axis is a tree (`Axis.parents`), and each of its
@@ -175,7 +176,7 @@ class Trace:
     steps: tuple[Step, ...] = ()
     notes: Mapping[str, Any] = field(default_factory=dict)
     task: str = "translation"
-    picture: Picture | None = None
+    picture: TracePicture | None = None
     streams: Mapping[str, Array] = field(default_factory=dict)
     tree: "Trace | None" = None
     also: tuple["Trace", ...] = ()
@@ -213,7 +214,7 @@ class Trace:
         head = self.head()
         head["digest"] = digest_of(head, parts)
         with (
-            replaced(Path(file)) as partial,
+            atomic_file(Path(file)) as partial,
             zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive,
         ):
             archive.writestr(HEAD, json.dumps(head, ensure_ascii=False))

@@ -20,7 +20,7 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from jumok.errors import BundleError, Place
-from jumok.inspection.belonging import Fingerprinted, check_model
+from jumok.inspection.fingerprints import Fingerprinted, check_model
 from jumok.inspection.trace import (
     ARRAYS,
     FORMAT,

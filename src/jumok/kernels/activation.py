@@ -6,11 +6,11 @@ import torch
 import torch.nn.functional as F
 
 from jumok.kernels import native
-from jumok.kernels.noise import Mask
+from jumok.kernels.noise import DropoutMask
 from jumok.shapes import Float, Tensor
 
 
-def dropout(states: Float[Tensor, "*axes"], drop: Mask | None) -> Float[Tensor, "*axes"]:
+def dropout(states: Float[Tensor, "*axes"], drop: DropoutMask | None) -> Float[Tensor, "*axes"]:
     """The states with the elements of `drop` zeroed and the rest scaled by 1 / (1 - p)."""
     if drop is None:
         return states
@@ -19,7 +19,9 @@ def dropout(states: Float[Tensor, "*axes"], drop: Mask | None) -> Float[Tensor, 
     return drop.apply(states)
 
 
-def relu_dropout(states: Float[Tensor, "*axes"], drop: Mask | None) -> Float[Tensor, "*axes"]:
+def relu_dropout(
+    states: Float[Tensor, "*axes"], drop: DropoutMask | None
+) -> Float[Tensor, "*axes"]:
     """dropout(max(states, 0)); its readable twin is `drop.apply(F.relu(states))`."""
     if states.is_contiguous() and states.numel() % native.LANES == 0 and native.serves(states):
         return _ReluDropout.apply(states, drop)
@@ -28,7 +30,7 @@ def relu_dropout(states: Float[Tensor, "*axes"], drop: Mask | None) -> Float[Ten
 
 class _Dropout(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, states: Tensor, drop: Mask) -> Tensor:
+    def forward(ctx: Any, states: Tensor, drop: DropoutMask) -> Tensor:
         ctx.drop = drop
         return _dropped(states, drop)
 
@@ -39,7 +41,7 @@ class _Dropout(torch.autograd.Function):
 
 class _ReluDropout(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, states: Tensor, drop: Mask | None) -> Tensor:
+    def forward(ctx: Any, states: Tensor, drop: DropoutMask | None) -> Tensor:
         bent = torch.empty_like(states)
         native.call(
             "relu_forward", states.dtype, states, bent, states.numel(), *native.numbers(drop)
@@ -59,7 +61,7 @@ class _ReluDropout(torch.autograd.Function):
         return d_inner, None
 
 
-def _dropped(states: Tensor, drop: Mask) -> Tensor:
+def _dropped(states: Tensor, drop: DropoutMask) -> Tensor:
     states = states.contiguous()
     kept = torch.empty_like(states)
     native.call("dropout", states.dtype, states, kept, states.numel(), *native.numbers(drop))

@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 
 from jumok.kernels import native
-from jumok.kernels.noise import Mask
+from jumok.kernels.noise import DropoutMask
 from jumok.shapes import Bool, Float, Tensor
 
 LONGEST = 1024
@@ -39,7 +39,7 @@ def attend(
     value: Float[Tensor, "batch heads key value_dim"],
     allowed: Bool[Tensor, "#batch #heads #query key"] | None = None,
     bias: Float[Tensor, "#batch #heads #query key"] | None = None,
-    drop: Mask | None = None,
+    drop: DropoutMask | None = None,
 ) -> Float[Tensor, "batch heads query value_dim"]:
     """softmax(query key^T / sqrt(dim) + bias) value; the heads lie side by side in memory, merged.
 
@@ -73,7 +73,7 @@ class _Attention(torch.autograd.Function):
         value: Tensor,
         allowed: Tensor | None,
         bias: Tensor | None,
-        drop: Mask | None,
+        drop: DropoutMask | None,
     ) -> Tensor:
         batch, heads, queries, _ = query.shape
         keys, value_dim = value.shape[-2:]

@@ -15,7 +15,7 @@ import torch
 
 from jumok.config.environment import cache_folder
 from jumok.kernels.compiler import find_compiler
-from jumok.kernels.noise import Mask
+from jumok.kernels.noise import DropoutMask
 from jumok.shapes import Tensor
 
 SOURCES = tuple(
@@ -83,7 +83,7 @@ def call(name: str, dtype: torch.dtype, *arguments: Argument) -> float:
     return float(function(*map(_argument, arguments)))
 
 
-def numbers(drop: Mask | None) -> tuple[int, int]:
+def numbers(drop: DropoutMask | None) -> tuple[int, int]:
     """A mask as the kernels take it: threshold 0 drops nothing."""
     return (0, 0) if drop is None else (drop.threshold, drop.seed)
 

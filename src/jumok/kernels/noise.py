@@ -23,7 +23,7 @@ def mix(number: int) -> int:
 
 
 @dataclass(frozen=True)
-class Mask:
+class DropoutMask:
     """Which elements of a tensor to drop: each with probability `p`, decided by `seed`."""
 
     p: float
@@ -61,7 +61,7 @@ class Noise:
         for number in numbers:
             self._key = mix((self._key + number + _GOLDEN) & _WORD)
 
-    def mask(self, p: float) -> Mask:
+    def mask(self, p: float) -> DropoutMask:
         """The next mask."""
         self._calls += 1
-        return Mask(p, mix((self._key + self._calls * _GOLDEN) & _WORD))
+        return DropoutMask(p, mix((self._key + self._calls * _GOLDEN) & _WORD))

@@ -6,12 +6,12 @@ import torch
 from torch import nn
 
 from jumok.kernels import native
-from jumok.kernels.noise import Mask
+from jumok.kernels.noise import DropoutMask
 from jumok.shapes import States, Tensor
 
 
 def add_norm(
-    stream: States, update: States, norm: nn.LayerNorm, drop: Mask | None
+    stream: States, update: States, norm: nn.LayerNorm, drop: DropoutMask | None
 ) -> tuple[States, States]:
     """(s, norm(s)) with s = stream + dropout(update)."""
     if stream.shape[-1] % native.LANES == 0 and native.serves(stream, update, norm.weight):
@@ -20,7 +20,7 @@ def add_norm(
 
 
 def add_norm_plainly(
-    stream: States, update: States, norm: nn.LayerNorm, drop: Mask | None
+    stream: States, update: States, norm: nn.LayerNorm, drop: DropoutMask | None
 ) -> tuple[States, States]:
     """The readable twin of `add_norm`."""
     total = stream + (update if drop is None else drop.apply(update))
@@ -36,7 +36,7 @@ class _AddNorm(torch.autograd.Function):
         gain: Tensor,
         bias: Tensor,
         epsilon: float,
-        drop: Mask | None,
+        drop: DropoutMask | None,
     ) -> tuple[Tensor, Tensor]:
         stream, update = stream.contiguous(), update.contiguous()
         dim = stream.shape[-1]

@@ -21,7 +21,7 @@ ROWS = 256
 """Rows beyond which large products are as fast; divided by the threads that those would have."""
 
 
-class Sizes(NamedTuple):
+class BlockWidths(NamedTuple):
     """The widths of a block, in the order in which the kernel reads them."""
 
     dim: int
@@ -37,7 +37,7 @@ class Sizes(NamedTuple):
         return self.dim, self.head_dim, self.value_dim, self.hidden
 
 
-def sizes_of(layers: Sequence[Linear | None], heads: int, post_norm: bool) -> Sizes:
+def sizes_of(layers: Sequence[Linear | None], heads: int, post_norm: bool) -> BlockWidths:
     """The widths of a block of these layers, ordered as `StepKernel` takes them."""
     query, _, value, _, _, _, inner, _ = layers
     assert query is not None
@@ -45,7 +45,7 @@ def sizes_of(layers: Sequence[Linear | None], heads: int, post_norm: bool) -> Si
     assert inner is not None
     key_width, dim = query.weight.shape
     value_width, hidden = value.weight.shape[0], inner.weight.shape[0]
-    return Sizes(dim, heads, key_width // heads, value_width // heads, hidden, post_norm)
+    return BlockWidths(dim, heads, key_width // heads, value_width // heads, hidden, post_norm)
 
 
 class Seen(NamedTuple):
@@ -68,7 +68,7 @@ class StepKernel:
         self,
         layers: Sequence[Linear | None],
         norms: Sequence[nn.LayerNorm | None],
-        sizes: Sizes,
+        sizes: BlockWidths,
     ) -> None:
         *self_attention, cross_query, cross_output, inner, outer = map(_panels, layers)
         first, second, third = map(_norm, norms)

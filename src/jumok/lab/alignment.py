@@ -22,7 +22,7 @@ from jumok.data.tokenizer import END, START
 from jumok.evaluation.alignment import GoldLinks, score_links
 from jumok.inspection.alignment import Link, links, merge_words
 from jumok.lab import tatoeba, world
-from jumok.lab.findings import Bars, Cell, Column, Findings, Grid, Setting, judged
+from jumok.lab.findings import Bars, Column, Findings, Grid, Setting, TableCell, judged
 from jumok.lab.small import Small, Trained, train
 from jumok.lab.text import Text
 from jumok.shapes import Float, Tensor
@@ -45,7 +45,7 @@ ENGLISH, KOREAN, FRENCH = (
 
 
 @dataclass(frozen=True)
-class Place:
+class TriedSetting:
     """Where attention is read: a layer, a head (None: the mean of all), and which step."""
 
     layer: int
@@ -79,7 +79,7 @@ def crossing(sentences: Iterable[Sequence[Link]]) -> float:
 @torch.no_grad()
 def seen(
     trained: Trained, source: str, target: str
-) -> dict[Place, Float[Tensor, "target_words source_words"]]:
+) -> dict[TriedSetting, Float[Tensor, "target_words source_words"]]:
     """How much each target word attended to each source word, for every setting."""
     model, tokenizer = trained.transformer, trained.tokenizer
     read, write = tokenizer.encode(source), tokenizer.encode(target)
@@ -99,7 +99,9 @@ def seen(
             for at_input in (False, True):
                 rows = of_head[1:] if at_input else of_head[:-1]
                 words = tokenizer.words(read), tokenizer.words(write)
-                found[Place(layer, head, at_input)] = merge_words(rows[:, : len(read)], *words)
+                found[TriedSetting(layer, head, at_input)] = merge_words(
+                    rows[:, : len(read)], *words
+                )
     return found
 
 
@@ -164,7 +166,7 @@ def _grid(pair: tuple[str, str, GoldLinks], weights: Tensor, language: Text) -> 
 
 
 def report(
-    rates: dict[Place, float], target: Text, korean: float, french: float | None, grid: Grid
+    rates: dict[TriedSetting, float], target: Text, korean: float, french: float | None, grid: Grid
 ) -> Findings:
     """The error rate at every place, and how much gold links cross."""
     ordered = sorted(rates, key=lambda place: rates[place])
@@ -181,7 +183,7 @@ def report(
             " English-French was not compared: JUMOK_DATA names no folder with its gold links.",
             " 영어-프랑스어는 비교하지 못했습니다. JUMOK_DATA의 폴더에 정답 정렬이 없습니다.",
         )
-    rows: list[list[Cell]] = [[place.name, rates[place]] for place in ordered]
+    rows: list[list[TableCell]] = [[place.name, rates[place]] for place in ordered]
     return Findings(
         columns=(
             Column(Text("read at", "읽은 곳")),

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from jumok.lab import world
-from jumok.lab.findings import Cell, Chart, Column, Series, Setting, mean, spread
+from jumok.lab.findings import Chart, Column, Series, Setting, TableCell, mean, spread
 from jumok.lab.small import Small, Trained, train
 from jumok.lab.text import Text
 
@@ -37,7 +37,7 @@ class Contest:
         """Its mean."""
         return mean(self.losses(name))
 
-    def row(self, name: str) -> list[Cell]:
+    def row(self, name: str) -> list[TableCell]:
         """The cells of COLUMNS."""
         seeds = len(self.runs[name])
         return [

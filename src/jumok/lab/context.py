@@ -25,7 +25,7 @@ import torch
 
 from jumok.data.tokenizer import END, SPACE
 from jumok.lab import world
-from jumok.lab.findings import Bars, Cell, Column, Findings, Setting, judged, mean
+from jumok.lab.findings import Bars, Column, Findings, Setting, TableCell, judged, mean
 from jumok.lab.loaded import embedder_of
 from jumok.lab.small import Small, Trained, train
 from jumok.lab.text import Text, same
@@ -135,7 +135,7 @@ def report(cosines: dict[str, float], share: dict[str, float]) -> Findings:
     gain = share["contextual"] - share["static"]
     apart, alike = average < APART, gain > MORE
     widest = min(cosines, key=lambda word: cosines[word])
-    rows: list[list[Cell]] = [[word, 1.0, value] for word, value in cosines.items()]
+    rows: list[list[TableCell]] = [[word, 1.0, value] for word, value in cosines.items()]
     return Findings(
         columns=(
             Column(Text("word, in different sentences", "여러 문장 속의 단어")),

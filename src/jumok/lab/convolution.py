@@ -23,7 +23,7 @@ from jumok.data.picture_batches import Augmentation, PictureStream, in_order
 from jumok.data.picture_store import PictureStore
 from jumok.lab.findings import Bars, Chart, Column, Findings, Series, Setting, judged, mean, spread
 from jumok.lab.text import Text
-from jumok.models.catalog import Sizes, build
+from jumok.models.catalog import DataSizes, build
 from jumok.models.image_classifier import ImageClassifier
 from jumok.training.learner import Learner
 from jumok.training.objectives import picture_classification
@@ -106,7 +106,7 @@ def train(name: str, drawn: Drawn, unseen: Drawn, steps: int, seed: int) -> Run:
     config = ImageClassifierConfig.model_validate({**sizes, "attention_heads": 1, **AFTER[name]})
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        model = build(config, Sizes(labels=COLOURS))
+        model = build(config, DataSizes(labels=COLOURS))
     schedule = ScheduleConfig(warmup=steps // 10)
     training = TrainingConfig(
         steps=steps,

@@ -26,7 +26,7 @@ from jumok.config.data import TokenizerConfig
 from jumok.data.batches import Batch
 from jumok.data.tokenizer import END, PAD
 from jumok.kernels.cross_entropy import smoothed_cross_entropy
-from jumok.lab.findings import Bars, Cell, Column, Findings, Grid, Setting, judged, mean
+from jumok.lab.findings import Bars, Column, Findings, Grid, Setting, TableCell, judged, mean
 from jumok.lab.loaded import looks_of
 from jumok.lab.small import Small, Trained, train
 from jumok.lab.text import Text
@@ -215,7 +215,9 @@ def report(found: Preferred, told: float | None) -> Findings:
     }
     words = found.shown[0].split()
     where = names[found.best]
-    rows: list[list[Cell]] = [[name, float(found.shares[place])] for place, name in names.items()]
+    rows: list[list[TableCell]] = [
+        [name, float(found.shares[place])] for place, name in names.items()
+    ]
     rows.append([Text("all heads, mean", "모든 헤드의 평균"), average])
     return Findings(
         columns=(

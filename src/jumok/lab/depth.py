@@ -7,7 +7,7 @@ from torch import nn
 
 from jumok.data.batches import Batch
 from jumok.lab.findings import Chart, Series
-from jumok.lab.small import Change
+from jumok.lab.small import ModelChange
 from jumok.lab.text import Text
 from jumok.layers.residual import PreNorm
 from jumok.models.encoder_decoder import Transformer
@@ -33,7 +33,7 @@ class WithoutNorm(PreNorm):
         return stream + update, stream + update
 
 
-def after_every_part(kind: type[PreNorm]) -> Change:
+def after_every_part(kind: type[PreNorm]) -> ModelChange:
     """A change that puts `kind` behind every part of every block."""
 
     def change(model: Transformer) -> None:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from jumok.lab.text import FAILS, HOLDS, PARTLY, Language, Text
 
-Cell = float | int | str | Text | None
+TableCell = float | int | str | Text | None
 Outcome = Literal["holds", "fails", "partly"]
 VERDICTS: Mapping[Outcome, Text] = {"holds": HOLDS, "fails": FAILS, "partly": PARTLY}
 
@@ -125,7 +125,7 @@ class Findings:
     """
 
     columns: Sequence[Column]
-    rows: Sequence[Sequence[Cell]]
+    rows: Sequence[Sequence[TableCell]]
     figures: Mapping[str, object]
     outcome: Outcome
     sentence: Text
@@ -141,7 +141,7 @@ def judged(holds: bool, in_part: bool = False) -> Outcome:
     return "holds" if holds else "partly" if in_part else "fails"
 
 
-def written(cell: Cell, form: str, language: Language) -> str:
+def written(cell: TableCell, form: str, language: Language) -> str:
     """A cell as text; nothing where there is no value."""
     if cell is None:
         return ""

@@ -21,10 +21,10 @@ from jumok.config.captioner import CaptionerConfig
 from jumok.data.captioned import CaptionBatch
 from jumok.data.tokenizer import END, PAD, START
 from jumok.decoding import DecodingOptions, decode
-from jumok.evaluation.pointing import Look, score_pointing
+from jumok.evaluation.pointing import NounAttention, score_pointing
 from jumok.lab.findings import Bars, Column, Findings, Grid, Setting, judged, mean
 from jumok.lab.text import Text
-from jumok.models.captioner import Captioner
+from jumok.models.captioner import CaptionerModel
 from jumok.shapes import Float, Tensor, UInt8
 from jumok.training.learner import Learner
 from jumok.training.objectives_captions import captioning
@@ -46,7 +46,7 @@ NAMES = {
 
 
 @dataclass(frozen=True)
-class Picture:
+class DrawnScene:
     """A drawn picture: its pixels, and the things on it in reading order: cell, colour, shape."""
 
     pixels: UInt8[np.ndarray, "3 height width"]
@@ -59,7 +59,7 @@ class Picture:
         return [word for phrase in phrases for word in ("and", *phrase)][1:]
 
 
-def draw(random: Random) -> Picture:
+def draw(random: Random) -> DrawnScene:
     """Two or three things, each in a cell of its own."""
     pixels = np.full((3, SIDE, SIDE), random.randrange(200, 250), dtype=np.uint8)
     cells = sorted(random.sample(range(CELLS * CELLS), random.choice((2, 3))))
@@ -68,7 +68,7 @@ def draw(random: Random) -> Picture:
         top, left = (CELL * place for place in divmod(cell, CELLS))
         inside = pixels[:, top : top + CELL, left : left + CELL]
         inside[:, stencil(shape)] = np.array(COLOURS[colour], dtype=np.uint8)[:, None]
-    return Picture(pixels, things)
+    return DrawnScene(pixels, things)
 
 
 def stencil(shape: str) -> "np.ndarray":
@@ -82,7 +82,7 @@ def stencil(shape: str) -> "np.ndarray":
     return np.asarray(((abs(x) < 1) | (abs(y) < 1)) & (abs(x) < 4) & (abs(y) < 4))
 
 
-def batch_of(pictures: list[Picture]) -> CaptionBatch:
+def batch_of(pictures: list[DrawnScene]) -> CaptionBatch:
     """Pictures with their captions."""
     written = [[FIRST + WORDS.index(word) for word in picture.words] for picture in pictures]
     longest = max(map(len, written)) + 1
@@ -97,17 +97,17 @@ def batch_of(pictures: list[Picture]) -> CaptionBatch:
     )
 
 
-def build(memory: str) -> Captioner:
+def build(memory: str) -> CaptionerModel:
     """A small network and a GRU, which reads one vector or looks at 4 x 4 cells."""
     encoder = {"kind": "cnn", "size": SIDE, "patch": 4, "channels": (32, 64), "blocks": 1}
     decoder = {"kind": "rnn", "dim": 64, "embedding": 64, "dropout": 0.0}
     config = CaptionerConfig.model_validate(
         {"encoder": encoder, "memory": memory, "decoder": decoder}
     )
-    return Captioner(config, FIRST + len(WORDS))
+    return CaptionerModel(config, FIRST + len(WORDS))
 
 
-def train(memory: str, seed: int, steps: int) -> Captioner:
+def train(memory: str, seed: int, steps: int) -> CaptionerModel:
     """A captioner after this number of batches of new pictures."""
     training = TrainingConfig(
         steps=steps,
@@ -125,12 +125,12 @@ def train(memory: str, seed: int, steps: int) -> Captioner:
         batch = batch_of([draw(random) for _ in range(BATCH)])
         learner.update([batch], step, learning_rate(training.schedule, 4e-3, step, step / steps))
     trained = learner.averaged()
-    assert isinstance(trained, Captioner)
+    assert isinstance(trained, CaptionerModel)
     return trained
 
 
 @torch.no_grad()
-def captions(model: Captioner, pictures: list[Picture]) -> list[list[str]]:
+def captions(model: CaptionerModel, pictures: list[DrawnScene]) -> list[list[str]]:
     """What the model writes, word by word from its own words."""
     memory = model.encode(batch_of(pictures).pictures)
     found = decode(model.decoder, memory, DecodingOptions(beam=1, maximum_length=12))
@@ -138,7 +138,9 @@ def captions(model: Captioner, pictures: list[Picture]) -> list[list[str]]:
 
 
 @torch.no_grad()
-def looks(model: Captioner, picture: Picture, words: list[str]) -> Float[Tensor, "word cell"]:
+def looks(
+    model: CaptionerModel, picture: DrawnScene, words: list[str]
+) -> Float[Tensor, "word cell"]:
     """How much each word attended to each cell at the step that wrote it."""
     seen: list[Tensor] = []
 
@@ -147,21 +149,21 @@ def looks(model: Captioner, picture: Picture, words: list[str]) -> Float[Tensor,
 
     tokens = torch.tensor([[START, *(FIRST + WORDS.index(word) for word in words)]])
     memory = model.encode(torch.from_numpy(picture.pixels)[None])
-    with observe(model, keep, lambda site: site in model.looks):
+    with observe(model, keep, lambda site: site in model.cross_sites):
         model.decoder.hidden(memory, tokens)
     return torch.cat(seen)[: len(words)]
 
 
 def nouns(
-    picture: Picture, words: list[str], weights: Float[Tensor, "word cell"]
-) -> Iterator[Look]:
+    picture: DrawnScene, words: list[str], weights: Float[Tensor, "word cell"]
+) -> Iterator[NounAttention]:
     """Every noun of a caption with the boxes of what it names, colour included."""
     for place, word in enumerate(words):
         if word in SHAPES:
             colour = words[place - 1] if place else ""
             boxes = [_box(cell) for cell, *named in picture.things if named == [colour, word]]
             grid = weights[place].view(CELLS, CELLS).double().numpy()
-            yield Look(grid, boxes, SIDE, SIDE)
+            yield NounAttention(grid, boxes, SIDE, SIDE)
 
 
 def _box(cell: int) -> tuple[int, int, int, int]:
@@ -193,13 +195,15 @@ def run(setting: Setting) -> Findings:
     return report(right, [mean(each) for each in zip(*pointing, strict=True)], grid)
 
 
-def _right(pictures: list[Picture], written: list[list[str]]) -> float:
+def _right(pictures: list[DrawnScene], written: list[list[str]]) -> float:
     """Percent of the captions that are right word for word."""
     pairs = zip(pictures, written, strict=True)
     return 100.0 * mean([float(words == picture.words) for picture, words in pairs])
 
 
-def _pointing(pictures: list[Picture], written: list[list[str]], seen: list[Tensor]) -> list[float]:
+def _pointing(
+    pictures: list[DrawnScene], written: list[list[str]], seen: list[Tensor]
+) -> list[float]:
     """Pointing accuracy, attention in the box, and what even attention would have there."""
     every = [
         look
@@ -209,7 +213,7 @@ def _pointing(pictures: list[Picture], written: list[list[str]], seen: list[Tens
     return [score.value for score in score_pointing(every)] if every else [0.0, 0.0, 0.0]
 
 
-def _grid(picture: Picture, words: list[str], weights: Float[Tensor, "word cell"]) -> Grid:
+def _grid(picture: DrawnScene, words: list[str], weights: Float[Tensor, "word cell"]) -> Grid:
     cells = [f"{cell // CELLS + 1},{cell % CELLS + 1}" for cell in range(CELLS * CELLS)]
     framed = [
         (row, cell)

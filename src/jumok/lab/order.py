@@ -30,7 +30,7 @@ DIM, KEY_DIM, VALUE_DIM, HEADS = 64, 16, 32, 4
 ASKED = 5  # queries from elsewhere, for each sentence
 SAME, DIFFERENT = 1e-4, 1e-2  # relative; float32 rounds at about 1e-6
 
-Reader = Callable[[Int[Tensor, "batch length"]], Float[Tensor, "batch outputs dim"]]
+SequenceModel = Callable[[Int[Tensor, "batch length"]], Float[Tensor, "batch outputs dim"]]
 
 NAMES = {
     "raw": Text("x is query, key and value", "x가 곧 쿼리, 키, 값"),
@@ -47,7 +47,7 @@ NAMES = {
 SETS = ("raw", "general", "self", "heads", "full heads", "none")
 
 
-def layers(seed: int) -> dict[str, Reader]:
+def layers(seed: int) -> dict[str, SequenceModel]:
     """The lectures' layers over random word vectors; see `jumok.attention.layers`."""
     torch.manual_seed(seed)
     table = torch.randn(WORDS, DIM)
@@ -66,7 +66,7 @@ def layers(seed: int) -> dict[str, Reader]:
     }
 
 
-def encoders(seed: int) -> dict[str, Reader]:
+def encoders(seed: int) -> dict[str, SequenceModel]:
     """Untrained models: the claim is about the structure, so it must hold for any weights."""
 
     def model(positions: str) -> Transformer:
@@ -87,7 +87,7 @@ def encoders(seed: int) -> dict[str, Reader]:
 
 
 @torch.no_grad()
-def moved(reader: Reader, seed: int, *, asked: bool = False) -> tuple[float, float]:
+def moved(reader: SequenceModel, seed: int, *, asked: bool = False) -> tuple[float, float]:
     """How far outputs and their mean move when the words are permuted.
 
     Args:

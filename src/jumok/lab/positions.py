@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import torch
 
 from jumok.lab import world
-from jumok.lab.findings import Bars, Cell, Column, Findings, Setting, judged, mean
+from jumok.lab.findings import Bars, Column, Findings, Setting, TableCell, judged, mean
 from jumok.lab.small import Small, train
 from jumok.lab.text import Text
 from jumok.positions.alibi import AlibiPositions
@@ -197,7 +197,7 @@ def report(
     )
 
 
-def _row(kind: str, wished: Wishes, loss: tuple[float, float], bleu: float) -> list[Cell]:
+def _row(kind: str, wished: Wishes, loss: tuple[float, float], bleu: float) -> list[TableCell]:
     yes, no = Text("yes", "예"), Text("no", "아니요")
     granted = [yes if each else no for each in wished.granted]
     return [NAMES[kind], *granted, wished.drift, *loss, bleu]

@@ -34,7 +34,7 @@ OUTCOMES = {
 
 
 @dataclass(frozen=True)
-class Report:
+class LabReport:
     """A lab that ran.
 
     Attributes:
@@ -50,7 +50,7 @@ class Report:
     note: str | None
 
 
-def run(lab: Lab, setting: Setting, folder: Path, language: Language) -> Report:
+def run(lab: Lab, setting: Setting, folder: Path, language: Language) -> LabReport:
     """Runs a lab and writes its picture and figures.
 
     Raises:
@@ -73,7 +73,7 @@ def run(lab: Lab, setting: Setting, folder: Path, language: Language) -> Report:
             "the lab's files cannot be written.", got=str(error), place=Place(folder)
         ) from error
     files = tuple(folder / f"{name}{kind}" for kind in (".svg", ".png", ".json"))
-    return Report(lab, findings, seconds, files, note)
+    return LabReport(lab, findings, seconds, files, note)
 
 
 def record(lab: Lab, findings: Findings, setting: Setting) -> dict[str, Any]:

@@ -22,13 +22,13 @@ from jumok.data.tokenizer import Tokenizer
 from jumok.evaluation.text import score_text
 from jumok.kernels.linear import prepare_for_inference
 from jumok.lab import world
-from jumok.models.catalog import Sizes, build
+from jumok.models.catalog import DataSizes, build
 from jumok.models.encoder_decoder import Transformer
 from jumok.models.memory import SequenceToSequence
 from jumok.systems.translator import Translator
 from jumok.training.learner import Learner
 from jumok.training.objectives import mean_loss, translation
-from jumok.training.pairs import Prepared, prepare, update_stream
+from jumok.training.pairs import PreparedPairs, prepare, update_stream
 from jumok.training.precision import choose, one_thread
 from jumok.training.schedule import learning_rate
 from jumok.training.task import Objective
@@ -44,8 +44,8 @@ SIZES: Mapping[str, Any] = {
 }
 LONGER = 3  # times the steps of the short form
 
-Change = Callable[[Transformer], None]
-Corpus = Callable[[Path], Path]
+ModelChange = Callable[[Transformer], None]
+CorpusMaker = Callable[[Path], Path]
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ class Small:
     """
 
     model: Mapping[str, Any] = field(default_factory=dict)
-    change: Change | None = None
+    change: ModelChange | None = None
     objective: Objective = translation
-    corpus: Corpus = world.write
+    corpus: CorpusMaker = world.write
     target: str = "ko"
     tokenizer: TokenizerConfig = PIECES
     steps: int = 300
@@ -173,12 +173,12 @@ def train(small: Small, seed: int, cache: Path, longer: bool = False) -> Trained
 
 
 def untrained(
-    small: Small, recipe: TranslationConfig, prepared: Prepared, seed: int
+    small: Small, recipe: TranslationConfig, prepared: PreparedPairs, seed: int
 ) -> SequenceToSequence:
     """The model before its first step; equal seeds give equal weights."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        model = build(recipe.model, Sizes(vocabulary=prepared.tokenizer.size))
+        model = build(recipe.model, DataSizes(vocabulary=prepared.tokenizer.size))
     assert isinstance(model, SequenceToSequence)
     if small.change is not None:
         assert isinstance(model, Transformer)

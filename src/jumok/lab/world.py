@@ -11,7 +11,7 @@ from pathlib import Path
 
 from jumok import smallworld
 from jumok.lab.written import Splits, written
-from jumok.smallworld import Pair
+from jumok.smallworld import LinkedPair
 
 SEED = 1
 LENGTHS = {"train": (3, 8), "validation": (3, 8), "test": (3, 8), "longer": (9, 12)}  # words
@@ -33,7 +33,7 @@ def _splits() -> Splits:
     }
 
 
-def _files(pairs: Iterable[Pair]) -> dict[str, list[str]]:
+def _files(pairs: Iterable[LinkedPair]) -> dict[str, list[str]]:
     chosen = list(pairs)
     return {
         "en": [pair.source for pair in chosen],
@@ -43,13 +43,13 @@ def _files(pairs: Iterable[Pair]) -> dict[str, list[str]]:
     }
 
 
-def stream(split: str) -> Iterator[Pair]:
+def stream(split: str) -> Iterator[LinkedPair]:
     """Distinct polite sentences of one split."""
     pairs = smallworld.distinct(smallworld.pairs(split, SEED, *LENGTHS[split]))
     return (pair for pair in pairs if "polite" in pair.constructions)
 
 
-def words(pair: Pair) -> set[str]:
+def words(pair: LinkedPair) -> set[str]:
     """The English words, without their marks."""
     return set(pair.source.lower().rstrip(".?!").replace(",", "").split())
 

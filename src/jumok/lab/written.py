@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from jumok.data.whole import written_whole
+from jumok.data.atomic import atomic_folder
 
 Splits = Mapping[str, Mapping[str, Sequence[str]]]
 """By split and by kind of file the lines."""
@@ -12,7 +12,7 @@ Splits = Mapping[str, Mapping[str, Sequence[str]]]
 def written(home: Path, splits: Callable[[], Splits]) -> Path:
     """The folder `home` with a file SPLIT.KIND for all lines; they are made if it is not there."""
     if not home.exists():
-        with written_whole(home) as partial:
+        with atomic_folder(home) as partial:
             for split, kinds in splits().items():
                 for kind, lines in kinds.items():
                     file = partial / f"{split}.{kind}"

@@ -20,7 +20,7 @@ from jumok.shapes import Float, Tensor, UInt8
 
 GROUPS = 8
 
-Picture = Float[Tensor, "batch channels height width"]
+PictureTensor = Float[Tensor, "batch channels height width"]
 
 
 def scale_pixels(
@@ -65,7 +65,7 @@ class ResidualBlock(nn.Module):
         self.second = Convolution(channels, channels)
         nn.init.zeros_(self.second.weight)
 
-    def forward(self, picture: Picture) -> Picture:
+    def forward(self, picture: PictureTensor) -> PictureTensor:
         """The picture, to which the block added what it found."""
         inner = self.first(F.relu(self.first_norm(picture)))
         return picture + self.second(self.dropout(F.relu(self.second_norm(inner))))
@@ -96,7 +96,9 @@ class _Halving(nn.Module):
         self.norm = group_norm(inner)
         self.convolution = Convolution(inner, outer, stride=2)
 
-    def forward(self, picture: Picture) -> Float[Tensor, "batch outer half_height half_width"]:
+    def forward(
+        self, picture: PictureTensor
+    ) -> Float[Tensor, "batch outer half_height half_width"]:
         return self.convolution(F.relu(self.norm(picture)))
 
 

@@ -3,7 +3,7 @@
 from torch import nn
 
 from jumok.kernels.activation import dropout
-from jumok.kernels.noise import Mask, Noise
+from jumok.kernels.noise import DropoutMask, Noise
 from jumok.shapes import Float, Tensor
 
 
@@ -22,6 +22,6 @@ class Dropout(nn.Module):
         """The states with some elements dropped; unchanged in evaluation."""
         return dropout(states, self.draw())
 
-    def draw(self) -> Mask | None:
+    def draw(self) -> DropoutMask | None:
         """The next mask, for a kernel that applies it itself; None where nothing is dropped."""
         return self.noise.mask(self.p) if self.training and self.p else None

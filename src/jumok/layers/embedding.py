@@ -17,7 +17,7 @@ from jumok.layers.dropout import Dropout
 from jumok.layers.positions import Positions
 from jumok.shapes import Allowed, Float, Int, States, Tensor
 
-Edit = Callable[[States, int], States]
+StateEdit = Callable[[States, int], States]
 """Other vectors in the place of these words', given the position of the first."""
 
 
@@ -30,7 +30,7 @@ class Editable(Protocol):
     """
 
     @property
-    def edit(self) -> Edit | None:
+    def edit(self) -> StateEdit | None:
         """Changes the vectors in this context."""
         ...
 
@@ -52,7 +52,7 @@ class Embedding(nn.Module):
             is the only way to intervene in a word (`inspection/intervene.py`).
     """
 
-    edit: Here[Edit | None] = Here()
+    edit: Here[StateEdit | None] = Here()
 
     def __init__(
         self,

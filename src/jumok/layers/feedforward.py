@@ -8,13 +8,13 @@ from torch import nn
 
 from jumok.kernels.activation import dropout, relu_dropout
 from jumok.kernels.linear import Linear
-from jumok.kernels.noise import Mask
+from jumok.kernels.noise import DropoutMask
 from jumok.kernels.plain import plain
 from jumok.layers.dropout import Dropout
 from jumok.shapes import States
 
 
-def gelu_dropout(states: States, drop: Mask | None) -> States:
+def gelu_dropout(states: States, drop: DropoutMask | None) -> States:
     """dropout(gelu(states))."""
     return dropout(F.gelu(states), drop)
 

@@ -205,7 +205,7 @@ class CellStack(nn.Module):
         return torch.stack(after, dim=1)
 
 
-class Reader(nn.Module):
+class RecurrentLayer(nn.Module):
     """One layer that reads a whole sequence, forwards or in both directions.
 
     Padding follows the end, so what is read forwards never sees it; for the other direction

@@ -26,10 +26,10 @@ from jumok.kernels.noise import Noise
 from jumok.layers.block import Stack
 from jumok.layers.convolution import ConvolutionStack, scale_pixels
 from jumok.layers.dropout import Dropout
-from jumok.layers.embedding import Edit, embedding_table
+from jumok.layers.embedding import StateEdit, embedding_table
+from jumok.models.builder import BlockBuilder
 from jumok.models.decoder import TransformerDecoder, row_mask
 from jumok.models.memory import Memory, SequenceToSequence
-from jumok.models.parts import Parts
 from jumok.models.recurrent import RecurrentParts
 from jumok.positions.grid import GridPositions
 from jumok.shapes import Allowed, Float, Tensor, UInt8
@@ -37,7 +37,7 @@ from jumok.shapes import Allowed, Float, Tensor, UInt8
 CELL_SHARE = 4  # the one-vector memory keeps dim / 4 numbers of every cell
 
 
-class Captioner(SequenceToSequence):
+class CaptionerModel(SequenceToSequence):
     """What reads pictures, and what writes sentences about them.
 
     Attributes:
@@ -52,8 +52,8 @@ class Captioner(SequenceToSequence):
         self.doubly_stochastic = config.doubly_stochastic
         self.grid = config.encoder.grid if config.memory == "grid" else (1, 1)
         dim = config.decoder.dim
-        self.cells: Pixels | Features = (
-            Pixels(config.encoder, self.noise)
+        self.cells: PixelEncoder | Features = (
+            PixelEncoder(config.encoder, self.noise)
             if isinstance(config.encoder, CnnConfig)
             else Features()
         )
@@ -70,11 +70,11 @@ class Captioner(SequenceToSequence):
             sites = ["decoder.attention"]
         else:
             table = embedding_table(vocabulary_size, dim)
-            parts = Parts(config.decoder, self.noise)
+            parts = BlockBuilder(config.decoder, self.noise)
             self.decoder = TransformerDecoder(parts, config.decoder.layers, table, table)
             blocks = range(config.decoder.layers)
             sites = [f"decoder.blocks.{block}.cross_attention" for block in blocks]
-        self.looks = tuple(sites) if config.memory == "grid" else ()
+        self.cross_sites = tuple(sites) if config.memory == "grid" else ()
 
     @heard
     def encode(self, pictures: Tensor, allowed: Allowed | None = None) -> Memory:
@@ -98,7 +98,7 @@ class Captioner(SequenceToSequence):
         return Memory(self.reader(self.writer(cells), allowed), allowed)
 
 
-class Pixels(nn.Module):
+class PixelEncoder(nn.Module):
     """Pixels to cells, by convolutions."""
 
     def __init__(self, config: CnnConfig, noise: Noise) -> None:
@@ -132,7 +132,7 @@ class GridWriter(nn.Module):
             is the only way to intervene in a cell.
     """
 
-    edit: Here[Edit | None] = Here()
+    edit: Here[StateEdit | None] = Here()
 
     def __init__(self, width: int, dim: int, grid: tuple[int, int]) -> None:
         super().__init__()
@@ -159,7 +159,9 @@ class GridReader(nn.Module):
         super().__init__()
         self.first_norm = nn.LayerNorm(dim)
         layers = range(config.layers)
-        self.blocks = Stack(Parts(config.stack(dim), noise).block(cross=False) for _ in layers)
+        self.blocks = Stack(
+            BlockBuilder(config.stack(dim), noise).block(cross=False) for _ in layers
+        )
 
     def forward(
         self, cells: Float[Tensor, "batch cells dim"], allowed: Allowed | None = None

@@ -14,7 +14,7 @@ from jumok.config.recurrent import RecurrentConfig
 from jumok.config.section import ModelSection
 from jumok.config.transformer import TransformerConfig
 from jumok.errors import ModelError
-from jumok.models.captioner import Captioner
+from jumok.models.captioner import CaptionerModel
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.classifier import TextClassifier
 from jumok.models.encoder_decoder import Transformer
@@ -25,7 +25,7 @@ from jumok.models.size import BYTES, memory, numbers_in
 
 
 @dataclass(frozen=True)
-class Sizes:
+class DataSizes:
     """What the data decides about a model.
 
     Attributes:
@@ -37,10 +37,10 @@ class Sizes:
     labels: int = 0
 
 
-CATALOG: dict[type[ModelSection], Callable[[Any, Sizes], nn.Module]] = {
+CATALOG: dict[type[ModelSection], Callable[[Any, DataSizes], nn.Module]] = {
     TransformerConfig: lambda config, sizes: Transformer(config, sizes.vocabulary),
     RecurrentConfig: lambda config, sizes: RecurrentModel(config, sizes.vocabulary),
-    CaptionerConfig: lambda config, sizes: Captioner(config, sizes.vocabulary),
+    CaptionerConfig: lambda config, sizes: CaptionerModel(config, sizes.vocabulary),
     CausalConfig: lambda config, sizes: CausalLanguageModel(config, sizes.vocabulary),
     MaskedConfig: lambda config, sizes: MaskedLanguageModel(config, sizes.vocabulary),
     TextClassifierConfig: lambda config, sizes: TextClassifier(
@@ -51,7 +51,7 @@ CATALOG: dict[type[ModelSection], Callable[[Any, Sizes], nn.Module]] = {
 SECTIONS = {section.model_fields["kind"].default: section for section in CATALOG}
 
 
-def build(config: ModelSection, sizes: Sizes, most: int | None = None) -> nn.Module:
+def build(config: ModelSection, sizes: DataSizes, most: int | None = None) -> nn.Module:
     """The untrained model that a recipe's [model] section describes.
 
     Args:

@@ -13,9 +13,9 @@ from jumok.attention.heard import heard
 from jumok.config.causal import CausalConfig
 from jumok.kernels.noise import Noise
 from jumok.layers.embedding import embedding_table
+from jumok.models.builder import BlockBuilder
 from jumok.models.decoder import TransformerDecoder
 from jumok.models.memory import Memory
-from jumok.models.parts import Parts
 from jumok.shapes import Float, Int, Tensor
 
 
@@ -32,7 +32,7 @@ class CausalLanguageModel(nn.Module):
         self.noise = Noise()
         table = embedding_table(vocabulary_size, config.dim)
         output = table if config.tied else embedding_table(vocabulary_size, config.dim)
-        parts = Parts(config, self.noise)
+        parts = BlockBuilder(config, self.noise)
         self.decoder = TransformerDecoder(parts, config.layers, table, output, cross=False)
 
     def nothing(self, batch: int = 1) -> Memory:

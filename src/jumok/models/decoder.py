@@ -11,8 +11,8 @@ from jumok.attention.heard import heard
 from jumok.kernels.linear import Projection
 from jumok.layers.block import BlockState, MemoryMask, Stack, reorder_blocks
 from jumok.layers.packing import indexes_inside, same_document
+from jumok.models.builder import BlockBuilder
 from jumok.models.memory import Memory
-from jumok.models.parts import Parts
 from jumok.shapes import Allowed, Float, Int, Tensor
 
 
@@ -44,7 +44,7 @@ class TransformerDecoder(nn.Module):
 
     def __init__(
         self,
-        parts: Parts,
+        parts: BlockBuilder,
         layers: int,
         table: nn.Parameter,
         output: nn.Parameter,

@@ -13,9 +13,9 @@ from jumok.config import TransformerConfig
 from jumok.kernels.noise import Noise
 from jumok.layers.block import Stack
 from jumok.layers.embedding import embedding_table, sentence_lengths
+from jumok.models.builder import BlockBuilder
 from jumok.models.decoder import TransformerDecoder, row_mask
 from jumok.models.memory import Memory, SequenceToSequence
-from jumok.models.parts import Parts
 from jumok.shapes import Allowed, Float, Int, Tensor
 
 
@@ -33,7 +33,7 @@ class Transformer(SequenceToSequence):
     def __init__(self, config: TransformerConfig, vocabulary_size: int) -> None:
         super().__init__()
         self.noise = Noise()
-        parts = Parts(config, self.noise)
+        parts = BlockBuilder(config, self.noise)
         table = embedding_table(vocabulary_size, config.dim)
         source_table = (
             table if config.tied == "all" else embedding_table(vocabulary_size, config.dim)
@@ -42,7 +42,7 @@ class Transformer(SequenceToSequence):
         self.encoder = TransformerEncoder(parts, config.encoder_layers, source_table)
         self.decoder = TransformerDecoder(parts, config.decoder_layers, table, output)
         layers = range(config.decoder_layers)
-        self.looks = tuple(f"decoder.blocks.{layer}.cross_attention" for layer in layers)
+        self.cross_sites = tuple(f"decoder.blocks.{layer}.cross_attention" for layer in layers)
 
     @heard
     def encode(self, tokens: Int[Tensor, "batch source"], allowed: Allowed | None = None) -> Memory:
@@ -58,7 +58,7 @@ class TransformerEncoder(nn.Module):
     """
 
     def __init__(
-        self, parts: Parts, layers: int, table: nn.Parameter, norm: nn.Module | None = None
+        self, parts: BlockBuilder, layers: int, table: nn.Parameter, norm: nn.Module | None = None
     ) -> None:
         super().__init__()
         self.embedding = parts.embedding(table, norm)

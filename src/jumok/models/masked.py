@@ -14,15 +14,15 @@ from jumok.config.masked import EncoderConfig, MaskedConfig
 from jumok.kernels.linear import Linear, Projection
 from jumok.kernels.noise import Noise
 from jumok.layers.embedding import embedding_table
+from jumok.models.builder import BlockBuilder
 from jumok.models.encoder_decoder import TransformerEncoder
-from jumok.models.parts import Parts
 from jumok.shapes import Allowed, Bool, Float, Int, Tensor
 
 
 def text_encoder(config: EncoderConfig, table: nn.Parameter, noise: Noise) -> TransformerEncoder:
     """The stack that reads whole texts; the masked language model and the classifier share it."""
     norm = nn.LayerNorm(config.dim) if config.embedding_norm else None
-    return TransformerEncoder(Parts(config, noise), config.layers, table, norm)
+    return TransformerEncoder(BlockBuilder(config, noise), config.layers, table, norm)
 
 
 class PredictionHead(nn.Module):

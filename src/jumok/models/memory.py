@@ -77,7 +77,7 @@ def logits_of(
 
 
 @runtime_checkable
-class Reader(Decoder[State], Protocol[State]):
+class PrefillDecoder(Decoder[State], Protocol[State]):
     """A decoder that can read several tokens in one pass: a prompt costs what one step costs."""
 
     def read_all(
@@ -91,7 +91,7 @@ class Reader(Decoder[State], Protocol[State]):
 
 
 @runtime_checkable
-class Writer(Decoder[State], Protocol[State]):
+class TrainableDecoder(Decoder[State], Protocol[State]):
     """A decoder that can be trained: it gives access to its states before they become logits.
 
     Attributes:
@@ -122,7 +122,7 @@ class SequenceToSequence(nn.Module):
 
     noise: Noise
     decoder: Any
-    looks: tuple[str, ...] = ()
+    cross_sites: tuple[str, ...] = ()
 
     def encode(self, source: Tensor, allowed: Allowed | None = None) -> Memory:
         """Reads the source once: tokens, or pictures.

@@ -25,7 +25,7 @@ from jumok.kernels.linear import Linear, Projection
 from jumok.kernels.noise import Noise
 from jumok.layers.dropout import Dropout
 from jumok.layers.embedding import Embedding, embedding_table
-from jumok.layers.recurrent import CELLS, Cell, CellStack, Reader
+from jumok.layers.recurrent import CELLS, Cell, CellStack, RecurrentLayer
 from jumok.models.memory import Memory, SequenceToSequence
 from jumok.models.recurrent_decoder import (
     BahdanauDecoder,
@@ -59,7 +59,7 @@ class RecurrentModel(SequenceToSequence):
         self.attends = config.attention != "none"
         self.encoder = parts.encoder(source_table)
         self.decoder = parts.decoder(table, output)
-        self.looks = ("decoder.attention",) if self.attends else ()
+        self.cross_sites = ("decoder.attention",) if self.attends else ()
 
     @heard
     def encode(self, tokens: Int[Tensor, "batch source"], allowed: Allowed | None = None) -> Memory:
@@ -75,7 +75,9 @@ class RecurrentModel(SequenceToSequence):
 class RecurrentEncoder(nn.Module):
     """Layers of RNNs, each of which reads what the one below knows at every position."""
 
-    def __init__(self, embedding: Embedding, readers: list[Reader], dropout: Dropout) -> None:
+    def __init__(
+        self, embedding: Embedding, readers: list[RecurrentLayer], dropout: Dropout
+    ) -> None:
         super().__init__()
         self.embedding = embedding
         self.readers = nn.ModuleList(readers)
@@ -95,7 +97,7 @@ class RecurrentEncoder(nn.Module):
     ) -> Float[Tensor, "batch dim"]:
         """One vector a sentence: what each direction knew at its end."""
         top = self.readers[-1]
-        assert isinstance(top, Reader)
+        assert isinstance(top, RecurrentLayer)
         return top.last(self(tokens, allowed), allowed)
 
 
@@ -178,12 +180,12 @@ class RecurrentParts:
         }
         return made[self.config.attention]()
 
-    def _reader(self, width: int) -> Reader:
+    def _reader(self, width: int) -> RecurrentLayer:
         config = self.config
         if not config.bidirectional:
-            return Reader(self._cell(width, config.dim), None)
+            return RecurrentLayer(self._cell(width, config.dim), None)
         half = config.dim // 2
-        return Reader(self._cell(width, half), self._cell(width, half))
+        return RecurrentLayer(self._cell(width, half), self._cell(width, half))
 
     def _cell(self, inner: int, dim: int) -> Cell:
         return CELLS[self.config.cell](inner, dim)

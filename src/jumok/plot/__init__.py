@@ -8,9 +8,9 @@ shade in every picture, and panels beside one another share one colour bar. Laye
 from 0, as in a Trace. Needs the extra "plot".
 """
 
+from jumok.plot.attribution import mattered
 from jumok.plot.bars import choices, row, switches
 from jumok.plot.maps import alignment, grid, head, pictures
-from jumok.plot.mattered import mattered
 from jumok.plot.paper import save
 
 __all__ = [

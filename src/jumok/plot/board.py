@@ -12,7 +12,7 @@ from jumok.inspection.trace import Array, Axis, Part, Site, Trace
 Head: TypeAlias = int | Literal["mean", "max"]
 Value = Literal["weights", "norms"]
 Unit = Literal["words", "pieces"]
-Reading = Literal["writes", "reads"]
+StepName = Literal["writes", "reads"]
 
 PARTS: tuple[Part, ...] = ("cross", "encoder", "decoder", "image")
 """In the order in which they are shown where none is named."""
@@ -117,7 +117,7 @@ def board(
     site: Site,
     values: Array,
     unit: Unit = "words",
-    reading: Reading | None = None,
+    reading: StepName | None = None,
 ) -> Map:
     """The map with its words or tokens.
 

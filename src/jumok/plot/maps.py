@@ -12,12 +12,12 @@ from rich.cells import cell_len
 from jumok.errors import ModelError
 from jumok.inspection.alignment import Link
 from jumok.inspection.explain import readable
-from jumok.inspection.picture import Picture
+from jumok.inspection.picture import TracePicture
 from jumok.inspection.trace import Array, Part, Trace
 from jumok.plot.board import (
     Head,
     Map,
-    Reading,
+    StepName,
     Unit,
     Value,
     board,
@@ -57,7 +57,7 @@ def alignment(
     head: Head | None = None,
     value: Value = "weights",
     unit: Unit = "words",
-    reading: Reading | None = None,
+    reading: StepName | None = None,
     gold: Sequence[Link] | None = None,
 ) -> "Figure":
     """The map of a layer: queries down, keys across.
@@ -172,7 +172,7 @@ def pictures(trace: Trace, *, layer: int | None = None, head: Head | None = None
     return finish(figure)
 
 
-def pixels_of(picture: Picture) -> Array:
+def pixels_of(picture: TracePicture) -> Array:
     """What the model saw, (height width 3)."""
     from PIL import Image
 

@@ -4,15 +4,15 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeGuard
 
 from jumok.errors import DataError, JumokError, Place
-from jumok.inspection.intervene import Change, Row
+from jumok.inspection.intervene import Change, RowEdit
 from jumok.inspection.page import payload
 from jumok.serving.local import Answer
-from jumok.serving.pictures import Pictures
-from jumok.systems.sides import Sides
-from jumok.systems.tracing_parts import NOTHING, Extras
+from jumok.serving.pictures import ServedPictures
+from jumok.systems.comparison import Comparison
+from jumok.systems.tracing_parts import NOTHING, Analyses
 
 
-def answers(sides: Sides, pictures: Pictures | None = None) -> Answer:
+def answers(sides: Comparison, pictures: ServedPictures | None = None) -> Answer:
     """What the page is told when it asks for a text, of the model or of the model changed.
 
     Args:
@@ -23,7 +23,7 @@ def answers(sides: Sides, pictures: Pictures | None = None) -> Answer:
         given = None if pictures is None else pictures.chosen(asked.get("picture"))
         text, change = given or _text(asked.get("text")), _change(asked)
         worth, words, tree = (bool(asked.get(name)) for name in ("worth", "words", "tree"))
-        wanted = Extras(worth, words, tree, bool(asked.get("layers")), heed)
+        wanted = Analyses(worth, words, tree, bool(asked.get("layers")), heed)
         prefix = _pieces(asked.get("prefix"))
         both = bool(asked.get("both"))
         against = str(asked.get("against") or "") if both or wanted.layers else ""
@@ -69,7 +69,7 @@ def _change(asked: Mapping[str, Any]) -> Change:
     if isinstance(row, dict) and isinstance(row.get("site"), str):
         query, head, weights = (row.get(name) for name in ("query", "head", "weights"))
         if _whole(query) and (head is None or _whole(head)) and isinstance(weights, list):
-            rows.append(Row(row["site"], query, tuple(_weights(weights)), head))
+            rows.append(RowEdit(row["site"], query, tuple(_weights(weights)), head))
     return Change(_heads(asked.get("off")), tuple(_pieces(asked.get("blank"))), tuple(rows))
 
 

@@ -24,7 +24,7 @@ KEPT = 8
 """Pictures that were sent and can still be asked about: the latest ones."""
 
 
-class Pictures:
+class ServedPictures:
     """What is looked at, whatever the page asks about it.
 
     Args:

@@ -12,7 +12,7 @@ from jumok.smallworld.predicates import (
     adjective_predicate,
     verb_predicate,
 )
-from jumok.smallworld.writer import ADJECTIVES_OF, Event, Writer
+from jumok.smallworld.writer import ADJECTIVES_OF, Event, PhraseWriter
 
 Phrases = tuple[Fragment, ...]
 
@@ -98,7 +98,7 @@ def asked(
     )
 
 
-def draw_tense(writer: Writer, event: Event) -> Tense:
+def draw_tense(writer: PhraseWriter, event: Event) -> Tense:
     """A tense that the verb may stand in."""
     tenses = STATIVE_TENSES if event.verb.stative else TENSES
     tense = writer.pick(tenses)
@@ -107,7 +107,7 @@ def draw_tense(writer: Writer, event: Event) -> Tense:
     return tense
 
 
-def draw_negation(writer: Writer, event: Event, tense: Tense) -> str:
+def draw_negation(writer: PhraseWriter, event: Event, tense: Tense) -> str:
     """ "", "not" or "n't", whichever the frame and the verb allow."""
     if tense.frame not in ("simple", "will", "progressive", "want", "can") or not writer.chance(
         0.2
@@ -125,7 +125,7 @@ def draw_negation(writer: Writer, event: Event, tense: Tense) -> str:
     return "not"
 
 
-def draw_time(writer: Writer, event: Event, tense: Tense) -> Fragment:
+def draw_time(writer: PhraseWriter, event: Event, tense: Tense) -> Fragment:
     """A time that suits the tense, or EMPTY."""
     if tense.construction == "experience":
         return phrases.BEFORE
@@ -138,7 +138,7 @@ def draw_time(writer: Writer, event: Event, tense: Tense) -> Fragment:
 
 
 def action(
-    writer: Writer, ending: str, *, case: str = "topic", tense: Tense | None = None
+    writer: PhraseWriter, ending: str, *, case: str = "topic", tense: Tense | None = None
 ) -> Fragment:
     """Somebody does something: a clause with a verb.
 
@@ -188,7 +188,9 @@ DESCRIBED = tuple(
 )
 
 
-def quality(writer: Writer, ending: str, *, case: str = "topic", future: bool = True) -> Fragment:
+def quality(
+    writer: PhraseWriter, ending: str, *, case: str = "topic", future: bool = True
+) -> Fragment:
     """Something is somehow: "The room was very clean." Future only where the ending allows."""
     if writer.chance(0.3):
         adjective, subject = writer.pick(MOODS), writer.person(case)

@@ -15,11 +15,11 @@ from jumok.smallworld.predicates import (
 )
 from jumok.smallworld.writer import (
     Event,
-    Writer,
+    PhraseWriter,
 )
 
 
-def _split_room(writer: Writer, clause: Callable[[], Fragment]) -> Fragment:
+def _split_room(writer: PhraseWriter, clause: Callable[[], Fragment]) -> Fragment:
     """A clause that may use half of the room that is left."""
     whole = writer.room
     writer.room = whole // 2
@@ -28,7 +28,7 @@ def _split_room(writer: Writer, clause: Callable[[], Fragment]) -> Fragment:
     return written
 
 
-def _main(writer: Writer, tense: Tense | None = None) -> Fragment:
+def _main(writer: PhraseWriter, tense: Tense | None = None) -> Fragment:
     return action(writer, STATEMENT[writer.register], tense=tense)
 
 
@@ -40,31 +40,31 @@ IT = unspoken("it")
 AND, BUT, SO = unspoken("and"), unspoken("but"), unspoken("so")
 
 
-def _linked(writer: Writer, ending: str, word: Fragment) -> Fragment:
+def _linked(writer: PhraseWriter, ending: str, word: Fragment) -> Fragment:
     clause = quality if writer.chance(0.3) else action
     first = _split_room(writer, lambda: clause(writer, ending))
     parts = (_comma(first), word, _main(writer))
     return join(parts, parts)
 
 
-def addition(writer: Writer) -> Fragment:
+def addition(writer: PhraseWriter) -> Fragment:
     """One thing, and another: -고."""
     return _linked(writer, "-고", AND)
 
 
-def contrast(writer: Writer) -> Fragment:
+def contrast(writer: PhraseWriter) -> Fragment:
     """One thing, but another: -지만."""
     return _linked(writer, "-지만", BUT)
 
 
-def consequence(writer: Writer) -> Fragment:
+def consequence(writer: PhraseWriter) -> Fragment:
     """Something was so, so somebody did something: -아서, which shows no tense."""
     first = _split_room(writer, lambda: quality(writer, "-아서", case="subject", future=False))
     parts = (_comma(first), SO, _main(writer, PAST))
     return join(parts, parts)
 
 
-def _subordinate(writer: Writer, word: str, clause: Fragment, main: Fragment) -> Fragment:
+def _subordinate(writer: PhraseWriter, word: str, clause: Fragment, main: Fragment) -> Fragment:
     """The clause before or after the main one in English; always before it in Korean."""
     linked = unspoken(word)
     if writer.chance(0.5):
@@ -73,43 +73,43 @@ def _subordinate(writer: Writer, word: str, clause: Fragment, main: Fragment) ->
     return join((main, linked, clause), (clause, linked, main))
 
 
-def reason(writer: Writer) -> Fragment:
+def reason(writer: PhraseWriter) -> Fragment:
     """Because: -기 때문에."""
     clause = quality if writer.chance(0.5) else action
     why = _split_room(writer, lambda: clause(writer, "-기 때문에", case="subject"))
     return _subordinate(writer, "because", why, _main(writer))
 
 
-def condition(writer: Writer) -> Fragment:
+def condition(writer: PhraseWriter) -> Fragment:
     """If: -(으)면."""
     when = _split_room(writer, lambda: _present(writer, "-(으)면"))
     return _subordinate(writer, "if", when, _main(writer, FUTURE))
 
 
-def concession(writer: Writer) -> Fragment:
+def concession(writer: PhraseWriter) -> Fragment:
     """Even if: -아도."""
     when = _split_room(writer, lambda: _present(writer, "-아도"))
     return _subordinate(writer, "even if", when, _main(writer, FUTURE))
 
 
-def _present(writer: Writer, ending: str) -> Fragment:
+def _present(writer: PhraseWriter, ending: str) -> Fragment:
     if writer.chance(0.35):
         return writer.pick((_sky, _falling))(writer, ending, False)
     return _bare(writer, ending, PRESENT)
 
 
-def _bare(writer: Writer, ending: str, tense: Tense) -> Fragment:
+def _bare(writer: PhraseWriter, ending: str, tense: Tense) -> Fragment:
     """A clause inside another, without a time of its own."""
     return action(writer, ending, case="subject", tense=tense._replace(times=()))
 
 
-def occasion(writer: Writer) -> Fragment:
+def occasion(writer: PhraseWriter) -> Fragment:
     """When: -(으)ㄹ 때."""
     when = _split_room(writer, lambda: _bare(writer, "-(으)ㄹ 때", PAST))
     return _subordinate(writer, "when", when, _main(writer, PAST))
 
 
-def sequence(writer: Writer) -> Fragment:
+def sequence(writer: PhraseWriter) -> Fragment:
     """Before (-기 전에) and after (-(으)ㄴ 후에)."""
     word, ending = writer.pick((("before", "-기 전에"), ("after", "-(으)ㄴ 후에")))
     writer.used.append(word)
@@ -129,7 +129,7 @@ SKIES = (
 )
 
 
-def _sky(writer: Writer, ending: str, past: bool) -> Fragment:
+def _sky(writer: PhraseWriter, ending: str, past: bool) -> Fragment:
     """It is cloudy (흐려요)."""
     english, stem = writer.pick(SKIES)
     said = finish(stem.past() if past else stem, ending)
@@ -137,7 +137,7 @@ def _sky(writer: Writer, ending: str, past: bool) -> Fragment:
     return join((IT, state), (state, IT))
 
 
-def _falling(writer: Writer, ending: str, past: bool) -> Fragment:
+def _falling(writer: PhraseWriter, ending: str, past: bool) -> Fragment:
     """It rains (비가 와요)."""
     english, noun, stem = writer.pick(WEATHERS)
     base, form = english.split("/")
@@ -146,7 +146,7 @@ def _falling(writer: Writer, ending: str, past: bool) -> Fragment:
     return join((IT, state), (state, IT))
 
 
-def weather(writer: Writer) -> Fragment:
+def weather(writer: PhraseWriter) -> Fragment:
     """The weather somewhere, some time."""
     past = writer.chance(0.6)
     clause, places = (
@@ -158,7 +158,7 @@ def weather(writer: Writer) -> Fragment:
     return join((state, place, time), (time, place, state))
 
 
-def saying(writer: Writer) -> Fragment:
+def saying(writer: PhraseWriter) -> Fragment:
     """Somebody says or thinks that: -다고."""
     verb, past = writer.pick(((SAY, True), (SAY, False), (THINK, False)))
     subject = writer.person("topic")
@@ -177,7 +177,7 @@ def infinite(event: Event, english: str, korean: str) -> Fragment:
     return join((verb, *event.english), (*event.korean, verb))
 
 
-def purpose(writer: Writer) -> Fragment:
+def purpose(writer: PhraseWriter) -> Fragment:
     """Somebody goes somewhere to do something: -(으)러."""
     room, writer.room = writer.room, 0
     move, aim = writer.event("m"), writer.activity()
@@ -192,7 +192,7 @@ def purpose(writer: Writer) -> Fragment:
     return ordered(subject, predicate, (*move.english, to_do), (to_do, *move.korean), when)
 
 
-def meanwhile(writer: Writer) -> Fragment:
+def meanwhile(writer: PhraseWriter) -> Fragment:
     """Somebody does something while doing something else: -(으)면서."""
     event, other = writer.activity(), writer.activity()
     subject = writer.person("topic")

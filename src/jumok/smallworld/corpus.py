@@ -10,7 +10,7 @@ from pathlib import Path
 from jumok.errors import ConfigError
 from jumok.smallworld.fragment import index_pairs
 from jumok.smallworld.grammar import LONGEST, write_line
-from jumok.smallworld.writer import Writer
+from jumok.smallworld.writer import PhraseWriter
 
 SHORTEST = 3
 SPLITS = ("train", "validation", "test", "longer", "unseen combination")
@@ -24,7 +24,7 @@ HASHED = ("validation", "test", "longer")
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class LinkedPair:
     """An English line, its Korean translation and how their words belong together.
 
     alignment: (English word, Korean word) indices from 0, of the lines split at spaces; sorted.
@@ -53,7 +53,7 @@ def pairs(
     seed: int = 1,
     minimum_words: int | None = None,
     maximum_words: int | None = None,
-) -> Iterator[Pair]:
+) -> Iterator[LinkedPair]:
     """An endless stream of pairs of one split.
 
     The stream depends on the arguments alone: not on the process, on Python's hash seed or on how
@@ -92,9 +92,9 @@ def pairs(
     return _stream(split, seed, shortest, longest)
 
 
-def _stream(split: str, seed: int, shortest: int, longest: int) -> Iterator[Pair]:
+def _stream(split: str, seed: int, shortest: int, longest: int) -> Iterator[LinkedPair]:
     novel = split == "unseen combination"
-    writer = Writer(f"{split}/{seed}/{shortest}/{longest}", novel)
+    writer = PhraseWriter(f"{split}/{seed}/{shortest}/{longest}", novel)
     span = longest - shortest + 1
     tries = 0
     while True:
@@ -107,10 +107,10 @@ def _stream(split: str, seed: int, shortest: int, longest: int) -> Iterator[Pair
             continue
         if writer.met_novel if novel else split_of(line.english) == split:
             tries = 0
-            yield Pair(line.english, line.korean, index_pairs(line.links), constructions)
+            yield LinkedPair(line.english, line.korean, index_pairs(line.links), constructions)
 
 
-def distinct(stream: Iterable[Pair]) -> Iterator[Pair]:
+def distinct(stream: Iterable[LinkedPair]) -> Iterator[LinkedPair]:
     """The stream without pairs whose source came before. Remembers 8 bytes for each pair read.
 
     Raises:
@@ -145,7 +145,7 @@ def write(
     seed: int = 1,
     minimum_words: int | None = None,
     maximum_words: int | None = None,
-    watch: Callable[[Iterable[Pair]], Iterable[Pair]] = iter,
+    watch: Callable[[Iterable[LinkedPair]], Iterable[LinkedPair]] = iter,
 ) -> None:
     """Writes NAME.en, NAME.ko and NAME.align (Pharaoh) for every split in `sizes`.
 

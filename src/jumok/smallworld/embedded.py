@@ -12,7 +12,7 @@ from jumok.smallworld.predicates import (
     Person,
     verb_predicate,
 )
-from jumok.smallworld.writer import ALL_NOUNS, OBJECTS_OF, Writer, objects_where
+from jumok.smallworld.writer import ALL_NOUNS, OBJECTS_OF, PhraseWriter, objects_where
 
 # Lemma -> the verbs that any split may combine it with.
 DONE_TO: dict[str, tuple[Verb, ...]] = {
@@ -29,7 +29,7 @@ def _head(noun: Noun, case: str) -> Fragment:
     return fragment(f"the {noun.english}", with_particle(noun.korean, case))
 
 
-def _done_by_somebody(writer: Writer, noun: Noun, case: str) -> NounPhrase:
+def _done_by_somebody(writer: PhraseWriter, noun: Noun, case: str) -> NounPhrase:
     """ "the book that Minsu bought": 민수가 산 책."""
     doer = writer.person("subject")
     verb = writer.pick(DONE_TO[noun.english])
@@ -50,7 +50,7 @@ WHICH = tuple(
 )
 
 
-def object_relative(writer: Writer) -> Fragment:
+def object_relative(writer: PhraseWriter) -> Fragment:
     """The object is what somebody did something to: 저는 민수가 산 책을 읽었어요."""
     verb, choices = writer.pick(WHICH)
     lemma = writer.combine(choices)
@@ -63,7 +63,7 @@ def object_relative(writer: Writer) -> Fragment:
     return ordered(subject, predicate, (thing,), (thing,), time)
 
 
-def subject_relative(writer: Writer) -> Fragment:
+def subject_relative(writer: PhraseWriter) -> Fragment:
     """The subject is somebody who does something: 책을 읽는 학생은 ..."""
     event = writer.activity()
     past = writer.chance(0.5)
@@ -83,7 +83,7 @@ def subject_relative(writer: Writer) -> Fragment:
     return ordered(subject, predicate, then.english, then.korean)
 
 
-def liking(writer: Writer) -> Fragment:
+def liking(writer: PhraseWriter) -> Fragment:
     """Somebody likes doing something: 책을 읽는 것을 좋아해요."""
     event = writer.activity()
     subject = writer.person("topic")
@@ -95,7 +95,7 @@ def liking(writer: Writer) -> Fragment:
     return ordered(subject, predicate, (doing,), (doing,))
 
 
-def skill(writer: Writer) -> Fragment:
+def skill(writer: PhraseWriter) -> Fragment:
     """Somebody knows how to do something: 피아노를 연주할 줄 알아요."""
     event = writer.activity()
     subject = writer.person("topic")

@@ -8,7 +8,7 @@ from jumok.smallworld.fragment import Fragment, fragment, join
 from jumok.smallworld.korean import with_particle
 from jumok.smallworld.lexicon import NAMES
 from jumok.smallworld.predicates import Register
-from jumok.smallworld.writer import Writer
+from jumok.smallworld.writer import PhraseWriter
 
 
 class Construction(NamedTuple):
@@ -20,7 +20,7 @@ class Construction(NamedTuple):
     """
 
     name: str
-    write: Callable[[Writer], Fragment]
+    write: Callable[[PhraseWriter], Fragment]
     weight: int
     least: int
     mark: str = "."
@@ -109,7 +109,7 @@ REGISTERS = (
 )
 
 
-def opening(writer: Writer, room: int) -> tuple[Register, Fragment | None]:
+def opening(writer: PhraseWriter, room: int) -> tuple[Register, Fragment | None]:
     """The register of a line, and the word at its head that shows it (none: polite)."""
     register = writer.pick(REGISTERS)
     if register is Register.POLITE or room < 4:
@@ -129,7 +129,7 @@ def _punctuated(sentence: Fragment, mark: str, capital: bool) -> Fragment:
     return Fragment(english + mark, width, korean + mark, depth, links)
 
 
-def write_line(writer: Writer, room: int) -> tuple[Fragment, tuple[str, ...]]:
+def write_line(writer: PhraseWriter, room: int) -> tuple[Fragment, tuple[str, ...]]:
     """One line of about `room` English words, and the names of its constructions.
 
     A line is a sentence; where the room allows, more sentences of the same register follow.

@@ -23,7 +23,7 @@ from jumok.smallworld.predicates import (
     noun_predicate,
     verb_predicate,
 )
-from jumok.smallworld.writer import ADJECTIVES_OF, ALL_NOUNS, Event, Writer, objects_where
+from jumok.smallworld.writer import ADJECTIVES_OF, ALL_NOUNS, Event, PhraseWriter, objects_where
 
 ASKED_TENSES = (
     PAST,
@@ -38,7 +38,7 @@ ASKED_TENSES = (
 )
 
 
-def _asked_subject(writer: Writer, event: Event) -> NounPhrase:
+def _asked_subject(writer: PhraseWriter, event: Event) -> NounPhrase:
     """Half the time "you", which Korean leaves out and, formally, honours."""
     if writer.chance(0.5):
         return YOU._replace(honoured=writer.register is Register.FORMAL)
@@ -48,7 +48,7 @@ def _asked_subject(writer: Writer, event: Event) -> NounPhrase:
     return subject
 
 
-def _asked_tense(writer: Writer, event: Event) -> Tense:
+def _asked_tense(writer: PhraseWriter, event: Event) -> Tense:
     if event.verb.stative:
         return writer.pick((PAST, PRESENT))
     tense = writer.pick(ASKED_TENSES)
@@ -58,7 +58,7 @@ def _asked_tense(writer: Writer, event: Event) -> Tense:
 
 
 def _question(
-    writer: Writer, event: Event, tense: Tense, subject: NounPhrase, word: Fragment
+    writer: PhraseWriter, event: Event, tense: Tense, subject: NounPhrase, word: Fragment
 ) -> Fragment:
     ending = QUESTION[writer.register]
     manner = Manner(subject.person, ending, tense.past, "", True, subject.honoured)
@@ -67,14 +67,14 @@ def _question(
     return asked(subject, predicate, event.english, event.korean, time, word)
 
 
-def yes_or_no(writer: Writer) -> Fragment:
+def yes_or_no(writer: PhraseWriter) -> Fragment:
     """Did somebody do something?"""
     event = writer.event()
     tense, subject = _asked_tense(writer, event), _asked_subject(writer, event)
     return _question(writer, event, tense, subject, EMPTY)
 
 
-def is_it(writer: Writer) -> Fragment:
+def is_it(writer: PhraseWriter) -> Fragment:
     """Is something somehow, is somebody a doctor?"""
     ending = QUESTION[writer.register]
     if writer.chance(0.4):
@@ -99,7 +99,7 @@ WHITHER = fragment("where", "어디에")
 WHO = NounPhrase(fragment("who", "누가"), Person.SHE, False)
 
 
-def what(writer: Writer) -> Fragment:
+def what(writer: PhraseWriter) -> Fragment:
     """What did somebody buy?"""
     verb = writer.pick(TRANSITIVE)
     while "name" in verb.objects:
@@ -119,7 +119,7 @@ def what(writer: Writer) -> Fragment:
     )
 
 
-def who(writer: Writer) -> Fragment:
+def who(writer: PhraseWriter) -> Fragment:
     """Who did something? The subject is asked for, so there is no auxiliary."""
     event = writer.event()
     tense = writer.pick((PAST, PAST, FUTURE)) if not event.verb.stative else PAST
@@ -131,7 +131,7 @@ def who(writer: Writer) -> Fragment:
     return ordered(WHO, predicate, event.english, event.korean, time)
 
 
-def where(writer: Writer) -> Fragment:
+def where(writer: PhraseWriter) -> Fragment:
     """Where did somebody do something?"""
     if writer.chance(0.3):
         moving = writer.event("m")
@@ -147,7 +147,7 @@ def where(writer: Writer) -> Fragment:
     return _question(writer, event, tense, subject, word)
 
 
-def when_or_why(writer: Writer) -> Fragment:
+def when_or_why(writer: PhraseWriter) -> Fragment:
     """When, or why, did somebody do something?"""
     event = writer.event("ttim")
     subject = _asked_subject(writer, event)
@@ -163,7 +163,7 @@ def when_or_why(writer: Writer) -> Fragment:
 COUNTABLE = tuple(objects_where(lambda noun: noun.measure is None).items())
 
 
-def how_many(writer: Writer) -> Fragment:
+def how_many(writer: PhraseWriter) -> Fragment:
     """How many apples did somebody buy? 사과를 몇 개 샀어요?"""
     verb, choices = writer.pick(COUNTABLE)
     noun = ALL_NOUNS[writer.combine(choices)]
@@ -191,7 +191,7 @@ def _verb_words(event: Event) -> str:
     return f"{event.verb.english.base} {event.verb.after}".strip()
 
 
-def request(writer: Writer) -> Fragment:
+def request(writer: PhraseWriter) -> Fragment:
     """Please do something: -아 주세요."""
     event = writer.activity("ttttim")
     give = WHAT_TO_DO[writer.register][0]
@@ -201,14 +201,14 @@ def request(writer: Writer) -> Fragment:
     return _say(unspoken("please"), event, fragment(words, said, *links))
 
 
-def command(writer: Writer) -> Fragment:
+def command(writer: PhraseWriter) -> Fragment:
     """Do something: -(으)세요."""
     event = writer.activity("ttttim")
     said = attach(event.verb.stem, WHAT_TO_DO[writer.register][1])
     return _say(EMPTY, event, fragment(_verb_words(event), said))
 
 
-def prohibition(writer: Writer) -> Fragment:
+def prohibition(writer: PhraseWriter) -> Fragment:
     """Do not do something: -지 마세요."""
     event = writer.activity("ttttim")
     words = _verb_words(event)
@@ -218,14 +218,14 @@ def prohibition(writer: Writer) -> Fragment:
     return _say(unspoken("do not"), event, fragment(words, said, *links))
 
 
-def proposal(writer: Writer) -> Fragment:
+def proposal(writer: PhraseWriter) -> Fragment:
     """Let's do something: -(으)ㅂ시다."""
     event = writer.activity("ttttim")
     said = attach(event.verb.stem, WHAT_TO_DO[writer.register][3])
     return _say(unspoken("let's"), event, fragment(_verb_words(event), said))
 
 
-def offer(writer: Writer) -> Fragment:
+def offer(writer: PhraseWriter) -> Fragment:
     """Shall we do something? -(으)ㄹ까요?"""
     event = writer.activity("ttttim")
     said = attach(event.verb.stem, WHAT_TO_DO[writer.register][4])

@@ -28,20 +28,20 @@ from jumok.smallworld.predicates import (
     noun_predicate,
     verb_predicate,
 )
-from jumok.smallworld.writer import ADJECTIVES_OF, Writer, spread
+from jumok.smallworld.writer import ADJECTIVES_OF, PhraseWriter, spread
 
 
-def simple(writer: Writer) -> Fragment:
+def simple(writer: PhraseWriter) -> Fragment:
     """Somebody does something."""
     return action(writer, STATEMENT[writer.register])
 
 
-def description(writer: Writer) -> Fragment:
+def description(writer: PhraseWriter) -> Fragment:
     """Something is somehow."""
     return quality(writer, STATEMENT[writer.register])
 
 
-def identity(writer: Writer) -> Fragment:
+def identity(writer: PhraseWriter) -> Fragment:
     """Somebody is (not) a doctor."""
     subject = writer.person("topic")
     while subject.person in (Person.WE, Person.THEY):
@@ -65,7 +65,7 @@ FOUND = ("thing", "tool", "book", "container", "animal", "fruit", "sheet", "flow
 HOW_FOUND = spread(counted=8, a=6, described=3, many=2, no=2)
 
 
-def existence(writer: Writer) -> Fragment:
+def existence(writer: PhraseWriter) -> Fragment:
     """There is something somewhere: the place comes first in Korean, and 이/가 marks what is."""
     noun = writer.pick(NOUNS[writer.pick(FOUND)])
     kind = writer.pick(HOW_FOUND)
@@ -85,7 +85,7 @@ def existence(writer: Writer) -> Fragment:
     return join((there, what.fragment, where), (where, what.fragment, there))
 
 
-def location(writer: Writer) -> Fragment:
+def location(writer: PhraseWriter) -> Fragment:
     """Something or somebody is somewhere: it is known, so 은/는 marks it and it comes first."""
     if writer.chance(0.5):
         subject, where = writer.person("topic"), writer.pick(phrases.BEING_AT)
@@ -101,7 +101,7 @@ def location(writer: Writer) -> Fragment:
     return ordered(subject, predicate, (where,), (where,), time)
 
 
-def possession(writer: Writer) -> Fragment:
+def possession(writer: PhraseWriter) -> Fragment:
     """Somebody has something: 저는 공책이 세 권 있어요, the counter after the particle."""
     subject = writer.person("topic")
     noun = writer.pick(NOUNS[writer.pick(("thing", "tool", "book", "vehicle", "clothes", "kin"))])
@@ -132,7 +132,7 @@ COMPARABLE = tuple(
 )
 
 
-def comparison(writer: Writer) -> Fragment:
+def comparison(writer: PhraseWriter) -> Fragment:
     """Something is more so than something else: 개는 고양이보다 더 커요."""
     adjective, nouns = writer.pick(COMPARABLE)
     one, other = writer.pick(nouns), writer.pick(nouns)
@@ -147,7 +147,7 @@ def comparison(writer: Writer) -> Fragment:
     return ordered(subject, predicate, (THAN, standard), (standard, THAN))
 
 
-def superlative(writer: Writer) -> Fragment:
+def superlative(writer: PhraseWriter) -> Fragment:
     """Something is the most so in a place: 민수는 학교에서 가장 똑똑해요."""
     writer_adjectives = ADJECTIVES_OF["job"] if writer.chance(0.5) else ADJECTIVES_OF["building"]
     adjective = writer.pick(writer_adjectives)
@@ -162,14 +162,14 @@ def superlative(writer: Writer) -> Fragment:
     return ordered(subject, predicate, (place,), (place,))
 
 
-def company(writer: Writer) -> Fragment:
+def company(writer: PhraseWriter) -> Fragment:
     """Two subjects joined by and: 민수와 유나는 ..."""
     first = phrases.name(writer.new_name(), "and")
     both = together(first, phrases.name(writer.new_name(), "topic").fragment, "and")
     return _done_by(writer, both)
 
 
-def alternatives(writer: Writer) -> Fragment:
+def alternatives(writer: PhraseWriter) -> Fragment:
     """Two objects joined by and or or: 사과와 빵을, 커피나 차를."""
     verb = writer.pick(TRANSITIVE)
     word, case = ("and", "and") if writer.chance(0.5) else ("or", "or")
@@ -185,7 +185,7 @@ def alternatives(writer: Writer) -> Fragment:
     return ordered(subject, predicate, (both,), (both,))
 
 
-def _done_by(writer: Writer, subject: NounPhrase) -> Fragment:
+def _done_by(writer: PhraseWriter, subject: NounPhrase) -> Fragment:
     event = writer.event("tttim")
     past = writer.settled(event.verb, subject.person, writer.chance(0.6))
     manner = Manner(subject.person, STATEMENT[writer.register], past)
@@ -194,7 +194,7 @@ def _done_by(writer: Writer, subject: NounPhrase) -> Fragment:
     return ordered(subject, predicate, event.english, event.korean, time)
 
 
-def focus(writer: Writer) -> Fragment:
+def focus(writer: PhraseWriter) -> Fragment:
     """Only Minsu (민수만), or Minsu also (민수도)."""
     english = writer.new_name()
     if writer.chance(0.5):
@@ -204,7 +204,7 @@ def focus(writer: Writer) -> Fragment:
     return _done_by(writer, NounPhrase(also, Person.SHE, False))
 
 
-def becoming(writer: Writer) -> Fragment:
+def becoming(writer: PhraseWriter) -> Fragment:
     """Somebody became a doctor: 의사가 됐어요."""
     subject = writer.person("topic")
     while subject.person in (Person.WE, Person.THEY):
@@ -218,7 +218,7 @@ def becoming(writer: Writer) -> Fragment:
     return ordered(subject, predicate, (noun,), (noun,), time)
 
 
-def journey(writer: Writer) -> Fragment:
+def journey(writer: PhraseWriter) -> Fragment:
     """From a place to a place: 서울에서 부산까지 걸었어요."""
     subject = writer.person("topic")
     start, goal = writer.pick(phrases.COMING_FROM), writer.pick(phrases.UP_TO)

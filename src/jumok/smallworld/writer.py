@@ -135,7 +135,7 @@ class Event(NamedTuple):
     lasting: bool = False
 
 
-class Writer:
+class PhraseWriter:
     """Draws phrases; one Writer writes one stream.
 
     novel: whether combinations that `held_out` keeps back may be drawn.

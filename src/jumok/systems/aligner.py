@@ -7,10 +7,10 @@ import torch
 
 from jumok.data.tokenizer import END, START, Tokenizer
 from jumok.decoding.ensemble import JointMemory
-from jumok.inspection.alignment import Reading, cross_attention, merge_words
+from jumok.inspection.alignment import AlignmentSetting, cross_attention, merge_words
 from jumok.models.memory import Memory, SequenceToSequence
 from jumok.shapes import Float, Tensor
-from jumok.systems.parts import plain_words
+from jumok.systems.segments import plain_words
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Aligner:
     """
 
     models: Sequence[SequenceToSequence]
-    readings: Sequence[Reading | None]
+    readings: Sequence[AlignmentSetting | None]
     tokenizer: Tokenizer
 
     @property

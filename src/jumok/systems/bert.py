@@ -35,9 +35,9 @@ from jumok.models.encoder_decoder import TransformerEncoder
 from jumok.models.masked import text_encoder
 from jumok.models.size import numbers_in
 from jumok.shapes import Bool, Float, Int, Tensor
-from jumok.systems.device import DTYPES, Precision, choose_device
+from jumok.systems.base import GIVEN, ROWS, Shown, System, at_work
+from jumok.systems.device import DTYPES, PrecisionName, choose_device
 from jumok.systems.given import text_of, texts_in
-from jumok.systems.known import GIVEN, ROWS, Known, Shown, at_work
 from jumok.systems.words import WordSpace
 
 
@@ -56,7 +56,7 @@ class Cut:
     texts: tuple[str, ...]
 
 
-class Reader(nn.Module):
+class BertModel(nn.Module):
     """A model that reads and says nothing."""
 
     def __init__(self, encoder: TransformerEncoder) -> None:
@@ -64,7 +64,7 @@ class Reader(nn.Module):
         self.encoder = encoder
 
 
-class Bert(Known):
+class Bert(System):
     """A BERT's encoder with its tokenizer, whose ids its table has; an Embedder.
 
     Args:
@@ -73,19 +73,19 @@ class Bert(Known):
     """
 
     task = "bert"
-    model: Shown[Reader] = Shown()
+    model: Shown[BertModel] = Shown()
 
     def __init__(
         self, name: str, encoder: TransformerEncoder, tokenizer: Any, max_tokens: int
     ) -> None:
         self.name = name
-        self.model = Reader(encoder)
+        self.model = BertModel(encoder)
         self.tokenizer = tokenizer
         self.max_tokens = max_tokens
 
     @classmethod
     def load(
-        cls, *folders: Path | str, device: str = "auto", precision: Precision = "fp32"
+        cls, *folders: Path | str, device: str = "auto", precision: PrecisionName = "fp32"
     ) -> "Bert":
         """The encoder in this folder.
 

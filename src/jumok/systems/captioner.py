@@ -11,26 +11,26 @@ import torch
 from jumok.attention.heard import tell
 from jumok.config.captioner import CaptionerConfig, CnnConfig
 from jumok.data.images import content_of
-from jumok.data.inputs import Reader, feature_reader, pixel_reader
+from jumok.data.inputs import InputReader, feature_reader, pixel_reader
 from jumok.data.tokenizer import END, START, Tokenizer, normalize
 from jumok.decoding import DecodingOptions, Hypothesis, decode
 from jumok.errors import DataError, ModelError
-from jumok.inspection.alignment import Reading, cross_attentions, merge_words
-from jumok.models.captioner import Captioner as Model
+from jumok.inspection.alignment import AlignmentSetting, cross_attentions, merge_words
+from jumok.models.captioner import CaptionerModel as Model
 from jumok.models.memory import Memory
 from jumok.shapes import Tensor
+from jumok.systems.base import FOUND, GIVEN, ROWS, Shown, System, at_work, loaded_from
 from jumok.systems.caption import Caption, Looks
-from jumok.systems.device import Precision
+from jumok.systems.device import PrecisionName
 from jumok.systems.given import pictures_in, texts_in
-from jumok.systems.known import FOUND, GIVEN, ROWS, Known, Shown, at_work, loaded_from
 from jumok.systems.loading import load_one, load_tokenizer, reading_of
-from jumok.systems.parts import plain_words
+from jumok.systems.segments import plain_words
 
 DEFAULTS = DecodingOptions()
 FEATURE_AXES = 2  # cells and their width; pixels have three
 
 
-class Captioner(Known):
+class Captioner(System):
     """A model with its tokenizer.
 
     Args:
@@ -48,11 +48,11 @@ class Captioner(Known):
         self,
         model: Model,
         tokenizer: Tokenizer,
-        reader: Reader,
+        reader: InputReader,
         *,
         max_tokens: int,
         language: str = "",
-        reading: Reading | None = None,
+        reading: AlignmentSetting | None = None,
     ) -> None:
         if model.decoder.vocabulary_size != tokenizer.size:
             raise ModelError(
@@ -65,7 +65,7 @@ class Captioner(Known):
 
     @classmethod
     def load(
-        cls, *folders: Path | str, device: str = "auto", precision: Precision = "fp32"
+        cls, *folders: Path | str, device: str = "auto", precision: PrecisionName = "fp32"
     ) -> "Captioner":
         """The bundle in this folder.
 
@@ -236,7 +236,7 @@ class Captioner(Known):
     @torch.inference_mode()
     def look_at(
         self,
-        readings: Sequence[Reading],
+        readings: Sequence[AlignmentSetting],
         pictures: Sequence[Path | str | np.ndarray | Tensor],
         texts: Sequence[str],
         *,
@@ -265,7 +265,7 @@ class Captioner(Known):
         self,
         memory: Memory,
         written: Sequence[tuple[int, Sequence[int]]],
-        readings: Sequence[Reading],
+        readings: Sequence[AlignmentSetting],
     ) -> Iterator[list[Looks]]:
         """Where each text looked, in one pass over all: (row of the memory, its pieces)."""
         longest = max(len(pieces) for _, pieces in written)
@@ -301,7 +301,7 @@ class Captioner(Known):
         return words, of_piece
 
 
-def reader_of(config: CaptionerConfig) -> Reader:
+def reader_of(config: CaptionerConfig) -> InputReader:
     """How the model wants pictures."""
     encoder = config.encoder
     if isinstance(encoder, CnnConfig):

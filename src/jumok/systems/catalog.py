@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 from jumok.bundle.reading import read_bundle
 from jumok.bundle.theirs import READS, TOKENIZER, theirs
 from jumok.errors import BundleError, Place
-from jumok.systems.device import Precision
+from jumok.systems.device import PrecisionName
 
 
-class System(NamedTuple):
+class SystemEntry(NamedTuple):
     """Where a task's class lives, and the verb that uses it; nothing is imported before its use."""
 
     module: str
@@ -19,21 +19,21 @@ class System(NamedTuple):
 
 
 SYSTEMS = {
-    "translation": System("jumok.systems.translator", "Translator", "translate"),
-    "captioning": System("jumok.systems.captioner", "Captioner", "caption"),
-    "image-classification": System(
+    "translation": SystemEntry("jumok.systems.translator", "Translator", "translate"),
+    "captioning": SystemEntry("jumok.systems.captioner", "Captioner", "caption"),
+    "image-classification": SystemEntry(
         "jumok.systems.image_classifier", "ImageClassification", "classify"
     ),
-    "language-model": System("jumok.systems.language_model", "LanguageModel", "generate"),
-    "text-classification": System(
+    "language-model": SystemEntry("jumok.systems.language_model", "LanguageModel", "generate"),
+    "text-classification": SystemEntry(
         "jumok.systems.text_classifier", "TextClassification", "classify"
     ),
-    "masked-lm": System("jumok.systems.masked_model", "MaskedModel", "fill"),
-    "bert": System("jumok.systems.bert", "Bert", "look"),
+    "masked-lm": SystemEntry("jumok.systems.masked_model", "MaskedModel", "fill"),
+    "bert": SystemEntry("jumok.systems.bert", "Bert", "look"),
 }
 
 
-def load(*folders: Path | str, device: str = "auto", precision: Precision = "fp32") -> Any:
+def load(*folders: Path | str, device: str = "auto", precision: PrecisionName = "fp32") -> Any:
     """The trained model in this folder as its system; several become an ensemble where they can.
 
     The folder may hold somebody else's BERT, too (`jumok.systems.bert`).
@@ -49,7 +49,7 @@ def load(*folders: Path | str, device: str = "auto", precision: Precision = "fp3
     return kind.load(*folders, device=device, precision=precision)
 
 
-def system_of(folder: Path) -> System:
+def system_of(folder: Path) -> SystemEntry:
     """The system that this bundle is for, or a BERT's where somebody else's lies there."""
     task = "bert" if (folder / TOKENIZER).is_file() else read_bundle(folder).config.task
     if task not in SYSTEMS:

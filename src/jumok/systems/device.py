@@ -7,8 +7,8 @@ import torch
 from jumok.errors import ConfigError
 
 KINDS = ("cpu", "cuda")
-Precision = Literal["fp32", "bf16"]
-DTYPES: dict[Precision, torch.dtype] = {"fp32": torch.float32, "bf16": torch.bfloat16}
+PrecisionName = Literal["fp32", "bf16"]
+DTYPES: dict[PrecisionName, torch.dtype] = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 
 def choose_device(wanted: str) -> torch.device:

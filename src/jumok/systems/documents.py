@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
+from jumok.data.atomic import atomic_file
 from jumok.data.formats import HEAD
 from jumok.data.reading import open_bytes
-from jumok.data.whole import replaced
 from jumok.decoding import DecodingOptions
 from jumok.documents.catalog import document_format, translate_document
 from jumok.documents.document import Languages
@@ -65,7 +65,7 @@ class FileTranslator:
             return self.translate(list(texts), options, batch_size=batch_size)
 
         written = self.translate_content(content, kind, lines, Path(file))
-        with replaced(Path(output)) as part:
+        with atomic_file(Path(output)) as part:
             part.write_bytes(written)
 
     def translate_content(

@@ -14,9 +14,9 @@ from jumok.errors import ModelError
 from jumok.layers.embedding import Embedding
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Float, Tensor
+from jumok.systems.base import GIVEN, ROWS, Shown, System, at_work
 from jumok.systems.given import text_of, texts_in
-from jumok.systems.known import GIVEN, ROWS, Known, Shown, at_work
-from jumok.systems.parts import cut_lines, plain_words
+from jumok.systems.segments import cut_lines, plain_words
 from jumok.systems.words import WordSpace
 
 
@@ -71,7 +71,7 @@ class GivenVectors:
         return self._space
 
 
-class SourceReader(Known):
+class SourceReader(System):
     """What a system that reads sources with an encoder says of them; an Embedder.
 
     Of several models the first one speaks: their vectors have nothing in common.

@@ -14,11 +14,11 @@ from jumok.errors import DataError, ModelError
 from jumok.inspection.alignment import links
 from jumok.models.memory import Decoder, Memory
 from jumok.systems.aligner import Aligner
+from jumok.systems.base import GIVEN, ROWS, at_work
 from jumok.systems.embedding import SourceReader
 from jumok.systems.given import text_of, texts_in
-from jumok.systems.known import GIVEN, ROWS, at_work
 from jumok.systems.part_writer import Draft, translation_of, written_text
-from jumok.systems.parts import check_lengths, plain_words
+from jumok.systems.segments import check_lengths, plain_words
 from jumok.systems.translation import Translation, WordAttention
 
 

@@ -15,17 +15,17 @@ from jumok.data.picture_batches import as_tensor
 from jumok.data.pictures import Fitted, Shape
 from jumok.errors import BundleError, Place
 from jumok.models.image_classifier import ImageClassifier
+from jumok.systems.base import GIVEN, ROWS, Shown, System, at_work, loaded_from
 from jumok.systems.classification import Classification, ranked
-from jumok.systems.device import DTYPES, Precision, choose_device
+from jumok.systems.device import DTYPES, PrecisionName, choose_device
 from jumok.systems.given import pictures_in
-from jumok.systems.known import GIVEN, ROWS, Known, Shown, at_work, loaded_from
 from jumok.systems.loading import read_bundles
 
-Picture = Path | str | Pixels
+PictureInput = Path | str | Pixels
 """A file, or pixels (height width 3) of bytes."""
 
 
-class ImageClassification(Known):
+class ImageClassification(System):
     """One model, or several of the same labels whose probabilities are averaged.
 
     Args:
@@ -42,7 +42,7 @@ class ImageClassification(Known):
 
     @classmethod
     def load(
-        cls, *folders: Path | str, device: str = "auto", precision: Precision = "fp32"
+        cls, *folders: Path | str, device: str = "auto", precision: PrecisionName = "fp32"
     ) -> "ImageClassification":
         """The models in these folders.
 
@@ -70,7 +70,9 @@ class ImageClassification(Known):
         return self.models
 
     @at_work
-    def classify(self, pictures: Sequence[Picture], batch_size: int = 64) -> list[Classification]:
+    def classify(
+        self, pictures: Sequence[PictureInput], batch_size: int = 64
+    ) -> list[Classification]:
         """What each picture shows, in their order.
 
         Raises:
@@ -85,7 +87,7 @@ class ImageClassification(Known):
             found += self.classify_fitted(np.stack(fitted[start : start + batch_size]))
         return found
 
-    def fit(self, picture: Picture) -> Fitted:
+    def fit(self, picture: PictureInput) -> Fitted:
         """The picture as the models want it.
 
         Raises:

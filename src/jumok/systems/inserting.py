@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from jumok.inspection.alignment import Link
 from jumok.systems.keeping import Kept, found_in, missing
-from jumok.systems.parts import plain_words
+from jumok.systems.segments import plain_words
 
 Span = tuple[int, int]
 

@@ -14,16 +14,16 @@ from jumok.data.text_tokenizer import TextTokenizer, load_text_tokenizer
 from jumok.data.texts import Rule
 from jumok.data.tokenizer import END, PAD, START, UNKNOWN
 from jumok.decoding import DecodingOptions, decode
-from jumok.decoding.largest import place_of_largest
 from jumok.decoding.sample import drawer
 from jumok.decoding.stream import stream
+from jumok.decoding.topk import place_of_largest
 from jumok.decoding.window import Window
 from jumok.errors import BundleError, DataError, ModelError, Place
 from jumok.models.causal import CausalLanguageModel
 from jumok.shapes import Tensor
-from jumok.systems.device import Precision
+from jumok.systems.base import FOUND, GIVEN, ROWS, Shown, System, at_work, loaded_from
+from jumok.systems.device import PrecisionName
 from jumok.systems.given import text_of, texts_in
-from jumok.systems.known import FOUND, GIVEN, ROWS, Known, Shown, at_work, loaded_from
 from jumok.systems.loading import load_one
 
 DEFAULTS = DecodingOptions(beam=1, sample=True)
@@ -94,7 +94,7 @@ def _rule(documents: str, file: Path) -> Rule:
     )
 
 
-class LanguageModel(Known):
+class LanguageModel(System):
     """A causal language model with its tokenizer.
 
     Args:
@@ -131,7 +131,7 @@ class LanguageModel(Known):
 
     @classmethod
     def load(
-        cls, *folders: Path | str, device: str = "auto", precision: Precision = "fp32"
+        cls, *folders: Path | str, device: str = "auto", precision: PrecisionName = "fp32"
     ) -> "LanguageModel":
         """The bundle in this folder.
 

@@ -11,9 +11,9 @@ from jumok.bundle.reading import TOKENIZER, Bundle, read_bundle
 from jumok.bundle.weights import load_model
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import BundleError, DataError, Place
-from jumok.inspection.alignment import Reading
+from jumok.inspection.alignment import AlignmentSetting
 from jumok.kernels.linear import prepare_for_inference
-from jumok.systems.device import DTYPES, Precision, choose_device
+from jumok.systems.device import DTYPES, PrecisionName, choose_device
 
 Model = TypeVar("Model", bound=nn.Module)
 
@@ -45,7 +45,7 @@ def load_one(
     folders: Sequence[Path | str],
     kind: type[Model],
     device: str,
-    precision: Precision,
+    precision: PrecisionName,
     alone: str = "models of this kind do not work together.",
 ) -> tuple[Bundle, Model]:
     """The bundle in the one folder, and its model made ready for use.
@@ -105,8 +105,10 @@ def check_size(bundle: Bundle, pieces: int) -> None:
         )
 
 
-def reading_of(config: BundleConfig) -> Reading | None:
+def reading_of(config: BundleConfig) -> AlignmentSetting | None:
     """Where the model's alignments are read; None where nobody measured it."""
     if config.alignment_layer is None:
         return None
-    return Reading(config.alignment_layer, config.alignment_at_input, config.alignment_head)
+    return AlignmentSetting(
+        config.alignment_layer, config.alignment_at_input, config.alignment_head
+    )

@@ -15,12 +15,12 @@ from jumok.errors import DataError, ModelError
 from jumok.layers.pooling import mean_of_real
 from jumok.models.masked import MaskedLanguageModel
 from jumok.shapes import Bool, Float, Int, Tensor
-from jumok.systems.device import Precision
+from jumok.systems.base import GIVEN, ROWS, Shown, System, at_work, loaded_from
+from jumok.systems.device import PrecisionName
 from jumok.systems.embedding import own_space
 from jumok.systems.given import text_of, texts_in
-from jumok.systems.known import GIVEN, ROWS, Known, Shown, at_work, loaded_from
 from jumok.systems.loading import load_one, load_tokenizer
-from jumok.systems.parts import plain_words
+from jumok.systems.segments import plain_words
 from jumok.systems.words import WordSpace
 
 GAP = re.compile(r"\[MASK\]|_{3,}")
@@ -51,7 +51,7 @@ class Filled:
     gaps: tuple[tuple[Candidate, ...], ...] = ()
 
 
-class MaskedModel(Known):
+class MaskedModel(System):
     """A trained masked language model.
 
     Args:
@@ -71,7 +71,7 @@ class MaskedModel(Known):
 
     @classmethod
     def load(
-        cls, *folders: Path | str, device: str = "auto", precision: Precision = "fp32"
+        cls, *folders: Path | str, device: str = "auto", precision: PrecisionName = "fp32"
     ) -> "MaskedModel":
         """The bundle in this folder.
 

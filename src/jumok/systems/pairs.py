@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from jumok.data.batches import Batch, SourceBatch, collate, source_batches
 from jumok.inspection.alignment import Link
-from jumok.inspection.readings import word_links
+from jumok.inspection.alignment_settings import word_links
 from jumok.models.memory import Memory
 from jumok.shapes import Int, Tensor
 from jumok.systems.aligner import Aligner

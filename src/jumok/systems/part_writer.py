@@ -17,7 +17,7 @@ from jumok.systems.aligner import Aligner
 from jumok.systems.glossary import Glossary, Term
 from jumok.systems.inserting import corrected
 from jumok.systems.keeping import Keep, Kept, missing, surplus
-from jumok.systems.parts import Part, plain_words
+from jumok.systems.segments import Segment, plain_words
 from jumok.systems.spelling import spelling
 from jumok.systems.translation import Translation
 
@@ -71,7 +71,7 @@ class PartWriter:
 
     def write(
         self,
-        parts: Sequence[Part],
+        parts: Sequence[Segment],
         memory: Memory,
         options: DecodingOptions,
         prefixes: Prefixes | None,
@@ -93,7 +93,7 @@ class PartWriter:
 
     def _search_again(
         self,
-        parts: Sequence[Part],
+        parts: Sequence[Segment],
         terms: Sequence[Sequence[Term]],
         kept: Sequence[Sequence[Kept]],
         drafts: list[list[Draft]],
@@ -141,7 +141,7 @@ class PartWriter:
 
     def _search_in_place(
         self,
-        parts: Sequence[Part],
+        parts: Sequence[Segment],
         terms: Sequence[Sequence[Term]],
         kept: Sequence[Sequence[Kept]],
         drafts: Sequence[Sequence[Draft]],
@@ -256,7 +256,7 @@ class PartWriter:
 
     def _insert(
         self,
-        parts: Sequence[Part],
+        parts: Sequence[Segment],
         kept: Sequence[Sequence[Kept]],
         drafts: list[list[Draft]],
         memory: Memory,
@@ -308,7 +308,7 @@ class PartWriter:
 
     def _translations(
         self,
-        parts: Sequence[Part],
+        parts: Sequence[Segment],
         memory: Memory,
         drafts: Sequence[Sequence[Draft]],
         alignments: bool,

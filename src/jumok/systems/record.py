@@ -13,19 +13,19 @@ from jumok.attention.heard import Ear, listening_to
 from jumok.bundle.fingerprint import fingerprint_of
 from jumok.data.tokenizer import END, START
 from jumok.errors import ModelError
-from jumok.inspection.alignment import Reading, default_reading
+from jumok.inspection.alignment import AlignmentSetting, default_setting
 from jumok.inspection.capture import Edge, heads_of, sequence_edges
 from jumok.inspection.listening import listening
 from jumok.inspection.recording import Pass, Recorder, Shared
 from jumok.inspection.trace import Axis, Level, Trace, grid_axis
-from jumok.models.captioner import Captioner as CaptionModel
+from jumok.models.captioner import CaptionerModel as CaptionModel
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.image_classifier import ImageClassifier
 from jumok.models.masked import MaskedLanguageModel
 from jumok.models.memory import SequenceToSequence
+from jumok.systems.base import FOUND, GIVEN, ROWS, System
 from jumok.systems.captioner import Captioner
 from jumok.systems.image_classifier import ImageClassification
-from jumok.systems.known import FOUND, GIVEN, ROWS, Known
 from jumok.systems.language_model import LanguageModel
 from jumok.systems.masked_model import MaskedModel
 from jumok.systems.recorded import traces_of
@@ -36,14 +36,14 @@ from jumok.systems.tracing_parts import Names, no_attention, text_axis
 from jumok.systems.tracing_texts import WithMask, at_itself
 from jumok.systems.translator import Translator
 
-System = (
+RecordableSystem = (
     Translator | Captioner | LanguageModel | MaskedModel | TextClassification | ImageClassification
 )
 
 
 @contextmanager
 def record(
-    system: System | nn.Module,
+    system: RecordableSystem | nn.Module,
     level: Level = "weights",
     *,
     name: str = "model",
@@ -117,7 +117,7 @@ class _Outside:
 
 
 def _hand_over(
-    system: System | nn.Module,
+    system: RecordableSystem | nn.Module,
     about: About,
     each: Callable[[Trace], None],
     heard: Pass,
@@ -128,10 +128,10 @@ def _hand_over(
 
 
 def _traces(
-    system: System | nn.Module, about: About, passes: Sequence[Pass], level: Level
+    system: RecordableSystem | nn.Module, about: About, passes: Sequence[Pass], level: Level
 ) -> Iterator[Trace]:
     """Of everything that was heard, one after another."""
-    named = system.fingerprint if isinstance(system, Known) else fingerprint_of(system)
+    named = system.fingerprint if isinstance(system, System) else fingerprint_of(system)
     about = replace(about, fingerprint=named)
     with torch.no_grad():
         for heard in passes:
@@ -157,7 +157,7 @@ def check_ours(system: object) -> None:
         )
 
 
-def _about(system: System | nn.Module, name: str) -> About:
+def _about(system: RecordableSystem | nn.Module, name: str) -> About:
     """What is known of a system, or of a model that comes alone."""
     if isinstance(system, Translator):
         reading = system.aligner.readings[0]
@@ -175,7 +175,7 @@ def _about(system: System | nn.Module, name: str) -> About:
         return _pictures(system.models[0], name, system.labels)
     numbers = _Numbers()
     if isinstance(system, SequenceToSequence):
-        return _sequences(system, name, numbers, default_reading(len(system.looks)))
+        return _sequences(system, name, numbers, default_setting(len(system.cross_sites)))
     if isinstance(system, CausalLanguageModel):
         return _language_model(system, name, numbers)
     if isinstance(system, ImageClassifier):
@@ -199,7 +199,7 @@ class _Numbers:
 
 
 def _sequences(
-    model: SequenceToSequence, name: str, names: Names, reading: Reading | None
+    model: SequenceToSequence, name: str, names: Names, reading: AlignmentSetting | None
 ) -> About:
     if isinstance(model, CaptionModel):
         axis = {"picture": grid_axis(*model.grid)}

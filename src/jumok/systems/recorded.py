@@ -9,10 +9,10 @@ import torch
 
 from jumok.data.tokenizer import END
 from jumok.decoding import Hypothesis
-from jumok.inspection.picture import Picture
+from jumok.inspection.picture import TracePicture
 from jumok.inspection.recording import Pass, Tree
 from jumok.inspection.trace import Array, Axis, Level, Site, Step, Trace
-from jumok.systems.recorded_sites import About, Nodes, Written, decoder_site, encoder_sites
+from jumok.systems.recorded_sites import About, Nodes, TreeTokens, decoder_site, encoder_sites
 from jumok.systems.tracing_parts import steps_of, text_axis
 
 
@@ -49,7 +49,7 @@ class Source(NamedTuple):
     axes: dict[str, Axis]
     sites: tuple[Site, ...]
     streams: dict[str, Array]
-    picture: Picture | None
+    picture: TracePicture | None
 
 
 def _source(about: About, heard: Pass, row: int) -> Source:
@@ -105,7 +105,7 @@ def _written(
     reading = {} if about.target == "target" else {"reading": {"at_input": True}}
     if about.reading is not None:
         reading = {"reading": asdict(about.reading)}
-    written = Written.of(tree, nodes, parents)
+    written = TreeTokens.of(tree, nodes, parents)
     return Trace(
         model=about.name,
         fingerprint=about.fingerprint,
@@ -125,12 +125,12 @@ def _written(
     )
 
 
-def _picture(heard: Pass, row: int) -> Picture | None:
+def _picture(heard: Pass, row: int) -> TracePicture | None:
     """The pixels that were read, where these were pixels."""
     if heard.source is None or heard.source.dtype is not torch.uint8:
         return None
     pixels = heard.source[row].permute(1, 2, 0)  # (colours height width) -> (height width colours)
-    return Picture.of(pixels.contiguous().cpu().numpy())
+    return TracePicture.of(pixels.contiguous().cpu().numpy())
 
 
 def _encoder_streams(heard: Pass, row: int, axes: dict[str, Axis]) -> dict[str, Array]:

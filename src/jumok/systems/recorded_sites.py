@@ -9,7 +9,7 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from jumok.inspection.alignment import Reading
+from jumok.inspection.alignment import AlignmentSetting
 from jumok.inspection.capture import (
     Edge,
     Edges,
@@ -19,7 +19,7 @@ from jumok.inspection.capture import (
     output_weight,
     residual_gate_of,
 )
-from jumok.inspection.recording import Fact, Look, Pass, Tree
+from jumok.inspection.recording import AttentionCall, Fact, Pass, Tree
 from jumok.inspection.trace import Array, Axis, Mask, Site
 from jumok.shapes import Tensor
 from jumok.systems.tracing_parts import Names
@@ -56,12 +56,12 @@ class About:
     target: str = ""
     ends: bool = False
     labels: Sequence[str] = ()
-    reading: Reading | None = None
+    reading: AlignmentSetting | None = None
     projections: dict[str, Tensor | None] = field(default_factory=dict)
     fingerprint: str = ""
 
 
-class Written(NamedTuple):
+class TreeTokens(NamedTuple):
     """Tokens of a tree, which are asked about together.
 
     Attributes:
@@ -77,7 +77,7 @@ class Written(NamedTuple):
     lines: Sequence[int]
 
     @classmethod
-    def of(cls, tree: Tree, nodes: Nodes, parents: Sequence[int]) -> "Written":
+    def of(cls, tree: Tree, nodes: Nodes, parents: Sequence[int]) -> "TreeTokens":
         """`parents`: of each token the place of the one before it, -1 at the first."""
         paths = _paths(parents)
         (seen,) = _at_their_keys(np.ones((1, *paths.shape), dtype=np.bool_), paths)
@@ -110,7 +110,7 @@ def _at_their_keys(found: Numbers, paths: Places) -> Numbers:
 
 
 def decoder_site(
-    about: About, heard: Pass, tree: Tree, written: Written, site: str, axes: dict[str, Axis]
+    about: About, heard: Pass, tree: Tree, written: TreeTokens, site: str, axes: dict[str, Axis]
 ) -> Site:
     """The rows of these tokens. What a token did not see has no weight, and is not allowed."""
     edge = about.edges(site)
@@ -149,7 +149,7 @@ def _site(
     about: About,
     name: str,
     edge: Edge,
-    look: Look,
+    look: AttentionCall,
     weights: Array,
     vectors: Sequence[Array] | None,
     bias: Array | None,

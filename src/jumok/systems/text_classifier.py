@@ -11,14 +11,14 @@ from jumok.data.tokenizer import Tokenizer
 from jumok.errors import DataError
 from jumok.models.classifier import TextClassifier
 from jumok.shapes import Float, Tensor
+from jumok.systems.base import GIVEN, ROWS, Shown, System, at_work, loaded_from
 from jumok.systems.classification import Classification, ranked
-from jumok.systems.device import Precision
+from jumok.systems.device import PrecisionName
 from jumok.systems.given import texts_in
-from jumok.systems.known import GIVEN, ROWS, Known, Shown, at_work, loaded_from
 from jumok.systems.loading import load_one, load_tokenizer
 
 
-class TextClassification(Known):
+class TextClassification(System):
     """One model, its labels, and the tokenizer it was trained with.
 
     Args:
@@ -40,7 +40,7 @@ class TextClassification(Known):
 
     @classmethod
     def load(
-        cls, *folders: Path | str, device: str = "auto", precision: Precision = "fp32"
+        cls, *folders: Path | str, device: str = "auto", precision: PrecisionName = "fp32"
     ) -> "TextClassification":
         """The bundle in this folder.
 

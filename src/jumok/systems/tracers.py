@@ -12,10 +12,10 @@ from jumok.decoding import DecodingOptions
 from jumok.errors import DataError
 from jumok.inspection.intervene import UNCHANGED, Change
 from jumok.inspection.trace import Level, Trace
+from jumok.systems.base import System
 from jumok.systems.catalog import load
-from jumok.systems.device import Precision
-from jumok.systems.known import Known
-from jumok.systems.tracing_parts import EVERYTHING, LEVEL, Asked, Extras
+from jumok.systems.device import PrecisionName
+from jumok.systems.tracing_parts import EVERYTHING, LEVEL, Analyses, TraceRequest
 
 
 class Tracer(NamedTuple):
@@ -42,7 +42,7 @@ TRACERS = {
 
 
 def trace(
-    system: Known,
+    system: System,
     given: Path | str,
     target: str | Sequence[int] | None = None,
     options: DecodingOptions | None = None,
@@ -50,7 +50,7 @@ def trace(
     level: Level = LEVEL,
     change: Change = UNCHANGED,
     prefix: Sequence[int] = (),
-    extras: Extras = EVERYTHING,
+    extras: Analyses = EVERYTHING,
     name: str = "model",
 ) -> Trace:
     """What a loaded model looked at in a text, or in a picture, and what it made of that.
@@ -74,7 +74,7 @@ def trace(
     """
     tracer = TRACERS[system.task]
     module = import_module(tracer.module)
-    asked = Asked(options or module.OPTIONS, target, level, change, prefix, extras, name)
+    asked = TraceRequest(options or module.OPTIONS, target, level, change, prefix, extras, name)
     with system.at_work(), torch.inference_mode():
         found: Trace = getattr(module, tracer.name)(system, given, asked)
     return found
@@ -87,12 +87,12 @@ class Family(NamedTuple):
     trace: Callable[..., Trace]
     options: DecodingOptions
     reads: Literal["text", "picture"]
-    system: Known
+    system: System
     name: str
 
 
 def load_family(
-    *folders: Path | str, device: str = "auto", precision: Precision = "fp32"
+    *folders: Path | str, device: str = "auto", precision: PrecisionName = "fp32"
 ) -> Family:
     """What traces the model in this folder; of several, the ensemble that they make.
 

@@ -9,23 +9,23 @@ import torch
 from jumok.data.tokenizer import END, START, Tokenizer
 from jumok.decoding.ensemble import join_memories
 from jumok.inspection.capture import heads_of, sequence_edges
-from jumok.inspection.influence import Written, written_from
+from jumok.inspection.gradients_and_occlusion import ForcedTarget, written_from
 from jumok.inspection.intervene import changed
 from jumok.inspection.trace import Axis, Trace
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Int, Tensor
 from jumok.systems.tracing_parts import (
-    Asked,
+    TraceRequest,
     after_every_prefix,
     check_length,
-    check_pieces,
-    given_pieces,
+    check_tokens,
+    given_tokens,
     look,
     notes_of,
     searched,
     steps_of,
     text_axis,
-    words_worth,
+    word_attributions,
 )
 from jumok.systems.translator import DEFAULTS, Translator
 
@@ -36,7 +36,7 @@ OPTIONS = DEFAULTS
 def trace_translation(
     translator: Translator,
     text: str,
-    asked: Asked,
+    asked: TraceRequest,
 ) -> Trace:
     """What the model looked at while it translated `text`, or would while it writes the target.
 
@@ -54,7 +54,7 @@ def trace_translation(
         with changed(model, asked.change, heads_of(model)):
             write, search = _searched(translator, source, asked)
     else:
-        write, search = given_pieces(asked.target, tokenizer, translator.max_tokens), {}
+        write, search = given_tokens(asked.target, tokenizer, translator.max_tokens), {}
     run = partial(after_every_prefix, model, source, write)
     written = [*write, END]
     edges = sequence_edges(model)
@@ -62,7 +62,7 @@ def trace_translation(
     reading = translator.aligner.readings[0]
     axes = _axes(tokenizer, read, write)
     notes = notes_of(write, looked, search)
-    notes |= words_worth(_told(model, source, write), looked, axes, asked)
+    notes |= word_attributions(_told(model, source, write), looked, axes, asked)
     return Trace(
         model=asked.name,
         fingerprint=translator.fingerprint,
@@ -85,7 +85,9 @@ def _axes(tokenizer: Tokenizer, read: list[int], write: list[int]) -> dict[str, 
     }
 
 
-def _told(model: SequenceToSequence, source: Int[Tensor, "1 source"], write: list[int]) -> Written:
+def _told(
+    model: SequenceToSequence, source: Int[Tensor, "1 source"], write: list[int]
+) -> ForcedTarget:
     """The translation as something that can be written again."""
     tokens = torch.tensor([[START, *write]], device=source.device)
     return written_from(model, source, tokens, torch.tensor([*write, END], device=source.device))
@@ -94,13 +96,13 @@ def _told(model: SequenceToSequence, source: Int[Tensor, "1 source"], write: lis
 def _searched(
     translator: Translator,
     source: Int[Tensor, "1 source"],
-    asked: Asked,
+    asked: TraceRequest,
 ) -> tuple[list[int], dict[str, Any]]:
     """The pieces of the best translation, and the tree of all that were weighed.
 
     What they looked at is read where the model's alignments are.
     """
-    check_pieces(asked.prefix, translator.tokenizer.size)
+    check_tokens(asked.prefix, translator.tokenizer.size)
     memories = [model.encode(source) for model in translator.models]
     memory = memories[0] if len(memories) == 1 else join_memories(memories)
     looks = translator.aligner.between_pieces if translator.aligner.aligns else None

@@ -12,8 +12,8 @@ from jumok.errors import ConfigError
 from jumok.inspection.trace import Axis, Trace
 from jumok.systems.bert import Bert
 from jumok.systems.tracing_parts import (
-    Asked,
     LogProbabilities,
+    TraceRequest,
     check_length,
     look,
     notes_of,
@@ -27,7 +27,7 @@ OPTIONS = DecodingOptions()
 def trace_bert(
     system: Bert,
     text: str,
-    asked: Asked,
+    asked: TraceRequest,
 ) -> Trace:
     """What every piece looked at. Nothing is written, so options and prefix count for nothing.
 
@@ -50,7 +50,7 @@ def trace_bert(
         return states.new_zeros(0, 1)
 
     # Worth to what, where nothing is said?
-    asked = replace(asked, extras=replace(asked.extras, worth=False))
+    asked = replace(asked, extras=replace(asked.extras, ablation=False))
     looked = look(system.model, run, at_itself, [], asked)
     return Trace(
         model=asked.name,

@@ -12,32 +12,32 @@ from torch import nn
 
 from jumok.data.tokenizer import END, START
 from jumok.inspection.alignment import cross_attention
+from jumok.inspection.attribution import Measure
 from jumok.inspection.capture import heads_of, sequence_edges
-from jumok.inspection.influence import patch_out, written_over
+from jumok.inspection.gradients_and_occlusion import occlude_patches, written_over
+from jumok.inspection.intercept import hooked
 from jumok.inspection.intervene import changed
-from jumok.inspection.mattered import Measure
-from jumok.inspection.methods import hooked
-from jumok.inspection.picture import Picture
+from jumok.inspection.picture import TracePicture
 from jumok.inspection.trace import Axis, Trace, grid_axis
-from jumok.models.captioner import Captioner as Model
+from jumok.models.captioner import CaptionerModel as Model
 from jumok.models.captioner import GridWriter
 from jumok.models.memory import Memory
 from jumok.models.recurrent_decoder import GatedDecoder
 from jumok.shapes import Float, Int, Tensor
 from jumok.systems.captioner import DEFAULTS, Captioner
 from jumok.systems.tracing_parts import (
-    Asked,
     LogProbabilities,
     Looked,
+    TraceRequest,
     after_every_prefix,
-    check_pieces,
-    given_pieces,
+    check_tokens,
+    given_tokens,
     look,
     notes_of,
     searched,
     steps_of,
     text_axis,
-    words_worth,
+    word_attributions,
 )
 
 OPTIONS = DEFAULTS
@@ -47,7 +47,7 @@ OPTIONS = DEFAULTS
 def trace_caption(
     captioner: Captioner,
     picture: Path | str,
-    asked: Asked,
+    asked: TraceRequest,
 ) -> Trace:
     """What the model looked at while it described `picture`, or would while it writes the target.
 
@@ -66,7 +66,7 @@ def trace_caption(
         with changed(model, asked.change, heads_of(model)):
             write, search = _searched(captioner, read, asked)
     else:
-        write = given_pieces(asked.target, tokenizer, captioner.max_tokens, "one caption")
+        write = given_tokens(asked.target, tokenizer, captioner.max_tokens, "one caption")
     run, written = partial(after_every_prefix, model, read, write), [*write, END]
     edges = sequence_edges(model, source="picture", reads="image")
     looked = look(model, run, edges, written, asked, tokenizer.pieces)
@@ -92,20 +92,20 @@ def trace_caption(
         streams=looked.watched.streams,
         steps=steps_of(tokenizer.pieces, written, looked.watched.result, gates),
         notes=notes,
-        picture=None if captioner.reads_features else Picture.of(_rows(pixels)),
+        picture=None if captioner.reads_features else TracePicture.of(_rows(pixels)),
     )
 
 
 def _searched(
     captioner: Captioner,
     read: Tensor,
-    asked: Asked,
+    asked: TraceRequest,
 ) -> tuple[list[int], dict[str, Any]]:
     """The pieces of the best caption, and the tree of all that were weighed.
 
     What they looked at is read where `Captioner.caption` reads its looks.
     """
-    check_pieces(asked.prefix, captioner.tokenizer.size)
+    check_tokens(asked.prefix, captioner.tokenizer.size)
     longest = min(asked.options.maximum_length, captioner.max_tokens)
     model = captioner.model
     return searched(
@@ -123,7 +123,7 @@ def _worth(
     write: Sequence[int],
     looked: Looked,
     axes: Mapping[str, Axis],
-    asked: Asked,
+    asked: TraceRequest,
 ) -> dict[str, Any]:
     """As a note: which cells and words mattered; of one vector no part belongs to a cell."""
     model = captioner.model
@@ -131,8 +131,8 @@ def _worth(
         return {}
     begun = torch.tensor([[START, *write]], device=read.device)
     told = model, read, begun, torch.tensor([*write, END], device=read.device)
-    patches = partial(_patches, captioner, *told, asked.extras.heed)
-    return words_worth(written_over(*told), looked, axes, asked, patches)
+    patches = partial(_patches, captioner, *told, asked.extras.check_cancelled)
+    return word_attributions(written_over(*told), looked, axes, asked, patches)
 
 
 def _patches(
@@ -146,7 +146,7 @@ def _patches(
     """What painting over the pixels of each cell costs; features have no pixels."""
     if captioner.reads_features:
         return {}
-    costs = patch_out(model, read, target, written, heed)
+    costs = occlude_patches(model, read, target, written, heed)
     return {"patch": {"picture": costs.double().cpu().numpy()}}
 
 

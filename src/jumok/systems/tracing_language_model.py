@@ -9,22 +9,22 @@ import torch
 from jumok.data.tokenizer import START
 from jumok.decoding import DecodingOptions
 from jumok.inspection.capture import Edge, heads_of
-from jumok.inspection.influence import written_alone
+from jumok.inspection.gradients_and_occlusion import written_alone
 from jumok.inspection.intervene import changed
 from jumok.inspection.trace import Trace
 from jumok.systems.language_model import LanguageModel
 from jumok.systems.tracing_parts import (
-    Asked,
     LogProbabilities,
+    TraceRequest,
     check_length,
-    check_pieces,
-    given_pieces,
+    check_tokens,
+    given_tokens,
     look,
     notes_of,
     searched,
     steps_of,
     text_axis,
-    words_worth,
+    word_attributions,
 )
 
 MOST_WRITTEN = 24
@@ -46,7 +46,7 @@ def at_what_was_written(_: str) -> Edge:
 def trace_language_model(
     system: LanguageModel,
     text: str,
-    asked: Asked,
+    asked: TraceRequest,
 ) -> Trace:
     """What every token looked at: those of the prompt `text`, and those that were written after it.
 
@@ -68,7 +68,7 @@ def trace_language_model(
         with changed(model, asked.change, heads_of(model)):
             write, search = _searched(system, prompt, asked)
     else:
-        write = given_pieces(asked.target, tokenizer, room - len(prompt), "a shorter text")
+        write = given_tokens(asked.target, tokenizer, room - len(prompt), "a shorter text")
     tokens = [*prompt, *write]
 
     def run() -> LogProbabilities:
@@ -78,7 +78,7 @@ def trace_language_model(
     looked = look(model, run, at_what_was_written, tokens, asked, names)
     axes = {"text": text_axis(tokenizer, tokens, before=(START,))}
     told = written_alone(model.decoder, model.hidden, [START, *tokens])
-    notes = notes_of(write, looked, search) | words_worth(told, looked, axes, asked)
+    notes = notes_of(write, looked, search) | word_attributions(told, looked, axes, asked)
     return Trace(
         model=asked.name,
         fingerprint=system.fingerprint,
@@ -97,10 +97,10 @@ def trace_language_model(
 def _searched(
     system: LanguageModel,
     prompt: Sequence[int],
-    asked: Asked,
+    asked: TraceRequest,
 ) -> tuple[list[int], dict[str, Any]]:
     """What is written after the prompt, and the tree of all that was weighed there."""
-    check_pieces(asked.prefix, system.tokenizer.size)
+    check_tokens(asked.prefix, system.tokenizer.size)
     room = system.context - 1 - len(prompt)
     longest = len(prompt) + min(asked.options.maximum_length, MOST_WRITTEN, room)
     options = replace(

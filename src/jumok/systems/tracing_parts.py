@@ -13,12 +13,12 @@ from jumok.decoding import DecodingOptions, decode
 from jumok.decoding.beam import Candidates
 from jumok.decoding.limits import Prefixes
 from jumok.errors import DataError, ModelError
+from jumok.inspection.attribution import Measure, attributions_of
 from jumok.inspection.capture import Edges, Watched, heads_of, sites_at, watch
-from jumok.inspection.influence import Written
+from jumok.inspection.gradients_and_occlusion import ForcedTarget
 from jumok.inspection.intervene import UNCHANGED, Change, changed, without_each_head
 from jumok.inspection.lens import layer_facts, watch_words
-from jumok.inspection.mattered import Measure, who_mattered
-from jumok.inspection.places import place_facts
+from jumok.inspection.position_encodings import position_facts
 from jumok.inspection.recurrent import (
     arrays_of,
     known_alone,
@@ -26,7 +26,7 @@ from jumok.inspection.recurrent import (
     recurrent_facts,
     watch_recurrent,
 )
-from jumok.inspection.theatre import Theatre
+from jumok.inspection.search_tree import SearchTree
 from jumok.inspection.trace import BEST, Axis, Level, Step
 from jumok.models.memory import Decoder, Memory, SequenceToSequence
 from jumok.shapes import Float, Tensor
@@ -39,12 +39,13 @@ def carry_on() -> None:
 
 
 @dataclass(frozen=True)
-class Extras:
+class Analyses:
     """What is found out besides what the model looked at, each in passes of its own.
 
     Attributes:
         worth: what every head is worth: a pass for each.
-        words: which words mattered (`jumok.inspection.mattered`), where words are read and written.
+        words: which words mattered (`jumok.inspection.attribution`), where words are read and
+            written.
         tree: the search with all hypotheses, and what each of them looked at.
         layers: what would be predicted after each layer, how far words have moved, and how the
             model knows their places.
@@ -52,18 +53,21 @@ class Extras:
             ends the work.
     """
 
-    worth: bool = True
-    words: bool = True
-    tree: bool = True
+    ablation: bool = True
+    attribution: bool = True
+    search_tree: bool = True
     layers: bool = True
-    heed: Callable[[], None] = carry_on
+    check_cancelled: Callable[[], None] = carry_on
 
 
-EVERYTHING, NOTHING = Extras(), Extras(worth=False, words=False, tree=False, layers=False)
+EVERYTHING, NOTHING = (
+    Analyses(),
+    Analyses(ablation=False, attribution=False, search_tree=False, layers=False),
+)
 
 
 @dataclass(frozen=True)
-class Asked:
+class TraceRequest:
     """What somebody wants to know of one text or picture: the arguments of `jumok.trace`."""
 
     options: DecodingOptions
@@ -71,7 +75,7 @@ class Asked:
     level: Level = LEVEL
     change: Change = UNCHANGED
     prefix: Sequence[int] = ()
-    extras: Extras = EVERYTHING
+    extras: Analyses = EVERYTHING
     name: str = "model"
 
 
@@ -105,8 +109,8 @@ class Looked:
         watched: its sites and streams; its result: the log-probabilities of every choice.
         without: for each site and head the change of each chosen token's log-probability when
             that head alone is off; empty where nobody wanted to know.
-        layers: see `jumok.inspection.lens.layer_facts` and `jumok.inspection.places.place_facts`;
-            empty where nobody wanted to know.
+        layers: see `jumok.inspection.lens.layer_facts` and
+            `jumok.inspection.position_encodings.position_facts`; empty where nobody wanted to know.
     """
 
     watched: Watched[LogProbabilities]
@@ -119,7 +123,7 @@ def look(
     run: Callable[[], LogProbabilities],
     edges: Edges,
     written: Sequence[int] | None,
-    asked: Asked,
+    asked: TraceRequest,
     pieces: Callable[[Sequence[int]], Sequence[str]] | None = None,
 ) -> Looked:
     """Watches one pass, and finds out what every head is worth to what was chosen.
@@ -149,13 +153,13 @@ def look(
         if written is None
         else torch.tensor(written, dtype=torch.long, device=found.device)
     )
-    changes = without_each_head(model, run, chosen, count) if extras.worth and not change else {}
+    changes = without_each_head(model, run, chosen, count) if extras.ablation and not change else {}
     layers = {}
     if extras.layers:
         said = chosen.tolist()
         stacks = layer_facts(model, watched.streams, words, said, pieces)
         stacks |= recurrent_facts(model, known, known_alone(model, given), said, pieces)
-        layers = {"stacks": stacks, "places": place_facts(model)}
+        layers = {"stacks": stacks, "places": position_facts(model)}
     watched = replace(watched, streams={**watched.streams, **arrays_of(known)})
     watched = _kept(watched, asked.level)
     without = {site: each.tolist() for site, each in changes.items()}
@@ -168,11 +172,11 @@ def _kept(watched: Watched[LogProbabilities], level: Level) -> Watched[LogProbab
     return replace(watched, sites=sites_at(watched.sites, level), streams=streams)
 
 
-def words_worth(
-    text: Written,
+def word_attributions(
+    text: ForcedTarget,
     looked: Looked,
     axes: Mapping[str, Axis],
-    asked: Asked,
+    asked: TraceRequest,
     also: Callable[[], Mapping[str, Measure]] = dict,
 ) -> dict[str, Any]:
     """As a note: which words mattered for what was written; nothing where nobody asked, or where
@@ -184,14 +188,14 @@ def words_worth(
     own = axes[text.own]
     # A token is written a step before it is read: the first `count` steps write tokens 1 to count.
     wrote = any(word is not None for word in own.words[1 : text.count + 1])
-    if asked.change or not asked.extras.words or not wrote:
+    if asked.change or not asked.extras.attribution or not wrote:
         return {}
 
     def score(rows: int) -> Float[Tensor, "rows written"]:
-        asked.extras.heed()
+        asked.extras.check_cancelled()
         return text.score(rows)
 
-    found = who_mattered(replace(text, score=score), looked.watched.sites, axes, also())
+    found = attributions_of(replace(text, score=score), looked.watched.sites, axes, also())
     return {"mattered": {unit: mattered.facts() for unit, mattered in found.items()}}
 
 
@@ -261,7 +265,7 @@ def searched(
     decoder: Decoder[Any],
     memory: Memory,
     names: Names,
-    asked: Asked,
+    asked: TraceRequest,
     looks: Looks | None = None,
 ) -> tuple[list[int], dict[str, Any]]:
     """The pieces of the best that was found, and the tree of all that were weighed.
@@ -276,17 +280,17 @@ def searched(
     Returns:
         The pieces; the tree, which is {"left_out": True} where nobody wants it.
     """
-    theatre = Theatre()
+    theatre = SearchTree()
     prefix, extras = asked.prefix, asked.extras
 
     def watch_step(candidates: Candidates) -> None:
-        extras.heed()
-        if extras.tree:
+        extras.check_cancelled()
+        if extras.search_tree:
             theatre(candidates)
 
     prefixes: Prefixes | None = [list(prefix)] if prefix else None
     (best, *_), *_ = decode(decoder, memory, asked.options, prefixes, watch=watch_step)
-    if not extras.tree:
+    if not extras.search_tree:
         return list(best.tokens), {"left_out": True}
     leaves = theatre.leaves()
     shown: list[dict[str, Any]] = [{"node": leaf, "weights": []} for leaf in leaves]
@@ -316,7 +320,7 @@ def check_length(text: str, ids: Sequence[int], limit: int, what: str = "one sen
         )
 
 
-def given_pieces(
+def given_tokens(
     target: str | Sequence[int],
     tokenizer: Tokenizer | TextTokenizer,
     limit: int,
@@ -329,11 +333,11 @@ def given_pieces(
     """
     pieces = tokenizer.encode(target) if isinstance(target, str) else list(target)
     check_length(str(target), pieces, limit, what)
-    check_pieces(pieces, tokenizer.size)
+    check_tokens(pieces, tokenizer.size)
     return pieces
 
 
-def check_pieces(ids: Sequence[int], size: int) -> None:
+def check_tokens(ids: Sequence[int], size: int) -> None:
     """Raises a DataError for a piece that the tokenizer does not have, or that opens a text."""
     if not all(0 <= piece < size and piece != START for piece in ids):
         raise DataError(

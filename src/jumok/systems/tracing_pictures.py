@@ -7,12 +7,12 @@ import numpy as np
 from jumok.data.picture_batches import as_tensor
 from jumok.decoding import DecodingOptions
 from jumok.inspection.capture import Edge, pixel_grids
-from jumok.inspection.picture import Picture
+from jumok.inspection.picture import TracePicture
 from jumok.inspection.trace import Trace, grid_axis
 from jumok.systems.image_classifier import ImageClassification
 from jumok.systems.tracing_parts import (
-    Asked,
     LogProbabilities,
+    TraceRequest,
     look,
     notes_of,
     steps_of,
@@ -26,7 +26,7 @@ OPTIONS = DecodingOptions()
 def trace_picture_class(
     system: ImageClassification,
     picture: Path | str,
-    asked: Asked,
+    asked: TraceRequest,
 ) -> Trace:
     """What every pixel of the feature maps looked at. The only step is the label.
 
@@ -66,7 +66,7 @@ def trace_picture_class(
         sites=looked.watched.sites,
         steps=steps_of(lambda numbers: [system.labels[each] for each in numbers], said, found),
         notes=notes_of(said, looked),
-        picture=Picture.of(np.asarray(fitted)),
+        picture=TracePicture.of(np.asarray(fitted)),
     )
 
 

@@ -13,11 +13,11 @@ from jumok.inspection.trace import Trace
 from jumok.systems.masked_model import MaskedModel
 from jumok.systems.text_classifier import TextClassification
 from jumok.systems.tracing_parts import (
-    Asked,
     LogProbabilities,
     Names,
+    TraceRequest,
     check_length,
-    check_pieces,
+    check_tokens,
     look,
     notes_of,
     steps_of,
@@ -37,7 +37,7 @@ def at_itself(_: str) -> Edge:
 def trace_gaps(
     system: MaskedModel,
     text: str,
-    asked: Asked,
+    asked: TraceRequest,
 ) -> Trace:
     """What every word looked at, and what stands in the gaps, written `[MASK]` or `___`.
 
@@ -88,7 +88,7 @@ def trace_gaps(
 def _given(system: MaskedModel, target: str | Sequence[int], gaps: int) -> list[int]:
     """The piece that somebody wants in each gap."""
     given = system.tokenizer.encode(target) if isinstance(target, str) else list(target)
-    check_pieces(given, system.tokenizer.size)
+    check_tokens(given, system.tokenizer.size)
     if len(given) != gaps:
         raise DataError(
             "every gap needs its piece.", expected=f"{gaps} pieces", got=f"{len(given)}: {target}"
@@ -128,7 +128,7 @@ class WithMask:
 def trace_text_class(
     system: TextClassification,
     text: str,
-    asked: Asked,
+    asked: TraceRequest,
 ) -> Trace:
     """What every word looked at while the text's label was found. The only step is the label.
 

@@ -30,23 +30,24 @@ from jumok.decoding.ensemble import Ensemble
 from jumok.decoding.limits import Prefixes
 from jumok.decoding.score import score_pairs
 from jumok.errors import BundleError, ConfigError, ModelError, Place
-from jumok.inspection.alignment import Reading, default_reading
+from jumok.inspection.alignment import AlignmentSetting, default_setting
 from jumok.kernels.linear import prepare_for_inference
 from jumok.models.memory import Decoder, Memory, SequenceToSequence
 from jumok.systems.aligner import Aligner
-from jumok.systems.device import DTYPES, Precision, choose_device
+from jumok.systems.base import FOUND, GIVEN, ROWS, Shown, at_work, loaded_from
+from jumok.systems.device import DTYPES, PrecisionName, choose_device
 from jumok.systems.documents import FileTranslator
 from jumok.systems.given import texts_in
 from jumok.systems.given_translations import GivenTranslations
 from jumok.systems.glossary import Glossary, as_glossary
 from jumok.systems.keeping import Keep, as_keep
-from jumok.systems.known import FOUND, GIVEN, ROWS, Shown, at_work, loaded_from
 from jumok.systems.languages import WITHOUT_SPACES, language_code
 from jumok.systems.loading import load_tokenizer, read_bundles, reading_of
 from jumok.systems.markup import Bare
 from jumok.systems.part_writer import PartWriter, written_text
-from jumok.systems.parts import (
-    Part,
+from jumok.systems.reach import longest_part, positions_end
+from jumok.systems.segments import (
+    Segment,
     Split,
     check_lengths,
     cut_lines,
@@ -54,7 +55,6 @@ from jumok.systems.parts import (
     forced_beginnings,
     join,
 )
-from jumok.systems.reach import longest_part, positions_end
 from jumok.systems.translation import Translation
 
 # A target of three pieces for one is longer than any language needs; it ends runaway repetition.
@@ -74,7 +74,7 @@ class Translator(GivenTranslations, FileTranslator):
             known.
         longest_target: the most pieces a target may have; None where positions set no limit.
         readings: for each model where its alignments are read, None for one without attention;
-            None instead of the list takes `default_reading`.
+            None instead of the list takes `default_setting`.
 
     Raises:
         ModelError: a vocabulary that is not the tokenizer's.
@@ -95,7 +95,7 @@ class Translator(GivenTranslations, FileTranslator):
         target_language: str = "",
         sentences: int | None = None,
         longest_target: int | None = None,
-        readings: Sequence[Reading | None] | None = None,
+        readings: Sequence[AlignmentSetting | None] | None = None,
     ) -> None:
         for model in models:
             if model.decoder.vocabulary_size != tokenizer.size:
@@ -109,14 +109,14 @@ class Translator(GivenTranslations, FileTranslator):
         self.max_tokens, self.sentences = max_tokens, sentences
         self.source_language, self.target_language = source_language, target_language
         self.longest_target = longest_target
-        measured = readings or [default_reading(len(model.looks)) for model in models]
+        measured = readings or [default_setting(len(model.cross_sites)) for model in models]
         self.aligner = Aligner(models, measured, tokenizer)
         decoders = [model.decoder for model in models]
         self.decoder = decoders[0] if len(decoders) == 1 else Ensemble(decoders)
 
     @classmethod
     def load(
-        cls, *folders: Path | str, device: str = "auto", precision: Precision = "fp32"
+        cls, *folders: Path | str, device: str = "auto", precision: PrecisionName = "fp32"
     ) -> "Translator":
         """The bundles in these folders; several become an ensemble.
 
@@ -216,7 +216,7 @@ class Translator(GivenTranslations, FileTranslator):
 
     def _written(
         self,
-        parts: Sequence[Part],
+        parts: Sequence[Segment],
         writer: PartWriter,
         options: DecodingOptions,
         forced: Sequence[Sequence[int]] | None,
@@ -240,7 +240,7 @@ class Translator(GivenTranslations, FileTranslator):
         """Whether the target language writes no spaces between words."""
         return language_code(self.target_language) in WITHOUT_SPACES
 
-    def _parts(self, lines: Sequence[str], split: Split) -> list[Part]:
+    def _parts(self, lines: Sequence[str], split: Split) -> list[Segment]:
         languages = self.source_language, self.target_language
         apart = cuts_sentences(split, languages, self.sentences)
         limit = None if split == "none" else self.max_tokens
@@ -338,7 +338,7 @@ class Translator(GivenTranslations, FileTranslator):
         if not options.coverage_penalty:
             return nullcontext()
         self.check_alignments()
-        sites = {f"{n}.{site}" for n, model in enumerate(self.models) for site in model.looks}
+        sites = {f"{n}.{site}" for n, model in enumerate(self.models) for site in model.cross_sites}
         return read_attention(nn.ModuleList(self.models), sites.__contains__)
 
 
@@ -350,9 +350,9 @@ def _load(bundle: Bundle, device: torch.device, dtype: torch.dtype) -> SequenceT
     return model
 
 
-def _reading(bundle: Bundle, model: SequenceToSequence) -> Reading | None:
-    known = reading_of(bundle.config) if model.looks else None
-    return known or default_reading(len(model.looks))
+def _reading(bundle: Bundle, model: SequenceToSequence) -> AlignmentSetting | None:
+    known = reading_of(bundle.config) if model.cross_sites else None
+    return known or default_setting(len(model.cross_sites))
 
 
 def _refuse_glossary(terms: Glossary | None) -> None:

@@ -5,23 +5,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jumok.config import CaptionConfig, CaptionCorpusConfig
+from jumok.data.atomic import atomic_folder, write_durably
 from jumok.data.captioned import CaptionedPictures
 from jumok.data.captions import CaptionCorpus, Captioned, read_captions, split_pictures
 from jumok.data.images import ImageSource, PictureFiles
 from jumok.data.inputs import FeatureSource, Item, store_inputs
-from jumok.data.report import Report
+from jumok.data.report import CorpusReport
 from jumok.data.tokenizer import Tokenizer, normalize
-from jumok.data.whole import write_durably, written_whole
 from jumok.errors import DataError, Place
 from jumok.smallworld import scenes
 from jumok.systems.captioner import reader_of
 from jumok.training.folder import SCENES, TEST
-from jumok.training.task import Say
+from jumok.training.task import Reporter
 from jumok.training.vocabulary import learn_tokenizer
 
 
 @dataclass(frozen=True)
-class Pictures:
+class CaptionedSplit:
     """The captioned pictures of one split: where they are, and what is said of them."""
 
     items: list[Item]
@@ -32,7 +32,7 @@ class Pictures:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedCaptions:
     """What a run trains and validates on.
 
     Attributes:
@@ -44,12 +44,12 @@ class Prepared:
     tokenizer: Tokenizer
     train: CaptionedPictures
     validation: CaptionedPictures
-    checked: Pictures
+    checked: CaptionedSplit
     boxes: Path | None
     sources: tuple[str, ...]
 
 
-def prepare(config: CaptionConfig, home: Path, cache: Path, say: Say) -> Prepared:
+def prepare(config: CaptionConfig, home: Path, cache: Path, say: Reporter) -> PreparedCaptions:
     """Reads the captions, splits them by picture, and stores the pictures at the model's size.
 
     The captions of the test pictures are written to test.tsv in the run's folder.
@@ -73,11 +73,11 @@ def prepare(config: CaptionConfig, home: Path, cache: Path, say: Say) -> Prepare
     train, _ = _stored(splits["train"], "train", config, tokenizer, cache, say)
     validation, checked = _stored(splits["validation"], "validation", config, tokenizer, cache, say)
     sources = tuple(corpus.captions.name for corpus in train_on)
-    return Prepared(tokenizer, train, validation, checked, boxes, sources)
+    return PreparedCaptions(tokenizer, train, validation, checked, boxes, sources)
 
 
 def _corpora(
-    config: CaptionConfig, home: Path, say: Say
+    config: CaptionConfig, home: Path, say: Reporter
 ) -> tuple[tuple[CaptionCorpusConfig, ...], tuple[CaptionCorpusConfig, ...], Path | None]:
     """What to train on, what to validate on, and its boxes; scenes are drawn first."""
     data = config.data
@@ -90,7 +90,7 @@ def _corpora(
             "validation": data.scenes.validation_pictures,
             "test": data.scenes.test_pictures,
         }
-        with written_whole(folder) as partial:
+        with atomic_folder(folder) as partial:
             scenes.write(partial, sizes, config.seed)
         say(f"scenes: {data.scenes.pictures:,} pictures drawn into {folder}")
     train, validation = (
@@ -107,8 +107,8 @@ def _splits(
     config: CaptionConfig,
     train: tuple[CaptionCorpusConfig, ...],
     validation: tuple[CaptionCorpusConfig, ...],
-    say: Say,
-) -> dict[str, Pictures]:
+    say: Reporter,
+) -> dict[str, CaptionedSplit]:
     """The pictures of train, validation and test.
 
     Where a validation table is given no picture is held out of the training tables.
@@ -116,7 +116,7 @@ def _splits(
     data = config.data
     folders = [corpus.images for corpus in (*train, *validation)]
     shares = (0.0, 0.0) if validation else (data.validation_share, data.test_share)
-    found: dict[str, list[Pictures]] = {"train": [], "validation": [], "test": []}
+    found: dict[str, list[CaptionedSplit]] = {"train": [], "validation": [], "test": []}
     for corpus in train:
         files = _files(corpus, config)
         pictures = _read(corpus, files, data.skip_damaged, folders.count(corpus.images) > 1, say)
@@ -127,7 +127,7 @@ def _splits(
         pictures = _read(corpus, files, data.skip_damaged, folders.count(corpus.images) > 1, say)
         found["validation"].append(_pictures(corpus, files, pictures))
     return {
-        name: Pictures(
+        name: CaptionedSplit(
             [item for part in parts for item in part.items],
             [captions for part in parts for captions in part.captions],
         )
@@ -141,10 +141,10 @@ def _files(corpus: CaptionCorpusConfig, config: CaptionConfig) -> PictureFiles:
 
 
 def _read(
-    corpus: CaptionCorpusConfig, files: PictureFiles, skip: bool, others: bool, say: Say
+    corpus: CaptionCorpusConfig, files: PictureFiles, skip: bool, others: bool, say: Reporter
 ) -> list[Captioned]:
     """The table's pictures; `others` where another table shares their folder."""
-    report = Report(corpus.captions.name)
+    report = CorpusReport(corpus.captions.name)
     columns = CaptionCorpus(
         corpus.captions, corpus.images, corpus.file_column, corpus.caption_column
     )
@@ -155,27 +155,27 @@ def _read(
 
 def _pictures(
     corpus: CaptionCorpusConfig, files: PictureFiles, pictures: Sequence[Captioned]
-) -> Pictures:
-    return Pictures(
+) -> CaptionedSplit:
+    return CaptionedSplit(
         [Item(files, each.file, Place(corpus.captions, each.line)) for each in pictures],
         [each.captions for each in pictures],
     )
 
 
 def _stored(
-    split: Pictures,
+    split: CaptionedSplit,
     name: str,
     config: CaptionConfig,
     tokenizer: Tokenizer,
     cache: Path,
-    say: Say,
-) -> tuple[CaptionedPictures, Pictures]:
+    say: Reporter,
+) -> tuple[CaptionedPictures, CaptionedSplit]:
     """The arrays of the pictures with the pieces of their captions; and those that were kept."""
     reader, skip = reader_of(config.model), config.data.skip_damaged
     inputs = store_inputs(split.items, reader, cache, skip=skip)
     if inputs.faults:
         say(f"{name}: {len(inputs.faults):,} pictures left out, the first: {inputs.faults[0]}")
-    kept = Pictures(
+    kept = CaptionedSplit(
         [split.items[index] for index in inputs.kept],
         [split.captions[index] for index in inputs.kept],
     )
@@ -192,7 +192,7 @@ def _cut(
         yield [ids[:longest] for ids in tokenizer.encode_batch(captions)]
 
 
-def _write_table(file: Path, split: Pictures) -> None:
+def _write_table(file: Path, split: CaptionedSplit) -> None:
     rows = [
         f"{item.name}\t{number}\t{normalize(caption)}\n"
         for item, captions in zip(split.items, split.captions, strict=True)

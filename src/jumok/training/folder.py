@@ -23,7 +23,7 @@ from typing import Any, Literal
 from jumok.bundle.reading import previous_folder
 from jumok.config import Config
 from jumok.config.writing import recipe_text
-from jumok.data.whole import sweep, write_durably
+from jumok.data.atomic import sweep, write_durably
 from jumok.errors import BundleError, ConfigError, Place
 from jumok.training import checkpoint
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from jumok.data.whole import write_durably
+from jumok.data.atomic import write_durably
 from jumok.errors import MissingExtraError, Place, TrainingError
 
 try:

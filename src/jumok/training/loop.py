@@ -28,7 +28,7 @@ from jumok.training.learner import Learner
 from jumok.training.log import Log, StepRecord, ValidationRecord, peak_memory
 from jumok.training.precision import one_thread
 from jumok.training.schedule import learning_rate
-from jumok.training.task import CALMER, Facts, Scores, Task, finite, label
+from jumok.training.task import DIVERGENCE_ADVICE, RunStats, Scores, Task, finite, label
 
 PATIENCE_WITH_NONFINITE = 5
 # Of a run of so many minutes: after which share of them it is validated and saved at the latest,
@@ -212,7 +212,7 @@ class Loop:
             f"the loss or its gradient was not finite in {progress.skipped_in_a_row} steps in a "
             f"row (up to step {progress.step}); training has diverged.",
             got=f"a learning rate of {rate:.3g} at that step",
-            do=CALMER,
+            do=DIVERGENCE_ADVICE,
         )
 
     def _record(self, rate: float, gradient_norm: float) -> None:
@@ -272,7 +272,7 @@ class Loop:
     def _write(self, scores: Scores, best: bool) -> None:
         """The bundles of a validation: where the best one stands, and where each does."""
         progress = self.progress
-        facts = Facts(progress.step, progress.seconds / 60.0)
+        facts = RunStats(progress.step, progress.seconds / 60.0)
         kept = self.config.validation.keep == "all"
         for wanted, name in ((best, MODEL), (kept, f"{STEPS}/{progress.step:06}")):
             if wanted:

@@ -6,7 +6,7 @@ from torch import nn
 from jumok.attention.observe import Attention, observe
 from jumok.data.captioned import CaptionBatch, CaptionRows
 from jumok.kernels.cross_entropy import smoothed_cross_entropy
-from jumok.models.captioner import Captioner
+from jumok.models.captioner import CaptionerModel
 from jumok.models.memory import Memory
 from jumok.shapes import Float, Int, Tensor
 
@@ -17,13 +17,13 @@ def captioning(model: nn.Module, batch: CaptionBatch, smoothing: float) -> Float
     A model that wants every cell looked at adds its weight times `overlooked`, the mean over its
     layers. The attention is read as any observer reads it; decoders know nothing of it.
     """
-    assert isinstance(model, Captioner)
+    assert isinstance(model, CaptionerModel)
     memory = model.encode(batch.pictures)
     if not model.decoder.packs:
         memory = memory.select(batch.rows)
     if not model.doubly_stochastic:
         return _cross_entropy(model, memory, batch, smoothing)
-    seen: dict[str, list[Tensor]] = {site: [] for site in model.looks}
+    seen: dict[str, list[Tensor]] = {site: [] for site in model.cross_sites}
 
     def keep(site: str, attention: Attention) -> None:
         seen[site].append(attention.weights.mean(dim=1))  # over the heads
@@ -39,13 +39,13 @@ def captioning(model: nn.Module, batch: CaptionBatch, smoothing: float) -> Float
     return loss + model.doubly_stochastic * torch.stack(terms).mean()
 
 
-def rows_of(model: Captioner, batch: CaptionBatch) -> CaptionRows:
+def rows_of(model: CaptionerModel, batch: CaptionBatch) -> CaptionRows:
     """The captions as this model's decoder is trained on them."""
     return batch.packed if model.decoder.packs else batch.apart
 
 
 def _cross_entropy(
-    model: Captioner, memory: Memory, batch: CaptionBatch, smoothing: float
+    model: CaptionerModel, memory: Memory, batch: CaptionBatch, smoothing: float
 ) -> Float[Tensor, ""]:
     rows = rows_of(model, batch)
     documents = () if rows.documents is None else (rows.documents,)

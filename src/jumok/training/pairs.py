@@ -9,26 +9,26 @@ from typing import TypeVar
 from jumok import smallworld
 from jumok.config import CorpusConfig, TranslationConfig
 from jumok.config.data import DataConfig, SmallworldConfig
+from jumok.data.atomic import atomic_folder, write_durably
 from jumok.data.batches import Resampling, UpdateStream, padding
+from jumok.data.cache import digest
 from jumok.data.cleaning import CLEAN
 from jumok.data.corpora import Corpus, Pair, read_pairs
-from jumok.data.flat import digest
-from jumok.data.report import Report
+from jumok.data.report import CorpusReport
 from jumok.data.sampler import PairSampler
 from jumok.data.store import Filters, PairStore, prepare_pairs
 from jumok.data.store import prepare as prepare_corpus
 from jumok.data.tokenizer import Tokenizer
-from jumok.data.whole import write_durably, written_whole
 from jumok.training.folder import SMALLWORLD, TEST
 from jumok.training.held_out import HeldOut
-from jumok.training.task import Say
+from jumok.training.task import Reporter
 from jumok.training.vocabulary import learn_tokenizer
 
 Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedPairs:
     """What a run trains and validates on.
 
     Attributes:
@@ -45,7 +45,9 @@ class Prepared:
     held_out: bool
 
 
-def corpora(config: TranslationConfig, folder: Path, say: Say) -> tuple[list[Corpus], list[Corpus]]:
+def corpora(
+    config: TranslationConfig, folder: Path, say: Reporter
+) -> tuple[list[Corpus], list[Corpus]]:
     """What to train and what to validate on; smallworld is written into the run's folder first."""
     world = config.data.smallworld
     if world is None:
@@ -65,7 +67,7 @@ def corpora(config: TranslationConfig, folder: Path, say: Say) -> tuple[list[Cor
     return train, validation
 
 
-def write_world(world: SmallworldConfig, seed: int, folder: Path, say: Say) -> Path:
+def write_world(world: SmallworldConfig, seed: int, folder: Path, say: Reporter) -> Path:
     """The folder of the embedded corpus, written into the run's folder if it is not there yet."""
     home = folder / SMALLWORLD
     if not home.exists():
@@ -74,7 +76,7 @@ def write_world(world: SmallworldConfig, seed: int, folder: Path, say: Say) -> P
             "validation": world.validation_pairs,
             "test": world.test_pairs,
         }
-        with written_whole(home) as partial:
+        with atomic_folder(home) as partial:
             smallworld.write(partial, sizes, seed, world.minimum_words, world.maximum_words)
         say(f"smallworld: {world.pairs:,} pairs written to {home}")
     return home
@@ -94,7 +96,7 @@ def _corpus(config: CorpusConfig, skip_damaged: bool) -> Corpus:
     )
 
 
-def prepare(config: TranslationConfig, folder: Path, cache: Path, say: Say) -> Prepared:
+def prepare(config: TranslationConfig, folder: Path, cache: Path, say: Reporter) -> PreparedPairs:
     """Trains or loads the tokenizer, writes token ids, and says what was dropped and why.
 
     Pairs kept out for a test are written to test.tsv in the run's folder: source, target.
@@ -129,12 +131,12 @@ def prepare(config: TranslationConfig, folder: Path, cache: Path, say: Say) -> P
             say("  data.clean = true leaves such pairs out: --set data.clean=true")
     pairs = (pair for pair in _read_all(check or train) if check or pair.source in held)
     texts = [pair for pair in pairs if pair.source.strip() and pair.target.strip()]
-    report = Report("validation")
+    report = CorpusReport("validation")
     identity = ["validation", [[pair.source, pair.target] for pair in texts]]
     validation = prepare_pairs(texts, identity, tokenizer, tokenizer, cache, filters, report=report)
     say(str(validation.report))
     chosen = spread(texts, config.validation.decode_pairs)
-    return Prepared(
+    return PreparedPairs(
         tokenizer,
         tuple(stores),
         validation,
@@ -162,7 +164,7 @@ def update_stream(
     return UpdateStream(stores, sampler, resampling)
 
 
-def training_sources(prepared: Prepared, count: int) -> list[str]:
+def training_sources(prepared: PreparedPairs, count: int) -> list[str]:
     """At most `count` of the source texts trained on, evenly from all over each corpus."""
     each = max(count // max(len(prepared.train), 1), 1)
     return [
@@ -187,7 +189,7 @@ def spread(items: Sequence[Item], count: int) -> list[Item]:
 
 
 def _held_out(
-    data: DataConfig, train: Sequence[Corpus], validated: bool, say: Say
+    data: DataConfig, train: Sequence[Corpus], validated: bool, say: Reporter
 ) -> tuple[HeldOut, HeldOut]:
     """The source sentences kept out of training: those to validate on, and those to test on."""
     validation = 0 if validated else data.validation_pairs

@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 
 from jumok.config import Config, TrainingConfig
-from jumok.data.whole import sweep
+from jumok.data.atomic import sweep
 from jumok.errors import Place, TrainingError
 from jumok.systems.device import DTYPES, choose_device
 from jumok.training import checkpoint, folder
@@ -17,7 +17,7 @@ from jumok.training.lock import held
 from jumok.training.log import JsonLog, Log, TensorBoardLog
 from jumok.training.loop import Loop, Outcome, Progress
 from jumok.training.precision import choose
-from jumok.training.task import Say, Task
+from jumok.training.task import Reporter, Task
 from jumok.training.tasks.catalog import prepare
 
 
@@ -97,7 +97,7 @@ def _train(config: Config, home: Path, screen: Log, resume: bool) -> Result:
     return Result(home, model if model.is_dir() else None, outcome, loop.progress, config)
 
 
-def _go_on(loop: Loop, home: Path, say: Say) -> None:
+def _go_on(loop: Loop, home: Path, say: Reporter) -> None:
     """Goes to the last checkpoint, if there is one; the file is closed again afterwards."""
     if checkpoint.exists(home):
         saved, damage = checkpoint.load(home)
@@ -107,7 +107,7 @@ def _go_on(loop: Loop, home: Path, say: Say) -> None:
     say(f"going on after step {loop.progress.step:,}")
 
 
-def decide(training: TrainingConfig, device: torch.device, say: Say) -> Decisions:
+def decide(training: TrainingConfig, device: torch.device, say: Reporter) -> Decisions:
     """Finds out what "auto" means on this machine, and says so."""
     precision = choose(training.precision, device)
     cores = training.threads or torch.get_num_threads()

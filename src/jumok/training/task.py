@@ -18,9 +18,9 @@ from jumok.bundle.card import Card, Score
 from jumok.errors import TrainingError
 from jumok.shapes import Float, Tensor
 
-Say = Callable[[str], None]
+Reporter = Callable[[str], None]
 
-CALMER = (
+DIVERGENCE_ADVICE = (
     "start anew with a lower training.learning_rate, a longer training.schedule.warmup, or "
     "training.precision=fp32; training.clip helps too"
 )
@@ -34,7 +34,9 @@ def finite(loss: float) -> float:
     """
     if not math.isfinite(loss):
         raise TrainingError(
-            "the validation loss is not finite; training has diverged.", got=str(loss), do=CALMER
+            "the validation loss is not finite; training has diverged.",
+            got=str(loss),
+            do=DIVERGENCE_ADVICE,
         )
     return loss
 
@@ -70,7 +72,7 @@ class Objective(Protocol):
 
 
 @runtime_checkable
-class Updates(Protocol):
+class UpdateSource(Protocol):
     """An endless stream of the micro-batches of one step; it can be resumed.
 
     Attributes:
@@ -119,7 +121,7 @@ def model_line(model: nn.Module, summary: str) -> str:
 
 
 @dataclass(frozen=True)
-class Facts:
+class RunStats:
     """What a bundle's card says of the run: optimizer steps, and minutes of wall time."""
 
     steps: int
@@ -129,7 +131,7 @@ class Facts:
 def card_of(
     name: str,
     scores: Scores,
-    facts: Facts,
+    facts: RunStats,
     *,
     trained_on: Iterable[str],
     examples: str,
@@ -169,7 +171,7 @@ class Task(Protocol):
 
     objective: Objective
     unit: str
-    updates: Updates
+    updates: UpdateSource
 
     def build(self) -> nn.Module:
         """The untrained model, on the CPU."""
@@ -184,7 +186,7 @@ class Task(Protocol):
         ...
 
     def write(
-        self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: Facts
+        self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: RunStats
     ) -> None:
         """Writes the bundle."""
         ...

@@ -10,11 +10,11 @@ from jumok.config.labelled import LabelledCorpusConfig, LabelledTextsConfig, Tex
 from jumok.config.text import TextCorpusConfig
 from jumok.data.batches import Updates
 from jumok.data.examples import ExampleStore, label_names, prepare_examples
-from jumok.data.report import Report
+from jumok.data.report import CorpusReport
 from jumok.data.texts import Example, TextCorpus, read_examples
 from jumok.data.tokenizer import Tokenizer
 from jumok.training.held_out import HeldOut
-from jumok.training.task import Say
+from jumok.training.task import Reporter
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def prepare(
     data: TextsConfig | LabelledTextsConfig,
     tokenizer: Callable[[Iterator[str]], Tokenizer],
     cache: Path,
-    say: Say,
+    say: Reporter,
 ) -> PreparedTexts:
     """Writes token ids, and says what was dropped and why.
 
@@ -54,8 +54,10 @@ def prepare(
     labelled = isinstance(data, LabelledTextsConfig)
     skip = isinstance(data, LabelledTextsConfig) and data.skip_damaged
 
-    def read(corpora: Sequence[TextCorpus], report: Report | None = None) -> Iterator[Example]:
-        report = report or Report("", skip_damaged=skip)
+    def read(
+        corpora: Sequence[TextCorpus], report: CorpusReport | None = None
+    ) -> Iterator[Example]:
+        report = report or CorpusReport("", skip_damaged=skip)
         return (text for corpus in corpora for text in read_examples(corpus, report))
 
     if not check:
@@ -68,7 +70,7 @@ def prepare(
         corpora: Sequence[TextCorpus], part: str, kept: Callable[[Example], bool]
     ) -> ExampleStore:
         names = " + ".join(corpus.file.name for corpus in corpora)
-        report = Report(f"{part}: {names}", unit="texts", skip_damaged=skip)
+        report = CorpusReport(f"{part}: {names}", unit="texts", skip_damaged=skip)
         found = filter(kept, read(corpora, report))
         stored = prepare_examples(
             _with_known_labels(found, labels, report) if skip else found,
@@ -109,7 +111,7 @@ def padding_share(stream: Updates[Any], updates: int = 20) -> float:
 
 
 def _with_known_labels(
-    texts: Iterable[Example], labels: Sequence[str], report: Report
+    texts: Iterable[Example], labels: Sequence[str], report: CorpusReport
 ) -> Iterator[Example]:
     """The texts whose label training knows; the others are counted in `report`."""
     for text in texts:

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from jumok.config.data import TokenizerConfig
 from jumok.data.tokenizer import Tokenizer
-from jumok.training.task import Say
+from jumok.training.task import Reporter
 
 
 def learn_tokenizer(
-    settings: TokenizerConfig, lines: Iterable[str], file: Path, seed: int, say: Say
+    settings: TokenizerConfig, lines: Iterable[str], file: Path, seed: int, say: Reporter
 ) -> Tokenizer:
     """The tokenizer that the run keeps in `file`; made, and kept there, if it is not there yet.
 

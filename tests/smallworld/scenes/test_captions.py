@@ -6,7 +6,7 @@ from itertools import islice
 
 import pytest
 
-from jumok.smallworld.scenes.captions import Caption, captions
+from jumok.smallworld.scenes.captions import SceneCaption, captions
 from jumok.smallworld.scenes.drawing import box
 from jumok.smallworld.scenes.scene import scenes
 from jumok.smallworld.scenes.world import COLOURS, KINDS, Background, Group, Scene
@@ -171,7 +171,7 @@ def test_every_caption_names_all_things_as_often_as_they_are_there() -> None:
             assert named == there, caption.text
 
 
-def named_boxes(scene: Scene, caption: Caption) -> list[list[tuple[int, int, int, int]]]:
+def named_boxes(scene: Scene, caption: SceneCaption) -> list[list[tuple[int, int, int, int]]]:
     return [
         [box(thing) for thing in scene.things if thing.label == noun.label]
         for noun in caption.nouns

@@ -19,7 +19,7 @@ MARK, END = "@", ":"
 LANGUAGES = ("en", "ko")
 
 
-class Noun(NamedTuple):
+class CaptionNoun(NamedTuple):
     """A noun of a caption: its index among the words between spaces, and the label of the things
     that it names."""
 
@@ -27,14 +27,14 @@ class Noun(NamedTuple):
     label: str
 
 
-class Caption(NamedTuple):
+class SceneCaption(NamedTuple):
     """A sentence and its nouns in order."""
 
     text: str
-    nouns: tuple[Noun, ...]
+    nouns: tuple[CaptionNoun, ...]
 
 
-def captions(scene: Scene, language: str) -> tuple[Caption, ...]:
+def captions(scene: Scene, language: str) -> tuple[SceneCaption, ...]:
     """The scene's five captions in "en" or "ko"."""
     if language == "en":
         phrases = [English(_english(group, str(i)), group) for i, group in enumerate(scene.groups)]
@@ -42,15 +42,15 @@ def captions(scene: Scene, language: str) -> tuple[Caption, ...]:
     return tuple(_finished(text) for text in _korean_texts(scene))
 
 
-def _finished(text: str) -> Caption:
+def _finished(text: str) -> SceneCaption:
     words, nouns = [], []
     for index, word in enumerate(text.split(" ")):
         if word.startswith(MARK):
             label, word = word[len(MARK) :].split(END, 1)
-            nouns.append(Noun(index, label))
+            nouns.append(CaptionNoun(index, label))
         words.append(word)
     sentence = " ".join(words)
-    return Caption(sentence[0].upper() + sentence[1:] + ".", tuple(nouns))
+    return SceneCaption(sentence[0].upper() + sentence[1:] + ".", tuple(nouns))
 
 
 # English

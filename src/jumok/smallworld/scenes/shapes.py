@@ -10,7 +10,7 @@ from typing import NamedTuple
 Points = tuple[tuple[float, float], ...]
 
 
-class Part(NamedTuple):
+class ShapePart(NamedTuple):
     """A polygon and its shade: "own" (the thing's colour), "dark" (a darker own), or a fixed one.
 
     edge: whether a darker line runs along it.
@@ -65,34 +65,34 @@ def _segment(start: float, end: float) -> Points:
     return ((0.0, 0.0), *((cos(angle), sin(angle)) for angle in angles))
 
 
-def _petals() -> tuple[Part, ...]:
+def _petals() -> tuple[ShapePart, ...]:
     places = [(0.4 * cos(pi * n / 3), 0.4 * sin(pi * n / 3) - 0.3) for n in range(6)]
-    under = tuple(Part(oval(x, y, 0.32, points=14), "dark") for x, y in places)
-    over = tuple(Part(oval(x, y, 0.26, points=14), "own") for x, y in places)
+    under = tuple(ShapePart(oval(x, y, 0.32, points=14), "dark") for x, y in places)
+    over = tuple(ShapePart(oval(x, y, 0.26, points=14), "own") for x, y in places)
     return (*under, *over)
 
 
 CROWN = ((0.0, -0.5), (-0.42, -0.02), (0.42, -0.02), (0.0, 0.0))
 
-SHAPES: dict[str, tuple[Part, ...]] = {
-    "circle": (Part(oval(0, 0, 1, points=40), "own", True),),
-    "square": (Part(oblong(-0.9, -0.9, 0.9, 0.9), "own", True),),
-    "triangle": (Part(((0, -0.95), (1, 0.85), (-1, 0.85)), "own", True),),
-    "star": (Part(_star(), "own", True),),
-    "heart": (Part(_heart(), "own", True),),
+SHAPES: dict[str, tuple[ShapePart, ...]] = {
+    "circle": (ShapePart(oval(0, 0, 1, points=40), "own", True),),
+    "square": (ShapePart(oblong(-0.9, -0.9, 0.9, 0.9), "own", True),),
+    "triangle": (ShapePart(((0, -0.95), (1, 0.85), (-1, 0.85)), "own", True),),
+    "star": (ShapePart(_star(), "own", True),),
+    "heart": (ShapePart(_heart(), "own", True),),
     "house": (
-        Part(oblong(-0.75, -0.15, 0.75, 0.95), "own", True),
-        Part(((-1, -0.1), (0, -1), (1, -0.1)), "dark"),
-        Part(oblong(-0.5, 0.3, -0.08, 0.95), "ink"),
-        Part(oblong(0.14, 0.18, 0.54, 0.58), "pale"),
+        ShapePart(oblong(-0.75, -0.15, 0.75, 0.95), "own", True),
+        ShapePart(((-1, -0.1), (0, -1), (1, -0.1)), "dark"),
+        ShapePart(oblong(-0.5, 0.3, -0.08, 0.95), "ink"),
+        ShapePart(oblong(0.14, 0.18, 0.54, 0.58), "pale"),
     ),
     "tree": (
-        Part(oblong(-0.16, 0.3, 0.16, 1), "wood"),
-        *(Part(oval(x, y, 0.55, 0.5), "dark") for x, y in CROWN),
-        *(Part(oval(x, y, 0.48, 0.43), "own") for x, y in CROWN),
+        ShapePart(oblong(-0.16, 0.3, 0.16, 1), "wood"),
+        *(ShapePart(oval(x, y, 0.55, 0.5), "dark") for x, y in CROWN),
+        *(ShapePart(oval(x, y, 0.48, 0.43), "own") for x, y in CROWN),
     ),
     "car": (
-        Part(
+        ShapePart(
             (
                 *((-1, 0.42), (-1, 0.05), (-0.72, -0.05), (-0.45, -0.5)),
                 *((0.3, -0.5), (0.62, -0.05), (1, 0.08), (1, 0.42)),
@@ -100,35 +100,35 @@ SHAPES: dict[str, tuple[Part, ...]] = {
             "own",
             True,
         ),
-        Part(((-0.52, -0.06), (-0.36, -0.38), (-0.1, -0.38), (-0.1, -0.06)), "pale"),
-        Part(((0.02, -0.06), (0.02, -0.38), (0.24, -0.38), (0.44, -0.06)), "pale"),
-        *(Part(oval(x, 0.42, 0.25, points=18), "ink") for x in (-0.52, 0.52)),
-        *(Part(oval(x, 0.42, 0.1, points=10), "pale") for x in (-0.52, 0.52)),
+        ShapePart(((-0.52, -0.06), (-0.36, -0.38), (-0.1, -0.38), (-0.1, -0.06)), "pale"),
+        ShapePart(((0.02, -0.06), (0.02, -0.38), (0.24, -0.38), (0.44, -0.06)), "pale"),
+        *(ShapePart(oval(x, 0.42, 0.25, points=18), "ink") for x in (-0.52, 0.52)),
+        *(ShapePart(oval(x, 0.42, 0.1, points=10), "pale") for x in (-0.52, 0.52)),
     ),
     "ball": (
-        Part(oval(0, 0, 1, points=40), "white", True),
-        *(Part(_segment(start, start + 60), "own") for start in (30, 150, 270)),
-        Part(oval(0, 0, 0.24, points=14), "own", True),
+        ShapePart(oval(0, 0, 1, points=40), "white", True),
+        *(ShapePart(_segment(start, start + 60), "own") for start in (30, 150, 270)),
+        ShapePart(oval(0, 0, 0.24, points=14), "own", True),
     ),
     "cup": (
-        Part(_ring(0.5, 0.0, 0.46, 0.26), "dark"),
-        Part(((-0.85, -0.62), (0.5, -0.62), (0.32, 0.9), (-0.67, 0.9)), "own", True),
-        Part(oval(-0.175, -0.62, 0.675, 0.2), "dark"),
-        Part(oval(-0.175, -0.6, 0.55, 0.12), "pale"),
+        ShapePart(_ring(0.5, 0.0, 0.46, 0.26), "dark"),
+        ShapePart(((-0.85, -0.62), (0.5, -0.62), (0.32, 0.9), (-0.67, 0.9)), "own", True),
+        ShapePart(oval(-0.175, -0.62, 0.675, 0.2), "dark"),
+        ShapePart(oval(-0.175, -0.6, 0.55, 0.12), "pale"),
     ),
     "flower": (
-        Part(oblong(-0.07, 0, 0.07, 1), "leaf"),
-        Part(((0, 0.85), (0.5, 0.5), (0.2, 0.9)), "leaf"),
-        Part(((0, 0.95), (-0.5, 0.6), (-0.2, 1)), "leaf"),
+        ShapePart(oblong(-0.07, 0, 0.07, 1), "leaf"),
+        ShapePart(((0, 0.85), (0.5, 0.5), (0.2, 0.9)), "leaf"),
+        ShapePart(((0, 0.95), (-0.5, 0.6), (-0.2, 1)), "leaf"),
         *_petals(),
-        Part(oval(0, -0.3, 0.22, points=14), "wood"),
+        ShapePart(oval(0, -0.3, 0.22, points=14), "wood"),
     ),
     "fish": (
-        Part(((0.4, 0), (1, -0.48), (0.88, 0), (1, 0.48)), "dark"),
-        Part(oval(-0.22, 0, 0.78, 0.5), "own", True),
-        Part(((0, -0.1), (0.32, 0), (0, 0.22)), "dark"),
-        Part(oval(-0.58, -0.12, 0.14, points=12), "white"),
-        Part(oval(-0.6, -0.12, 0.07, points=8), "ink"),
+        ShapePart(((0.4, 0), (1, -0.48), (0.88, 0), (1, 0.48)), "dark"),
+        ShapePart(oval(-0.22, 0, 0.78, 0.5), "own", True),
+        ShapePart(((0, -0.1), (0.32, 0), (0, 0.22)), "dark"),
+        ShapePart(oval(-0.58, -0.12, 0.14, points=12), "white"),
+        ShapePart(oval(-0.6, -0.12, 0.07, points=8), "ink"),
     ),
 }
 # Shapes that look right when turned a little; a house stands upright.

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
-from jumok.smallworld.scenes.captions import LANGUAGES, Caption, captions
+from jumok.smallworld.scenes.captions import LANGUAGES, SceneCaption, captions
 from jumok.smallworld.scenes.drawing import box, render
 from jumok.smallworld.scenes.scene import scenes
 from jumok.smallworld.scenes.world import Scene
@@ -77,7 +77,7 @@ def png(scene: Scene) -> bytes:
     return stream.getvalue()
 
 
-def gold(scene: Scene, said: dict[str, tuple[Caption, ...]]) -> dict[str, Any]:
+def gold(scene: Scene, said: dict[str, tuple[SceneCaption, ...]]) -> dict[str, Any]:
     """The boxes of all things, and for each caption which word names which of them."""
     labels = [thing.label for thing in scene.things]
     things = [
@@ -97,5 +97,5 @@ def gold(scene: Scene, said: dict[str, tuple[Caption, ...]]) -> dict[str, Any]:
     return {"layout": scene.layout, "things": things, **nouns}
 
 
-def _write_rows(file: IO[str], name: str, each: tuple[Caption, ...]) -> None:
+def _write_rows(file: IO[str], name: str, each: tuple[SceneCaption, ...]) -> None:
     file.writelines(f"{name}\t{number}\t{caption.text}\n" for number, caption in enumerate(each))

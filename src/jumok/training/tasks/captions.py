@@ -14,46 +14,56 @@ from jumok.bundle.weights import fill
 from jumok.bundle.writing import write_bundle
 from jumok.config import CaptionConfig
 from jumok.data.boxes import read_boxes
-from jumok.data.captioned import Augmentation, CaptionStream, every_caption, padding
+from jumok.data.captioned import CaptionedAugmentation, CaptionStream, every_caption, padding
 from jumok.data.captions import Captioned
 from jumok.evaluation.captioner import Pointed, caption_tokenizer, choose_reading, sizes_of
 from jumok.evaluation.captions import score_captions
 from jumok.evaluation.pointing import Gold, score_pointing
-from jumok.inspection.alignment import Reading, default_reading
+from jumok.inspection.alignment import AlignmentSetting, default_setting
 from jumok.kernels.linear import prepare_for_inference
-from jumok.models.captioner import Captioner as Model
-from jumok.models.catalog import Sizes, build
+from jumok.models.captioner import CaptionerModel as Model
+from jumok.models.catalog import DataSizes, build
 from jumok.shapes import Tensor
 from jumok.systems.captioner import Captioner, reader_of
 from jumok.training import chance
-from jumok.training.captions import Prepared, prepare
+from jumok.training.captions import PreparedCaptions, prepare
 from jumok.training.objectives import mean_loss
 from jumok.training.objectives_captions import captioning, rows_of
 from jumok.training.pairs import spread
-from jumok.training.task import Facts, Objective, Say, Scores, Updates, card_of, model_line
+from jumok.training.task import (
+    Objective,
+    Reporter,
+    RunStats,
+    Scores,
+    UpdateSource,
+    card_of,
+    model_line,
+)
 
 VALIDATION_PICTURES = 16  # in a batch of the validation loss
 READING_PICTURES = 64  # that tell where looks are read
 FIGURES = ("BLEU-4", "CIDEr-D")
 
 
-class Captions:
+class CaptioningTask:
     """Pictures with captions, and a model that writes the second from the first."""
 
-    def __init__(self, config: CaptionConfig, prepared: Prepared) -> None:
+    def __init__(self, config: CaptionConfig, prepared: PreparedCaptions) -> None:
         self._config, self._prepared = config, prepared
         self.objective: Objective = captioning
         self.unit = "tokens"
         self._stream = _stream(config, prepared)
-        self.updates: Updates = self._stream
+        self.updates: UpdateSource = self._stream
 
     @classmethod
-    def prepare(cls, config: CaptionConfig, home: Path, cache: Path, say: Say) -> "Captions":
+    def prepare(
+        cls, config: CaptionConfig, home: Path, cache: Path, say: Reporter
+    ) -> "CaptioningTask":
         """Trains or loads the tokenizer, and stores the pictures."""
         return cls(config, prepare(config, home, cache, say))
 
     def build(self) -> nn.Module:
-        return build(self._config.model, Sizes(vocabulary=self._prepared.tokenizer.size))
+        return build(self._config.model, DataSizes(vocabulary=self._prepared.tokenizer.size))
 
     def describe(self, model: nn.Module) -> Iterator[str]:
         train, sizes = self._prepared.train, self._config.model
@@ -104,7 +114,7 @@ class Captions:
         return tuple(replace(score, on=on) for score in scores)
 
     def write(
-        self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: Facts
+        self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: RunStats
     ) -> None:
         config, prepared = self._config, self._prepared
         reading = self._reading(self._filled(weights))
@@ -136,7 +146,7 @@ class Captions:
         fill(model, weights)
         return model
 
-    def _captioner(self, model: Model, reading: Reading | None) -> Captioner:
+    def _captioner(self, model: Model, reading: AlignmentSetting | None) -> Captioner:
         config = self._config
         return Captioner(
             model,
@@ -147,17 +157,17 @@ class Captions:
             reading=reading,
         )
 
-    def _reading(self, model: Model) -> Reading | None:
+    def _reading(self, model: Model) -> AlignmentSetting | None:
         """Where the looks are read: where they point best, or by default where nobody knows."""
-        if not model.looks:
+        if not model.cross_sites:
             return None
         prepared = self._prepared
         chosen = spread(range(len(prepared.validation)), READING_PICTURES)
         pointed = self._pointed(chosen)
         if pointed is None:
-            return default_reading(len(model.looks))
+            return default_setting(len(model.cross_sites))
         return choose_reading(
-            self._captioner(model, default_reading(len(model.looks))),
+            self._captioner(model, default_setting(len(model.cross_sites))),
             [prepared.validation.input(index) for index in chosen],
             [prepared.checked.captions[index][0] for index in chosen],
             pointed,
@@ -187,7 +197,7 @@ class Captions:
         )
 
 
-def _stream(config: CaptionConfig, prepared: Prepared) -> CaptionStream:
+def _stream(config: CaptionConfig, prepared: PreparedCaptions) -> CaptionStream:
     data, training = config.data, config.training
     return CaptionStream(
         prepared.train,
@@ -195,5 +205,5 @@ def _stream(config: CaptionConfig, prepared: Prepared) -> CaptionStream:
         training.tokens_per_micro_batch,
         data.captions_per_picture,
         config.seed,
-        Augmentation(data.flip, data.shift),
+        CaptionedAugmentation(data.flip, data.shift),
     )

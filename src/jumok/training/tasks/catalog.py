@@ -13,25 +13,25 @@ from jumok.config.families import (
     TextClassificationConfig,
     TranslationConfig,
 )
-from jumok.training.task import Say, Task
-from jumok.training.tasks.captions import Captions
-from jumok.training.tasks.image_classification import ImageClassification
-from jumok.training.tasks.language_model import LanguageModelling
-from jumok.training.tasks.masked import MaskedLanguageModelling
-from jumok.training.tasks.text_classification import TextClassification
-from jumok.training.tasks.translation import Translation
+from jumok.training.task import Reporter, Task
+from jumok.training.tasks.captions import CaptioningTask
+from jumok.training.tasks.image_classification import ImageClassificationTask
+from jumok.training.tasks.language_model import LanguageModelTask
+from jumok.training.tasks.masked import MaskedLanguageModelTask
+from jumok.training.tasks.text_classification import TextClassificationTask
+from jumok.training.tasks.translation import TranslationTask
 
-TASKS: dict[type[Config], Callable[[Any, Path, Path, Say], Task]] = {
-    TranslationConfig: Translation.prepare,
-    CaptionConfig: Captions.prepare,
-    ImageClassificationConfig: ImageClassification.prepare,
-    LanguageModelConfig: LanguageModelling.prepare,
-    MaskedLanguageModelConfig: MaskedLanguageModelling.prepare,
-    TextClassificationConfig: TextClassification.prepare,
+TASKS: dict[type[Config], Callable[[Any, Path, Path, Reporter], Task]] = {
+    TranslationConfig: TranslationTask.prepare,
+    CaptionConfig: CaptioningTask.prepare,
+    ImageClassificationConfig: ImageClassificationTask.prepare,
+    LanguageModelConfig: LanguageModelTask.prepare,
+    MaskedLanguageModelConfig: MaskedLanguageModelTask.prepare,
+    TextClassificationConfig: TextClassificationTask.prepare,
 }
 
 
-def prepare(config: Config, home: Path, cache: Path, say: Say) -> Task:
+def prepare(config: Config, home: Path, cache: Path, say: Reporter) -> Task:
     """Reads what the recipe names.
 
     Args:

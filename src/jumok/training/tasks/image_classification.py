@@ -14,15 +14,23 @@ from jumok.data.picture_batches import Augmentation, PictureStream, in_order
 from jumok.data.picture_store import PictureStore, prepare_pictures
 from jumok.data.pictures import PictureSource, Shape
 from jumok.errors import DataError
-from jumok.evaluation.classification import Labelled
-from jumok.models.catalog import Sizes, build
+from jumok.evaluation.classification import ClassifiedExamples
+from jumok.models.catalog import DataSizes, build
 from jumok.shapes import Tensor
 from jumok.training import chance
 from jumok.training.objectives import picture_classification
-from jumok.training.task import Facts, Objective, Say, Scores, Updates, card_of, model_line
+from jumok.training.task import (
+    Objective,
+    Reporter,
+    RunStats,
+    Scores,
+    UpdateSource,
+    card_of,
+    model_line,
+)
 
 
-class ImageClassification:
+class ImageClassificationTask:
     """Pictures with labels, and a model that tells the label."""
 
     def __init__(
@@ -32,7 +40,7 @@ class ImageClassification:
         self.objective: Objective = picture_classification
         self.unit = "pictures"
         training, augmentation = config.training, config.data.augmentation
-        self.updates: Updates = PictureStream(
+        self.updates: UpdateSource = PictureStream(
             train,
             training.tokens_per_batch,
             training.tokens_per_micro_batch,
@@ -42,8 +50,8 @@ class ImageClassification:
 
     @classmethod
     def prepare(
-        cls, config: ImageClassificationConfig, home: Path, cache: Path, say: Say
-    ) -> "ImageClassification":
+        cls, config: ImageClassificationConfig, home: Path, cache: Path, say: Reporter
+    ) -> "ImageClassificationTask":
         """Reads the pictures, or finds them in the cache, and says what was left out."""
         del home  # nothing of a run's own
         data, model = config.data, config.model
@@ -73,7 +81,7 @@ class ImageClassification:
         return cls(config, train, validation)
 
     def build(self) -> nn.Module:
-        return build(self._config.model, Sizes(labels=len(self._train.labels)))
+        return build(self._config.model, DataSizes(labels=len(self._train.labels)))
 
     def describe(self, model: nn.Module) -> Iterator[str]:
         yield model_line(model, self._config.model.summary)
@@ -93,14 +101,14 @@ class ImageClassification:
             logits = model(batch.pixels.to(device)).float().cpu()
             loss += float(F.cross_entropy(logits, batch.labels, reduction="sum"))
             found += logits.argmax(dim=1).tolist()
-        labelled = Labelled.of(self._validation.numbers.tolist(), found)
+        labelled = ClassifiedExamples.of(self._validation.numbers.tolist(), found)
         on = f"{len(found):,} validation pictures"
         scores = labelled.scores(self._train.labels, on, resamples=0)
         untrained = chance.of_labels(scores[0].value, self._train.labels, self._validation.numbers)
         return Scores(loss / len(found), scores, untrained)
 
     def write(
-        self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: Facts
+        self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: RunStats
     ) -> None:
         train = self._train
         bundle = BundleConfig(

@@ -11,8 +11,8 @@ from torch import nn
 from jumok.bundle.card import BundleConfig, Score
 from jumok.bundle.writing import write_bundle
 from jumok.config.families import LanguageModelConfig
-from jumok.data.flat import digest
-from jumok.data.report import Report
+from jumok.data.cache import digest
+from jumok.data.report import CorpusReport
 from jumok.data.text_store import TextStore, prepare_texts
 from jumok.data.text_tokenizer import (
     TextTokenizer,
@@ -22,17 +22,25 @@ from jumok.data.text_tokenizer import (
 from jumok.data.texts import HeldOutTail, TextCorpus, all_documents, read_examples
 from jumok.data.tokenizer import START
 from jumok.data.windows import DrawnWindows, PackedWindows, reading_batches
-from jumok.models.catalog import Sizes, build
+from jumok.models.catalog import DataSizes, build
 from jumok.shapes import Tensor
 from jumok.training import chance
 from jumok.training.folder import TOKENIZER
 from jumok.training.objectives import mean_loss, next_token
-from jumok.training.task import Facts, Objective, Say, Scores, Updates, card_of, model_line
+from jumok.training.task import (
+    Objective,
+    Reporter,
+    RunStats,
+    Scores,
+    UpdateSource,
+    card_of,
+    model_line,
+)
 from jumok.training.texts import corpus_of
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedDocuments:
     """What a run trains and validates on."""
 
     tokenizer: TextTokenizer
@@ -40,27 +48,27 @@ class Prepared:
     validation: TextStore
 
 
-class LanguageModelling:
+class LanguageModelTask:
     """Text, and a model that says what comes next."""
 
-    def __init__(self, config: LanguageModelConfig, prepared: Prepared) -> None:
+    def __init__(self, config: LanguageModelConfig, prepared: PreparedDocuments) -> None:
         self._config, self._prepared = config, prepared
         self.objective: Objective = next_token
         self.unit = "tokens"
         training, context = config.training, config.model.max_length
         rows = (training.tokens_per_batch // context, training.tokens_per_micro_batch // context)
         kind = DrawnWindows if config.data.documents == "file" else PackedWindows
-        self.updates: Updates = kind(prepared.train, context, rows, config.seed)
+        self.updates: UpdateSource = kind(prepared.train, context, rows, config.seed)
 
     @classmethod
     def prepare(
-        cls, config: LanguageModelConfig, home: Path, cache: Path, say: Say
-    ) -> "LanguageModelling":
+        cls, config: LanguageModelConfig, home: Path, cache: Path, say: Reporter
+    ) -> "LanguageModelTask":
         """Reads the text, trains or loads the tokenizer, and writes the token ids."""
         return cls(config, prepare(config, home, cache, say))
 
     def build(self) -> nn.Module:
-        return build(self._config.model, Sizes(vocabulary=self._prepared.tokenizer.size))
+        return build(self._config.model, DataSizes(vocabulary=self._prepared.tokenizer.size))
 
     def describe(self, model: nn.Module) -> Iterator[str]:
         store, training = self._prepared.train, self._config.training
@@ -87,7 +95,7 @@ class LanguageModelling:
         return Scores(loss, (score,), untrained)
 
     def write(
-        self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: Facts
+        self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: RunStats
     ) -> None:
         config, prepared = self._config, self._prepared
         bundle = BundleConfig(
@@ -109,7 +117,9 @@ class LanguageModelling:
         write_bundle(folder, weights, bundle, prepared.tokenizer, card)
 
 
-def prepare(config: LanguageModelConfig, folder: Path, cache: Path, say: Say) -> Prepared:
+def prepare(
+    config: LanguageModelConfig, folder: Path, cache: Path, say: Reporter
+) -> PreparedDocuments:
     """Reads the text, trains or loads the tokenizer, writes token ids, and says what was mended.
 
     Args:
@@ -148,11 +158,11 @@ def prepare(config: LanguageModelConfig, folder: Path, cache: Path, say: Say) ->
     if tail is not None:
         what = "of the text is" if tail.count == 1 else "of the documents are"
         say(f"no validation data given: the last {tail.share:.0%} {what} kept out of training")
-    return Prepared(tokenizer, *stores)
+    return PreparedDocuments(tokenizer, *stores)
 
 
-def _say_mended(corpus: TextCorpus, say: Say) -> None:
-    report = Report(corpus.file.name)
+def _say_mended(corpus: TextCorpus, say: Reporter) -> None:
+    report = CorpusReport(corpus.file.name)
     for _ in read_examples(corpus, report):
         report.read += 1
     say(f"{report.name}: {report.read:,} lines read")
@@ -161,7 +171,7 @@ def _say_mended(corpus: TextCorpus, say: Say) -> None:
 
 
 def _tokenizer(
-    config: LanguageModelConfig, texts: Iterator[str], file: Path, say: Say
+    config: LanguageModelConfig, texts: Iterator[str], file: Path, say: Reporter
 ) -> TextTokenizer:
     if file.exists():
         return load_text_tokenizer(file)

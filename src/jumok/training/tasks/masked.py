@@ -12,20 +12,28 @@ from jumok.config import MaskedLanguageModelConfig
 from jumok.data.masking import Masking, word_starts
 from jumok.data.text_batches import MaskedUpdates, fixed_masked_batches, text_sampler
 from jumok.data.tokenizer import Tokenizer
-from jumok.evaluation.guesses import judge_guesses
-from jumok.models.catalog import Sizes, build
+from jumok.evaluation.masked_lm import score_masked_lm
+from jumok.models.catalog import DataSizes, build
 from jumok.models.masked import MaskedLanguageModel
 from jumok.shapes import Tensor
 from jumok.training import chance, texts
 from jumok.training.objectives_text import guess_masked
 from jumok.training.pairs import write_world
-from jumok.training.task import Facts, Objective, Say, Scores, Updates, card_of, model_line
+from jumok.training.task import (
+    Objective,
+    Reporter,
+    RunStats,
+    Scores,
+    UpdateSource,
+    card_of,
+    model_line,
+)
 from jumok.training.texts import PreparedTexts, padding_share
 from jumok.training.vectors import given_rows
 from jumok.training.vocabulary import learn_tokenizer
 
 
-class MaskedLanguageModelling:
+class MaskedLanguageModelTask:
     """Texts, and a model that guesses what was taken out of them."""
 
     def __init__(self, config: MaskedLanguageModelConfig, prepared: PreparedTexts) -> None:
@@ -39,12 +47,12 @@ class MaskedLanguageModelling:
         budgets = training.tokens_per_batch, training.tokens_per_micro_batch
         sampler = text_sampler(prepared.train, *budgets, config.seed)
         self._stream = MaskedUpdates(prepared.train, sampler, self._masking, config.seed)
-        self.updates: Updates = self._stream
+        self.updates: UpdateSource = self._stream
 
     @classmethod
     def prepare(
-        cls, config: MaskedLanguageModelConfig, home: Path, cache: Path, say: Say
-    ) -> "MaskedLanguageModelling":
+        cls, config: MaskedLanguageModelConfig, home: Path, cache: Path, say: Reporter
+    ) -> "MaskedLanguageModelTask":
         """Trains or loads the tokenizer, and writes the token ids."""
 
         def tokenizer(lines: Iterator[str]) -> Tokenizer:
@@ -58,7 +66,7 @@ class MaskedLanguageModelling:
         return cls(config, texts.prepare(data, tokenizer, cache, say))
 
     def build(self) -> nn.Module:
-        model = build(self._config.model, Sizes(vocabulary=self._prepared.tokenizer.size))
+        model = build(self._config.model, DataSizes(vocabulary=self._prepared.tokenizer.size))
         return self._given.begin(model) if self._given else model
 
     def describe(self, model: nn.Module) -> Iterator[str]:
@@ -78,14 +86,14 @@ class MaskedLanguageModelling:
         assert isinstance(model, MaskedLanguageModel)
         budget = self._config.training.tokens_per_micro_batch
         store = self._prepared.validation
-        guesses = judge_guesses(model, fixed_masked_batches(store, budget, self._masking))
+        guesses = score_masked_lm(model, fixed_masked_batches(store, budget, self._masking))
         on = f"{int(guesses.guesses.sum()):,} pieces of {len(store):,} validation texts"
         accuracy, _ = guesses.scores(self._masking.signature, on, resamples=0)
         untrained = chance.of_guesses(accuracy.value, store.texts.values)
         return Scores(guesses.loss, (accuracy,), untrained)
 
     def write(
-        self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: Facts
+        self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: RunStats
     ) -> None:
         prepared = self._prepared
         bundle = BundleConfig(

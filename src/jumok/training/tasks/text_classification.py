@@ -17,19 +17,27 @@ from jumok.data.text_batches import LabelledUpdates, every_text, labelled_batch,
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import ConfigError, Place
 from jumok.evaluation.classification import judge_labels
-from jumok.models.catalog import Sizes, build
+from jumok.models.catalog import DataSizes, build
 from jumok.models.classifier import TextClassifier
 from jumok.models.masked import MaskedLanguageModel
 from jumok.shapes import Tensor
 from jumok.training import chance, texts
 from jumok.training.objectives_text import classify_texts
-from jumok.training.task import Facts, Objective, Say, Scores, Updates, card_of, model_line
+from jumok.training.task import (
+    Objective,
+    Reporter,
+    RunStats,
+    Scores,
+    UpdateSource,
+    card_of,
+    model_line,
+)
 from jumok.training.texts import PreparedTexts, padding_share
 from jumok.training.vectors import given_rows
 from jumok.training.vocabulary import learn_tokenizer
 
 
-class TextClassification:
+class TextClassificationTask:
     """Texts with labels, and a model that tells the labels of others.
 
     Args:
@@ -54,12 +62,12 @@ class TextClassification:
         budgets = training.tokens_per_batch, training.tokens_per_micro_batch
         sampler = text_sampler(prepared.train, *budgets, config.seed)
         self._stream = LabelledUpdates(prepared.train, sampler)
-        self.updates: Updates = self._stream
+        self.updates: UpdateSource = self._stream
 
     @classmethod
     def prepare(
-        cls, config: TextClassificationConfig, home: Path, cache: Path, say: Say
-    ) -> "TextClassification":
+        cls, config: TextClassificationConfig, home: Path, cache: Path, say: Reporter
+    ) -> "TextClassificationTask":
         """Reads the pretrained model if there is one, and writes the token ids.
 
         Raises:
@@ -84,7 +92,7 @@ class TextClassification:
 
     def build(self) -> nn.Module:
         prepared = self._prepared
-        model = build(self._model, Sizes(prepared.tokenizer.size, len(prepared.labels)))
+        model = build(self._model, DataSizes(prepared.tokenizer.size, len(prepared.labels)))
         fill(model, self._encoder)
         return self._given.begin(model) if self._given else model
 
@@ -113,7 +121,7 @@ class TextClassification:
         return Scores(judged.loss, scores, chance.of_labels(scores[0].value, labels, store.labels))
 
     def write(
-        self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: Facts
+        self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: RunStats
     ) -> None:
         prepared, pretrained = self._prepared, self._config.model.pretrained
         bundle = BundleConfig(

@@ -14,10 +14,10 @@ from jumok.config import TranslationConfig
 from jumok.data.batches import validation_batches
 from jumok.evaluation.spelling import score_spelling
 from jumok.evaluation.text import score_text
-from jumok.inspection.alignment import Reading
-from jumok.inspection.calibration import choose_reading
+from jumok.inspection.alignment import AlignmentSetting
+from jumok.inspection.calibration import choose_setting
 from jumok.kernels.linear import prepare_for_inference
-from jumok.models.catalog import Sizes, build
+from jumok.models.catalog import DataSizes, build
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Tensor
 from jumok.systems.reach import longest_of
@@ -26,23 +26,31 @@ from jumok.systems.translator import Translator
 from jumok.training import chance
 from jumok.training.objectives import ConsistentTranslation, mean_loss, translation
 from jumok.training.pairs import (
-    Prepared,
+    PreparedPairs,
     padding_share,
     prepare,
     training_sources,
     update_stream,
 )
-from jumok.training.task import Facts, Objective, Say, Scores, Updates, card_of, model_line
+from jumok.training.task import (
+    Objective,
+    Reporter,
+    RunStats,
+    Scores,
+    UpdateSource,
+    card_of,
+    model_line,
+)
 from jumok.training.vectors import given_rows
 
 READING_PAIRS = 64
 COUNTED_LINES = 2000
 
 
-class Translation:
+class TranslationTask:
     """Pairs of sentences, and a model that writes the second from the first."""
 
-    def __init__(self, config: TranslationConfig, prepared: Prepared) -> None:
+    def __init__(self, config: TranslationConfig, prepared: PreparedPairs) -> None:
         self._config, self._prepared = config, prepared
         consistency = config.training.consistency
         self.objective: Objective = (
@@ -51,15 +59,17 @@ class Translation:
         self.unit = "tokens"
         self._given = given_rows(config.vectors, prepared.tokenizer)
         self._stream = update_stream(config, prepared.train, prepared.tokenizer)
-        self.updates: Updates = self._stream
+        self.updates: UpdateSource = self._stream
 
     @classmethod
-    def prepare(cls, config: TranslationConfig, home: Path, cache: Path, say: Say) -> "Translation":
+    def prepare(
+        cls, config: TranslationConfig, home: Path, cache: Path, say: Reporter
+    ) -> "TranslationTask":
         """Trains or loads the tokenizer, and writes the token ids."""
         return cls(config, prepare(config, home, cache, say))
 
     def build(self) -> nn.Module:
-        model = build(self._config.model, Sizes(vocabulary=self._prepared.tokenizer.size))
+        model = build(self._config.model, DataSizes(vocabulary=self._prepared.tokenizer.size))
         return self._given.begin(model) if self._given else model
 
     def describe(self, model: nn.Module) -> Iterator[str]:
@@ -111,7 +121,7 @@ class Translation:
         return tuple(replace(score, on=on) for score in scores)
 
     def write(
-        self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: Facts
+        self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: RunStats
     ) -> None:
         data, prepared = self._config.data, self._prepared
         reading = self._alignment_reading(weights)
@@ -139,7 +149,7 @@ class Translation:
         )
         write_bundle(folder, weights, bundle, prepared.tokenizer, card)
 
-    def _alignment_reading(self, weights: Mapping[str, Tensor]) -> Reading | None:
+    def _alignment_reading(self, weights: Mapping[str, Tensor]) -> AlignmentSetting | None:
         """Where the model's alignments are read best, by some validation pairs; None: nowhere."""
         with torch.random.fork_rng(devices=[]):  # training draws on as if nothing had been built
             model = self.build().eval()
@@ -150,4 +160,4 @@ class Translation:
             [ids[:most] for ids in self._prepared.tokenizer.encode_batch(side[:READING_PAIRS])]
             for side in (self._prepared.sources, self._prepared.references)
         )
-        return choose_reading(model, sources, targets)
+        return choose_setting(model, sources, targets)

@@ -1,0 +1,83 @@
+"""One path a row, chosen token by token: what greedy decoding and sampling share."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import torch
+
+from jumok.decoding.beginning import forced_everywhere, read_beginning
+from jumok.decoding.hypothesis import Hypothesis
+from jumok.decoding.limits import Limits, Prefixes
+from jumok.decoding.rank import Ranker
+from jumok.models.memory import Decoder, Memory
+from jumok.shapes import Int, Tensor
+
+State = TypeVar("State")
+
+# Taking finished rows out copies the state of all others, so it waits until it saves this share.
+WORTH_LEAVING = 0.25
+
+
+@torch.inference_mode()
+def decode_stepwise(
+    decoder: Decoder[State],
+    memory: Memory,
+    limits: Limits,
+    choose: Callable[[Tensor], Tensor],
+    ranker: Ranker,
+    prefixes: Prefixes | None = None,
+) -> list[Hypothesis]:
+    """Writes one hypothesis a row; `choose` takes log-probabilities and gives a token a row."""
+    longest = limits.longest(memory)
+    forced = limits.forced_tokens(prefixes, longest, decoder.vocabulary_size)
+    batch = len(longest)
+    if batch == 0:
+        return []
+    width = int(longest.max()) + 1
+    # one column more than is ever written, so that every row has an END to stop at
+    written = torch.full((batch, width + 1), limits.end, device=longest.device)
+    log_probabilities = torch.zeros((batch, width), device=longest.device)
+    rows, live, maximum = torch.arange(batch, device=longest.device), longest > 0, longest
+    tokens = torch.full_like(rows, limits.start)
+    state = decoder.start(memory)
+    beginning = forced_everywhere(forced)
+    if beginning:
+        log_probabilities[:, :beginning], state = read_beginning(
+            decoder, state, forced[:, :beginning], limits
+        )
+        written[:, :beginning] = forced[:, :beginning]
+        tokens = forced[:, beginning - 1]
+    for length in range(beginning, width):
+        logits, state = decoder.step(tokens, state)
+        forced_now = forced[rows, length] if length < forced.shape[1] else None
+        scores = limits.log_probabilities(logits, length, forced_now, written[rows, :length])
+        tokens = choose(scores)
+        written[rows, length] = tokens
+        log_probabilities[rows, length] = scores.gather(1, tokens[:, None])[:, 0]
+        live &= (tokens != limits.end) & (maximum > length)
+        still = int(live.sum())
+        if still == 0:
+            break
+        if still <= len(rows) * (1 - WORTH_LEAVING):
+            kept = live.nonzero()[:, 0]
+            state = decoder.reorder(state, kept)
+            rows, live, maximum, tokens = rows[kept], live[kept], maximum[kept], tokens[kept]
+    return _read(written, log_probabilities, longest, limits.end, ranker)
+
+
+def _read(
+    written: Int[Tensor, "batch columns"],
+    log_probabilities: Tensor,
+    longest: Int[Tensor, " batch"],
+    end: int,
+    ranker: Ranker,
+) -> list[Hypothesis]:
+    """A finished row goes on writing until it is taken out: what follows its END is not read."""
+    hypotheses = []
+    for tokens, values, maximum in zip(
+        written.tolist(), log_probabilities.tolist(), longest.tolist(), strict=True
+    ):
+        length = min(tokens.index(end), maximum)
+        finished = tokens[length] == end
+        hypotheses.append(ranker.rate(tokens[:length], values[: length + finished]))
+    return hypotheses

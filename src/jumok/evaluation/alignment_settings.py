@@ -1,0 +1,139 @@
+"""Every alignment setting of one model, scored against gold alignments."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import zip_longest
+from pathlib import Path
+from typing import NamedTuple
+
+from jumok.data.corpora import Corpus, read_pairs
+from jumok.data.tables import Column
+from jumok.data.tokenizer import normalize
+from jumok.errors import DataError, Place
+from jumok.evaluation.alignment import (
+    AlignmentScores,
+    GoldLinks,
+    LinkCounts,
+    parse_gold,
+    read_gold,
+)
+from jumok.inspection.alignment import AlignmentSetting
+from jumok.inspection.alignment_settings import every_setting
+from jumok.systems.pairs import Pairs, links_of
+from jumok.systems.segments import plain_words
+from jumok.systems.translator import Translator
+
+
+class AlignedPair(NamedTuple):
+    """A sentence, its translation, their line, and the gold links, if any."""
+
+    source: str
+    target: str
+    line: int
+    gold: GoldLinks | None
+
+
+def read_aligned(
+    corpus: Corpus, gold: Path | None = None, links: Column | None = None
+) -> Iterator[AlignedPair]:
+    """The pairs of a corpus in order, one at a time, with their gold links where they have some.
+
+    Args:
+        gold: a file with the links of each pair, line for line; or
+        links: the column of the corpus that holds them.
+
+    Raises:
+        DataError: what `read_pairs` and `read_gold` raise; links for more or fewer lines, or to a
+            word that is not there.
+    """
+    pairs = read_pairs(corpus)
+    known: Iterator[GoldLinks | None]
+    if gold is not None:
+        known = read_gold(gold)
+    elif links is not None:
+        known = _column(corpus, links)
+    else:
+        yield from (AlignedPair(pair.source, pair.target, pair.line, None) for pair in pairs)
+        return
+    file = gold or corpus.files[0]
+    for number, (pair, its) in enumerate(zip_longest(pairs, known), start=1):
+        if pair is None or its is None:
+            raise DataError(
+                "there are not as many lines of links as pairs.",
+                expected="a line of links for each pair; an empty one where there is none",
+                got=f"{'no pair' if pair is None else 'no links'} at line {number}",
+                place=Place(file, number),
+            )
+        place = Place(file, number if gold is not None else pair.line)
+        _check(its, pair.source, pair.target, place)
+        yield AlignedPair(pair.source, pair.target, pair.line, its)
+
+
+def _column(corpus: Corpus, links: Column) -> Iterator[GoldLinks]:
+    file = corpus.files[0]
+    # The links are read as if they were the translation: rows and faults are then the same.
+    column = Corpus(file=file, source_column=corpus.source_column, target_column=links)
+    for row in read_pairs(column):
+        yield parse_gold(row.target, Place(file, row.line))
+
+
+def _check(gold: GoldLinks, source: str, target: str, place: Place) -> None:
+    words = [len(plain_words(normalize(text))) for text in (source, target)]
+    for link in gold.possible:
+        if link[0] >= words[0] or link[1] >= words[1]:
+            raise DataError(
+                "a link goes to a word that is not there.",
+                expected=f"words 0 to {words[0] - 1} of the source, 0 to {words[1] - 1} of the "
+                "target, as plain spaces separate them",
+                got=f"{link[0]} and {link[1]}",
+                do="cut the text into words as the links do, or swap the two sides",
+                place=place,
+            )
+
+
+class SettingTable:
+    """Counts links of every layer, head, step and measure over a corpus of any length.
+
+    Args:
+        translator: one model, with attention over the source.
+    """
+
+    def __init__(self, translator: Translator) -> None:
+        self._translator = translator
+        self._counts: dict[AlignmentSetting, LinkCounts] = defaultdict(LinkCounts)
+        self._unread = LinkCounts()
+
+    def add(self, pairs: Pairs, gold: Sequence[GoldLinks], batch_size: int = 32) -> None:
+        """Reads these pairs; those that are empty or too long count as left without a link."""
+        words = self._translator.tokenizer.words
+        (model,) = self._translator.models
+        done: set[int] = set()
+        for batch in pairs.batches(self._translator, batch_size):
+            done.update(batch.rows)
+            source_words, target_words = (
+                list(map(words, side)) for side in (batch.sources, batch.targets)
+            )
+            readings = every_setting(model, batch.memory, batch.tokens, source_words, target_words)
+            for reading, linked in readings:
+                for row, places in zip(batch.rows, linked.tolist(), strict=True):
+                    self._counts[reading].add(links_of(places), gold[row])
+        for row in set(range(len(gold))) - done:
+            self._unread.add((), gold[row])
+
+    def scores(self) -> dict[AlignmentSetting, AlignmentScores]:
+        """How right each reading is.
+
+        Raises:
+            DataError: no pair was read, or the gold has no sure link.
+        """
+        totals = {
+            reading: replace(counts, sure=counts.sure + self._unread.sure)
+            for reading, counts in self._counts.items()
+        }
+        if not totals or not all(counts.sure for counts in totals.values()):
+            raise DataError(
+                "there is nothing to compare the links with.",
+                expected="pairs with words on both sides, some of their gold links sure",
+            )
+        return {reading: counts.scores() for reading, counts in totals.items()}

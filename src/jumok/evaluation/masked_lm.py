@@ -1,0 +1,85 @@
+"""How well a masked language model predicts masked tokens."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+import torch.nn.functional as F
+
+from jumok.bundle.card import Score
+from jumok.data.text_batches import MaskedBatch
+from jumok.evaluation.bootstrap import RESAMPLES, SEED, interval
+from jumok.models.masked import MaskedLanguageModel
+
+Sums = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class MaskedAccuracy:
+    """Sums over the guesses of each text.
+
+    Attributes:
+        nats: the negative log-probability of the tokens that were masked, added up.
+        right: how often the most probable token is the masked one.
+        guesses: how many tokens were masked.
+    """
+
+    nats: Sums
+    right: Sums
+    guesses: Sums
+
+    @property
+    def loss(self) -> float:
+        """Nats a guess."""
+        return float(self.nats.sum() / self.guesses.sum())
+
+    @property
+    def accuracy(self) -> float:
+        """The share of right guesses in percent."""
+        return float(100.0 * self.right.sum() / self.guesses.sum())
+
+    def scores(self, signature: str, on: str, resamples: int = RESAMPLES) -> tuple[Score, ...]:
+        """Loss and accuracy with their 95 % intervals, by bootstrap over the texts.
+
+        Args:
+            resamples: 0 leaves the intervals out.
+        """
+        signature = f"{signature}|bs:{resamples}|seed:{SEED}" if resamples else signature
+
+        def score(name: str, value: float, part: Sums, scale: float) -> Score:
+            def resampled(rows: npt.NDArray[np.int64]) -> float:
+                return float(scale * part[rows].sum() / self.guesses[rows].sum())
+
+            low, high = interval(len(part), resampled, resamples)
+            return Score(name, value, low, high, signature, on)
+
+        return (
+            score("accuracy", self.accuracy, self.right, 100.0),
+            score("loss", self.loss, self.nats, 1.0),
+        )
+
+
+@torch.no_grad()
+def score_masked_lm(model: MaskedLanguageModel, batches: Iterable[MaskedBatch]) -> MaskedAccuracy:
+    """Predicts all masked tokens of a text in one pass. The model must be in evaluation mode."""
+    device = next(model.parameters()).device
+    parts: list[list[Any]] = []
+    for batch in batches:
+        allowed = None if batch.allowed is None else batch.allowed.to(device)
+        chosen = batch.chosen.to(device)
+        states = model.encoder(batch.tokens.to(device), allowed)[chosen]
+        logits, answers = model.head(states).float(), batch.answers.to(device)
+        rows = chosen.nonzero()[:, 0]
+        values = (
+            F.cross_entropy(logits, answers, reduction="none"),
+            (logits.argmax(dim=1) == answers).float(),
+            torch.ones_like(answers, dtype=torch.float32),
+        )
+        parts.append(
+            [torch.bincount(rows, value, len(chosen)).double().cpu().numpy() for value in values]
+        )
+    nats, right, guesses = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return MaskedAccuracy(nats, right, guesses)

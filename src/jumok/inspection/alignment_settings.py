@@ -1,0 +1,80 @@
+"""All readings of a model's alignments in one pass: every layer, head and step, weight and norm."""
+
+from collections.abc import Iterator, Sequence
+
+import torch
+
+from jumok.attention.observe import Attention, observe
+from jumok.inspection.alignment import AlignmentSetting
+from jumok.inspection.capture import given_norms, output_weight
+from jumok.models.memory import Memory, SequenceToSequence
+from jumok.shapes import Float, Int, Tensor
+
+Words = Sequence[int]
+"""For each piece the index of its word, from 0 without gaps."""
+
+
+@torch.no_grad()
+def every_setting(
+    model: SequenceToSequence,
+    memory: Memory,
+    tokens: Int[Tensor, "batch target"],
+    source_words: Sequence[Words],
+    target_words: Sequence[Words],
+) -> Iterator[tuple[AlignmentSetting, Int[Tensor, "batch target_words"]]]:
+    """Each way of reading with what it links every target word to, as `word_links` does.
+
+    Args:
+        tokens: START and the pieces, filled with anything.
+        source_words, target_words: of each sentence's pieces, without START and END.
+    """
+    seen: dict[str, list[Attention]] = {site: [] for site in model.cross_sites}
+
+    def keep(site: str, attention: Attention) -> None:
+        seen[site].append(attention)
+
+    with observe(model, keep, seen.__contains__):
+        model.decoder.hidden(memory, tokens)
+    for layer, site in enumerate(model.cross_sites):
+        # An RNN looks step by step, and what it looks at stays.
+        weights = torch.cat([each.weights for each in seen[site]], dim=2).float()
+        value = seen.pop(site)[-1].value
+        together, apart = given_norms(weights, value, output_weight(model, site))
+        maps = torch.cat([weights.mean(1, keepdim=True), weights, together[:, None], apart], dim=1)
+        for at_input in (False, True):
+            rows = maps[:, :, 1:] if at_input else maps[:, :, :-1]
+            found = word_links(rows, source_words, target_words)
+            heads = [None, *range(weights.shape[1])]
+            for column in range(found.shape[1]):
+                norms, which = divmod(column, len(heads))
+                yield AlignmentSetting(layer, at_input, heads[which], bool(norms)), found[:, column]
+
+
+def word_links(
+    maps: Float[Tensor, "batch maps target source"],
+    source_words: Sequence[Words],
+    target_words: Sequence[Words],
+) -> Int[Tensor, "batch maps target_words"]:
+    """For each target word the source word it looked at most; -1 where there is no such word.
+
+    The fast twin of `links(merge_words(...))` in `jumok.inspection.alignment`: all at once.
+
+    Args:
+        source_words, target_words: positions beyond a sentence's own (END, filling) are left out.
+    """
+    into = _membership(source_words, maps.shape[3]).to(maps)
+    out = _membership(target_words, maps.shape[2]).to(maps)
+    merged = out[:, None] @ maps @ into.transpose(1, 2)[:, None]
+    merged = merged.masked_fill(~into.any(dim=2)[:, None, None], -1.0)
+    return merged.argmax(dim=3).masked_fill(~out.any(dim=2)[:, None], -1)
+
+
+def _membership(words: Sequence[Words], length: int) -> Float[Tensor, "batch words length"]:
+    """1 where a piece belongs to a word.
+
+    The mean over a word's pieces is left to nobody: it does not change which word is the largest.
+    """
+    index = torch.full((len(words), length), -1)
+    for row, of_sentence in enumerate(words):
+        index[row, : len(of_sentence)] = torch.tensor(of_sentence, dtype=torch.long)
+    return (torch.arange(int(index.max()) + 1)[:, None] == index[:, None]).float()

@@ -1,0 +1,249 @@
+"""Who mattered? Every measure of what mattered for each token that was written, side by side.
+
+    weights   of the last layer over what is read, the mean of its heads
+    norms     of the same layer, the length of what each word gave: | weight value W_O |
+    rollout   the weights of all layers multiplied (`jumok.inspection.rollout`)
+    flow      the weights of all layers as pipes
+    product   gradient x input (`jumok.inspection.gradients_and_occlusion`)
+    slope     the gradient's length
+    blank     what the token's log-probability loses when the word is blanked
+    patch     of a picture: what it loses when the pixels of the cell are painted over
+
+Row t is the step that writes token t. The measures do not say the same: their Spearman rank
+correlations say how far they do, by size whatever the sign. Attention shows where a model looked;
+blanking shows what it needed.
+
+The share of the source, against the prefix (what was written before), is
+
+    sum over source words of |m| / sum over source words and prefix of |m|
+
+of a measure m that reaches both. Voita et al. (2021) pass relevance down through the layers so
+that what reaches source and prefix adds up to the same for every token. Nothing is passed down
+here: shares are of slopes, or of what blanking costs, whose sum is another one for each token, so
+that only the ratio can be compared. What the two have in common is what they are asked.
+
+Of a picture a word is a cell of the grid that the decoder reads.
+
+Source: comparison: Jain and Wallace 2019, Attention is not explanation; Abnar and Zuidema 2020,
+Quantifying attention flow in Transformers, section 4; share: Voita et al. 2021, Analyzing the
+source and target contributions to predictions in neural machine translation.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jumok.inspection.gradients_and_occlusion import ForcedTarget, gradients, occlude_words
+from jumok.inspection.ranks import rank_correlations
+from jumok.inspection.rollout import Layers, decoder_flow, decoder_rollout
+from jumok.inspection.trace import Axis, Site
+
+Matrix = npt.NDArray[np.float64]
+Measure = Mapping[str, Matrix]
+"""By axis: (written, tokens or words of the axis)."""
+
+SHARED = ("product", "slope", "blank")
+"""The measures of which a share of the source can be had; a rollout's is always the same."""
+
+DIGITS = 5
+
+
+@dataclass(frozen=True)
+class Attributions:
+    """What mattered for each token, or word, that was written.
+
+    Attributes:
+        read: the axis that the measures are compared on: "source", or "picture"; where nothing
+            is read but what was written, that.
+        own: the axis of what was written.
+        measures: by name.
+        ranks: for each that was written the rank correlations of all measures, (measures,
+            measures); NaN where a measure finds all alike.
+        shares: by measure the source's share for each that was written; empty without a source.
+        rest: by measure and axis what the tokens have that are left out (START, END), their sizes
+            added up, for each that was written; empty where none is left out.
+    """
+
+    read: str
+    own: str
+    measures: Mapping[str, Measure]
+    ranks: tuple[Matrix, ...]
+    shares: Mapping[str, Matrix]
+    rest: Mapping[str, Measure] = field(default_factory=dict)
+
+    @property
+    def mean_ranks(self) -> Matrix:
+        """The mean of `ranks`, over those that are numbers."""
+        together = np.stack(self.ranks)
+        count = (~np.isnan(together)).sum(axis=0)
+        mean: Matrix = np.nansum(together, axis=0) / np.where(count, count, np.nan)
+        return mean
+
+    def facts(self) -> dict[str, Any]:
+        """Plain JSON; what is no number is null."""
+        return {
+            "read": self.read,
+            "own": self.own,
+            "measures": {
+                name: {axis: _plain(matrix) for axis, matrix in measure.items()}
+                for name, measure in self.measures.items()
+            },
+            "ranks": [_plain(each) for each in self.ranks],
+            "mean_ranks": _plain(self.mean_ranks),
+            "shares": {name: _plain(share) for name, share in self.shares.items()},
+            "rest": {
+                name: {axis: _plain(left) for axis, left in by_axis.items()}
+                for name, by_axis in self.rest.items()
+            },
+        }
+
+
+def attributions_of(
+    text: ForcedTarget,
+    sites: Sequence[Site],
+    axes: Mapping[str, Axis],
+    also: Mapping[str, Measure] | None = None,
+) -> dict[str, Attributions]:
+    """What mattered, by "pieces" (all tokens, START and END among them) and by "words".
+
+    A word matters as much as its pieces together, for a word as much as for its pieces on
+    average; of what is blanked all pieces of a word go at once.
+
+    Args:
+        text: what was written, and from what.
+        sites: of its trace, where every weight is.
+        axes: of its trace.
+        also: further measures, by tokens; None: there is none.
+    """
+    also = also or {}
+    axes = {axis: axes[axis] for axis in text.words}
+    looked = _looked(sites, text)
+    sloped = gradients(text)
+    looked["product"] = {axis: _numbers(each.product) for axis, each in sloped.items()}
+    looked["slope"] = {axis: _numbers(each.length) for axis, each in sloped.items()}
+    pieces = {axis: [[i] for i in range(length)] for axis, length in text.lengths.items()}
+    groups = {axis: token_groups(each) for axis, each in axes.items()}
+    alone = occlude_words(text, pieces)
+    # Cells of a picture are tokens and words at once: they are not blanked twice.
+    others = {axis: groups[axis] for axis in groups if groups[axis] != pieces[axis]}
+    together = alone | occlude_words(text, others)
+    by_piece = looked | {"blank": {axis: _numbers(each) for axis, each in alone.items()}}
+    by_piece |= also
+    written = _written_words(axes[text.own])
+    by_word = {name: _grouped(measure, groups) for name, measure in looked.items()}
+    by_word["blank"] = {axis: _numbers(each) for axis, each in together.items()}
+    by_word |= {name: _grouped(measure, groups) for name, measure in also.items()}
+    of_words = {
+        name: {
+            axis: np.stack([matrix[steps].mean(axis=0) for steps in written])
+            for axis, matrix in measure.items()
+        }
+        for name, measure in by_word.items()
+    }
+    words = {axis: groups[axis][: len(each.texts)] for axis, each in axes.items()}
+    return {
+        "pieces": _compared(text.own, by_piece, list(range(text.count)), pieces),
+        "words": _compared(text.own, of_words, [steps[0] for steps in written], words),
+    }
+
+
+def _looked(sites: Sequence[Site], text: ForcedTarget) -> dict[str, Measure]:
+    """The measures that are read off the weights, of the steps that wrote."""
+    layers = Layers.of(sites)
+    over = [site for site in sites if site.part == ("cross" if layers.cross else "decoder")]
+    last = max(over, key=lambda site: site.layer)
+    found = {"weights": {last.keys: last.weights.mean(axis=0, dtype=np.float64)}}
+    if last.norms is not None:
+        found["norms"] = {last.keys: last.norms.astype(np.float64)}
+    # An RNN has an attention, but no layers of them that could be followed.
+    if layers.decoder:
+        for name, follow in (("rollout", decoder_rollout), ("flow", decoder_flow)):
+            read, known = follow(layers)
+            found[name] = {text.own: known} | ({} if read is None else {last.keys: read})
+    return {
+        name: {axis: matrix[: text.count] for axis, matrix in measure.items()}
+        for name, measure in found.items()
+    }
+
+
+def token_groups(axis: Axis) -> list[list[int]]:
+    """The tokens of each word, then each that belongs to none (START, END) alone."""
+    words: list[list[int]] = [[] for _ in axis.texts]
+    alone = []
+    for token, word in enumerate(axis.words):
+        if word is None:
+            alone.append([token])
+        else:
+            words[word].append(token)
+    return [*words, *alone]
+
+
+def _written_words(target: Axis) -> list[list[int]]:
+    """For each word the steps that write its pieces: each is written a step before it is read."""
+    words: list[list[int]] = [[] for _ in target.texts]
+    for token, word in enumerate(target.words):
+        if word is not None:
+            words[word].append(token - 1)
+    return words
+
+
+def _grouped(measure: Measure, groups: Mapping[str, Sequence[Sequence[int]]]) -> Measure:
+    """A column for each group: the sum of its tokens'."""
+    return {
+        axis: np.stack([matrix[:, list(group)].sum(axis=1) for group in groups[axis]], axis=1)
+        for axis, matrix in measure.items()
+    }
+
+
+def _compared(
+    own: str,
+    measures: Mapping[str, Measure],
+    steps: Sequence[int],
+    shown: Mapping[str, Sequence[Sequence[int]]],
+) -> Attributions:
+    """Shares by all columns, rank correlations by those that are shown.
+
+    Args:
+        steps: for each row the number of the step that writes it, or its first piece.
+        shown: by axis the tokens of each of the first columns; the others are left out. A row is
+            compared on what its step has read.
+    """
+    (read,) = measures["weights"]
+    shares = {}
+    if read != own:
+        for name in SHARED:
+            source, prefix = (np.abs(measures[name][axis]).sum(axis=1) for axis in (read, own))
+            shares[name] = source / np.maximum(source + prefix, 1e-30)
+    kept = {
+        name: {axis: matrix[:, : len(shown[axis])] for axis, matrix in measure.items()}
+        for name, measure in measures.items()
+    }
+    rest = {
+        name: {
+            axis: np.abs(matrix[:, len(shown[axis]) :]).sum(axis=1)
+            for axis, matrix in measure.items()
+            if matrix.shape[1] > len(shown[axis])
+        }
+        for name, measure in measures.items()
+    }
+    ends = np.array([max(tokens) if read == own else -1 for tokens in shown[read]])
+    ranks = tuple(
+        rank_correlations([np.abs(measure[read][row, ends <= step]) for measure in kept.values()])
+        for row, step in enumerate(steps)
+    )
+    return Attributions(read, own, kept, ranks, shares, rest if any(rest.values()) else {})
+
+
+def _numbers(tensor: Any) -> Matrix:
+    numbers: Matrix = tensor.double().cpu().numpy()
+    return numbers
+
+
+def _plain(matrix: Matrix) -> list[Any]:
+    """Nested lists with a few digits; what is no number is None."""
+    if matrix.ndim > 1:
+        return [_plain(row) for row in matrix]
+    return [None if np.isnan(each) else float(f"{each:.{DIGITS}g}") for each in matrix]

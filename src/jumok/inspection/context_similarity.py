@@ -1,0 +1,70 @@
+"""One word in two sentences: how alike its vectors are, layer by layer.
+
+Whatever a word's neighbours, its vector is the same before the first layer (but for its place);
+what a layer makes of it depends on them. Vectors of one layer may all point much the same way, so
+the cosine of two different words of the two sentences stands beside it: only what is above that
+says anything of the word.
+
+Source: Ethayarajh 2019, How contextual are contextualized word representations?, sections 3 and 4.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from jumok.inspection.fingerprints import check_one_model
+from jumok.inspection.trace import Array, Axis, Trace
+
+
+def context_similarity(trace: Trace, other: Trace) -> dict[str, Any]:
+    """For each stack that both traces have the streams of, as plain JSON.
+
+    "axis": the stack's own; "texts": the other's words; "cosines": (layers + 1, words, words of
+    the other); "different": (layers + 1), the mean cosine of words that are not the same. A word's
+    vector is the mean of its pieces'.
+
+    Raises:
+        BundleError: the traces are of two models.
+    """
+    check_one_model(trace, other)
+    facts: dict[str, Any] = {}
+    for stack, stream in trace.streams.items():
+        axis = axis_of(trace, stack)
+        if axis is None or stack not in other.streams or axis not in other.axes:
+            continue
+        mine, theirs = trace.axes[axis], other.axes[axis]
+        cosines = cosines_of(word_vectors(stream, mine), word_vectors(other.streams[stack], theirs))
+        unequal = np.array([[a != b for b in theirs.texts] for a in mine.texts])
+        facts[stack] = {
+            "axis": axis,
+            "texts": list(theirs.texts),
+            "cosines": cosines.round(5).tolist(),
+            "different": cosines[:, unequal].mean(axis=1).round(5).tolist()
+            if unequal.any()
+            else None,
+        }
+    return facts
+
+
+def axis_of(trace: Trace, stack: str) -> str | None:
+    """The axis whose tokens a stack reads: a side of a translation, or the one text there is."""
+    side = "source" if stack.startswith("encoder") else "target"
+    return next((name for name in (side, "text") if name in trace.axes), None)
+
+
+def word_vectors(stream: Array, axis: Axis) -> Array:
+    """(layers, words, dim) from (layers, positions, dim): the mean of each word's pieces."""
+    belongs = np.array([[word == at for word in axis.words] for at in range(len(axis.texts))])
+    shares = belongs / belongs.sum(axis=1, keepdims=True)
+    vectors: Array = (shares @ stream[:, : belongs.shape[1]]).astype(np.float32)
+    return vectors
+
+
+def cosines_of(one: Array, other: Array) -> Array:
+    """(layers, words, words of the other)."""
+    units = [
+        each / np.maximum(np.linalg.norm(each, axis=2, keepdims=True), 1e-12)
+        for each in (one, other)
+    ]
+    cosines: Array = units[0] @ units[1].transpose(0, 2, 1)
+    return cosines

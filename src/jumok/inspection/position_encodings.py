@@ -1,0 +1,169 @@
+"""How a model knows where words stand: its positions as a picture, and as curves over distance.
+
+A table of vectors (sinusoidal, learned, index, fraction, binary) is added to the words: alike is
+what points the same way, so the curve is the cosine of two positions by their distance, the mean
+over all pairs and the least and the largest of them. Rotary positions turn queries and keys: the
+curve is the mean cosine of the angles between them, which is what is left of a product of two equal
+vectors. ALiBi adds to the scores: the curve of each head is e^bias, by which the bias multiplies a
+weight before the row is divided by its sum.
+
+An RNN needs none of these: it reads one word after another.
+
+Source: Vaswani et al. 2017, section 3.5; Su et al. 2021, section 3.4.3; Press et al. 2022.
+"""
+
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from jumok.attention.multihead import MultiHeadAttention
+from jumok.layers.block import Stack
+from jumok.layers.embedding import Embedding
+from jumok.layers.recurrent import RecurrentLayer
+from jumok.models.captioner import GridReader
+from jumok.models.recurrent import RecurrentEncoder
+from jumok.models.recurrent_decoder import RecurrentDecoder
+from jumok.positions.alibi import AlibiPositions
+from jumok.positions.binary import BinaryPositions
+from jumok.positions.catalog import Encoding
+from jumok.positions.index import FractionPositions, IndexPositions
+from jumok.positions.learned import LearnedPositions
+from jumok.positions.rotary import RotaryPositions
+from jumok.positions.sinusoidal import SinusoidalPositions
+from jumok.shapes import Float, Tensor
+
+MOST = 64
+"""Positions that are shown, where the encoding reaches so far."""
+
+KINDS = {
+    IndexPositions: "index",
+    FractionPositions: "fraction",
+    BinaryPositions: "binary",
+    SinusoidalPositions: "sinusoidal",
+    LearnedPositions: "learned",
+}
+
+
+class StackPositions(NamedTuple):
+    """The positions of one stack.
+
+    Attributes:
+        kind: as recipes name it: "sinusoidal", "learned", "rotary", "alibi", "none", ...
+        picture: (positions or distances, dims, pairs of dims, or heads).
+        rows: what a row of it is, columns: what a column of it is.
+        curves: by name, a value for each distance from 0.
+    """
+
+    kind: str
+    picture: Float[Tensor, "rows columns"] | None = None
+    rows: str = "position"
+    columns: str = "dimension"
+    curves: dict[str, Float[Tensor, " distances"]] = {}  # noqa: RUF012 - nobody writes to it
+
+
+@torch.inference_mode()
+def position_facts(model: nn.Module) -> dict[str, Any]:
+    """The positions of every stack that reads words, by its path, as plain JSON.
+
+    A stack whose positions are those of one before it says so in "same": its path. A recurrent one
+    is of the kind "recurrent", or "recurrent-both" where it also reads from the end.
+    """
+    facts: dict[str, Any] = {}
+    before: dict[str, StackPositions] = {}
+    for path, module in model.named_modules():
+        if isinstance(module, RecurrentEncoder | RecurrentDecoder):
+            facts[path] = {"kind": _order(module), "same": None}
+        if not isinstance(module, Stack):
+            continue
+        stack = path.rpartition(".")[0]
+        if isinstance(model.get_submodule(stack), GridReader):
+            continue
+        place = positions_of(model.get_submodule(f"{stack}.embedding"), module)
+        same = next((name for name, other in before.items() if _equal(place, other)), None)
+        before[stack] = place
+        facts[stack] = {"kind": place.kind, "same": same}
+        if same is None and place.picture is not None:
+            facts[stack] |= {
+                "rows": place.rows,
+                "columns": place.columns,
+                "picture": _json(place.picture),
+                "curves": {name: _json(curve) for name, curve in place.curves.items()},
+            }
+    return facts
+
+
+def positions_of(embedding: nn.Module, blocks: Stack) -> StackPositions:
+    """The positions that are added to the words, or those of the first block's attention."""
+    if isinstance(embedding, Embedding) and embedding.positions is not None:
+        encoding = embedding.positions.encoding
+        table = table_of(encoding)
+        return StackPositions(KINDS[type(encoding)], table, curves=alike(table))
+    attention = next(iter(blocks)).self_attention
+    assert isinstance(attention, MultiHeadAttention)
+    if isinstance(attention.rotate, RotaryPositions):
+        angles = turned(attention.rotate, MOST)
+        curve = {"mean": angles.mean(dim=1)}
+        return StackPositions("rotary", angles, "distance", "pair of dimensions", curve)
+    if isinstance(attention.bias, AlibiPositions):
+        left = remaining(attention.bias, attention.heads, MOST)
+        heads = {f"head {head}": curve for head, curve in enumerate(left.T, start=1)}
+        return StackPositions("alibi", left, "distance", "head", heads)
+    return StackPositions("none")
+
+
+def table_of(encoding: Encoding) -> Float[Tensor, "positions dim"]:
+    """The vectors of the first positions, in float32."""
+    length = min(MOST, len(encoding.table)) if isinstance(encoding, LearnedPositions) else MOST
+    if isinstance(encoding, BinaryPositions):
+        length = min(MOST, 2**encoding.width)
+    if isinstance(encoding, FractionPositions):
+        places = encoding(0, length, torch.tensor([length]))[0]
+    else:
+        places = encoding(0, length)
+    return places.float().cpu()
+
+
+def alike(table: Float[Tensor, "positions dim"]) -> dict[str, Float[Tensor, " distances"]]:
+    """The cosines of two positions, by their distance: mean, least and largest."""
+    units = F.normalize(table, dim=1)
+    cosines = units @ units.T
+    diagonals = [cosines.diagonal(offset) for offset in range(len(table))]
+    return {
+        "mean": torch.stack([each.mean() for each in diagonals]),
+        "least": torch.stack([each.min() for each in diagonals]),
+        "largest": torch.stack([each.max() for each in diagonals]),
+    }
+
+
+def turned(rotary: RotaryPositions, length: int) -> Float[Tensor, "distances pairs"]:
+    """The cosine of the angle by which a pair of dimensions is turned over each distance.
+
+    Found by turning (1, 0) in every pair: what is left of its first element.
+    """
+    ones = torch.zeros(1, 1, length, rotary.dim)
+    ones[..., 0::2] = 1.0
+    return rotary(ones, 0)[0, 0, :, 0::2]
+
+
+def remaining(alibi: AlibiPositions, heads: int, length: int) -> Float[Tensor, "distances heads"]:
+    """e^bias of each head, for keys at distance 0, 1, ... to the left of the query."""
+    query, key = torch.zeros(1, heads, 1, 1), torch.zeros(1, heads, length, 1)
+    bias = alibi(query, key, length - 1)[0, :, 0]  # (heads keys), the last key at distance 0
+    return bias.flip(1).exp().T
+
+
+def _order(stack: RecurrentEncoder | RecurrentDecoder) -> str:
+    directions = [each.backwards for each in stack.modules() if isinstance(each, RecurrentLayer)]
+    return "recurrent-both" if any(directions) else "recurrent"
+
+
+def _equal(one: StackPositions, other: StackPositions) -> bool:
+    if one.kind != other.kind or one.picture is None or other.picture is None:
+        return one.kind == other.kind
+    return one.picture.shape == other.picture.shape and torch.equal(one.picture, other.picture)
+
+
+def _json(tensor: Tensor) -> Any:
+    return tensor.double().cpu().numpy().round(4).tolist()

@@ -1,0 +1,156 @@
+"""What all systems share: which model one is, and who may use it, and how.
+
+A system may be used by any number of threads at once. Its models are ordinary torch modules:
+whoever has them may look at their weights, change, hook or train them, and the next call of the
+system computes with what they are then.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import wraps
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+
+import torch
+from torch import nn
+
+from jumok.bundle.fingerprint import Origin, fingerprint_of, together
+from jumok.bundle.reading import Bundle
+from jumok.errors import BundleError
+from jumok.kernels.digest import Digest, digest
+from jumok.kernels.packed import AT_WORK, Packs
+
+GIVEN, ROWS, FOUND = "given", "rows", "found"
+"""What a system tells of while it works (`jumok.attention.heard.tell`): how many texts or pictures
+a call was given; for each row of the batch that is read next, which of them it is; and, for each
+row, what a search ended with."""
+
+Part = TypeVar("Part")
+Given = ParamSpec("Given")
+Made = TypeVar("Made")
+
+
+class Shown(Generic[Part]):
+    """A part of a system that holds its models. Whoever asks for it may change them."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._key = f"_{name}"
+
+    @overload
+    def __get__(self, system: None, kind: type) -> "Shown[Part]": ...
+
+    @overload
+    def __get__(self, system: "System", kind: type) -> Part: ...
+
+    def __get__(self, system: "System | None", kind: type) -> "Shown[Part] | Part":
+        if system is None:
+            return self
+        system._handed_out()
+        part: Part = system.__dict__[self._key]
+        return part
+
+    def __set__(self, system: "System", part: Part) -> None:
+        system.__dict__[self._key] = part
+
+
+class System:
+    """A system with a fingerprint.
+
+    Attributes:
+        task: what it does, as its bundle names it (`systems/catalog.py`).
+        name: its recipe's, or as its makers call it; of several models the first one's.
+    """
+
+    task: str
+    name: str = "model"
+    _origins: tuple[Origin, ...] = ()
+    _loaded: tuple[Digest, ...] | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """Of its models (`jumok.bundle.fingerprint`).
+
+        Found once where they were loaded from bundles, as long as nobody changed them since;
+        models that were made in memory may be learning, and are looked at whenever somebody asks.
+
+        Raises:
+            BundleError: a bundle that was written anew since it was loaded.
+        """
+        models = self.modules()
+        if self._origins and (self._loaded is None or self._loaded == _digests(models)):
+            return together(origin.fingerprint for origin in self._origins)
+        return together(map(fingerprint_of, models))
+
+    def modules(self) -> Sequence[nn.Module]:
+        """The models that work together."""
+        raise NotImplementedError
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Its models compute without gradients inside the block, as fast as they can.
+
+        Where nobody hooks or trains them, that is from copies of their weights
+        (`jumok.kernels.packed`), which are looked through first.
+        """
+        with torch.no_grad(), self._packs.at_work():
+            yield
+
+    def each_at_work(self, things: Iterator[Part]) -> Iterator[Part]:
+        """The same things, each made at work; what is done between them is somebody else's."""
+        while True:
+            with torch.no_grad(), self._packs.at_work(thorough=False):
+                try:
+                    thing = next(things)
+                except StopIteration:
+                    return
+            yield thing
+
+    @property
+    def _packs(self) -> Packs:
+        found: Packs = self.__dict__.setdefault("_copies", Packs())
+        return found
+
+    def _handed_out(self) -> None:
+        """Somebody asks for the models: unless that is a part of the system at its work."""
+        packs = self._packs
+        if packs.watched or AT_WORK.get() is packs:
+            return
+        packs.watched = True
+        if self._origins:
+            self._loaded = _digests(self.modules())
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Nobody who gets the system elsewhere may have the bundle to look its fingerprint up."""
+        if self._origins:
+            with suppress(BundleError):  # nor has anybody here
+                _ = self.fingerprint
+            return {**self.__dict__, "_loaded": self._loaded or _digests(self.modules())}
+        return self.__dict__
+
+
+def at_work(
+    method: Callable[Concatenate[Any, Given], Made],
+) -> Callable[Concatenate[Any, Given], Made]:
+    """A method of a system whose models work in it."""
+
+    @wraps(method)
+    def call(self: Any, *given: Given.args, **named: Given.kwargs) -> Made:
+        with self.at_work():
+            return method(self, *given, **named)
+
+    return call  # type: ignore[return-value]  # self has no name for who calls
+
+
+def _digests(models: Sequence[nn.Module]) -> tuple[Digest, ...]:
+    """Of everything that the models compute with."""
+    return tuple(digest(tensor) for model in models for tensor in model.state_dict().values())
+
+
+AnySystem = TypeVar("AnySystem", bound=System)
+
+
+def loaded_from(system: AnySystem, bundles: Sequence[Bundle]) -> AnySystem:
+    """The system, which knows from now on where its models come from; nobody else has them."""
+    system.name = bundles[0].card.name
+    system._origins = tuple(map(Origin, bundles))
+    system._packs.watched = False
+    return system

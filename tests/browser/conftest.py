@@ -1,0 +1,131 @@
+"""A page in a real browser, and a person in front of it: what the tests of the page share."""
+
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import jumok
+from jumok.decoding import DecodingOptions
+from jumok.inspection.page import page as html
+from jumok.inspection.trace import Trace
+from jumok.serving.answers import answers
+from jumok.serving.local import LocalServer
+from jumok.systems.comparison import Comparison
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+FLAGS = [
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[object]:
+    """One for all tests of a file; every page of theirs has a profile of its own."""
+    reason = "needs the package playwright"
+    playwright = pytest.importorskip("playwright.sync_api", reason=reason)
+    if CHROMIUM is None:
+        pytest.skip("needs the Debian package chromium")
+    with playwright.sync_playwright() as driver:
+        running = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield running
+        running.close()
+
+
+class Reader:
+    """A page with a person in front of it; whatever goes wrong in it is kept."""
+
+    def __init__(self, browser: object, file: Path, language: str = "en-US") -> None:
+        context = browser.new_context(locale=language, viewport={"width": 1200, "height": 900})
+        self.page = context.new_page()
+        self.page.set_default_timeout(10_000)
+        self.faults: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda message: self.hear(message.type, message.text))
+        self.page.on("pageerror", lambda error: self.faults.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(file.as_uri())
+
+    def hear(self, kind: str, text: str) -> None:
+        if kind in ("error", "warning"):
+            self.faults.append(text)
+
+    def serious(self) -> list[tuple[str, str]]:
+        """What axe-core finds that keeps somebody out; it runs from outside: no script gets in."""
+        axe = pytest.importorskip("axe_playwright_python", reason="needs axe-playwright-python")
+        self.page.evaluate((Path(axe.__file__).parent / "axe.min.js").read_text("utf-8"))
+        found = self.page.evaluate("axe.run()")["violations"]
+        worst = [each for each in found if each["impact"] in ("serious", "critical")]
+        return [(each["id"], each["nodes"][0]["html"]) for each in worst]
+
+    def tab(self, name: str) -> None:
+        self.page.get_by_role("tab", name=name).click()
+
+    def choose(self, label: str, option: str) -> None:
+        self.page.get_by_label(label, exact=True).select_option(label=option)
+
+    def table(self) -> list[list[str]]:
+        rows = self.page.locator("#panel table").first.locator("tr")
+        rows.first.wait_for(state="attached")  # a table that opens is filled a moment later
+        return [row.locator("th, td").all_inner_texts() for row in rows.all()]
+
+
+@pytest.fixture
+def reading(browser, tmp_path):
+    """Opens saved pages; at the end none of them has had a fault, or asked for anything."""
+    readers = []
+
+    def open_saved(saved: str, language: str = "en-US") -> Reader:
+        file = tmp_path / f"page{len(readers)}.html"
+        file.write_text(saved, encoding="utf-8")
+        readers.append(Reader(browser, file, language))
+        return readers[-1]
+
+    yield open_saved
+    for reader in readers:
+        reader.page.context.close()
+        assert reader.faults == []
+        assert len(reader.requests) == 1, "a saved page asks for nothing but itself"
+
+
+@pytest.fixture
+def opened(reading):
+    def open_page(recorded: Trace, language: str = "en-US", other: Trace | None = None) -> Reader:
+        return reading(html(recorded, other=other), language)
+
+    return open_page
+
+
+@pytest.fixture
+def live(browser, tiny_bundle):
+    """The page of a real model, served on loopback as `jumok look` serves it."""
+
+    def tracer():
+        translator, options = (
+            jumok.load(tiny_bundle, device="cpu"),
+            DecodingOptions(maximum_length=5),
+        )
+
+        def traced(text, target=None, **asked):
+            return jumok.trace(translator, text, target, options, **asked)
+
+        return traced
+
+    # One for the server's thread and one for the test's: a model is watched by one at a time.
+    served, traced = tracer(), tracer()
+    first = traced("the cat sat")
+    server = LocalServer(lambda token: html(first, token), answers(Comparison(served)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    page = browser.new_context(locale="en-US").new_page()
+    page.set_default_timeout(10_000)
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto(server.link)
+    yield page, traced
+    page.context.close()
+    server.shutdown()
+    server.server_close()
+    assert faults == []

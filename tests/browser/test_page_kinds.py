@@ -1,0 +1,237 @@
+"""The page of every kind of model, each a real one: all its views, by mouse and by keyboard."""
+
+import re
+import threading
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+
+from jumok.bundle.card import BundleConfig, Card
+from jumok.bundle.writing import write_bundle
+from jumok.config.recurrent import RecurrentConfig
+from jumok.data.tokenizer import Tokenizer
+from jumok.decoding import DecodingOptions
+from jumok.inspection.page import page as html
+from jumok.inspection.trace import Trace
+from jumok.models.catalog import DataSizes, build
+from jumok.serving.answers import answers
+from jumok.serving.local import LocalServer
+from jumok.serving.pictures import ServedPictures
+from jumok.systems.comparison import Comparison
+from jumok.systems.tracers import load_family
+from jumok.systems.tracing_parts import Analyses
+from tests.browser.conftest import Reader
+from tests.conftest import TINY_TEXT
+from tests.parity.bert import bert, save
+from tests.parity.torch_weights import roughen
+from tests.systems.lm import write_lm
+from tests.systems.pictures import write_captioner, write_pictures
+from tests.systems.untrained import write_classifier, write_masked, write_text_classifier
+
+expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
+
+SHORT = DecodingOptions(beam=2, maximum_length=4)
+GATED = {"kind": "rnn", "dim": 16, "embedding": 12, "attention": "additive", "gate": True}
+MARKUP = ("<img src=x onerror=ran()>", "</script><script>ran()</script>", "\u202e ㅎㅏ 👩\u200d👩")
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+EVERYWHERE = {"board", "row", "grid", "heads"}
+VIEWS = {
+    "Transformer": EVERYWHERE | {"theatre", "beam"},
+    # One head is not seen beside others.
+    "Bahdanau's RNN": EVERYWHERE - {"grid"} | {"theatre", "beam"},
+    "captioner": EVERYWHERE - {"grid"} | {"scrubber", "theatre", "beam"},
+    "language model": EVERYWHERE | {"theatre", "beam"},
+    "CNN": EVERYWHERE | {"scrubber", "beam"},
+    "masked model": EVERYWHERE | {"beam"},
+    "text classifier": EVERYWHERE | {"beam"},
+    "BERT": {"board", "row", "grid"},
+}
+
+
+def named(sign: re.Match[str]) -> str:
+    """A control sign as the page shows it."""
+    code = ord(sign[0])
+    return chr(0x2400 + code) if code < 32 else f"U+{code:04X}"
+
+
+def write_bahdanau(folder: Path) -> Path:
+    tokenizer = Tokenizer.train(TINY_TEXT, "bpe", 350)
+    config = RecurrentConfig(dim=16, embedding=12, attention="additive", order="bahdanau")
+    torch.manual_seed(1)
+    model = roughen(build(config, DataSizes(vocabulary=tokenizer.size)))
+    told = BundleConfig("translation", config.model_dump(), tokenizer.size, max_tokens=61)
+    return write_bundle(folder, model.state_dict(), told, tokenizer, Card("rnn"))
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory, tiny_bundle) -> dict[str, tuple[Path, str]]:
+    """For each kind a bundle, and what it is given."""
+    folder = tmp_path_factory.mktemp("models")
+    picture = str(write_pictures(folder / "pictures", 1)[0])
+    return {
+        "Transformer": (tiny_bundle, "the cat sat"),
+        "Bahdanau's RNN": (write_bahdanau(folder / "rnn"), "the cat sat"),
+        "captioner": (write_captioner(folder / "captioner", decoder=GATED), picture),
+        "language model": (write_lm(folder / "lm"), "a <b"),
+        "CNN": (write_classifier(folder / "cnn"), picture),
+        "masked model": (write_masked(folder / "masked"), "the [MASK] sat"),
+        "text classifier": (write_text_classifier(folder / "texts"), "the cat sat"),
+        "BERT": (save(bert().bert, folder / "bert"), "the cats sat"),
+    }
+
+
+def traced(folders: dict[str, tuple[Path, str]], kind: str, given: str | None = None) -> Trace:
+    folder, usual = folders[kind]
+    family = load_family(folder, device="cpu")
+    extras = Analyses(attribution=False, ablation=given is None)  # which are passes of their own
+    return family.trace(usual if given is None else given, options=SHORT, extras=extras)
+
+
+def tabs(reader: Reader) -> list[str]:
+    found = reader.page.get_by_role("tab").all()
+    return [tab.get_attribute("id").removeprefix("tab-") for tab in found]
+
+
+@pytest.mark.parametrize("kind", VIEWS)
+def test_every_view_opens_by_keyboard_and_is_accessible(opened, folders, kind):
+    """axe-core finds nothing serious in any view; it runs from the outside."""
+    axe = pytest.importorskip("axe_playwright_python", reason="needs axe-playwright-python")
+    reader = opened(traced(folders, kind))
+    names = tabs(reader)
+    assert set(names) >= VIEWS[kind]
+    assert ("grid" in names) == ("grid" in VIEWS[kind])
+    assert ("theatre" in names) == ("theatre" in VIEWS[kind])
+    assert ("scrubber" in names) == ("scrubber" in VIEWS[kind])
+    script = (Path(axe.__file__).parent / "axe.min.js").read_text("utf-8")
+    reader.page.evaluate(script)
+    reader.page.locator(f"#tab-{names[0]}").focus()
+    for name in names:
+        assert reader.page.locator(f"#tab-{name}").get_attribute("aria-selected") == "true"
+        assert reader.page.locator("#panel .help").inner_text()
+        found = reader.page.evaluate("axe.run({ resultTypes: ['violations'] })")
+        serious = [
+            each for each in found["violations"] if each["impact"] in ("serious", "critical")
+        ]
+        assert [(name, each["id"], each["nodes"][0]["html"]) for each in serious] == []
+        reader.page.keyboard.press("ArrowRight")
+
+
+@pytest.mark.parametrize("kind", VIEWS)
+def test_every_view_opens_by_mouse_in_korean(opened, folders, kind):
+    reader = opened(traced(folders, kind), "ko-KR")
+    for tab in reader.page.get_by_role("tab").all():
+        assert any("가" <= letter <= "힣" for letter in tab.inner_text())
+        tab.click()
+        text = reader.page.locator("#panel .help").inner_text()
+        assert any("가" <= letter <= "힣" for letter in text)
+        for label in reader.page.locator(".controls label > span").all():
+            assert any("가" <= letter <= "힣" for letter in label.inner_text())
+
+
+@pytest.mark.parametrize("kind", VIEWS)
+def test_a_row_of_a_real_model_adds_up_on_the_page(opened, folders, kind):
+    reader = opened(traced(folders, kind))
+    reader.page.locator("#tab-row").click()
+    parts = reader.page.get_by_label("Who looks", exact=True)
+    for part in parts.locator("option").all_inner_texts():
+        parts.select_option(label=part)
+        rows = [row for row in reader.table()[1:] if row[0] != "sum"]
+        assert sum(float(row[3]) for row in rows) == pytest.approx(1.0, abs=1e-3)
+        assert all(abs(float(row[5])) < 1e-5 for row in rows), "recomputed is what was recorded"
+
+
+@pytest.mark.parametrize("kind", ["Transformer", "Bahdanau's RNN", "text classifier"])
+@pytest.mark.parametrize("text", MARKUP)
+def test_what_a_person_types_is_text(opened, folders, kind, text):
+    """Run as a script it would be a fault of the page: there is no `ran` to call."""
+    reader = opened(traced(folders, kind, text))
+    for tab in reader.page.get_by_role("tab").all():
+        tab.click()
+    # What would turn the text around is named, and does nothing.
+    assert reader.page.locator("dd").first.inner_text() == text.replace("\u202e", "U+202E")
+
+
+@pytest.mark.parametrize("kind", ["Transformer", "Bahdanau's RNN", "masked model"])
+def test_one_word_is_a_sentence(opened, folders, kind):
+    reader = opened(traced(folders, kind, "cat"))
+    for tab in reader.page.get_by_role("tab").all():
+        tab.click()
+        assert reader.page.locator("#panel .help").inner_text()
+
+
+def test_where_nothing_came_out_nothing_is_shown(opened, folders):
+    reader = opened(traced(folders, "BERT"))
+    expect(reader.page.locator("dd").first).to_have_text("the cats sat")
+    expect(reader.page.locator("dd").nth(1)).to_be_hidden()
+    expect(reader.page.locator("dt").nth(1)).to_be_hidden()
+    expect(opened(traced(folders, "masked model")).page.locator("dd").nth(1)).to_be_visible()
+
+
+def test_a_link_to_a_head_that_is_not_there_shows_the_last(opened, folders):
+    reader = opened(traced(folders, "Transformer"))
+    reader.page.evaluate("location.hash = 'head=99&layer=99&part=nobody&at=99&query=99'")
+    assert reader.page.get_by_label("Head", exact=True).input_value() == "2"
+    for tab in reader.page.get_by_role("tab").all():
+        tab.click()
+
+
+@pytest.fixture
+def served(browser, folders):
+    """Opens the live page of a kind."""
+    running = []
+
+    def serve(kind: str) -> object:
+        folder, given = folders[kind]
+        family = load_family(folder, device="cpu")
+        first = family.trace(given, options=SHORT)
+        pictures = ServedPictures(given, lambda path: None) if family.reads == "picture" else None
+        server = LocalServer(
+            partial(html, first),
+            answers(Comparison(partial(family.trace, options=SHORT)), pictures),
+        )
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        page = browser.new_context(locale="en-US").new_page()
+        page.set_default_timeout(10_000)
+        faults: list[str] = []
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        running.append((server, page, faults))
+        page.goto(server.link)
+        return page
+
+    yield serve
+    for server, page, faults in running:
+        page.context.close()
+        server.shutdown()
+        server.server_close()
+        assert faults == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "typed", "refused"),
+    [
+        ("Bahdanau's RNN", "the dog barked", "cat " * 2000),
+        ("language model", "b", "a" * 2000),
+        ("masked model", "a ___ dog", "cat " * 2000),
+        ("text classifier", "the dog barked", "cat " * 2000),
+        ("BERT", "the cat sat down", "cat " * 2000),
+    ],
+)
+def test_what_is_typed_is_looked_at_anew(served, folders, kind, typed, refused):
+    page = served(kind)
+    page.locator("#text").fill(refused)
+    expect(page.locator(".fault")).to_contain_text("cannot be looked at in one piece")
+    page.locator("#text").fill(typed)
+    expect(page.locator(".fault")).to_be_empty()
+    output = traced(folders, kind, typed).output
+    expect(page.locator("dd").nth(1)).to_have_text(CONTROLS.sub(named, output))
+
+
+@pytest.mark.parametrize("kind", ["language model", "CNN", "masked model"])
+def test_heads_can_be_clicked_off_in_every_kind(served, folders, kind):
+    page = served(kind)
+    page.locator("#tab-heads").click()
+    page.locator('.switches button[aria-pressed="true"]').first.click()
+    expect(page.locator('.switches button[aria-pressed="false"]')).to_have_count(1)
+    expect(page.locator("dd.changed")).to_have_count(1)

@@ -1,0 +1,99 @@
+"""Every command of the READMEs is run, in order, as it stands there.
+
+Two things are changed for the clock's sake: trainings stop after three steps, and the corpus that
+the first command writes is cut to a few lines once it is there.
+"""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from jumok.plot.paper import hangul_font
+
+ROOT = Path(__file__).parents[2]
+SHORT = "--set training.steps=3 --set validation.every=3 --set validation.decode_pairs=3"
+# tests/browser/test_wheel.py installs jumok, tests/cli/test_demo.py runs the demo, and the last one
+# runs this test.
+RUN_BY_HAND = ("pip install jumok ", "jumok demo", "git clone", "make demo", ". .venv", "make test")
+
+needs_hangul = pytest.mark.skipif(
+    hangul_font() is None,
+    reason="the README draws figures with Hangul, and no font here has it: apt install fonts-nanum",
+)
+
+
+def blocks(readme: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / readme).read_text(), re.DOTALL)
+
+
+def lines(readme: str, language: str) -> list[str]:
+    """Without comments, which are in the README's own language."""
+    there = "".join(blocks(readme, language)).splitlines()
+    return [line.partition("#")[0].rstrip() for line in there]
+
+
+def commands(readme: str) -> list[str]:
+    return lines(readme, "bash")
+
+
+def test_both_readmes_give_the_same_commands():
+    assert commands("README.md") == commands("README.ko.md")
+    assert lines("README.md", "python") == lines("README.ko.md", "python")
+
+
+@pytest.mark.parametrize("readme", ["README.md", "README.ko.md"])
+def test_links_lead_somewhere_from_everywhere(readme):
+    """The page on PyPI has no files beside it; what is linked is in this checkout."""
+    text = (ROOT / readme).read_text("utf-8")
+    links = re.findall(r"\]\(([^)]+)\)|(?m:^\[[^]]+\]: (\S+)$)", text)
+    links = ["".join(link) for link in links]
+    for link in links:
+        assert link.startswith("https://github.com/jumok/jumok/blob/main/"), link
+        assert (ROOT / link.removeprefix("https://github.com/jumok/jumok/blob/main/")).is_file()
+    assert len(links) > 5
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+def run(command: list[str] | str, folder: Path) -> subprocess.CompletedProcess[str]:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        shell=isinstance(command, str),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@needs_hangul
+def test_every_command_of_the_readme_works_and_then_its_python(folder: Path):
+    for command in commands("README.md"):
+        if command.startswith(RUN_BY_HAND):
+            continue
+        if command.startswith("jumok train"):
+            command = f"{command} {SHORT}"
+        result = run(command, folder)
+        assert result.returncode == 0, f"{command}\n{result.stdout}\n{result.stderr}"
+        if command.startswith("jumok smallworld"):
+            shorten(folder / "corpus")
+    assert len((folder / "test.out").read_text().splitlines()) == 5
+    for block in blocks("README.md", "python"):  # of the model that the commands have made
+        result = run([sys.executable, "-c", block], folder)
+        assert result.returncode == 0, f"{shlex.quote(block)}\n{result.stderr}"
+
+
+def shorten(corpus: Path) -> None:
+    for file in corpus.iterdir():
+        count = 2000 if file.stem == "train" else 5
+        file.write_text("".join(file.read_text().splitlines(keepends=True)[:count]))
