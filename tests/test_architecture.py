@@ -154,12 +154,13 @@ def test_files_stay_short():
 
 
 def test_functions_stay_short():
+    """A verb of the command line names an option a line in its signature, which does not count."""
     long = [
         place(path, node)
         for path in EVERYTHING
         if path.suffix == ".py"
         for node in functions(path)
-        if length(node) > MOST_FUNCTION_LINES
+        if length(node) - (path.parent.name == "cli") * signature(node) > MOST_FUNCTION_LINES
     ]
     assert long == []
 
@@ -235,6 +236,10 @@ def public(body: list[ast.stmt], described: set[str]) -> Iterator[Function | ast
                 for each in public(node.body, described):
                     if length(each) > MOST_SILENT_LINES and each.name not in described:
                         yield each
+
+
+def signature(node: Function) -> int:
+    return node.body[0].lineno - node.lineno
 
 
 def length(node: Function | ast.ClassDef) -> int:

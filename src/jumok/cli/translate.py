@@ -81,13 +81,10 @@ def translate(
     translator = option.load_translator(model, device, precision, threads)
     if alignments:
         translator.check_alignments()
-    answers = Answers(
-        translator, options, alignments, prefix, batch, split, kept(keep, no_keep), glossary
-    )
-    lines_only = (
-        nbest > 1, scores, alignments, confidence, flag_below is not None, as_json, stream, resume,
-    )  # fmt: skip
-    if kind := document_asked(file, format, any(lines_only)):
+    kept = patterns_kept(keep, no_keep)
+    answers = Answers(translator, options, alignments, prefix, batch, split, kept, glossary)
+    columns = (nbest > 1, scores, alignments, confidence, flag_below is not None, as_json)
+    if kind := document_asked(file, format, any((*columns, stream, resume))):
         return translate_to(answers.document(), file, output, kind)
     write = to_json if as_json else to_columns(nbest > 1, scores, alignments, confidence)
     incoming = arriving(file, alone=stream, whole=sample, plain=format == "auto")
@@ -216,7 +213,7 @@ def decoding_options(
     )
 
 
-def kept(patterns: list[str] | None, nothing: bool) -> bool | list[str]:
+def patterns_kept(patterns: list[str] | None, nothing: bool) -> bool | list[str]:
     """What must come through, as `Translator.translate` takes it.
 
     Raises:
