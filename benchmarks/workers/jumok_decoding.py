@@ -21,7 +21,8 @@ def main() -> None:
     """Load, then answer."""
     translator = Translator.load(Path(sys.argv[1]) / "model", device="cpu", precision=sys.argv[2])
     (model,) = translator.models
-    answer_requests(partial(_decode, model))
+    with translator.at_work():  # as `translate` works: from copies of the weights
+        answer_requests(partial(_decode, model))
 
 
 @torch.inference_mode()
