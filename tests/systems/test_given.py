@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import jaxtyping
 import pytest
 
 import jumok
@@ -23,6 +24,14 @@ VERBS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "probabilities": ("texts", lambda system, given: system.probabilities(given)),
     "captions": ("captions", lambda system, given: system.look([], given)),
 }
+
+
+@pytest.fixture(autouse=True)
+def types_are_not_executed():
+    """As for a user: in the tests the wrong types would be refused by their annotations."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 @pytest.fixture(scope="module")

@@ -3,12 +3,13 @@
 import gc
 import weakref
 
+import jaxtyping
 import numpy as np
 import pytest
 
 import jumok
 from jumok.decoding import DecodingOptions
-from jumok.inspection.trace import load_trace
+from jumok.inspection.trace_file import load_trace
 from tests.systems.lm import write_lm
 from tests.systems.masked import untrained
 from tests.systems.pictures import READER, write_captioner, write_pictures
@@ -37,6 +38,14 @@ def systems_and_calls(tmp_path, bundle, count: int):
         "pictures": (pictures, lambda: pictures.classify(files, batch_size=2)),
         "lm": (lm, lambda: lm.score(given, batch_size=2)),
     }
+
+
+@pytest.fixture(autouse=True)
+def types_are_not_executed():
+    """Many calls, whose types the tests of each system execute."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import jaxtyping
 import numpy as np
 import pytest
 
@@ -29,6 +30,14 @@ from tests.systems.untrained import write_classifier, write_masked, write_text_c
 THREADS, CALLS, DIFFERENT = 8, 1000, 84
 TEXTS = ["the cat sat", "the dog barked and the cat sat", "a student", "the mat"]
 SHORT = DecodingOptions(beam=1, maximum_length=5)
+
+
+@pytest.fixture(autouse=True)
+def types_are_not_executed():
+    """Many calls, whose types the tests of each system execute."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 @pytest.fixture(scope="module")
