@@ -117,12 +117,12 @@ def test_equal_seeds_draw_equal_captions(captioner, files):
 
 
 def test_pictures_without_their_captions_are_refused(captioner, files):
-    with pytest.raises(DataError, match="every picture needs its caption"):
+    with pytest.raises(DataError, match="every image needs its caption"):
         captioner.look(files, ["the cat"])
 
 
 def test_several_models_are_refused(folder):
-    with pytest.raises(BundleError, match="a picture is captioned by one model"):
+    with pytest.raises(BundleError, match="an image is captioned by one model"):
         jumok.load(folder, folder)
 
 
