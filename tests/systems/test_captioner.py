@@ -129,7 +129,7 @@ def test_several_models_are_refused(folder):
 def test_one_vector_is_not_looked_at(tmp_path, files):
     captioner = Captioner.load(write_captioner(tmp_path / "one", memory="one"), device="cpu")
     assert captioner.caption(files[:1], looks=True)[0].looks is None
-    with pytest.raises(ModelError, match="one vector of the whole picture"):
+    with pytest.raises(ModelError, match="the whole image as one vector"):
         captioner.look(files[:1], ["the cat"])
 
 

@@ -128,7 +128,9 @@ def test_language_models_are_no_ensemble(folder):
 
 
 def test_a_bundle_that_reads_documents_otherwise_is_refused(tmp_path):
-    with pytest.raises(BundleError, match=r"config\.json: this language model.s rule for documents"):
+    with pytest.raises(
+        BundleError, match=r"config\.json: this language model.s rule for documents"
+    ):
         LanguageModel.load(write_lm(tmp_path / "letters", documents="page"))
 
 
