@@ -165,7 +165,7 @@ def _loss_and_gradient(
 def _refuse(targets: Tensor, vocabulary: int) -> NoReturn:
     wrong = targets[(targets < 0) | (targets >= vocabulary)]
     raise ModelError(
-        "a target is not among the classes of the model.",
+        "a target is none of the model's classes.",
         expected=f"0 to {vocabulary - 1}",
         got=str(int(wrong[0])),
         do="check that data and model have the same vocabulary or labels",
