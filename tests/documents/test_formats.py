@@ -305,9 +305,9 @@ def test_tmx_gets_a_variant_in_the_language_of_the_model() -> None:
 
 
 def test_tmx_needs_languages_that_it_has() -> None:
-    with pytest.raises(DataError, match="does not say which language it writes"):
+    with pytest.raises(DataError, match="target language is not known"):
         upper(TMX, "tmx", Languages("en", ""))
-    with pytest.raises(DataError, match="No unit of the TMX file is in the language"):
+    with pytest.raises(DataError, match="no unit of the TMX file is in the"):
         upper(TMX, "tmx", Languages("de", "ko"))
 
 
@@ -348,7 +348,7 @@ def test_what_is_no_document_is_refused_by_name(tmp_path) -> None:
     with pytest.raises(DataError) as caught:
         document_format(tmp_path / "a.pdf", b"%PDF-1.4")
     assert str(caught.value) == (
-        f"{tmp_path}/a.pdf: This is a PDF, which cannot be translated as it is.\n"
+        f"{tmp_path}/a.pdf: this is a PDF, which cannot be translated as it is.\n"
         f"  expected: lines of text, or one of {', '.join(FORMATS)}\n"
         f"  do:       take the text out: pdftotext -layout {tmp_path}/a.pdf"
     )
