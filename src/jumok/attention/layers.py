@@ -84,8 +84,8 @@ class GeneralAttention(nn.Module):
 
     Args:
         dim: width of the inputs.
+        key_dim: width of the keys, and so of the queries: their dot product is taken.
         value_dim: width of the values, and so of the output.
-        value_dim: width of the values, and so of what is found.
         score: compares a query and a key; None: scaled dot products.
     """
 

@@ -98,7 +98,7 @@ class ImageClassification(System):
 
     @at_work
     def classify_fitted(self, pixels: np.ndarray) -> list[Classification]:
-        """The labels of these images (picture height width colours)."""
+        """The labels of these images (image height width colours)."""
         tensor = as_tensor(pixels).to(self.models[0].output.weight.device)
         found = torch.stack([model.probabilities(tensor) for model in self.models]).mean(0).cpu()
         return [ranked(row, self.labels) for row in found]

@@ -83,7 +83,7 @@ def _read(about: About, heard: Pass, row: int, level: Level) -> Trace:
 
 
 def _written(
-    about: About, heard: Pass, tree: Tree, nodes: Nodes, level: Level, source: Source
+    about: About, heard: Pass, tree: Tree, source: Source, nodes: Nodes, level: Level
 ) -> Trace:
     """The trace of one hypothesis, or of the whole tree."""
     known = {node: place for place, node in enumerate(nodes)}
