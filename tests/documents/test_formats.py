@@ -316,7 +316,7 @@ def test_a_damaged_document_is_named(format: str) -> None:
     with pytest.raises(DataError) as caught:
         translate_document(b"<a><b></a>", list, format, languages=EN_KO, name="book.x")
     assert str(caught.value).startswith("book.x")
-    assert "The file is not" in str(caught.value)
+    assert "the file is not" in str(caught.value)
 
 
 def test_an_unknown_format_is_told_the_known_ones() -> None:

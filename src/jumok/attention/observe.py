@@ -30,7 +30,7 @@ class Attention:
         weights: before dropout; each row sums to 1, or to 0 where nothing was allowed.
         kind: the score function, by its name in `attention/scores.py`; "convolution": of pixels.
         scale: the factor of the products of queries and keys.
-        energy: the weights of an additive score's hidden layer; None for other scores.
+        energy: the vector v of an additive score; None for other scores.
         bias: added to the scores before the softmax; None: nothing.
         allowed: True where a query may attend to a key; None: everywhere.
     """

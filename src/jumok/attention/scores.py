@@ -38,7 +38,7 @@ class DotScore(nn.Module):
         return memory
 
     def weighing(self) -> Float[Tensor, " hidden"] | None:
-        """The weights of the hidden layer; None if the score has none."""
+        """The vector v of an additive score; None for other scores."""
         return None
 
     def forward(

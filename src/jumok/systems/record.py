@@ -68,7 +68,7 @@ def record(
 
     Outputs are the same as without a recording. What other threads do with the model is not
     recorded. If the model is an ensemble, its first model is recorded. A model may be recorded
-    while it is trained; what is recorded are its weights before dropout.
+    while it is trained; its attention weights are then recorded before dropout.
 
     Args:
         system: a loaded model, or only the torch module: tokens are then shown by their ids.
