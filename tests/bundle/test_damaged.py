@@ -51,9 +51,9 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"vocabulary_size": "many"}, "vocabulary_size: Input should be a valid integer"),
     ({"vocabulary_size": -1}, "vocabulary_size: Input should be greater than or equal to 0"),
     ({"vocabulary_size": 10**30}, "vocabulary_size: Input should be"),
-    ({"vocabulary_size": 2**31 - 1}, "2,147,483,647 pieces, by config.json"),
-    ({"vocabulary_size": 0}, "0 pieces, by config.json"),
-    ({"vocabulary_size": 349}, "350 pieces"),
+    ({"vocabulary_size": 2**31 - 1}, "2,147,483,647 subwords, by config.json"),
+    ({"vocabulary_size": 0}, "0 subwords, by config.json"),
+    ({"vocabulary_size": 349}, "350 subwords"),
     ({"labels": 3}, "labels: Input should be a valid tuple"),
     ({"labels": [1]}, "labels.0: Input should be a valid string"),
     ({"target_language": ["ko"]}, "target_language: Input should be a valid string"),
@@ -170,7 +170,7 @@ def test_a_tokenizer_of_another_model_though_its_digest_fits(copy: Path) -> None
     other = Tokenizer.train(TINY_TEXT, "bpe", 340)
     other.save(copy / "tokenizer.model")
     change(copy / "config.json", tokenizer_sha256=other.hash)
-    assert "expected: 350 pieces, by config.json\n  got:      340 pieces" in refused(copy)
+    assert "expected: 350 subwords, by config.json\n  got:      340 subwords" in refused(copy)
 
 
 def test_sizes_are_counted_about_right() -> None:

@@ -119,8 +119,8 @@ def test_heads_and_layers_that_do_not_exist_are_named(models):
 def test_two_thousand_words_are_too_many_to_look_at(models, tmp_path, task):
     model, _ = models[task]
     message = str(fault("look", model, "cat " * 2000, "--save", tmp_path / "x.npz"))
-    assert "cannot be looked at in one piece" in message
-    assert "2000 pieces" in message or "pieces: 'cat cat" in message
+    assert "cannot be traced in one pass" in message
+    assert "2000 tokens" in message or "tokens: 'cat cat" in message
 
 
 @pytest.mark.parametrize("task", ["translation", "masked-lm", "text-classification"])
@@ -139,7 +139,7 @@ def test_a_model_without_attention_says_so_and_exits_with_2(tmp_path):
     (picture,) = write_pictures(tmp_path / "pictures", 1)
     done = run("look", plain, picture, "--save", tmp_path / "x.html")
     assert done.returncode == 2
-    assert "this model has no attention: it looks at nothing that could be shown." in done.stderr
+    assert "this model has no attention that could be shown." in done.stderr
 
     tokenizer = Tokenizer.train(TINY_TEXT, "bpe", 350)
     config = RecurrentConfig(dim=16, embedding=12, attention="none")
@@ -231,10 +231,10 @@ def test_texts_for_pictures_and_pictures_for_texts_are_refused(models, tmp_path)
     translator, _ = models["translation"]
     captioner, picture = models["captioning"]
     message = str(fault("look", translator, picture, "--save", tmp_path / "x.html"))
-    assert "this model reads text, and this is a picture" in message
+    assert "this model reads text, and this is an image" in message
     for verb, *more in (["look"], ["explain", "--row", "1"]):
         message = str(fault(verb, captioner, "a red ball", *more))
-        assert "this model reads pictures, and there is no such file" in message
+        assert "this model reads images, and there is no such file" in message
     broken = tmp_path / "broken.png"
     broken.write_bytes(b"\x89PNG no picture")
     assert "broken.png" in str(fault("look", captioner, broken, "--save", tmp_path / "x.html"))

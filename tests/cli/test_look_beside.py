@@ -49,5 +49,5 @@ def test_two_traces_are_no_file_of_numbers(tiny_bundle, tmp_path):
 
 
 def test_a_second_sentence_must_be_one(tiny_bundle, tmp_path):
-    with pytest.raises(Exception, match="cannot be looked at in one piece"):
+    with pytest.raises(Exception, match="cannot be traced in one pass"):
         look(tiny_bundle, "the cat", "--against", " ", "--save", tmp_path / "t.html")

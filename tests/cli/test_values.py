@@ -78,10 +78,10 @@ def test_the_largest_seed_draws_like_any_other(tiny_bundle: Path) -> None:
 @pytest.mark.parametrize(
     ("device", "why"),
     [
-        ("meta", "processors and on GPUs with CUDA alone"),
-        ("mps", "processors and on GPUs with CUDA alone"),
-        ("xla:0", "processors and on GPUs with CUDA alone"),
-        ("", "processors and on GPUs with CUDA alone"),
+        ("meta", "CPUs and on GPUs with CUDA only"),
+        ("mps", "CPUs and on GPUs with CUDA only"),
+        ("xla:0", "CPUs and on GPUs with CUDA only"),
+        ("", "CPUs and on GPUs with CUDA only"),
         ("cpu:x", "'cpu:x': "),
     ],
 )

@@ -135,13 +135,13 @@ def test_rows_and_columns_are_named(translator):
 def test_pieces_can_be_given_as_they_are(translator):
     trace = jumok.trace(translator, "the cat sat", [5, 9])
     assert trace.notes["written"] == [5, 9]
-    with pytest.raises(jumok.JumokError, match="no such piece"):
+    with pytest.raises(jumok.JumokError, match="no such token"):
         jumok.trace(translator, "the cat sat", [5, 350])
 
 
 @pytest.mark.parametrize("text", ["", "   ", "cat " * 100])
 def test_a_text_that_cannot_be_looked_at_is_refused(translator, text):
-    with pytest.raises(jumok.JumokError, match="cannot be looked at in one piece"):
+    with pytest.raises(jumok.JumokError, match="cannot be traced in one pass"):
         jumok.trace(translator, text)
 
 

@@ -74,5 +74,5 @@ def test_a_prefix_is_forced(search):
     translator = search[0]
     trace = jumok.trace(translator, "the cat sat", options=OPTIONS, prefix=[7, 9])
     assert trace.notes["written"][:2] == [7, 9]
-    with pytest.raises(jumok.JumokError, match="no such piece"):
+    with pytest.raises(jumok.JumokError, match="no such token"):
         jumok.trace(translator, "the cat sat", options=OPTIONS, prefix=[999])

@@ -162,9 +162,9 @@ def test_a_target_beyond_the_vocabulary_is_refused_before_it_is_followed(
         monkeypatch.setattr(native, "serves", lambda *_: False)
     hidden, output, targets = samples(700, 101)
     targets[600] = wrong
-    with pytest.raises(ModelError, match="none of the classes") as caught:
+    with pytest.raises(ModelError, match="none of the model's classes") as caught:
         smoothed_cross_entropy(hidden, output, targets, 0.1)
     assert "expected: 0 to 100" in str(caught.value)
     assert f"got:      {wrong}" in str(caught.value)
-    with pytest.raises(ModelError, match="none of the classes"):
+    with pytest.raises(ModelError, match="none of the model's classes"):
         consistent_cross_entropy(hidden[:, None].repeat(1, 2, 1), output, targets, 0.1, 1.0)

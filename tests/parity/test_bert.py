@@ -172,7 +172,7 @@ def test_a_tokenizer_of_another_model_is_refused(tmp_path):
     tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.add_tokens([f"word{number}" for number in range(PIECES)])
     tokenizer.save(str(folder / "tokenizer.json"))
-    with pytest.raises(BundleError, match="41 pieces, and the model knows 31"):
+    with pytest.raises(BundleError, match="41 subwords, and the model has 31"):
         Bert.load(folder, device="cpu")
 
 

@@ -87,4 +87,4 @@ def test_a_masked_language_model_of_transformers_is_called_so(tmp_path: Path) ->
     save(bert(), tmp_path)
     error = CliRunner().invoke(app, ["fill", str(tmp_path)], input="the [MASK]\n").exception
     assert "cannot fill with a bert model of transformers (BertForMaskedLM)" in str(error)
-    assert "of it the encoder alone is read" in str(error)
+    assert "only its encoder is read" in str(error)

@@ -117,19 +117,19 @@ def test_equal_seeds_draw_equal_captions(captioner, files):
 
 
 def test_pictures_without_their_captions_are_refused(captioner, files):
-    with pytest.raises(DataError, match="every picture needs its caption"):
+    with pytest.raises(DataError, match="every image needs its caption"):
         captioner.look(files, ["the cat"])
 
 
 def test_several_models_are_refused(folder):
-    with pytest.raises(BundleError, match="a picture is captioned by one model"):
+    with pytest.raises(BundleError, match="an image is captioned by one model"):
         jumok.load(folder, folder)
 
 
 def test_one_vector_is_not_looked_at(tmp_path, files):
     captioner = Captioner.load(write_captioner(tmp_path / "one", memory="one"), device="cpu")
     assert captioner.caption(files[:1], looks=True)[0].looks is None
-    with pytest.raises(ModelError, match="one vector of the whole picture"):
+    with pytest.raises(ModelError, match="the whole image as one vector"):
         captioner.look(files[:1], ["the cat"])
 
 

@@ -131,5 +131,5 @@ def test_an_rnn_without_attention_has_one_vector_a_sentence(tiny_bundle):
     assert torch.isfinite(translator.sentence_vectors(TEXTS)).all()
     with pytest.raises(ModelError) as caught:
         translator.word_vectors("the cat sat on the mat")
-    assert "no vector for a word: its encoder writes one for a sentence" in str(caught.value)
+    assert "no word vectors: its encoder writes one vector for a sentence" in str(caught.value)
     assert "or a model with attention" in str(caught.value)

@@ -81,7 +81,7 @@ def test_a_prompt_and_a_sentence_are_texts(systems, given):
 def test_one_picture_is_not_a_list(systems, tmp_path):
     for given in ("cat.png", tmp_path / "cat.png"):
         for call in (systems["captions"].caption, systems["pictures"].classify):
-            with pytest.raises(DataError, match="one picture was given"):
+            with pytest.raises(DataError, match="one image was given"):
                 call(given)
 
 

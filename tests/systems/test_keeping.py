@@ -153,7 +153,7 @@ def test_glossary_is_read_with_the_place_of_a_fault(tmp_path: Path) -> None:
 
 
 def test_glossary_that_cannot_be_kept_to_is_refused(translator: Translator) -> None:
-    with pytest.raises(ConfigError, match="kept to by search, not by samples"):
+    with pytest.raises(ConfigError, match="a glossary needs search"):
         translator.translate(["a cat"], replace(SHORT, sample=True), glossary={"cat": "고양이"})
     tokenizer = Tokenizer.train(["the cat sat", "a dog"] * 3, "char", 20, byte_fallback=False)
     assert spelling("고양이", tokenizer, inside=False) is None
@@ -208,11 +208,11 @@ def test_every_sentence_of_a_line_is_translated_by_itself(translator: Translator
     assert len(whole.token_log_probabilities) <= SHORT.maximum_length + 1
     with pytest.raises(ConfigError, match="no such way to split"):
         translator.translate([one], split="words")
-    with pytest.raises(DataError, match="longer than the model's positions reach"):
+    with pytest.raises(DataError, match="longer than the model's positions allow"):
         translator.translate([one * 100], split="none")
 
 
 @pytest.mark.parametrize("pattern", ["[", "", "a*"])
 def test_pattern_that_keeps_nothing_is_refused(pattern: str) -> None:
-    with pytest.raises(ConfigError, match="a pattern of what is to be kept"):
+    with pytest.raises(ConfigError, match="a pattern of strings to keep"):
         Keep([pattern])

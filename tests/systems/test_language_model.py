@@ -123,12 +123,14 @@ def test_an_empty_text_has_no_score(system):
 
 
 def test_language_models_are_no_ensemble(folder):
-    with pytest.raises(BundleError, match="write alone"):
+    with pytest.raises(BundleError, match="form no ensemble"):
         LanguageModel.load(folder, folder)
 
 
 def test_a_bundle_that_reads_documents_otherwise_is_refused(tmp_path):
-    with pytest.raises(BundleError, match=r"config\.json: what this language model reads"):
+    with pytest.raises(
+        BundleError, match=r"config\.json: this language model.s rule for documents"
+    ):
         LanguageModel.load(write_lm(tmp_path / "letters", documents="page"))
 
 

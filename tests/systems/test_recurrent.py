@@ -84,5 +84,5 @@ def test_a_trace_holds_the_one_attention(with_attention):
 
 
 def test_without_attention_there_is_nothing_to_trace(without):
-    with pytest.raises(ModelError, match="has no attention: it looks at nothing"):
+    with pytest.raises(ModelError, match="has no attention that could be shown"):
         jumok.trace(Translator.load(without), "the cat sat", target="the mat")

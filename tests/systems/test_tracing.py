@@ -203,7 +203,7 @@ def test_a_language_model_goes_on_as_it_writes(tmp_path):
 def test_a_prompt_as_long_as_the_context_is_refused(tmp_path):
     family = load_family(write_lm(tmp_path / "lm"))
     assert family.trace("abcdefg").output == ""
-    with pytest.raises(DataError, match="cannot be looked at in one piece"):
+    with pytest.raises(DataError, match="cannot be traced in one pass"):
         family.trace("abcdefgh")
 
 
@@ -217,7 +217,7 @@ def test_gaps_are_filled_as_the_model_fills_them():
         assert value == pytest.approx(np.log(gap[0].probability), abs=1e-4)
     assert trace.axes["text"].tokens.count("[MASK]") == 2
     assert trace.axes["text"].texts[1] == "[MASK]"
-    with pytest.raises(DataError, match="every gap needs its piece"):
+    with pytest.raises(DataError, match="every gap needs its token"):
         jumok.trace(system, "the [MASK] sat", [7, 9])
 
 
@@ -312,18 +312,18 @@ def test_what_does_not_look_says_so(tmp_path, picture):
     weights = build(sizes, DataSizes(labels=2)).state_dict()
     told = BundleConfig("image-classification", sizes.model_dump(mode="json"), labels=("a", "b"))
     folder = write_bundle(tmp_path / "plain", weights, told, None, Card("plain"))
-    with pytest.raises(ModelError, match="this model has no attention: it looks at nothing"):
+    with pytest.raises(ModelError, match="this model has no attention that could be shown"):
         load_family(folder).trace(picture)
     plain = write_captioner(tmp_path / "r", memory="one", decoder={"kind": "rnn", "dim": 16})
-    with pytest.raises(ModelError, match="this model has no attention: it looks at nothing"):
+    with pytest.raises(ModelError, match="this model has no attention that could be shown"):
         load_family(plain).trace(picture)
 
 
 def test_texts_and_pictures_are_not_taken_for_one_another(tmp_path, picture, tiny_bundle):
-    with pytest.raises(DataError, match="this model reads text, and this is a picture"):
+    with pytest.raises(DataError, match="this model reads text, and this is an image"):
         check_given(load_family(tiny_bundle), picture)
     captioner = load_family(write_captioner(tmp_path / "c"))
-    with pytest.raises(DataError, match="reads pictures, and there is no such file"):
+    with pytest.raises(DataError, match="reads images, and there is no such file"):
         check_given(captioner, "a red ball")
     check_given(captioner, picture)
     check_given(load_family(tiny_bundle), "photo.jpg of a cat")

@@ -53,11 +53,11 @@ def test_a_head_can_be_switched_off(family: Family) -> None:
 
 
 def test_what_cannot_be_looked_at_is_refused(family: Family) -> None:
-    with pytest.raises(DataError, match=f"at most {LENGTH - 2} pieces"):
+    with pytest.raises(DataError, match=f"at most {LENGTH - 2} tokens"):
         family.trace("the cat " * 9)
     with pytest.raises(DataError, match="at least one word"):
         family.trace(" ")
-    with pytest.raises(ConfigError, match="this model says nothing"):
+    with pytest.raises(ConfigError, match="this model has no output layer"):
         family.trace(TEXT, "the")
 
 

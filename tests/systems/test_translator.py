@@ -252,14 +252,14 @@ def test_ensemble_of_different_tokenizers_is_refused(tiny_bundle: Path, tmp_path
     config = json.loads((other / "config.json").read_text())
     config["tokenizer_sha256"] = tokenizer.hash
     (other / "config.json").write_text(json.dumps(config))
-    with pytest.raises(BundleError, match="models that write together need one tokenizer"):
+    with pytest.raises(BundleError, match="the models of an ensemble need one tokenizer"):
         jumok.load(tiny_bundle, other)
     models, smaller = jumok.load(other).models, Tokenizer.train(TINY_TEXT, "bpe", 340)
     with pytest.raises(ModelError) as caught:
         Translator(models, smaller, max_tokens=9)
     assert "the tokenizer is not this model's" in str(caught.value)
-    assert "expected: 350 pieces" in str(caught.value)
-    assert "got:      340 pieces" in str(caught.value)
+    assert "expected: 350 subwords" in str(caught.value)
+    assert "got:      340 subwords" in str(caught.value)
 
 
 def test_coverage_penalty_reads_the_attention(translator: Translator) -> None:
@@ -277,8 +277,8 @@ def test_learned_positions_set_the_longest_target(tiny_bundle: Path, tmp_path: P
     assert found.text.count("\n") == 0
     with pytest.raises(DataError) as caught:
         short.score(["a", "the cat sat on the mat. " * 20], ["a", "b"])
-    assert "line 2 is longer than the model's positions reach" in str(caught.value)
-    assert "expected: at most 30 pieces" in str(caught.value)
+    assert "line 2 is longer than the model's positions allow" in str(caught.value)
+    assert "expected: at most 30 tokens" in str(caught.value)
 
 
 def test_different_counts_of_sources_and_targets_are_refused(translator: Translator) -> None:

@@ -1,1 +1,1 @@
-"""Queries look at keys and take a weighted sum of values."""
+"""Queries attend to keys and take a weighted sum of values."""

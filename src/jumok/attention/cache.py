@@ -1,13 +1,13 @@
-"""Keys and values of the positions already written, so that a step computes only its own."""
+"""Keys and values of the positions so far, so that a step computes only its own."""
 
 from jumok.shapes import Float, Int, Tensor
 
 
 class KeyValueCache:
-    """Grows by one position a step, in place; room is doubled when it runs out.
+    """Grows by one position a step, in place; its capacity is doubled when it is full.
 
-    In memory positions come first: those in use lie together, and only they are copied when a
-    beam changes its rows.
+    In memory positions come first: those in use are adjacent, and only they are copied when a beam
+    changes its rows.
     """
 
     def __init__(self) -> None:
@@ -20,7 +20,7 @@ class KeyValueCache:
         key: Float[Tensor, "batch heads new dim"],
         value: Float[Tensor, "batch heads new value_dim"],
     ) -> tuple[Float[Tensor, "batch heads key dim"], Float[Tensor, "batch heads key value_dim"]]:
-        """Adds positions; gives all keys and values so far, as views."""
+        """Adds positions; returns all keys and values so far, as views."""
         batch, heads, new, dim = key.shape
         rooms = self.extend(new, key, batch, heads, (dim, value.shape[3]))
         for room, states in zip(rooms, (key, value), strict=True):
@@ -30,10 +30,10 @@ class KeyValueCache:
     def extend(
         self, new: int, like: Tensor, batch: int, heads: int, dims: tuple[int, int]
     ) -> tuple[Float[Tensor, "room {batch} {heads} _"], Float[Tensor, "room {batch} {heads} _"]]:
-        """Counts `new` positions more, whose keys and values the caller writes into the room.
+        """Adds `new` positions, whose keys and values the caller writes into the tensors it gets.
 
         Args:
-            like: has the element type and the device.
+            like: gives the element type and the device.
             dims: widths of a key and of a value.
         """
         start, self.length = self.length, self.length + new
@@ -42,7 +42,7 @@ class KeyValueCache:
         return self._key, self._value
 
     def reorder(self, rows: Int[Tensor, " rows"]) -> None:
-        """Row i becomes the old row rows[i]."""
+        """Replaces row i by the old row rows[i]."""
         if self._key is not None and self._value is not None:
             self._key = _reordered(self._key, rows, self.length)
             self._value = _reordered(self._value, rows, self.length)
@@ -51,14 +51,14 @@ class KeyValueCache:
 def by_rows(
     room: Float[Tensor, "length batch heads dim"],
 ) -> Float[Tensor, "batch heads length dim"]:
-    """The positions of a room as attention reads them; a view."""
+    """The positions of a cache's tensor in the axes that attention reads; a view."""
     return room.permute(1, 2, 0, 3)
 
 
 def _enlarged(
     room: Tensor | None, start: int, end: int, like: Tensor, shape: tuple[int, int, int]
 ) -> Tensor:
-    """The room itself if `end` positions fit in, else a larger one with the first `start`."""
+    """The tensor itself if `end` positions fit, otherwise a larger one with the first `start`."""
     if room is not None and end <= room.shape[0]:
         return room
     larger = like.new_empty(max(32, 2 * end), *shape)

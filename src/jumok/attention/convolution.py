@@ -3,8 +3,8 @@
     q, k, v = 1x1 convolutions of x,  each pixel a vector
     y = x + gate * conv_1x1([attend(q_1, k_1, v_1) ... attend(q_h, k_h, v_h)])
 
-A convolution sees its neighbourhood; here every pixel looks at every other one. The gate starts
-at 0, so that a network begins as the one without this block and learns how far to listen.
+A convolution sees its neighbourhood; here every pixel attends to every other one. The gate starts
+at 0, so that a network begins as one without this block and learns how much to use it.
 
 Source: Zhang et al. 2019, "Self-Attention Generative Adversarial Networks", section 3;
 lecture 004, last figure.
@@ -20,17 +20,17 @@ from jumok.shapes import Float, Tensor
 
 
 class PixelAttention(Observable):
-    """Every pixel looks at every pixel. Pixels are numbered row by row.
+    """Self-attention of every pixel to every pixel. Pixels are numbered row by row.
 
-    The key has no bias: it would add the same number to all scores of a query, which the softmax
-    does not see.
+    The key has no bias: it would add the same number to all scores of a query, which does not
+    change the softmax.
 
     Attributes:
-        residual_gate: how much of what was found is added to the features; (1).
+        residual_gate: the factor of the attention's output before it is added to the features; (1).
 
     Args:
-        channels: of the feature map that comes in and goes out.
-        heads: how many look side by side.
+        channels: of the feature map at input and output.
+        heads: the number of heads.
         head_dim: width of one head's query and key.
         value_dim: width of one head's value.
         noise: where dropout masks come from.
@@ -59,7 +59,7 @@ class PixelAttention(Observable):
     def forward(
         self, features: Float[Tensor, "batch channels height width"]
     ) -> Float[Tensor, "batch channels height width"]:
-        """The features, and what each pixel found in all of them."""
+        """The features plus the gated output of the attention."""
         query, key, value = (
             self._pixels(convolution(features))
             for convolution in (self.query, self.key, self.value)
@@ -81,5 +81,5 @@ class PixelAttention(Observable):
     def _pixels(
         self, grid: Float[Tensor, "batch channels height columns"]
     ) -> Float[Tensor, "batch heads pixels dim"]:
-        """The channels cut into heads, and each head's pixels in a row."""
+        """The channels cut into heads, and each head's pixels in one axis."""
         return grid.flatten(2).unflatten(1, (self.heads, -1)).transpose(2, 3).contiguous()

@@ -1,9 +1,9 @@
-"""The sentence everything else is built on: a weighted sum of values.
+"""The formula that everything else is built on: a weighted sum of values.
 
     attend(Q, K, V) = softmax(Q K^T / sqrt(d_k) + bias) V
 
 `attend` takes the path that was measured fastest on the device; `attend_with_weights` is its
-readable twin and also returns what it looked at. A test holds the two together, gradients too.
+readable twin and also returns the weights. A test checks that both agree, in gradients too.
 
 Source: Vaswani et al. 2017, section 3.2.1; lectures 000 and 003.
 """
@@ -62,7 +62,7 @@ def attend_with_weights(
         scores = scores.masked_fill(~allowed, -math.inf)
     weights = scores.softmax(dim=-1)
     if allowed is not None:
-        # softmax of a row of -inf is NaN; such a query looked at nothing
+        # softmax of a row of -inf is NaN; such a query attends to nothing
         weights = weights.masked_fill(~allowed, 0.0)
     kept = weights if drop is None else drop.apply(weights)
     return kept @ value, weights
@@ -89,11 +89,11 @@ def split_heads(
 def merge_heads(
     states: Float[Tensor, "batch heads length dim"],
 ) -> Float[Tensor, "batch length heads*dim"]:
-    """Lays the heads side by side again; a view where `attend` wrote them that way."""
+    """Concatenates the heads; a view if `attend` wrote them that way."""
     return states.transpose(1, 2).flatten(2)
 
 
 def causal(queries: int, keys: int, device: torch.device) -> Bool[Tensor, "1 1 {queries} {keys}"]:
-    """The look-ahead mask, aligned to the end of the keys: the last query sees every key."""
+    """The look-ahead mask, aligned to the end of the keys: the last query attends to every key."""
     mask = torch.ones(queries, keys, dtype=torch.bool, device=device).tril(keys - queries)
     return mask[None, None]

@@ -1,7 +1,7 @@
-"""Methods that tell whoever listens in this context what they are given and what they give.
+"""Methods that report their arguments and results to the listeners of this context.
 
-A model is shared by all threads that use it, so who listens is no part of it: what other threads
-do with the model is not told, and nothing on the model changes.
+A model is shared by all threads that use it, so its listeners are not stored in it: what other
+threads do with the model is not reported, and nothing on the model changes.
 """
 
 import threading
@@ -18,7 +18,7 @@ Owner = TypeVar("Owner")
 
 
 class Working(threading.local):
-    """Which of an owner's methods are at work in this thread."""
+    """The methods of an owner that are running in this thread."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -26,12 +26,12 @@ class Working(threading.local):
 
 @dataclass(frozen=True)
 class Ear:
-    """Who is told of one method.
+    """A listener to one method.
 
     Attributes:
-        before: is given what the method is given; None: nobody asks.
-        after: is given what the method made.
-        working: shared by the methods of one owner: what they call of one another goes unheard.
+        before: receives the method's arguments; None: they are not wanted.
+        after: receives the method's result.
+        working: shared by the methods of one owner: calls among these are not reported.
     """
 
     before: Callable[..., None] | None = None
@@ -45,7 +45,7 @@ class Ear:
         given: Sequence[Any],
         named: Mapping[str, Any],
     ) -> Any:
-        """Calls the method, and tells what it is given and what it gives."""
+        """Calls the method, and reports its arguments and its result."""
         working = self.working.names
         quiet = bool(working)
         if self.before is not None:
@@ -87,12 +87,12 @@ def heard(
         made: Made = run()
         return made
 
-    return call  # type: ignore[return-value]  # self has no name for who calls
+    return call  # type: ignore[return-value]  # callers cannot name self
 
 
 @contextmanager
 def listening_to(owner: object, ears: Mapping[str, Ear]) -> Iterator[None]:
-    """Tells of these methods of `owner`, by their names, in this context inside the block."""
+    """Listens to these methods of `owner`, by name, in this context inside the block."""
     before = _EARS.get() or {}
     here = {
         (id(owner), name): (*before.get((id(owner), name), ()), ear) for name, ear in ears.items()
@@ -105,7 +105,7 @@ def listening_to(owner: object, ears: Mapping[str, Ear]) -> Iterator[None]:
 
 
 def tell(owner: object, event: str, *facts: Any) -> None:
-    """Tells whoever listens to `owner` of something that is no method."""
+    """Reports an event of `owner` that is not a method call to its listeners."""
     everybody = _EARS.get()
     for ear in () if everybody is None else everybody.get((id(owner), event), ()):
         assert ear.before is not None
@@ -113,6 +113,6 @@ def tell(owner: object, event: str, *facts: Any) -> None:
 
 
 def is_heard(owner: object, event: str) -> bool:
-    """Whether somebody in this context listens to `owner` for this."""
+    """Whether `owner` has a listener to this event in this context."""
     everybody = _EARS.get()
     return everybody is not None and (id(owner), event) in everybody

@@ -1,7 +1,7 @@
 """Attributes of a module that may have another value in this context: for one call, one thread.
 
-A model is shared by all threads that use it. Who switches a head off, or blanks a word, wants that
-for what they do themselves, and not for everybody.
+A model is shared by all threads that use it. A caller that ablates a head, or masks a word, does so
+for its own calls, and not for those of others.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ _VALUES: ContextVar[Mapping[tuple[int, str], Any] | None] = ContextVar("jumok_he
 
 
 class Here(Generic[Value]):
-    """An attribute, None at first, whose value `having` changes for a context alone."""
+    """An attribute, None at first, whose value `having` changes for one context only."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name, self._key = name, f"_{name}"
@@ -36,7 +36,7 @@ class Here(Generic[Value]):
         return found
 
     def __set__(self, owner: object, value: Value) -> None:
-        """For everybody; and a context that has its own keeps that."""
+        """Sets the value for all contexts that have none of their own."""
         owner.__dict__[self._key] = value
 
 
@@ -47,7 +47,7 @@ def having_any() -> bool:
 
 @contextmanager
 def having(name: str, values: Mapping[Any, Any]) -> Iterator[None]:
-    """The attribute `name` of these owners has these values in this context, inside the block."""
+    """Gives the attribute `name` of these owners these values in this context, inside the block."""
     before = _VALUES.get() or {}
     here = {(id(owner), name): value for owner, value in values.items()}
     token = _VALUES.set({**before, **here})

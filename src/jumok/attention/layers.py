@@ -5,7 +5,7 @@
     SelfAttention      W_Q too: queries from x itself
     ManyHeads          several SelfAttentions side by side, mixed by W_O
 
-They are for reading, for experiments, and to hold `MultiHeadAttention` to account, which computes
+They are for reading, for experiments, and to test `MultiHeadAttention` against, which computes
 the same sums faster. The matrices have no biases, as in the lectures' formulas.
 
 Source: lectures 000, 003 and 004 (general and self-attention layers), 002 (heads).
@@ -22,7 +22,7 @@ from jumok.shapes import Bool, Float, Tensor
 
 
 class RawAttention(Observable):
-    """The inputs themselves are keys and values, and the queries too where they are the inputs.
+    """The inputs themselves are keys and values, and in self-attention the queries too.
 
     y_i = sum_j softmax_j(score(q_i, x_j)) x_j
 
@@ -42,7 +42,7 @@ class RawAttention(Observable):
         inputs: Float[Tensor, "batch key dim"],
         allowed: Bool[Tensor, "#batch #query key"] | None = None,
     ) -> Float[Tensor, "batch query dim"]:
-        """What each query found. `allowed` is True where it may look; None allows all."""
+        """The context vectors. `allowed` is True where a query may attend; None allows all."""
         return self.look(queries, inputs, inputs, allowed)
 
     def look(
@@ -52,14 +52,14 @@ class RawAttention(Observable):
         value: Float[Tensor, "batch key value_dim"],
         allowed: Bool[Tensor, "#batch #query key"] | None = None,
     ) -> Float[Tensor, "batch query value_dim"]:
-        """The sentence itself: softmax(score(query, key)) value."""
+        """The formula itself: softmax(score(query, key)) value."""
         compared, with_these = self.score.queries(query), self.score.keys(key)
         scores = self.score(compared, with_these)
         if allowed is not None:
             scores = scores.masked_fill(~allowed, -math.inf)
         weights = scores.softmax(dim=-1)
         if allowed is not None:
-            # softmax of a row of -inf is NaN; such a query looked at nothing
+            # softmax of a row of -inf is NaN; such a query attends to nothing
             weights = weights.masked_fill(~allowed, 0.0)
         weights = self.edited(weights[:, None])[:, 0]  # one head
         for observer in self.observers:
@@ -85,7 +85,7 @@ class GeneralAttention(nn.Module):
     Args:
         dim: width of the inputs.
         key_dim: width of the keys, and so of the queries: their dot product is taken.
-        value_dim: width of the values, and so of what is found.
+        value_dim: width of the values, and so of the output.
         score: compares a query and a key; None: scaled dot products.
     """
 
@@ -103,12 +103,12 @@ class GeneralAttention(nn.Module):
         inputs: Float[Tensor, "batch key dim"],
         allowed: Bool[Tensor, "#batch #query key"] | None = None,
     ) -> Float[Tensor, "batch query value_dim"]:
-        """What each query found in the inputs."""
+        """The context vector of each query."""
         return self.attention.look(queries, self.key(inputs), self.value(inputs), allowed)
 
 
 class SelfAttention(nn.Module):
-    """The queries too are projections of the inputs: every input looks at all of them.
+    """The queries too are projections of the inputs: every input attends to all of them.
 
     q_i = x_i W_Q,  y = general(q, x)
     """
@@ -125,7 +125,7 @@ class SelfAttention(nn.Module):
         inputs: Float[Tensor, "batch length dim"],
         allowed: Bool[Tensor, "#batch #length length"] | None = None,
     ) -> Float[Tensor, "batch length value_dim"]:
-        """What each input found in the others and itself."""
+        """The context vector of each input."""
         return self.general(self.query(inputs), inputs, allowed)
 
 
@@ -134,8 +134,8 @@ class ManyHeads(nn.Module):
 
     y = [head_1(x) ... head_h(x)] W_O
 
-    `with_fixed_budget` shares one width out among the heads; `with_full_size_heads` gives each
-    head the whole width. Lecture 002 names both.
+    `with_fixed_budget` divides one width among the heads; `with_full_size_heads` gives each head
+    the whole width. Lecture 002 names both.
     """
 
     def __init__(self, dim: int, heads: int, key_dim: int, value_dim: int) -> None:
@@ -145,7 +145,7 @@ class ManyHeads(nn.Module):
 
     @classmethod
     def with_fixed_budget(cls, dim: int, heads: int) -> "ManyHeads":
-        """As many parameters as one head of the whole width has: 4 dim^2, however many heads."""
+        """As many parameters as one head of the whole width: 4 dim^2, for any number of heads."""
         return cls(dim, heads, dim // heads, dim // heads)
 
     @classmethod
@@ -158,5 +158,5 @@ class ManyHeads(nn.Module):
         inputs: Float[Tensor, "batch length dim"],
         allowed: Bool[Tensor, "#batch #length length"] | None = None,
     ) -> Float[Tensor, "batch length dim"]:
-        """What all heads found, as one vector of the model's width for each input."""
+        """The outputs of all heads, as one vector of the model's width for each input."""
         return self.output(torch.cat([head(inputs, allowed) for head in self.heads], dim=-1))

@@ -20,21 +20,21 @@ KeysValues = tuple[
 
 
 class MultiHeadAttention(Observable):
-    """Each head looks with its own eyes; their findings are laid side by side and mixed.
+    """Each head attends with its own projections; their outputs are concatenated and mixed.
 
     head_i = attend(X W_i^Q, Y W_i^K, Y W_i^V);  output = [head_1 ... head_h] W^O
 
     Args:
-        dim: width of the states that come in and go out.
-        heads: how many look side by side.
+        dim: width of the states at input and output.
+        heads: the number of heads.
         head_dim: width of one head's query and key. The paper splits a fixed budget
             (dim / heads); full-size heads (head_dim = dim) are allowed.
         value_dim: width of one head's value, which may differ from `head_dim`.
         dropout: share of the weights dropped while training.
         noise: where dropout masks come from.
         rotate: turns queries and keys by their position (rotary encoding); called with
-            (states, first position). None leaves them as they are.
-        bias: what is added to the scores for the distance of query and key (ALiBi); called with
+            (states, first position). None leaves them unchanged.
+        bias: added to the scores for the distance of query and key (ALiBi); called with
             (query, key, position of the first query), keys counted from 0. None adds nothing.
     """
 
@@ -68,13 +68,13 @@ class MultiHeadAttention(Observable):
         position: int = 0,
         past: KeyValueCache | None = None,
     ) -> Float[Tensor, "batch query dim"]:
-        """What each query found in `memory`; self-attention where both are the same states.
+        """The output for each query; self-attention if `queries` and `memory` are the same states.
 
         Args:
             memory: states, or what `keys_values` made of them before.
-            allowed: which of all keys, those of the past first, each query may look at.
-            position: of the first query, and of the first state where there is no past.
-            past: what stands before the states of `memory`, which are added to it.
+            allowed: which of all keys, those of the past first, each query may attend to.
+            position: of the first query, and of the first state if there is no past.
+            past: keys and values before the states of `memory`, which are added to it.
         """
         if isinstance(memory, tuple):
             return self.look(queries, *memory, allowed, position)
@@ -87,7 +87,7 @@ class MultiHeadAttention(Observable):
     def keys_values(
         self, memory: States, position: int = 0
     ) -> tuple[Float[Tensor, "batch heads length _"], Float[Tensor, "batch heads length _"]]:
-        """What can be looked at; `position` is that of the first state, for rotary encoding."""
+        """The keys and values; `position` is that of the first state, for rotary encoding."""
         key = split_heads(self.key(memory), self.heads)
         if self.rotate is not None:
             key = self.rotate(key, position)
@@ -101,7 +101,7 @@ class MultiHeadAttention(Observable):
         allowed: Bool[Tensor, "#batch 1 #query key"] | None = None,
         position: int = 0,
     ) -> Float[Tensor, "batch query dim"]:
-        """What each query finds; `position` is that of the first query."""
+        """The output for each query; `position` is that of the first query."""
         query = split_heads(self.query(queries), self.heads)
         if self.rotate is not None:
             query = self.rotate(query, position)

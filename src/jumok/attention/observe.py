@@ -1,8 +1,9 @@
-"""How attention is watched, and changed: modules call observers they do not know.
+"""Observers of attention, and changes to it: modules call observers without knowing them.
 
-An attention module with no observer takes the fast path. With one, it takes the readable path,
-which gives the same outputs, and hands over what it did; a single step of a decoder's block writes
-that down on its fast path, too (`layers/block_step.py`). Gates and edits take the readable path.
+Observers, gates and edits belong to a context: a thread sees only its own. An attention module
+without an observer takes the fast path. With one, it takes the readable path, which gives the same
+outputs, and reports what it did; a single step of a decoder's block is reported from its fast path,
+too (`layers/block_step.py`). Gates and edits take the readable path.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +19,7 @@ from jumok.shapes import Bool, Float, Tensor
 
 Weights = Float[Tensor, "batch heads query key"]
 WeightEdit = Callable[[Weights, int], Weights]
-"""Other weights in the place of these, given the number of the first query."""
+"""Replaces the weights, given the number of the first query."""
 
 
 @dataclass(frozen=True)
@@ -28,10 +29,10 @@ class Attention:
     Attributes:
         weights: before dropout; each row sums to 1, or to 0 where nothing was allowed.
         kind: the score function, by its name in `attention/scores.py`; "convolution": of pixels.
-        scale: what the products of queries and keys were multiplied by afterwards.
-        energy: what the hidden layer of an additive score is weighed with; else None.
-        bias: what was added to the scores before the softmax; None: nothing.
-        allowed: True where a query might look at a key; None: everywhere.
+        scale: the factor of the products of queries and keys.
+        energy: the vector v of an additive score; None for other scores.
+        bias: added to the scores before the softmax; None: nothing.
+        allowed: True where a query may attend to a key; None: everywhere.
     """
 
     query: Float[Tensor, "batch heads query dim"]
@@ -48,20 +49,19 @@ class Attention:
 Observer = Callable[[Attention], None]
 
 _OBSERVERS: ContextVar[Mapping[int, tuple[Observer, ...]]] = ContextVar("jumok_observers")
-"""By the id of each attention module, who is told what it looks at in this context."""
+"""By the id of each attention module, its observers in this context."""
 
 
 class Observable(nn.Module):
-    """A module whose attention can be watched and edited, and whose heads can be switched off.
+    """A module whose attention can be observed and edited, and whose heads can be ablated.
 
     Attributes:
-        heads: how many look side by side.
-        gate: (heads), or (batch heads) where each sentence has its own: what each head's finding
-            is multiplied by before the heads are mixed; None: nothing is. It is the only way to
-            intervene in a head: after the output projection the heads are mixed, and no part of
-            the result belongs to one.
-        edit: puts other weights in the place of the module's own, in the readable path; None:
-            nothing does.
+        heads: the number of heads.
+        gate: (heads), or (batch heads) with one for each sentence: the factor of each head's output
+            before the heads are mixed; None: no factor. It is the only way to intervene in a head:
+            after the output projection the heads are mixed, and no part of the result belongs to
+            one.
+        edit: replaces the module's weights, in the readable path; None: they are not replaced.
     """
 
     heads: int = 1
@@ -70,13 +70,13 @@ class Observable(nn.Module):
 
     @property
     def observers(self) -> tuple[Observer, ...]:
-        """Who is told what this module looks at, here: other threads have their own."""
+        """The observers of this module in this context: other threads have their own."""
         watched = _OBSERVERS.get(None)
         return () if watched is None else watched.get(id(self), ())
 
     @property
     def unchanged(self) -> bool:
-        """Whether nobody intervenes: asked at every step of decoding."""
+        """Whether there is no gate and no edit; checked at every step of decoding."""
         if having_any():
             return self.gate is None and self.edit is None
         own = self.__dict__
@@ -85,12 +85,12 @@ class Observable(nn.Module):
     def gated(
         self, found: Float[Tensor, "batch heads query value_dim"]
     ) -> Float[Tensor, "batch heads query value_dim"]:
-        """What the heads found, as far as their gates are open."""
+        """The heads' outputs, multiplied by their gates."""
         gate = self.gate
         return found if gate is None else found * gate[..., None, None]
 
     def edited(self, weights: Weights, position: int = 0) -> Weights:
-        """The weights that are looked with; `position` is that of the first query."""
+        """The weights, replaced if there is an edit; `position` is that of the first query."""
         edit = self.edit
         return weights if edit is None else edit(weights, position)
 
@@ -103,11 +103,11 @@ def observe(
 ) -> Iterator[None]:
     """Calls `observer(site, attention)` for every wanted attention call inside the block.
 
-    What other threads do with the model meanwhile is not told, and takes its fast paths.
+    Calls that other threads make meanwhile are not reported, and take their fast paths.
 
     Args:
         wanted: chooses sites by name, which is the module's path in the model, for instance
-            "decoder.blocks.2.cross_attention"; None watches all.
+            "decoder.blocks.2.cross_attention"; None observes all.
     """
     watched = dict(_OBSERVERS.get({}))
     for site, module in model.named_modules():

@@ -1,4 +1,4 @@
-"""One attention with any score function: what an RNN looks at its source with.
+"""One attention with any score function, as RNNs use it.
 
     attend(q, K, V) = softmax(score(q, K)) V
 
@@ -14,7 +14,7 @@ from jumok.shapes import Allowed, Float, States, Tensor
 
 
 class ScoredAttention(Observable):
-    """Queries look at the Memory, whose states are the values as they are.
+    """Queries attend to the Memory, whose states are the values without a projection.
 
     Args:
         score: compares a query and a key.
@@ -29,7 +29,7 @@ class ScoredAttention(Observable):
         self.dropout = dropout
 
     def keys(self, memory: States) -> Float[Tensor, "batch length _"]:
-        """What queries are compared with; once for all steps."""
+        """The keys; computed once for all steps."""
         return self.score.keys(memory)
 
     def forward(
@@ -41,12 +41,12 @@ class ScoredAttention(Observable):
         covered: Float[Tensor, "batch source"] | None = None,
         position: int = 0,
     ) -> tuple[Float[Tensor, "batch query value_dim"], Float[Tensor, "batch query source"]]:
-        """What each query found, and its weights before dropout; each row of them sums to 1.
+        """The context vector of each query, and its weights before dropout; each row sums to 1.
 
         Args:
-            allowed: True where a position may be looked at; None allows all.
-            covered: what each position was given by earlier steps; None where nobody counts.
-            position: of the first query, for whoever edits its weights.
+            allowed: True where a position may be attended to; None allows all.
+            covered: the sum of each position's weights in earlier steps; None if it is not used.
+            position: of the first query, for edits of its weights.
         """
         query = self.score.queries(queries)
         if covered is not None:
@@ -56,7 +56,7 @@ class ScoredAttention(Observable):
             scores = scores.masked_fill(~allowed[:, None], -math.inf)
         weights = scores.softmax(dim=-1)
         if allowed is not None:
-            # softmax of a row of -inf is NaN; such a query looked at nothing
+            # softmax of a row of -inf is NaN; such a query attends to nothing
             weights = weights.masked_fill(~allowed[:, None], 0.0)
         weights = self.edited(weights.to(value.dtype)[:, None], position)[:, 0]  # one head
         for observer in self.observers:

@@ -1,4 +1,4 @@
-"""Score functions: how well a query and a key fit together. Each is a part of its own.
+"""Score functions: how well a query and a key fit together. Each is a module of its own.
 
 | kind       | score(q, k)               | source                                 |
 |------------|---------------------------|----------------------------------------|
@@ -21,24 +21,24 @@ from jumok.shapes import Float, States, Tensor
 
 
 class DotScore(nn.Module):
-    """q . k, as they are; queries and keys have one width.
+    """q . k, without projections; queries and keys have one width.
 
     Attributes:
-        kind: the score's name, which the observer of an attention is told.
+        kind: the score's name, which observers of the attention receive.
     """
 
     kind = "dot"
 
     def queries(self, states: States) -> Float[Tensor, "batch length _"]:
-        """What is compared of those who look."""
+        """The projected queries."""
         return states
 
     def keys(self, memory: States) -> Float[Tensor, "batch length _"]:
-        """What is compared of what is looked at; once for all steps."""
+        """The projected keys; computed once for all steps."""
         return memory
 
     def weighing(self) -> Float[Tensor, " hidden"] | None:
-        """What a hidden layer is weighed with; None where the score has none."""
+        """The vector v of an additive score; None for other scores."""
         return None
 
     def forward(
@@ -54,7 +54,7 @@ class DotScore(nn.Module):
         key: Float[Tensor, "batch key dim"],
         covered: Float[Tensor, "batch key"],  # noqa: ARG002
     ) -> Float[Tensor, "batch key dim"]:
-        """The keys as a query sees them after each was given `covered`; most scores forget that."""
+        """The keys, given each one's sum of weights `covered`; most scores ignore it."""
         return key
 
 
@@ -77,7 +77,7 @@ class BilinearScore(DotScore):
         self.key = Linear(memory_dim, dim)
 
     def keys(self, memory: States) -> Float[Tensor, "batch length _"]:
-        # The bias adds q . b to every score of a query alike, which softmax does not see.
+        # The bias adds q . b to every score of a query, which does not change the softmax.
         return self.key(memory)
 
 
@@ -110,7 +110,7 @@ class AdditiveScore(DotScore):
 
 
 class CoverageScore(AdditiveScore):
-    """v . tanh(W q + U k + w c), where c is all the weight the key was given before.
+    """v . tanh(W q + U k + w c), where c is the sum of the key's weights in earlier steps.
 
     Source: Tu et al. 2016, Modeling coverage for neural machine translation, section 3.1
     (linguistic coverage without fertility).

@@ -1,1 +1,1 @@
-"""Documents: their sentences taken out, and put back translated with everything else as it was."""
+"""Documents: their texts are extracted, and put back translated with everything else unchanged."""

@@ -1,4 +1,4 @@
-"""The formats of documents, and how a file of one is translated."""
+"""The formats of documents, and the translation of a file in one of them."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,7 +16,7 @@ from jumok.documents.xml import read_tmx, read_xliff
 from jumok.errors import ConfigError, DataError, Place
 
 Translate = Callable[[list[str]], Sequence[Translated | str]]
-"""Gives a translation for each text; with `Translated.links`, markup goes where its words went."""
+"""Returns a translation for each text; its `Translated.links` place the markup."""
 
 
 ALONE: dict[str, Callable[[bytes], Document]] = {
@@ -32,17 +32,17 @@ IN_LANGUAGES: dict[str, Callable[[bytes, Languages], Document]] = {
     "xliff": read_xliff,
     "tmx": read_tmx,
 }
-"""Those that say in which language they are."""
+"""Formats that name the document's language."""
 
 FORMATS = (*ALONE, *IN_LANGUAGES)
 BINARY = {"docx"}
 
 
 def document_format(file: Path, head: bytes) -> str | None:
-    """The format of a document by its first bytes and its name; None: lines of text.
+    """The format of a document, by its first bytes and its name; None: lines of text.
 
     Raises:
-        DataError: it is something else, which is named.
+        DataError: it is something else, which the message names.
     """
     kind = kind_of(file, head)
     if kind is None:
@@ -52,7 +52,7 @@ def document_format(file: Path, head: bytes) -> str | None:
         return kind
     what, do = KINDS[kind]
     raise DataError(
-        f"This is {what}, which cannot be translated as it is.",
+        f"this is {what}, which cannot be translated as it is.",
         expected=f"lines of text, or one of {', '.join(FORMATS)}",
         do=do.format(file=file),
         place=Place(file),
@@ -62,16 +62,16 @@ def document_format(file: Path, head: bytes) -> str | None:
 def read_document(
     content: bytes, format: str, languages: Languages, name: Path | str = ""
 ) -> Document:
-    """The document that these bytes are.
+    """Reads the document in these bytes.
 
     Raises:
-        ConfigError: there is no such format.
-        DataError: the bytes are not of this format; the text names the file.
+        ConfigError: the format does not exist.
+        DataError: the bytes are not of this format; the message names the file.
         MissingExtraError: the format's library is not installed.
     """
     if format not in FORMATS:
         raise ConfigError(
-            "there is no such format of documents.",
+            "there is no such document format.",
             expected=", ".join(FORMATS),
             got=repr(format),
         )
@@ -98,16 +98,16 @@ def translate_document(
     languages: Languages = UNKNOWN,
     name: Path | str = "",
 ) -> bytes:
-    """A document of the same format, with every text of it translated.
+    """Translates every text of a document; the result has the same format.
 
     Args:
-        translate: called once, with all texts; markup inside of them was taken out.
+        translate: called once, with all texts, from which markup was removed.
         format: one of FORMATS.
-        languages: what TMX needs to know, and what a page says of itself.
+        languages: needed by TMX, and by the language attributes of a page.
         name: what errors call the document.
 
     Raises:
-        ConfigError: there is no such format; `translate` gave more texts or fewer.
+        ConfigError: the format does not exist; `translate` returned another number of texts.
         DataError: the bytes are not of this format.
         MissingExtraError: the format's library is not installed.
     """
@@ -116,10 +116,10 @@ def translate_document(
 
 
 def translated(document: Document, translate: Translate) -> list[Translated]:
-    """The translations of a document's texts; those without a word are left as they are.
+    """The translations of a document's texts; those without a word are left unchanged.
 
     Raises:
-        ConfigError: `translate` gave more texts or fewer.
+        ConfigError: `translate` returned another number of texts.
     """
     texts = [segment.text for segment in document.segments]
     wanted = [text for text in texts if text]

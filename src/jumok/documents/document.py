@@ -1,4 +1,4 @@
-"""What every kind of document is to whoever translates it."""
+"""The interface of every kind of document."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from jumok.documents.segment import DocumentSegment, Translated
 
 
 class Languages(NamedTuple):
-    """The codes of the languages; "" where nobody knows."""
+    """The codes of the languages; "" if a language is not known."""
 
     source: str = ""
     target: str = ""
@@ -18,11 +18,11 @@ UNKNOWN = Languages()
 
 
 class Document(Protocol):
-    """A file's texts in order, and the file with their translations in their places."""
+    """A file's texts in order, and the file with translations in their places."""
 
     @property
     def segments(self) -> Sequence[DocumentSegment]:
-        """What is to be translated."""
+        """The texts to translate."""
         ...
 
     def written(self, translations: Sequence[Translated]) -> bytes:
@@ -31,13 +31,13 @@ class Document(Protocol):
 
 
 class Slot(NamedTuple):
-    """Where in a text file a translation goes.
+    """The place of a translation in a text file.
 
     Attributes:
         start, end: the characters that it replaces.
         segment: what is translated.
-        write: what stands there afterwards.
-        keep: where the translation equals its source, the characters stay as they are.
+        write: returns the text that replaces them.
+        keep: if the translation equals its source, the characters stay unchanged.
     """
 
     start: int
@@ -49,7 +49,7 @@ class Slot(NamedTuple):
 
 @dataclass(frozen=True)
 class TextDocument:
-    """A text file of which some slices are translated and all others stay to the byte."""
+    """A text file of which some slices are translated and all others are kept byte for byte."""
 
     text: str
     slots: Sequence[Slot]
@@ -63,7 +63,7 @@ class TextDocument:
         return self.encode(self.replaced(translations))
 
     def replaced(self, translations: Sequence[Translated]) -> str:
-        """The text anew; slots are in the order of the file."""
+        """The text with the translations; slots are in the order of the file."""
         parts, at = [], 0
         for slot, translated in zip(self.slots, translations, strict=True):
             same = slot.keep and translated.text == slot.segment.text

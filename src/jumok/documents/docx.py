@@ -1,8 +1,8 @@
 """DOCX: paragraphs of the text, tables, text boxes, headers, footers and notes.
 
-A paragraph is runs, each with a format. The runs of one format make a span of the segment, and go
-around the words that are aligned with theirs; what stands in a run and is no text (a picture, the
-mark of a footnote) stays beside its word. Fields, tabs and line breaks end a segment.
+A paragraph consists of runs, each with a format. The runs of one format make a span of the
+segment, and go around the words that are aligned with theirs; whatever in a run is not text (an
+image, a footnote mark) stays next to its word. Fields, tabs and line breaks end a segment.
 """
 
 import io
@@ -26,13 +26,13 @@ from jumok.errors import DataError, MissingExtraError, Place
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 PARTS = ("document", "header", "footer", "footnotes", "endnotes")
-# Wrappers that hold runs, and stay around them.
+# Wrappers that contain runs, and stay around them.
 WRAPPERS = {f"{W}hyperlink", f"{W}ins", f"{W}smartTag"}
-# What may stand in a run beside its text without ending the sentence: it stays beside its word.
+# Parts of a run that do not end the sentence: each stays next to its word.
 POINTS = {f"{W}footnoteReference", f"{W}endnoteReference", f"{W}drawing", f"{W}pict", f"{W}object"}
 POINTS |= {f"{W}commentReference", f"{W}footnoteRef", f"{W}endnoteRef"}
 POINTS |= {"{http://schemas.openxmlformats.org/markup-compatibility/2006}AlternateContent"}
-# What holds runs that are no part of the sentence around it.
+# Elements with runs that are not part of the sentence around them.
 INSIDE = {*WRAPPERS, f"{W}fldSimple"}
 LETTERS = {f"{W}t", f"{W}noBreakHyphen"}
 SILENT = {f"{W}rPr", f"{W}lastRenderedPageBreak", f"{W}softHyphen"}
@@ -44,7 +44,7 @@ class _Part:
 
     Attributes:
         element: the child of the paragraph.
-        text: what it says.
+        text: the text in it.
         look: equal for parts of one format, which become one span.
     """
 
@@ -59,12 +59,12 @@ class _Sentence:
 
     parts: Sequence[_Part]
     segment: DocumentSegment
-    # Of each inline the part it was made of.
+    # For each inline the part that it was made from.
     of_inline: Sequence[_Part]
     plain: _Part
 
     def write(self, translated: Translated) -> None:
-        """Puts the translation in the place of the parts."""
+        """Replaces the parts by the translation."""
         if translated.text == self.segment.text:
             return
         parts = [part for part in self.parts if part.text or part.look == b"point"]
@@ -101,7 +101,7 @@ class _Sentence:
 
 
 def _with_text(part: _Part, text: str) -> Any:
-    """The part again, with another text."""
+    """A copy of the part, with another text."""
     new = deepcopy(part.element)
     runs = [new] if new.tag == f"{W}r" else list(new.iter(f"{W}r"))
     for run in runs[1:]:
@@ -117,7 +117,7 @@ def _with_text(part: _Part, text: str) -> Any:
 
 
 def _pad(element: Any, before: str, after: str) -> None:
-    """White space that the translation has lost at its ends."""
+    """Adds the white space that the translation has lost at its ends."""
     texts = list(element.iter(f"{W}t"))
     if texts and before:
         texts[0].text = before + (texts[0].text or "")
@@ -154,7 +154,7 @@ class DocxDocument:
         return [sentence.segment for _, sentence in self._sentences]
 
     def written(self, translations: Sequence[Translated]) -> bytes:
-        """The document; parts of the archive in which nothing changed stay to the byte."""
+        """The document; parts of the archive without changes are kept byte for byte."""
         from lxml import etree
 
         changed = set()
@@ -186,22 +186,22 @@ def _is_text(name: str) -> bool:
 
 
 def read_docx(content: bytes) -> DocxDocument:
-    """The document.
+    """Reads a document.
 
     Raises:
-        DataError: it is not DOCX, or damaged.
+        DataError: it is not DOCX, or is damaged.
         MissingExtraError: lxml is not installed.
     """
     try:
         from lxml import etree
     except ImportError:
-        raise MissingExtraError("Reading DOCX files", "documents") from None
+        raise MissingExtraError("reading DOCX files", "documents") from None
     document = DocxDocument(content)
     try:
-        document.segments  # noqa: B018 - everything is read here, so that faults show
+        document.segments  # noqa: B018 - everything is read here, so that faults are found
     except (zipfile.BadZipFile, etree.XMLSyntaxError, OSError, ValueError) as error:
         raise DataError(
-            "The file is not readable as DOCX.",
+            "the file is not readable as DOCX.",
             got=str(error),
             do="open it in a word processor and save it again",
             place=Place("DOCX"),
@@ -210,7 +210,7 @@ def read_docx(content: bytes) -> DocxDocument:
 
 
 def _sentences(container: Any) -> Iterator[_Sentence]:
-    """What is to be translated in a paragraph, or in a part of one."""
+    """The sentences to translate in a paragraph, or in a part of one."""
     _split_runs(container)
     parts: list[_Part] = []
     for child in list(container):
@@ -232,7 +232,7 @@ def _has_text(child: Any) -> bool:
 
 
 def _split_runs(container: Any) -> None:
-    """Gives each tab, line break and picture that shares a run with text a run of its own."""
+    """Gives each tab, line break and image that shares a run with text a run of its own."""
     for run in container.findall(f"{W}r"):
         groups: list[list[Any]] = []
         for child in run:
@@ -254,7 +254,7 @@ def _split_runs(container: Any) -> None:
 
 
 def _part(child: Any) -> _Part | None:
-    """A child of a paragraph as what is moved; None: it is no run, or ends the sentence."""
+    """A child of a paragraph as a part; None: it is not a run, or it ends the sentence."""
     if child.tag in WRAPPERS:
         runs = [run for run in child if run.tag == f"{W}r"]
         others = [each for each in child if each.tag not in (f"{W}r", f"{W}proofErr")]
@@ -279,7 +279,7 @@ def _part(child: Any) -> _Part | None:
 
 
 def _look(run: Any) -> bytes:
-    """A run's format as bytes; what spelling checkers write in it counts for nothing."""
+    """A run's format as bytes, without what spelling checkers write into it."""
     from lxml import etree
 
     format_ = run.find(f"{W}rPr")
@@ -293,7 +293,7 @@ def _look(run: Any) -> bytes:
 
 
 def _sentence(parts: Sequence[_Part]) -> Iterator[_Sentence]:
-    """The parts as one segment: those of the commonest format are its plain text."""
+    """The parts as one segment: those of the most frequent format are its plain text."""
     while parts and not parts[0].text.strip():
         parts = parts[1:]
     while parts and not parts[-1].text.strip():

@@ -30,20 +30,20 @@ INLINE = _names(
 )
 """Elements inside of a sentence; every other one ends it."""
 KEPT = _names("code kbd samp svg math object canvas")
-"""Elements inside of a sentence whose text is no prose."""
+"""Elements inside of a sentence whose text is not translated."""
 UNREAD = _names("pre script style textarea template iframe audio video")
-"""Elements that are left alone with all that is in them."""
+"""Elements that are left unchanged with all their content."""
 RAW = _names("script style textarea")
 VOID = _names("area base br col embed hr img input link meta source track wbr")
 SPOKEN = ("alt", "title", "placeholder", "aria-label")
-"""Attributes that a person reads."""
+"""Attributes with text for readers."""
 
 _CHARSET = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class HtmlDocument:
-    """A page: first the attributes that a person reads, then the sentences with their tags."""
+    """A page: first the attributes with text, then the sentences with their tags."""
 
     text: str
     charset: str
@@ -62,7 +62,7 @@ class HtmlDocument:
         return [*self._attributes.segments, *self._sentences.segments]
 
     def written(self, translations: Sequence[Translated]) -> bytes:
-        """The page; its sentences are found again once its attributes are written."""
+        """The page; its sentences are located again after its attributes are written."""
         many = len(self._attributes.slots)
         text = self._attributes.replaced(translations[:many])
         text = TextDocument(text, list(slots_of(text))).replaced(translations[many:])
@@ -70,9 +70,9 @@ class HtmlDocument:
 
 
 def read_html(content: bytes, languages: Languages) -> HtmlDocument:
-    """The page, in the character set that it names.
+    """Reads a page, in the character set that it names.
 
-    The attribute `lang` of the page becomes the target's language where it was the source's.
+    The attribute `lang` of the page becomes the target's language if it was the source's.
     """
     charset = _charset(content)
     return HtmlDocument(content.decode(charset, errors="surrogateescape"), charset, languages)
@@ -87,7 +87,7 @@ def _charset(content: bytes) -> str:
 
 
 def _encoded(text: str, charset: str) -> bytes:
-    """Characters that the page's own character set lacks become references."""
+    """Characters that the page's character set lacks become references."""
     try:
         return text.encode(charset, errors="surrogateescape")
     except UnicodeEncodeError:
@@ -95,7 +95,7 @@ def _encoded(text: str, charset: str) -> bytes:
 
 
 def _spoken_in(text: str, languages: Languages) -> Iterator[Slot]:
-    """The attributes that a person reads, and the page's language."""
+    """The attributes with text, and the page's language."""
     walk = _Walk()
     for token in tokens(text, RAW):
         tag = text[token.start : token.end]
@@ -107,7 +107,7 @@ def _spoken_in(text: str, languages: Languages) -> Iterator[Slot]:
 
 
 def _language(tag: str, token: Token, languages: Languages) -> Iterator[Slot]:
-    """The page's own language, which changes although nobody translates it."""
+    """The page's language attribute, which changes without a translation."""
     known = attributes(tag).get("lang")
     if known and languages.target and known.value.lower().split("-")[0] == languages.source:
         start, end = token.start + known.start, token.start + known.end
@@ -129,13 +129,13 @@ def slots_of(text: str, offset: int = 0) -> Iterator[Slot]:
 
 
 class _Walk:
-    """Where in the page a token stands: whether inside of something that is left alone."""
+    """The state of a walk over the tokens: whether it is inside of an element left unchanged."""
 
     def __init__(self) -> None:
         self.unread: list[str] = []
 
     def ends_sentence(self, token: Token, tag: str) -> bool:
-        """Whether the sentence before ends here; tokens that are left alone end one too."""
+        """Whether the previous sentence ends here; elements left unchanged end one too."""
         name = token.name.lower()
         if self.unread:
             if token.kind == "open" and name == self.unread[-1]:
@@ -171,7 +171,7 @@ def _slot(text: str, sentence: list[Token], offset: int) -> Iterator[Slot]:
 
 
 def pieces_of(text: str, sentence: list[Token]) -> Iterator[Piece]:
-    """The tokens as pieces; an element whose text is kept, and all inside of it, is one piece."""
+    """The tokens in parts; an element whose text is kept is one, with all its content."""
     index = 0
     while index < len(sentence):
         token = sentence[index]
@@ -193,10 +193,10 @@ def pieces_of(text: str, sentence: list[Token]) -> Iterator[Piece]:
 
 
 def tagged_pieces(text: str, frozen: re.Pattern[str]) -> list[Piece]:
-    """Text with tags that is no HTML otherwise: "&amp;" is what it looks like.
+    """The parts of text with tags that is otherwise not HTML: "&amp;" is not unescaped.
 
     Args:
-        frozen: what is kept besides.
+        frozen: matches further text that is kept.
     """
     pieces = (
         Piece("text", piece.raw, piece.raw) if piece.kind == "text" else piece
@@ -206,7 +206,7 @@ def tagged_pieces(text: str, frozen: re.Pattern[str]) -> list[Piece]:
 
 
 def _end_of(sentence: list[Token], index: int, name: str) -> int:
-    """The index after the tag that closes an element of this name, which is open."""
+    """The index after the tag that closes the open element of this name."""
     depth = 1
     for place in range(index, len(sentence)):
         token = sentence[place]
@@ -218,7 +218,7 @@ def _end_of(sentence: list[Token], index: int, name: str) -> int:
 
 
 def _spoken(tag: str, token: Token) -> Iterator[Slot]:
-    """The attributes of a tag that a person reads."""
+    """The attributes of a tag with text for readers."""
     said = attributes(tag)
     if _untranslated(tag):
         return

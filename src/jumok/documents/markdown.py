@@ -1,4 +1,4 @@
-"""Markdown: paragraphs, headings, items and cells; code, links' addresses and front matter stay."""
+"""Markdown: paragraphs, headings, items and cells; code, link addresses and front matter stay."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -20,11 +20,11 @@ _BLOCK = re.compile(r"^(\d+)([.)]\s)|^([#>+-])(?=\s|[#>])")
 
 
 def read_markdown(content: bytes) -> TextDocument:
-    """The page, read as CommonMark with tables and strikethrough."""
+    """Reads a page as CommonMark with tables and strikethrough."""
     try:
         from markdown_it import MarkdownIt
     except ImportError:
-        raise MissingExtraError("Reading Markdown", "documents") from None
+        raise MissingExtraError("reading Markdown", "documents") from None
     text = content.decode("utf-8", errors="surrogateescape")
     front = FRONT_MATTER.match(text)
     start = front.end() if front else 0
@@ -37,7 +37,7 @@ def read_markdown(content: bytes) -> TextDocument:
 
 
 class _Page:
-    """Finds what the parser says in the text it was said of."""
+    """Locates the parser's findings in the text."""
 
     def __init__(self, text: str, starts: Sequence[int]) -> None:
         self.text, self.starts = text, starts
@@ -45,7 +45,7 @@ class _Page:
         self.cell = False
 
     def slots(self, block: "Token") -> Iterator[Slot]:
-        """What is to be translated in a block."""
+        """The texts to translate in a block."""
         if block.type in ("th_open", "td_open", "th_close", "td_close"):
             self.cell = block.nesting == 1
         if block.map is None:
@@ -60,10 +60,10 @@ class _Page:
                 yield from self._slot(group, start, places)
 
     def _places(self, content: str, line: int) -> list[int]:
-        """Where in the file each character of a block's content stands.
+        """The index in the file of each character of a block's content.
 
         Raises:
-            DataError: nowhere, so that its translation could not be put there.
+            DataError: there is none, so that the translation could not be put there.
         """
         places: list[int] = []
         for number, wanted in enumerate(content.split("\n"), start=line):
@@ -72,13 +72,13 @@ class _Page:
                 raw = re.escape(wanted).replace(r"\|", r"\\?\|")
                 match = re.compile(raw).search(self.text, self.at, end)
                 place = match.start() if match else -1
-            else:  # marks of a quotation or an item stand before it
+            else:  # marks of a quotation or an item precede it
                 place = self.text.rfind(wanted, start, end)
             if place < 0:
                 raise DataError(
-                    "A line of the Markdown file was not found again.",
+                    "a line of the Markdown file could not be located.",
                     got=repr(wanted),
-                    do="write the line without tabs, or leave it out",
+                    do="write the line without tabs, or remove it",
                     place=Place("Markdown", number + 1),
                 )
             for character in wanted:
@@ -86,11 +86,11 @@ class _Page:
                 places.append(place)
                 place += 1
             self.at = place
-            places.append(place)  # the line's end
+            places.append(place)  # the end of the line
         return places
 
     def _slot(self, pieces: Sequence[Piece], start: int, places: Sequence[int]) -> Iterator[Slot]:
-        """The pieces, which are slices of the content from `start` on."""
+        """The slot of these slices of the content, which begin at `start`."""
         found = paragraph(pieces)
         if found is None:
             return
@@ -108,7 +108,7 @@ def _written(translated: Translated, segment: DocumentSegment, escape: Callable[
 
 
 def _groups(block: "Token") -> Iterator[tuple[list[Piece], int]]:
-    """The pieces between hard line breaks, and where in the content each group begins."""
+    """The slices between hard line breaks, and where in the content each group begins."""
     group: list[Piece] = []
     start = at = 0
     for piece in _Inlines(block.content).pieces(block.children or []):
@@ -129,14 +129,14 @@ _ADDRESS = re.compile(
 
 
 class _Inlines:
-    """What the parser found inside of a block, as slices of the block's content."""
+    """The parser's findings inside of a block, as slices of the block's content."""
 
     def __init__(self, content: str) -> None:
         self.content, self.at = content, 0
         self.labels: list[int] = []
 
     def pieces(self, children: "Sequence[Token]") -> Iterator[Piece]:
-        """The pieces; one after another they are the content."""
+        """The slices in order; concatenated they are the content."""
         rest = iter(children)
         for child in rest:
             if child.type in ("softbreak", "hardbreak"):
@@ -156,7 +156,7 @@ class _Inlines:
             yield Piece("text", self.content[self.at :], self.content[self.at :])
 
     def _gap(self, child: "Token") -> str:
-        """White space that the parser left out before this."""
+        """The white space that the parser left out before this."""
         wanted = child.content if child.type in ("text", "html_inline") else child.markup
         if wanted and self.content.startswith(wanted, self.at):
             return ""
@@ -194,7 +194,7 @@ class _Inlines:
         address = _ADDRESS.match(self.content, self.at)
         if address:
             return Piece("close", self._slice(address.end()), name="a")
-        # [label] and [label][]: the address stands elsewhere, under the label in its own language.
+        # [label] and [label][]: the address is elsewhere, under the label in the source language.
         raw = self._slice(self.at + (3 if self.content.startswith("][]", self.at) else 1))
         return Piece("close", raw, name="a", write=f"][{label}]")
 
@@ -208,7 +208,7 @@ class _Inlines:
 
 
 def _label_end(content: str, start: int) -> int:
-    """Where the bracket closes that was opened before `start`."""
+    """The index of the bracket that closes the one opened before `start`."""
     depth, at = 1, start
     while at < len(content):
         if content[at] == "\\":
@@ -221,7 +221,7 @@ def _label_end(content: str, start: int) -> int:
 
 
 def _escaped(text: str) -> str:
-    """Plain text as Markdown writes it: what would be read as markup has a backslash before it."""
+    """Plain text escaped for Markdown: what would be read as markup has a backslash before it."""
     safe = _SPECIAL.sub(r"\\\1", text)
     return _BLOCK.sub(lambda match: f"{match[1] or ''}\\{match[2] or match[3]}", safe)
 

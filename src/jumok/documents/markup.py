@@ -1,6 +1,6 @@
-"""HTML and XML as the pieces they are written in, so that what is not translated stays to the byte.
+"""HTML and XML as slices of the file, so that all that is not translated is kept byte for byte.
 
-A parser's tree forgets how a document was written; here every piece is a slice of the file, and
+A parser's tree forgets how a document was written; here every token is a slice of the file, and
 all slices together are the file.
 """
 
@@ -29,7 +29,7 @@ class Token(NamedTuple):
 
     Attributes:
         kind: text, open, close, empty (an open tag that ends in "/>"), or other.
-        start, end: its characters.
+        start, end: its span in characters.
         name: of a tag, as written.
     """
 
@@ -43,8 +43,8 @@ def tokens(text: str, raw_elements: frozenset[str] = frozenset()) -> Iterator[To
     """The document's slices in order.
 
     Args:
-        raw_elements: elements in which no markup counts but their own end: script, style. Their
-            content is a token "other".
+        raw_elements: elements whose content has no markup but their own end tag: script, style.
+            Their content is a token "other".
     """
     at = 0
     while match := _TOKEN.search(text, at):
@@ -71,7 +71,7 @@ def tokens(text: str, raw_elements: frozenset[str] = frozenset()) -> Iterator[To
 
 
 class Attribute(NamedTuple):
-    """An attribute's value, unescaped, and where it stands inside of the tag."""
+    """An attribute's value, unescaped, and its span inside of the tag."""
 
     value: str
     start: int
@@ -91,5 +91,5 @@ def attributes(tag: str) -> dict[str, Attribute]:
 
 
 def escape(text: str) -> str:
-    """Text as it is written between tags."""
+    """Text escaped for a place between tags."""
     return html.escape(text, quote=False)

@@ -14,17 +14,17 @@ ITEM = re.compile(r"[ \t]*(?:(?:[-*+•·]|\d+[.)])[ \t]+)?")
 
 
 def read_plain(content: bytes) -> TextDocument:
-    """The paragraphs: lines between blank ones; an item of a list, and an indented line, begin one.
+    """The paragraphs: lines between blank ones; a list item, and an indented line, begin one.
 
     A paragraph of one line is written as one line, and one of several is wrapped to the width of
-    its longest.
+    its longest line.
     """
     text = content.decode("utf-8", errors="surrogateescape")
     return TextDocument(text, list(_slots(text)), partial(str.encode, errors="surrogateescape"))
 
 
 class _Line(NamedTuple):
-    """A line's words: where they are in the file, and in which column they begin."""
+    """A line's words: their span in the file, and the column in which they begin."""
 
     start: int
     end: int

@@ -1,7 +1,7 @@
-"""PO (gettext): what is not translated yet is filled in, and marked as fuzzy.
+"""PO (gettext): entries without a translation are filled in, and marked as fuzzy.
 
-"Fuzzy" is gettext's own word for what a person has yet to look at: msgfmt leaves it out unless it
-is told --use-fuzzy.
+"Fuzzy" is gettext's own word for an entry that needs a review: msgfmt leaves it out without the
+option --use-fuzzy.
 """
 
 import re
@@ -17,12 +17,12 @@ PLACEHOLDER = re.compile(
     r"%(?:\([\w.]+\))?(?:\d+\$)?[-+#0']*(?:\d+|\*)?(?:\.\d+)?(?:hh|h|ll|l|q|z|j|t|L)?[diouxXeEfgGcsra%@]"
     r"|%\([\w.]+\)|%%|\$?\{[^{}\s]*\}|\{\{[^{}]*\}\}|%\d+"
 )
-"""What a program fills in: %s, %(name)d, %1$s, {name}, ${name}, {{ name }}."""
+"""Placeholders that a program fills in: %s, %(name)d, %1$s, {name}, ${name}, {{ name }}."""
 
 
 @dataclass(frozen=True)
 class _Message:
-    """A form of an entry's msgid, line by line; line breaks in it count."""
+    """A form of an entry's msgid, line by line; its line breaks are kept."""
 
     lines: tuple[Paragraph | str, ...]
 
@@ -36,7 +36,7 @@ class _Message:
         return [line.segment for line in self.lines if isinstance(line, Paragraph)]
 
     def written(self, translations: list[Translated]) -> str:
-        """The message; takes its translations off the front of the list."""
+        """The message; removes its translations from the front of the list."""
         lines = []
         for line in self.lines:
             if isinstance(line, Paragraph):
@@ -53,7 +53,7 @@ class PoDocument:
 
     Attributes:
         store: translate-toolkit's.
-        entries: those to be filled, each with the forms of its msgid: one, or singular and plural.
+        entries: those to fill, each with the forms of its msgid: one, or singular and plural.
     """
 
     content: bytes
@@ -70,7 +70,7 @@ class PoDocument:
         ]
 
     def written(self, translations: Sequence[Translated]) -> bytes:
-        """The catalog; of several plural forms the first is the singular, all others the plural."""
+        """The catalog; the first plural form is the singular, all others are the plural."""
         from translate.misc.multistring import multistring
 
         if not self.entries:
@@ -102,12 +102,12 @@ def read_po(content: bytes) -> PoDocument:
         from translate.storage.poparser import PoParseError
         from translate.storage.pypo import pofile
     except ImportError:
-        raise MissingExtraError("Reading PO files", "documents") from None
+        raise MissingExtraError("reading PO files", "documents") from None
     try:
         store = pofile.parsestring(content)
     except PoParseError as error:
         raise DataError(
-            "The file is not well-formed PO.", got=str(error), place=Place("PO")
+            "the file is not well-formed PO.", got=str(error), place=Place("PO")
         ) from None
     entries = []
     for unit in store.units:

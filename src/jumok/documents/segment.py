@@ -1,8 +1,8 @@
-"""A paragraph's text, and what stands inside of it: emphasis, links, code, pictures.
+"""A paragraph's text, and the inlines in it: emphasis, links, code, images.
 
-A translation has other words in another order, so where its markup belongs is read off the word
-alignment: an element goes around the run of target words that most links of its own words, and
-fewest of the others', lead to.
+A translation has other words in another order, so the places of its markup are extracted from the
+word alignment: an element goes around the run of target words that most links of its own words,
+and fewest of the others', lead to.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-BLANK = " \t\r\n\f"  # a no-break space is meant
+BLANK = " \t\r\n\f"  # a no-break space is intentional and stays
 _WHITE = re.compile(f"[{BLANK}]+")
 
 Links = Sequence[tuple[int, int]]
@@ -18,7 +18,7 @@ Links = Sequence[tuple[int, int]]
 
 
 class Translated(NamedTuple):
-    """A translation, and which word of it comes from which; None: nobody knows."""
+    """A translation, and the links between its words and the source's; None: not known."""
 
     text: str
     links: Links | None = None
@@ -26,13 +26,13 @@ class Translated(NamedTuple):
 
 @dataclass(frozen=True)
 class Inline:
-    """Something inside of a text.
+    """An inline element of a text.
 
     Attributes:
-        start, end: the characters that it encloses; equal for a picture and the like.
-        before, after: what is written before and after them; of one without text, `before`.
-        frozen: its text is kept as it is: code, a placeholder, what says translate="no".
-        within: the number, among the segment's, of the innermost one that it stands in; None: none.
+        start, end: the characters that it encloses; equal for an image and the like.
+        before, after: what is written before and after them; an element without text has `before`.
+        frozen: its text is not translated: code, a placeholder, an element with translate="no".
+        within: the index, in the segment, of the innermost inline around it; None: none.
     """
 
     start: int
@@ -45,11 +45,11 @@ class Inline:
 
 @dataclass(frozen=True)
 class DocumentSegment:
-    """What is translated at once.
+    """The text that is translated at once.
 
     Attributes:
-        text: without markup, white space made single spaces.
-        inlines: what stands inside, outer ones before inner ones.
+        text: without markup, white space reduced to single spaces.
+        inlines: the inline elements, outer ones before inner ones.
     """
 
     text: str
@@ -57,14 +57,14 @@ class DocumentSegment:
 
 
 class Piece(NamedTuple):
-    """A piece of a paragraph: text, or markup with `raw` as it is written.
+    """A part of a paragraph: text, or markup with `raw` as it is written.
 
     Attributes:
         kind: text, open, close, point (markup without text) or frozen (text that is kept).
-        raw: as it stands in the document.
-        text: what it says; "" of markup.
-        name: of an element, so that its two ends find each other.
-        write: what to write in a translation instead of `raw`.
+        raw: as written in the document.
+        text: its text; "" for markup.
+        name: of an element, to match its two ends.
+        write: written in a translation instead of `raw`.
     """
 
     kind: str
@@ -75,12 +75,12 @@ class Piece(NamedTuple):
 
     @property
     def written(self) -> str:
-        """What stands in a translation."""
+        """Its form in a translation."""
         return self.raw if self.write is None else self.write
 
 
 class Paragraph(NamedTuple):
-    """A segment, and what stands before and after it in the document."""
+    """A segment, and what precedes and follows it in the document."""
 
     before: str
     segment: DocumentSegment
@@ -88,7 +88,7 @@ class Paragraph(NamedTuple):
 
 
 def paragraph(pieces: Sequence[Piece]) -> Paragraph | None:
-    """The pieces as a segment; markup at its ends stays outside. None: there is no word in it."""
+    """The parts as a segment; markup at its ends stays outside. None: there is no word in it."""
     first, last = 0, len(pieces)
     partner = _partners(pieces)
     while first < last:
@@ -119,7 +119,7 @@ def has_word(text: str) -> bool:
 
 
 def _is_edge(piece: Piece) -> bool:
-    """Whether nothing would miss it at a paragraph's end: markup, or white space alone."""
+    """Whether it can be left out at a paragraph's end: markup, or white space only."""
     return piece.kind in ("open", "close", "point") or not piece.text.strip(BLANK)
 
 
@@ -143,7 +143,7 @@ def _segment(pieces: Sequence[Piece]) -> DocumentSegment:
     partner = _partners(pieces)
     text = ""
     starts: list[int] = []
-    apart: set[int] = set()  # points that had a space on both sides, of which the text keeps one
+    apart: set[int] = set()  # points with a space on both sides, of which the text keeps one
     for index, piece in enumerate(pieces):
         starts.append(len(text))
         words = _WHITE.sub(" ", piece.text)
@@ -176,7 +176,7 @@ def _segment(pieces: Sequence[Piece]) -> DocumentSegment:
 
 @dataclass
 class PlacedInline:
-    """An inline with those inside of it, and the characters of the translation it encloses."""
+    """An inline with those inside of it, and the span of the translation that it encloses."""
 
     inline: Inline
     index: int
@@ -186,7 +186,7 @@ class PlacedInline:
 
 
 def place(segment: DocumentSegment, translated: Translated) -> list[PlacedInline]:
-    """The outermost inlines in the order of the translation, those inside of them likewise."""
+    """The outermost inlines in the order of the translation, with those inside of them."""
     nodes = [PlacedInline(inline, index) for index, inline in enumerate(segment.inlines)]
     roots: list[PlacedInline] = []
     for node in nodes:
@@ -208,7 +208,7 @@ def _place(nodes: list[PlacedInline], first: int, last: int, aligned: "_Aligned"
 
 
 def _words(text: str) -> list[tuple[int, int]]:
-    """Start and end of each word: what plain spaces separate."""
+    """The span of each word; words are what plain spaces separate."""
     spans, start = [], 0
     for word in text.split(" "):
         if word:
@@ -225,12 +225,12 @@ class _Aligned:
         self.source_words, self.target_words = _words(source), _words(self.target)
         many, most = len(self.source_words), len(self.target_words)
         links = translated.links
-        if not links:  # nobody knows: the same way through both
+        if not links:  # not known: at the same fraction of both
             links = [(word, word * most // many) for word in range(many)] if most else []
         self.links = [(one, other) for one, other in links if one < many and other < most]
 
     def range_of(self, inline: Inline) -> tuple[int, int]:
-        """Start and end in the translation."""
+        """The span of an inline in the translation."""
         if inline.start == inline.end:
             point = self._point(inline.start)
             return point, point
@@ -255,7 +255,8 @@ class _Aligned:
         return start, max(start, end)
 
     def _verbatim(self, inline: Inline) -> tuple[int, int] | None:
-        """Where the text of something frozen stands as it was: as often before as in the source."""
+        """The span of frozen text, its occurrence in the target that corresponds to the
+        source's."""
         kept = self.source[inline.start : inline.end]
         before = self.source.count(kept, 0, inline.start)
         start = -1
@@ -284,7 +285,7 @@ class _Aligned:
         return found
 
     def _point(self, at: int) -> int:
-        """Where a place between two characters goes: it stays beside the word that it touches."""
+        """The place in the translation of a place between two characters: next to the same word."""
         for number, (start, end) in enumerate(self.source_words):
             linked = [other for one, other in self.links if one == number]
             if start < at <= end and linked:
@@ -297,7 +298,7 @@ class _Aligned:
 
 
 def _shared(target: str, source: str) -> int:
-    """How many characters at the beginning of `target` are what `source` was: equal, or marks."""
+    """The number of characters of `target` that correspond to `source`: equal, or marks."""
     if target[: len(source)].casefold() == source.casefold():
         return len(source)
     if any(letter.isalnum() for letter in source) or not source:
@@ -314,7 +315,7 @@ def rendered(
     """The translation with the segment's markup in it.
 
     Args:
-        escape: how plain text is written.
+        escape: escapes plain text for the format.
     """
 
     def written(first: int, last: int, nodes: Iterable[PlacedInline]) -> str:
@@ -330,7 +331,7 @@ def rendered(
 
 
 def with_frozen(pieces: Iterable[Piece], pattern: re.Pattern[str]) -> list[Piece]:
-    """The pieces with everything in their text that matches cut out as frozen."""
+    """The parts, with all matches in their text cut out as frozen."""
     cut: list[Piece] = []
     for piece in pieces:
         if piece.kind != "text" or piece.raw != piece.text:

@@ -1,4 +1,4 @@
-"""Subtitles (SRT and WebVTT): a cue is a segment, its times stay."""
+"""Subtitles (SRT and WebVTT): a cue is a segment; its times are kept."""
 
 import re
 from collections.abc import Iterator
@@ -9,14 +9,14 @@ from jumok.documents.html import tagged_pieces
 from jumok.documents.segment import DocumentSegment, Piece, Translated, paragraph, rendered
 
 _TIME = r"(?:\d+:)?\d+:\d\d[,.]\d{1,3}"
-# The line of times, then the lines up to a blank one.
+# The line with the times, then the lines up to a blank one.
 CUE = re.compile(rf"^{_TIME}[ \t]*-->[ \t]*{_TIME}[^\n]*\n((?:[^\S\n]*\S[^\n]*(?:\n|\Z))+)", re.M)
-SPEAKER = re.compile(r"[ \t]*[-–—][ \t]?")  # two people in one cue, a line each
+SPEAKER = re.compile(r"[ \t]*[-–—][ \t]?")  # two speakers in one cue, a line each
 STYLE = re.compile(r"\{\\[^}]*\}")  # {\an8}
 
 
 def read_subtitles(content: bytes) -> TextDocument:
-    """The cues. What one person says is one segment, over all its lines, and as many again."""
+    """The cues. A speaker's lines in a cue are one segment, written on as many lines again."""
     text = content.decode("utf-8", errors="surrogateescape")
     slots = [slot for cue in CUE.finditer(text) for slot in _slots(text, cue)]
     return TextDocument(text, slots, partial(str.encode, errors="surrogateescape"))
@@ -50,7 +50,7 @@ def _slot(text: str, lines: list[tuple[int, int]]) -> Iterator[Slot]:
 
 
 def _broken(translated: Translated, segment: DocumentSegment, lines: int, newline: str) -> str:
-    """The translation with its markup, in as many lines of like length as there were."""
+    """The translation with its markup, on the number of lines of the source, of similar lengths."""
     written = rendered(segment, translated)
     for number in range(1, lines):
         wanted = len(written) * number // lines

@@ -1,4 +1,4 @@
-"""XLIFF and TMX: translations are added where there are none, and every other byte stays."""
+"""XLIFF and TMX: missing translations are added, and every other byte is kept."""
 
 import html
 import re
@@ -19,29 +19,29 @@ from jumok.documents.segment import (
 )
 from jumok.errors import DataError, MissingExtraError, Place
 
-TEXT = {"g", "mrk", "pc", "hi", "sub"}  # their text is text
+TEXT = {"g", "mrk", "pc", "hi", "sub"}  # elements whose content is text
 OPENS, CLOSES = {"bpt", "bx", "sc"}, {"ept", "ex", "ec"}  # two elements that enclose text
 UNFINISHED = {"new", "needs-translation", "initial"}
 _ENCODING = re.compile(rb"^<\?xml[^>]*encoding\s*=\s*[\"']([\w.-]+)")
 
 
 def read_xliff(content: bytes, languages: Languages) -> TextDocument:
-    """The units without a finished translation.
+    """Reads the units without a finished translation.
 
-    What is filled in has the state "needs-review-translation" (1.2) or "translated" (2).
+    A new translation gets the state "needs-review-translation" (1.2) or "translated" (2).
     """
     return _document(content, "XLIFF", partial(_xliff_slots, languages=languages))
 
 
 def read_tmx(content: bytes, languages: Languages) -> TextDocument:
-    """The units that have the source's language and not the target's, which is added.
+    """Reads the units that have the source language and not the target language, which is added.
 
     Raises:
-        DataError: nobody says what the target's language is, or no unit is in the source's.
+        DataError: the target language is not known, or no unit is in the source language.
     """
     if not languages.target:
         raise DataError(
-            "The model does not say which language it writes, and a TMX file has to.",
+            "the model's target language is not known, and a TMX file needs it.",
             do="train with data.target_language set, or translate another format",
         )
     return _document(content, "TMX", partial(_tmx_slots, languages=languages))
@@ -53,13 +53,13 @@ def _document(
     try:
         from lxml import etree
     except ImportError:
-        raise MissingExtraError(f"Reading {name} files", "documents") from None
+        raise MissingExtraError(f"reading {name} files", "documents") from None
     try:
         parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
         tree = etree.fromstring(content, parser).getroottree()
     except etree.XMLSyntaxError as error:
         raise DataError(
-            f"The file is not well-formed {name}.", got=error.msg, place=Place(name, error.lineno)
+            f"the file is not well-formed {name}.", got=error.msg, place=Place(name, error.lineno)
         ) from None
     charset = tree.docinfo.encoding or "utf-8"
     text = content.decode(charset)
@@ -77,7 +77,7 @@ def local(token: Token) -> str:
 
 
 def pieces_of(text: str, inside: Sequence[Token]) -> list[Piece]:
-    """What stands inside of a segment."""
+    """The parts of a segment's content."""
     pieces: list[Piece] = []
     index = 0
     while index < len(inside):
@@ -91,7 +91,7 @@ def pieces_of(text: str, inside: Sequence[Token]) -> list[Piece]:
         if name in TEXT and "translate" not in said and token.kind in ("open", "close"):
             pieces.append(Piece(token.kind, raw, name=name))
             continue
-        if token.kind == "open":  # a code, whole
+        if token.kind == "open":  # a code with all its content
             last = _end_of(inside, index, token.name)
             raw, index = text[token.start : inside[last - 1].end], last
         number = next(
@@ -123,7 +123,7 @@ class _Side:
     end: Token | None = None
 
     def stop(self) -> int:
-        """Where it ends."""
+        """The index after it."""
         return (self.end or self.begin).end
 
 
@@ -159,7 +159,7 @@ def _xliff_slots(text: str, found: list[Token], languages: Languages) -> Iterato
 
 
 def _target_language(text: str, token: Token, code: str) -> Iterator[Slot]:
-    """Says the target's language where the file says the source's alone."""
+    """Adds the target language if the file names only the source language."""
     said = attributes(text[token.start : token.end])
     for source, target in (("source-language", "target-language"), ("srclang", "trgLang")):
         if source in said and target.lower() not in said:
@@ -240,7 +240,7 @@ def _tmx_slots(text: str, found: list[Token], languages: Languages) -> Iterator[
             segment.inside.append(token)
     if not any_source:
         raise DataError(
-            "No unit of the TMX file is in the language that the model reads.",
+            "no unit of the TMX file is in the model's source language.",
             expected=source or "a language in the header: srclang",
         )
 

@@ -1,6 +1,6 @@
-/* Attention: of a few queries that are decoded, and of whole sentences that are learnt from. Tensors are
+/* Attention: a few queries in decoding, and whole sentences in training. Tensors are
  * (batch, heads, positions, dim) with any strides but the last, which is 1; weights are kept as (batch,
- * heads, queries, padded keys). `reach` says for each block of 16 queries between which keys it may look;
+ * heads, queries, padded keys). `reach` is the range of keys that a block of 16 queries may attend to;
  * nothing outside is computed: half of a causal mask, and most of one that keeps packed sentences apart.
  * Included by kernels.c, once for each element type.
  */
@@ -51,7 +51,7 @@ static void F(softmax_row)(float *row, const uint8_t *allowed, const float *bias
     for (int64_t j = 0; j < width; j += LANES) store_f32(row + j, load_f32(row + j) * share);
 }
 
-/* One head of a decoding step: few queries, which read keys and values where they lie. */
+/* One head of a decoding step: few queries, which read keys and values in place. */
 static void F(attend_few)(const TYPE *q, const TYPE *k, const TYPE *v, TYPE *out, const uint8_t *allowed,
                           const float *bias, const Sizes *size, const Strides *stride, float *score) {
     const Strides *sq = stride, *sk = stride + 1, *sv = stride + 2, *so = stride + 3, *sm = stride + 4;
@@ -88,7 +88,7 @@ void F(attention_step)(const TYPE *q, const TYPE *k, const TYPE *v, TYPE *out, c
     free(score);
 }
 
-/* Every block's reach under a mask, NULL where all is allowed; rows of the mask are `position` apart. */
+/* Every block's reach under a mask, NULL if all is allowed; rows of the mask are `position` apart. */
 static void F(measure)(const uint8_t *allowed, int64_t position, int64_t queries, int64_t keys, Reach *reach) {
     for (int64_t row = 0; row < queries; row += LANES, reach++) {
         int64_t first = allowed ? keys : 0, end = allowed ? 0 : keys;

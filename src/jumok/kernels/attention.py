@@ -41,7 +41,7 @@ def attend(
     bias: Float[Tensor, "#batch #heads #query key"] | None = None,
     drop: DropoutMask | None = None,
 ) -> Float[Tensor, "batch heads query value_dim"]:
-    """softmax(query key^T / sqrt(dim) + bias) value; the heads lie side by side in memory, merged.
+    """softmax(query key^T / sqrt(dim) + bias) value; the heads are concatenated in memory.
 
     No gradient flows to `bias`.
     """
@@ -107,7 +107,7 @@ class _Attention(torch.autograd.Function):
 
 
 def _side_by_side(like: Tensor, dim: int) -> Tensor:
-    """Room for (batch heads length dim) in which merging the heads is a view."""
+    """Memory for (batch heads length dim) in which merging the heads is a view."""
     batch, heads, length, _ = like.shape
     return like.new_empty(batch, length, heads, dim).transpose(1, 2)
 

@@ -1,4 +1,4 @@
-"""Which C compiler makes the kernels, and what is said where there is none."""
+"""The C compiler for the kernels, and the message if there is none."""
 
 import shutil
 
@@ -8,5 +8,5 @@ NONE = (
 
 
 def find_compiler() -> str | None:
-    """The machine's C compiler; None where there is none."""
+    """The machine's C compiler; None if there is none."""
     return shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")

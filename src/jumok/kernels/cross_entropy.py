@@ -5,7 +5,7 @@
 summed over positions, with label smoothing e. The gradient is formed chunk by chunk in the
 forward pass: a chunk's logits stay in the cache, and 4,096 x 8,000 of them never exist at once.
 
-Two readings of one target, with other dropout masks, can be held together:
+Two forward passes over one target, with different dropout masks, can be combined:
 
     loss(a) + loss(b) + weight (KL(p_a || p_b) + KL(p_b || p_a))
 
@@ -56,10 +56,10 @@ def consistent_cross_entropy(
     smoothing: float,
     weight: float,
 ) -> Float[Tensor, ""]:
-    """The summed loss in nats of two readings of each target, and of what they disagree in.
+    """The summed loss in nats of two forward passes over each target, and of their divergences.
 
     Args:
-        weight: of both divergences, each in nats.
+        weight: the factor of both divergences, each in nats.
     """
     pairs = hidden.flatten(0, 1)
     return _ChunkedCrossEntropy.apply(pairs, output, targets, smoothing, None, weight)
@@ -138,7 +138,7 @@ def _loss_and_gradient(
             loss = native.call("cross_entropy", logits.dtype, *sizes)
         else:
             loss = native.call("consistent_cross_entropy", logits.dtype, *sizes, weight)
-        if loss == -math.inf:  # no loss is that: the kernel saw an index it may not follow
+        if loss == -math.inf:  # no loss has this value: a target is out of range
             _refuse(targets, vocabulary)
         logits[rows:] = 0
         return torch.tensor(loss), logits
@@ -165,7 +165,7 @@ def _loss_and_gradient(
 def _refuse(targets: Tensor, vocabulary: int) -> NoReturn:
     wrong = targets[(targets < 0) | (targets >= vocabulary)]
     raise ModelError(
-        "a target is none of the classes that the model tells apart.",
+        "a target is none of the model's classes.",
         expected=f"0 to {vocabulary - 1}",
         got=str(int(wrong[0])),
         do="check that data and model have the same vocabulary or labels",

@@ -1,6 +1,6 @@
 /* A digest of bytes, to notice that a tensor was written to. 64 lanes of 32 bits: a lane takes in every
  * 64th word, w -> rotate((h ^ w), 13) * prime + 1, which loses no single change of a word, wherever it
- * stands, and mixes several. out: 8 words of 64 bits. */
+ * is, and mixes several. out: 8 words of 64 bits. */
 #define DIGEST_LANES 64
 
 void digest_f32(const uint8_t *bytes, int64_t size, uint64_t *out) {

@@ -1,7 +1,7 @@
-"""A digest of a tensor's bytes, to notice that somebody wrote to it.
+"""A digest of a tensor's bytes, to notice that it was written to.
 
-torch counts what is written to a tensor by its own operations. It does not count what is written
-through `tensor.data`, through numpy, or by another library that shares the memory.
+torch counts writes by its own operations to a tensor. It does not count writes through
+`tensor.data`, through numpy, or by another library that shares the memory.
 """
 
 import ctypes
@@ -21,7 +21,7 @@ Numbers = ctypes.c_uint64 * 8
 def digest(tensor: Tensor) -> Digest:
     """Eight numbers of 64 bits that change when any byte of the tensor changes.
 
-    One changed word always shows; several leave the numbers as they were by chance alone.
+    One changed word always shows; several leave the digest unchanged only by chance.
     """
     data = (
         tensor if tensor.is_cpu and tensor.is_contiguous() else tensor.detach().cpu().contiguous()
@@ -38,7 +38,7 @@ def digest_plainly(tensor: Tensor) -> Digest:
     data = tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes()
     size = len(data)
     block = 4 * LANES
-    data += bytes(block - size % block)  # of a whole block there is one of zeros more
+    data += bytes(block - size % block)  # after a whole block there is one more, of zeros
     words = memoryview(data).cast("I")
     lanes = [(lane + 1) * 0x9E3779B1 & WORD for lane in range(LANES)]
     for first in range(0, len(words), LANES):

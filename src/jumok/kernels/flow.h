@@ -1,7 +1,7 @@
 /* Maximum flows through a network, by Dinic's algorithm: the shortest paths that have room are
  * filled until there is none. Source: Dinic 1970; readable twin: flow.py. */
 
-#define LEAST 1e-9 /* less room than this is none */
+#define LEAST 1e-9 /* less capacity than this counts as none */
 
 typedef struct {
     int64_t *head;    /* where arc e leads; e ^ 1 is the way back */

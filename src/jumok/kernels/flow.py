@@ -1,4 +1,4 @@
-"""Maximum flows through a network: as much as can run from one node to another at once.
+"""Maximum flows through a network: the largest flow from one node to another.
 
 An edge lets through no more than its capacity, and what comes into a node leaves it again.
 
@@ -14,7 +14,7 @@ from jumok.kernels import native
 from jumok.shapes import Float, Int, Tensor
 
 LEAST = 1e-9
-"""Less room than this is none."""
+"""Residual capacities below this count as zero."""
 
 
 def max_flows(
@@ -27,7 +27,7 @@ def max_flows(
     """The maximum flow from each source to each sink, each alone in the network.
 
     Args:
-        tails, heads: of each edge the node that it leaves and the one that it enters.
+        tails, heads: for each edge the node that it leaves and the one that it enters.
         sources, sinks: nodes; no node is both.
     """
     if native.library() is None:
@@ -48,7 +48,8 @@ def max_flows_plainly(
     sources: Int[Tensor, " sources"],
     sinks: Int[Tensor, " sinks"],
 ) -> Float[Tensor, "sources sinks"]:
-    """The readable twin of `max_flows`: the shortest path with room is filled, one at a time."""
+    """The readable twin of `max_flows`: fills the shortest path with residual capacity,
+    repeatedly."""
     flows = torch.zeros(len(sources), len(sinks))
     for i, source in enumerate(sources.tolist()):
         for j, sink in enumerate(sinks.tolist()):
@@ -64,7 +65,7 @@ def max_flows_plainly(
                 least = min(room[tail][head] for tail, head in steps)
                 for tail, head in steps:
                     room[tail][head] -= least
-                    room[head][tail] += least  # what flows may be sent another way later
+                    room[head][tail] += least  # this flow may be rerouted later
                 flows[i, j] += least
     return flows
 
@@ -72,7 +73,7 @@ def max_flows_plainly(
 def _shortest(
     room: defaultdict[int, defaultdict[int, float]], source: int, sink: int
 ) -> list[int] | None:
-    """The nodes of a shortest path with room; None where there is none."""
+    """The nodes of a shortest path with residual capacity; None if there is none."""
     before, queue = {source: source}, deque([source])
     while queue:
         node = queue.popleft()

@@ -102,7 +102,7 @@ void F(relu_forward)(const TYPE *x, TYPE *y, int64_t size, int64_t threshold, in
     }
 }
 
-/* d_x from the output y: where y is 0 nothing passes, neither bent nor dropped */
+/* d_x from the output y: where y is 0, by ReLU or by dropout, the gradient is 0 */
 void F(relu_backward)(const TYPE *y, const TYPE *d_y, TYPE *d_x, int64_t size, double scale) {
     for (int64_t i = 0; i < size; i += LANES) {
         floats slope = F(load)(d_y + i) * (float)scale;

@@ -14,9 +14,9 @@ from jumok.shapes import Float, Tensor
 ROWS = 32
 """Products of bfloat16 matrices on a CPU get a multiple of this many rows.
 
-oneDNN makes code for every new shape, which takes 1.5 ms and a megabyte, and it forgets: with as
-many shapes as batches have lengths, that was a tenth of a training step and a gigabyte. A copy
-of the rows is cheaper.
+oneDNN generates code for every new shape, which takes 1.5 ms and a megabyte, and its cache is
+limited: with as many shapes as batches have lengths, that was a tenth of a training step and a
+gigabyte. A copy of the rows is cheaper.
 """
 
 
@@ -72,7 +72,7 @@ class Linear(nn.Linear):
     """y = x W^T + b, with Xavier's uniform initialisation and biases of zero.
 
     Attributes:
-        stacked: how many matrices of equal height W is made of, one above the other.
+        stacked: the number of matrices of equal height that W consists of, one above the other.
 
     Source: Glorot and Bengio 2010, formula 16.
     """
@@ -87,7 +87,7 @@ class Linear(nn.Linear):
         return linear(states, self.weight, self.bias)
 
     def reset_parameters(self) -> None:
-        """Draws the weights anew."""
+        """Initialises the weights again."""
         bound = math.sqrt(6.0 / (self.in_features + self.out_features))
         with torch.no_grad():
             self.weight.uniform_(-bound, bound)
@@ -120,16 +120,16 @@ def packed_linear(
 
 
 def packed_weight(layer: Linear | Projection, states: Tensor) -> Tensor | None:
-    """The layer's weight as oneDNN reads it fastest; None where the plain one is to be used.
+    """The layer's weight in oneDNN's fastest layout; None if the plain one is to be used.
 
-    That is where gradients may be asked for, in training, and wherever nobody vouches for copies
-    of the weights (`jumok.kernels.packed`).
+    The plain one is used if gradients may be needed, in training, and outside of `Packs.at_work`,
+    where copies of the weights cannot be trusted (`jumok.kernels.packed`).
     """
     packs = AT_WORK.get()
     if packs is None or torch.is_grad_enabled() or layer.training:
         return None
     copy = packs.copy_of(layer, _Packed.made_of)
-    # Of a weight that is computed anew at every call (pruning, adapters) no copy is true.
+    # A weight that is computed at every call (pruning, adapters) has no valid copy.
     weight = layer._parameters.get("weight")
     if copy is None or not copy.stamp.is_true(weight):
         packs.drop(layer)
@@ -138,7 +138,7 @@ def packed_weight(layer: Linear | Projection, states: Tensor) -> Tensor | None:
 
 
 class _Packed:
-    """A layer's weight, laid out; one copy more of it in memory."""
+    """A layer's weight in another layout; one more copy of it in memory."""
 
     def __init__(self, layer: nn.Module, weight: Tensor) -> None:
         self._layer = layer
@@ -151,10 +151,10 @@ class _Packed:
         return None if weight is None or not can_be_packed(weight) else cls(layer, weight)
 
     def is_true(self, look: Look | None) -> bool:
-        """Whether the layer still has this weight, and nobody wrote to it."""
+        """Whether the layer still has this weight, and it was not written to."""
         return self.stamp.is_true(self._layer._parameters.get("weight"), look)
 
 
 def prepare_for_inference(model: nn.Module, dtype: torch.dtype) -> nn.Module:
-    """Puts `model` in evaluation mode and in `dtype`, in place; it can be trained on."""
+    """Puts `model` in evaluation mode and in `dtype`, in place; training it further is possible."""
     return model.eval().to(dtype)

@@ -82,7 +82,7 @@ double F(cross_entropy)(TYPE *logits, const int64_t *targets, float *scratch, in
     return loss;
 }
 
-/* The same for two readings of each target, in adjacent rows a and b, with what they disagree in:
+/* The same for two forward passes over each target, in adjacent rows a and b, with their divergences:
  *     loss(a) + loss(b) + weight sum_v (p_a - p_b)(log p_a - log p_b)
  * scratch holds two padded rows. */
 double F(consistent_cross_entropy)(TYPE *logits, const int64_t *targets, float *scratch, int64_t pairs,

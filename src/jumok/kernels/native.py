@@ -40,7 +40,7 @@ Argument = Tensor | int | float | None | ctypes.Array[Any]
 
 @functools.cache
 def library() -> ctypes.CDLL | None:
-    """The compiled kernels; None where there is no compiler that makes them."""
+    """The compiled kernels; None if there is no compiler that can build them."""
     compiler = find_compiler()
     if compiler is None:
         return None
@@ -56,7 +56,7 @@ def library() -> ctypes.CDLL | None:
 
 
 def _without_cache(compiler: str, name: str) -> ctypes.CDLL | None:
-    """Compiles for this process alone: a folder that others can write to is not to be trusted."""
+    """Compiles for this process only: a folder that others can write to cannot be trusted."""
     with tempfile.TemporaryDirectory() as folder:
         try:
             return ctypes.CDLL(str(_compiled(compiler, Path(folder) / name)))
@@ -65,7 +65,7 @@ def _without_cache(compiler: str, name: str) -> ctypes.CDLL | None:
 
 
 def serves(*tensors: Tensor) -> bool:
-    """Whether the kernels can read all of these: on the CPU, one known element type."""
+    """Whether the kernels can read all of these: on the CPU, of one known element type."""
     first = tensors[0]
     return (
         first.dtype in SUFFIXES
@@ -84,7 +84,7 @@ def call(name: str, dtype: torch.dtype, *arguments: Argument) -> float:
 
 
 def numbers(drop: DropoutMask | None) -> tuple[int, int]:
-    """A mask as the kernels take it: threshold 0 drops nothing."""
+    """A mask in the form that the kernels take; threshold 0 drops nothing."""
     return (0, 0) if drop is None else (drop.threshold, drop.seed)
 
 
@@ -97,7 +97,7 @@ def _argument(value: Argument) -> object:
 
 
 def _compiled(compiler: str, target: Path) -> Path:
-    """Compiles beside the target and renames: no other process or thread sees half a file."""
+    """Compiles to another name and renames: no other process or thread sees half a file."""
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
         partial = target.with_suffix(f".{os.getpid()}-{threading.get_ident()}")

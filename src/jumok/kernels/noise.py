@@ -31,7 +31,7 @@ class DropoutMask:
 
     @property
     def threshold(self) -> int:
-        """Elements whose hash lies below are dropped."""
+        """Elements whose hash is below are dropped."""
         return int(self.p * 2**32)
 
     def keep(self, count: int, device: torch.device) -> Tensor:

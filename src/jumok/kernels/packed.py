@@ -1,10 +1,10 @@
-"""Copies of weights beside a model, laid out for inference, and trusted while they are true.
+"""Copies of weights in another layout for inference, used as long as they are valid.
 
-A model is an ordinary torch module: its weights are its parameters, and somebody may write to
-them, replace them, or watch the modules that they are in, at any time. On a CPU small products are
-faster from weights that are laid out otherwise. Such copies belong to whoever uses the model (a
-loaded system), not to the model. They count only inside `Packs.at_work`, which first looks whether
-they are still true; elsewhere every module computes with its own parameters.
+A model is an ordinary torch module: its weights are its parameters, and any code may write to them,
+replace them, or hook the modules that they are in, at any time. On a CPU small products are faster
+from weights in another layout. Such copies belong to the user of the model (a loaded system), not
+to the model. They are used only inside `Packs.at_work`, which first checks that they are still
+valid; elsewhere every module computes with its own parameters.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ GLOBAL = (
     of_torch._global_backward_hooks,
     of_torch._global_backward_pre_hooks,
 )
-"""torch's own hooks on every module: whoever has one is given all modules."""
+"""torch's own hooks on every module: such a hook receives all modules."""
 
 Look = Callable[[Tensor], Digest]
 
 
 @runtime_checkable  # the tests check annotations while they run
 class Copy(Protocol):
-    """What is made of a module's weights, and kept beside it."""
+    """What is made of a module's weights, and kept outside of it."""
 
     def is_true(self, look: Look | None) -> bool:
         """Whether the module is as it was when the copy was made.
 
         Args:
-            look: gives the digest of a weight's bytes; None: they are not looked at.
+            look: returns the digest of a weight's bytes; None: the bytes are not checked.
         """
         ...
 
@@ -53,8 +53,8 @@ class Packs:
     """The copies of one user of a model, for any number of threads.
 
     Attributes:
-        watched: whether somebody else may hold the model: then its bytes are looked at whenever
-            work begins. torch's own counters do not show what is written through numpy.
+        watched: whether other code may hold the model: its bytes are then checked whenever work
+            begins, as torch's own counters do not show writes through numpy.
     """
 
     def __init__(self, watched: bool = True) -> None:
@@ -63,15 +63,15 @@ class Packs:
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and pickles of a system make their own copies of its weights."""
+        """Makes copies and pickles of a system make their own copies of its weights."""
         return Packs, (True,)
 
     @contextmanager
     def at_work(self, thorough: bool = True) -> Iterator[None]:
-        """The copies serve what this thread computes inside the block, if they are true.
+        """This thread computes with the copies inside the block, if they are valid.
 
         Args:
-            thorough: look at the bytes, too, where somebody else may have written them.
+            thorough: check the bytes, too, if other code may have written to them.
         """
         if AT_WORK.get() is self:  # a call inside a call
             yield
@@ -85,10 +85,10 @@ class Packs:
             AT_WORK.reset(token)
 
     def copy_of(self, module: nn.Module, make: Callable[[Any], Made | None]) -> Made | None:
-        """The module's copy; made where there is none yet. None: there is nothing to be gained.
+        """The module's copy; made if there is none yet. None: a copy has no advantage.
 
         Args:
-            make: is given the module.
+            make: receives the module.
         """
         found = self._copies.get(id(module))
         if found is None or found[0] is not module:
@@ -100,20 +100,20 @@ class Packs:
         return found[1]  # type: ignore[return-value]  # what `make` made of this module
 
     def drop(self, module: nn.Module) -> None:
-        """The module's copy is not true any more."""
+        """Drops the module's copy, which is not valid any more."""
         self._copies.pop(id(module), None)
 
     def _look_through(self, thorough: bool) -> None:
         known: dict[int, Digest] = {}
 
         def look(tensor: Tensor) -> Digest:
-            """Each weight is read once, in however many copies it is."""
+            """Reads each weight once, in however many copies it is."""
             if id(tensor) not in known:
                 known[id(tensor)] = digest(tensor)
             return known[id(tensor)]
 
         for module, copy in list(self._copies.values()):
-            # What nothing was gained from may have become another thing since.
+            # A module without an advantage may have changed since, too.
             if copy is None or not copy.is_true(look if thorough else None):
                 self.drop(module)
 
@@ -122,7 +122,7 @@ AT_WORK: ContextVar[Packs | None] = ContextVar("jumok_packs", default=None)
 
 
 class Stamp(NamedTuple):
-    """A parameter as it was: which tensor, where, how often written to, and with what bytes."""
+    """A parameter's state: which tensor, where, how often written to, and with what bytes."""
 
     tensor: Tensor
     place: int
@@ -134,7 +134,7 @@ class Stamp(NamedTuple):
         return cls(tensor, tensor.data_ptr(), version_of(tensor), digest(tensor))
 
     def is_true(self, tensor: Tensor | None, look: Look | None = None) -> bool:
-        """Whether this is still the tensor, and nobody wrote to it."""
+        """Whether this is still the tensor, and it was not written to."""
         return (
             tensor is self.tensor
             and tensor.data_ptr() == self.place
@@ -144,12 +144,12 @@ class Stamp(NamedTuple):
 
 
 def version_of(tensor: Tensor) -> int:
-    """How often torch wrote to the tensor; 0 where it does not count: in inference mode."""
+    """How often torch wrote to the tensor; 0 where torch does not count: in inference mode."""
     return 0 if tensor.is_inference() else tensor._version
 
 
 def can_be_packed(weight: Tensor) -> bool:
-    """Whether oneDNN lays such weights out."""
+    """Whether oneDNN has a layout for such weights."""
     return (
         weight.device.type == "cpu"
         and weight.dtype in (torch.float32, torch.bfloat16)

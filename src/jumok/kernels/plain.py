@@ -1,7 +1,7 @@
-"""Whether calling a module is no more than its own forward: nobody hooks, replaces or trains it.
+"""Whether calling a module is no more than its own forward: not hooked, replaced or trained.
 
 A kernel that does the work of several modules at once reads their weights and never calls them. It
-may stand in for them only as long as nobody could tell.
+may replace them only as long as the difference cannot be noticed.
 """
 
 from collections.abc import Iterable, Iterator
@@ -28,10 +28,10 @@ def plain(module: nn.Module, kind: type[nn.Module]) -> bool:
 
 
 class Untouched:
-    """The modules inside another one, as they are now.
+    """The modules inside another one, in their present state.
 
     Args:
-        outer: everything below it counts; what is done to itself does not.
+        outer: everything below it is checked; hooks on the module itself are not.
     """
 
     def __init__(self, outer: nn.Module) -> None:
@@ -49,7 +49,7 @@ class Untouched:
 
     @property
     def unhooked(self) -> bool:
-        """Whether no module inside has a hook: quick enough for every step."""
+        """Whether no module inside has a hook: fast enough for every step."""
         count = RemovableHandle.next_id  # of all hooks that were ever registered in this process
         if count == self._quiet_at:
             return True
@@ -58,10 +58,10 @@ class Untouched:
         return quiet
 
     def is_true(self, look: Look | None) -> bool:
-        """Whether the modules, their parameters and what is done when they are called are the same.
+        """Whether the modules, their parameters and their hooks and methods are the same.
 
         Args:
-            look: gives the digest of a parameter's bytes; None: they are not looked at.
+            look: returns the digest of a parameter's bytes; None: the bytes are not checked.
         """
         outer, modules = self._outer, self._modules
         self._quiet_at = -1
@@ -86,7 +86,7 @@ def _inside(outer: nn.Module) -> Iterator[nn.Module]:
 
 
 def _replaces_a_method(kind: type[nn.Module], names: set[str]) -> bool:
-    """Whether one object has a method of its own in the place of its class's."""
+    """Whether an object has a method of its own instead of its class's."""
     return any(callable(getattr(kind, name, None)) for name in names)
 
 
@@ -103,7 +103,8 @@ def _hooks(modules: Iterable[nn.Module]) -> list[Any]:
 
 
 def _same(before: Any, now: Any) -> bool:
-    """The very same things: two empty dictionaries of hooks are equal, and not the same."""
+    """Whether these are the same objects: two empty dictionaries of hooks are equal, not the
+    same."""
     if isinstance(before, dict):
         return before is now
     found = list(now)

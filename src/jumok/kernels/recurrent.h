@@ -1,4 +1,4 @@
-/* What RNNs with attention spend their time in beside products: a GRU's gates, additive scores.
+/* What RNNs with attention spend their time in besides matrix products: a GRU's gates, additive scores.
  *
  * kernels.c includes this once for each element type. dim and hidden are multiples of 16.
  */
@@ -21,8 +21,8 @@ void F(gru_forward)(const TYPE *x, int64_t stride, const TYPE *u, const TYPE *be
         }
 }
 
-/* The slope of h' is `carried` and `shown` together, whose rows lie `dim` and `stride` apart. carried
- * becomes the part of h's slope that does not go through U. Rows of d_x lie `x_stride` apart. */
+/* The gradient of h' is the sum of `carried` and `shown`, whose rows are `dim` and `stride` apart. carried
+ * becomes the part of h's gradient that does not go through U. Rows of d_x are `x_stride` apart. */
 void F(gru_backward)(const TYPE *gates, const TYPE *before, TYPE *carried, const TYPE *shown, int64_t stride,
                      TYPE *d_x, int64_t x_stride, TYPE *d_u, int64_t rows, int64_t dim) {
     for (int64_t i = 0; i < rows; i++, gates += 4 * dim, before += dim, carried += dim, shown += stride,
@@ -59,8 +59,8 @@ void F(additive_forward)(const TYPE *query, const TYPE *key, const TYPE *energy,
             }
 }
 
-/* Adds to the gradients, which are float32 and begin as zeros. tanh is computed again: to keep it
- * would take `hidden` times the room of the scores. */
+/* Adds to the gradients, which are float32 and begin as zeros. tanh is computed again: keeping it
+ * would take `hidden` times the memory of the scores. */
 void F(additive_backward)(const TYPE *query, const TYPE *key, const TYPE *energy, const float *d_scores,
                           float *d_query, float *d_key, float *d_energy,
                           int64_t batch, int64_t queries, int64_t keys, int64_t hidden) {
@@ -68,7 +68,7 @@ void F(additive_backward)(const TYPE *query, const TYPE *key, const TYPE *energy
         for (int64_t q = 0; q < queries; q++, query += hidden, d_query += hidden)
             for (int64_t k = 0; k < keys; k++) {
                 float slope = *d_scores++;
-                if (slope == 0) continue; /* a key that may not be looked at */
+                if (slope == 0) continue; /* a key that may not be attended to */
                 for (int64_t d = 0; d < hidden; d += LANES) {
                     floats bent = hyperbolic(F(load)(query + d) + F(load)(key + k * hidden + d));
                     floats inner = slope * F(load)(energy + d) * (1.0f - bent * bent);

@@ -31,7 +31,7 @@ def gru(
     weight: Float[Tensor, "gates dim"],
     bias: Float[Tensor, " gates"],
 ) -> Float[Tensor, "batch length dim"]:
-    """The states after each of the inputs, which the cell's W has projected already."""
+    """The states after each of the inputs, to which the cell's W is applied already."""
     states: Tensor = _GRU.apply(projected.contiguous(), first, weight, bias)
     return states
 

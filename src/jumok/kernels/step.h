@@ -17,12 +17,12 @@ typedef struct {
     F(Norm) after_feedforward;
 } F(Weights);
 
-/* What is written down for those who watch: the queries (rows, heads, head_dim), and the weights
- * (rows, heads, padded keys). NULL: nobody watches. */
+/* What is written for observers: the queries (rows, heads, head_dim), and the weights
+ * (rows, heads, padded keys). NULL: there is no observer. */
 typedef struct { TYPE *query, *weights; } F(Seen);
 
-/* Where the keys and values lie: those of the written positions, which come first in memory, and those
- * of the Memory; and where to write down who looked at them. */
+/* The keys and values: those of the written positions, which come first in memory, and those of the
+ * Memory; and where queries and weights are written. */
 typedef struct {
     TYPE *past_key, *past_value;
     const TYPE *memory_key, *memory_value;
@@ -73,7 +73,7 @@ static void F(linear)(const TYPE *x, F(Layer) layer, TYPE *y, int64_t rows, int6
     }
 }
 
-/* What every row finds, its heads side by side; weights: (rows, heads, padded keys), or NULL. */
+/* The output of every row, its heads concatenated; weights: (rows, heads, padded keys), or NULL. */
 static void F(look)(const TYPE *query, const TYPE *key, const TYPE *value, TYPE *found, Strides of_key,
                     Strides of_value, int64_t keys, const uint8_t *allowed, int64_t allowed_row,
                     const StepSizes *size, float *score, TYPE *weights) {

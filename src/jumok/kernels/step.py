@@ -1,7 +1,7 @@
-"""One step of decoding through a block in one call: what is left is to read the weights.
+"""One step of decoding through a block in one call: the time that is left is to read the weights.
 
-A step of a few rows is short work in many small parts. As torch operations each part costs 10 to
-30 microseconds before it begins, and the weights are laid out for large products.
+A step of a few rows is many small operations. In torch each of them takes 10 to 30 microseconds
+before it begins, and the weights are laid out for large products.
 """
 
 import ctypes
@@ -33,7 +33,7 @@ class BlockWidths(NamedTuple):
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """Those that have to be whole vectors."""
+        """Those that have to be multiples of a vector."""
         return self.dim, self.head_dim, self.value_dim, self.hidden
 
 
@@ -49,7 +49,7 @@ def sizes_of(layers: Sequence[Linear | None], heads: int, post_norm: bool) -> Bl
 
 
 class Seen(NamedTuple):
-    """What an attention looked with, written down for those who watch; rows of whole vectors."""
+    """The queries and weights of an attention, written for its observers; rows are padded."""
 
     query: Float[Tensor, "rows heads 1 head_dim"]
     weights: Float[Tensor, "rows heads 1 padded_keys"]
@@ -73,7 +73,7 @@ class StepKernel:
         *self_attention, cross_query, cross_output, inner, outer = map(_panels, layers)
         first, second, third = map(_norm, norms)
         ordered = [*self_attention, first, cross_query, cross_output, second, inner, outer, third]
-        self._kept = ordered  # the kernel is told addresses alone
+        self._kept = ordered  # the kernel has only the addresses
         flat = [_address(tensor) for pair in ordered for tensor in pair]
         self._weights = (ctypes.c_int64 * len(flat))(*flat)
         norm = norms[0]
@@ -95,10 +95,10 @@ class StepKernel:
 
         Args:
             past: room for the keys and values of all positions.
-            length: how many of them are written.
-            allowed: which positions of the Memory may be looked at.
-            seen: room for what the self-attention and the cross-attention look with, made by
-                `room`; None: it is not written down.
+            length: the number of positions so far.
+            allowed: which positions of the Memory may be attended to.
+            seen: space for the queries and weights of the self-attention and the cross-attention,
+                made by `room`; None: they are not written.
         """
         rows = stream.shape[0]
         key, value = memory if memory is not None else (None, None)
@@ -116,7 +116,7 @@ class StepKernel:
         )
 
     def room(self, rows: int, keys: int) -> Seen:
-        """Where so many rows can write down what they look with, at so many keys."""
+        """Space for the queries and weights of this number of rows and keys."""
         heads, width = self.sizes.heads, keys + -keys % native.LANES
         return Seen(
             torch.empty(rows, heads, 1, self.sizes.head_dim, dtype=self.dtype),
@@ -125,7 +125,7 @@ class StepKernel:
 
 
 def serves(stream: Float[Tensor, "rows new dim"]) -> bool:
-    """Whether a step of so many rows is better made here."""
+    """Whether the kernel is the better choice for a step of this number of rows."""
     return (
         stream.shape[1] == 1
         and 0 < stream.shape[0] * torch.get_num_threads() <= ROWS

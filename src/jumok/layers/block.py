@@ -27,7 +27,7 @@ MemoryMask = Bool[Tensor, "#batch 1 1 source"]
 
 @dataclass
 class BlockState:
-    """What a decoder block keeps between steps: its own past, and the Memory's keys and values."""
+    """The state of a decoder block between steps: its past, and the Memory's keys and values."""
 
     past: KeyValueCache
     memory: tuple[Tensor, Tensor] | None
@@ -37,7 +37,7 @@ class Block(nn.Module):
     """One layer of an encoder, or of a decoder if it has a cross-attention.
 
     Args:
-        residual: makes what follows each part, PreNorm or PostNorm.
+        residual: makes the module after each part, PreNorm or PostNorm.
     """
 
     def __init__(
@@ -64,11 +64,11 @@ class Block(nn.Module):
         memory_allowed: MemoryMask | None = None,
         state: BlockState | None = None,
     ) -> tuple[States, States]:
-        """All positions at once, or what comes next; gives (stream, normed) for the next block.
+        """All positions at once, or the next ones; returns (stream, normed) for the next block.
 
         Args:
-            state: what was before, and the Memory as it was projected then: one position more, or
-                several with a look-ahead mask. It grows in place. None: all positions are here.
+            state: the past, and the Memory's projections: one position more, or several with a
+                look-ahead mask. It grows in place. None: all positions are given.
         """
         if state is not None:
             fast = None if allowed is not None else in_one_call(self, stream)
@@ -106,7 +106,7 @@ class Block(nn.Module):
 
 
 class Stack(nn.ModuleList):
-    """Blocks one above the other."""
+    """Blocks, each with the output of the one before as its input."""
 
     def __iter__(self) -> Iterator[Block]:
         """The blocks from the first to the last."""
@@ -121,10 +121,10 @@ class Stack(nn.ModuleList):
         memory_allowed: MemoryMask | None = None,
         states: list[BlockState] | None = None,
     ) -> States:
-        """All positions at once, or what comes next; gives what the last block's norm wrote.
+        """All positions at once, or the next ones; returns the output of the last block's norm.
 
         Args:
-            states: one a block, see `Block.forward`.
+            states: one for each block, see `Block.forward`.
         """
         for number, block in enumerate(self):
             state = None if states is None else states[number]
@@ -137,7 +137,7 @@ class Stack(nn.ModuleList):
 
 
 def reorder_blocks(states: list[BlockState], rows: Int[Tensor, " rows"], memory: bool) -> None:
-    """Row i becomes the old row rows[i]; the Memory's part only if `memory` says so."""
+    """Replaces row i by the old row rows[i]; the Memory's keys and values only if `memory`."""
     for state in states:
         state.past.reorder(rows)
         if memory and state.memory is not None:

@@ -1,4 +1,4 @@
-"""A decoder's block, made ready to take single steps in one call of a kernel.
+"""A decoder's block that takes single steps in one call of a kernel.
 
 Its readable twin is `Block.forward` in `jumok.layers.block`.
 """
@@ -21,7 +21,7 @@ from jumok.shapes import Bool, Float, Tensor
 
 
 class Parts(NamedTuple):
-    """What a block is made of."""
+    """The modules of a block."""
 
     self_attention: MultiHeadAttention
     after_self: PreNorm
@@ -36,13 +36,13 @@ class Parts(NamedTuple):
 
     @property
     def between(self) -> list[Any]:
-        """What follows each part."""
+        """The modules after each part."""
         crossed = [] if self.cross_attention is None else [self.after_cross]
         return [self.after_self, *crossed, self.after_feedforward]
 
     @property
     def layers(self) -> list[nn.Module | None]:
-        """As `StepKernel` takes them."""
+        """In the order of `StepKernel`'s arguments."""
         own, crossing = self.self_attention, self.cross_attention
         crossed = [None, None] if crossing is None else [crossing.query, crossing.output]
         read = [own.query, own.key, own.value, own.output]
@@ -50,12 +50,12 @@ class Parts(NamedTuple):
 
 
 class BlockStep:
-    """The parts of a block, with their weights laid out for few rows.
+    """The modules of a block, with their weights laid out for few rows.
 
     Args:
-        parts: whose weights the kernel knows; the observers of its attentions are told what was
-            looked at.
-        untouched: the modules inside the block.
+        parts: the modules whose weights the kernel has; the observers of its attentions receive the
+            weights.
+        untouched: the modules inside the block, to notice changes.
     """
 
     def __init__(self, parts: Parts, kernel: step.StepKernel, untouched: Untouched) -> None:
@@ -63,7 +63,7 @@ class BlockStep:
         self._own, self._crossing = parts.self_attention, parts.cross_attention
 
     def is_true(self, look: Look | None) -> bool:
-        """Whether the block still does what the kernel does, with the same weights."""
+        """Whether the block still computes what the kernel does, with the same weights."""
         return (
             self._untouched.is_true(look)
             and known(self._parts)
@@ -72,7 +72,7 @@ class BlockStep:
         )
 
     def serves(self, stream: Float[Tensor, "batch new dim"]) -> bool:
-        """Whether this step can be made here: few rows, and nobody hooks or intervenes."""
+        """Whether the kernel can take this step: few rows, no hooks and no interventions."""
         return (
             step.serves(stream)
             and stream.dtype == self._kernel.dtype
@@ -90,11 +90,11 @@ class BlockStep:
         | None,
         memory_allowed: Bool[Tensor, "#batch 1 1 source"] | None,
     ) -> tuple[Float[Tensor, "batch 1 dim"], Float[Tensor, "batch 1 dim"]]:
-        """(stream, normed) for the next block; `past` grows in place, and observers are told."""
+        """(stream, normed) for the next block; `past` grows in place, and observers are called."""
         sizes = self._kernel.sizes
         length, dims = past.length, (sizes.head_dim, sizes.value_dim)
         room = past.extend(1, stream, stream.shape[0], sizes.heads, dims)
-        stream, normed = stream.clone(), normed.clone()  # the kernel writes into them
+        stream, normed = stream.clone(), normed.clone()  # the kernel overwrites them
         rows = stream.shape[0]
         seen = self._room(self._own, rows, length + 1)
         crossing = None if memory is None else self._room(self._crossing, rows, memory[0].shape[2])
@@ -109,7 +109,7 @@ class BlockStep:
         return stream, normed
 
     def _room(self, attention: MultiHeadAttention | None, rows: int, keys: int) -> step.Seen | None:
-        """Where the kernel writes down what was looked with; None where nobody watches."""
+        """Space for the queries and weights that the kernel writes; None without observers."""
         if attention is None or not attention.observers:
             return None
         return self._kernel.room(rows, keys)
@@ -122,7 +122,7 @@ def _tell(
     value: Float[Tensor, "rows heads keys value_dim"],
     allowed: Bool[Tensor, "#rows 1 1 keys"] | None,
 ) -> None:
-    """As `MultiHeadAttention.look` does: what was looked with, and at what."""
+    """Calls the observers with queries, keys, values and weights, as `MultiHeadAttention.look`."""
     weights = seen.weights[..., : key.shape[2]]
     scale = key.shape[3] ** -0.5
     for observer in attention.observers:
@@ -132,15 +132,15 @@ def _tell(
 FORWARDS = {
     kind: kind.forward for kind in (MultiHeadAttention, PreNorm, PostNorm, FeedForward, Linear)
 }
-"""What the kernel does the work of."""
+"""The modules whose work the kernel does, with their forward methods."""
 
 
 def in_one_call(block: nn.Module, stream: Float[Tensor, "batch new dim"]) -> BlockStep | None:
-    """What makes this step of the block in one call; None where its parts have to make it.
+    """The kernel for this step of the block; None if its modules have to compute it.
 
-    That is where the kernel does not know a part (a subclass may do something else), where a part
-    is hooked, edited or trained, and wherever nobody vouches for copies of the weights
-    (`jumok.kernels.packed`).
+    They have to if the kernel does not know a module (a subclass may do something else), if one is
+    hooked, edited or trained, and outside of `Packs.at_work`, where copies of the weights cannot be
+    trusted (`jumok.kernels.packed`).
     """
     packs = AT_WORK.get()
     if packs is None or block.training:
@@ -150,7 +150,7 @@ def in_one_call(block: nn.Module, stream: Float[Tensor, "batch new dim"]) -> Blo
 
 
 def block_step(block: nn.Module) -> BlockStep | None:
-    """What takes the steps of this block in one call; None where the kernel does not know it."""
+    """The kernel for single steps of this block; None if it does not know the block."""
     parts = Parts(*(getattr(block, name) for name in Parts._fields))
     if native.library() is None or not known(parts):
         return None
@@ -168,7 +168,7 @@ def block_step(block: nn.Module) -> BlockStep | None:
 
 
 def known(parts: Parts) -> bool:
-    """Whether these parts are those that the kernel does the work of."""
+    """Whether these modules are those whose work the kernel does."""
     if (
         {type(each) for each in parts.attentions} != {MultiHeadAttention}
         or {type(each) for each in parts.between} not in ({PreNorm}, {PostNorm})

@@ -1,4 +1,4 @@
-"""Reading word alignments off the attention of the models that wrote."""
+"""Word alignments, extracted from the attention of the models that wrote."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ from jumok.systems.segments import plain_words
 
 @dataclass(frozen=True)
 class Aligner:
-    """The models, and where in each of them alignments are read.
+    """The models, and the alignment setting of each.
 
     Attributes:
-        readings: None for a model that has no attention; the others align alone.
+        readings: None for a model without attention; the alignment comes from the others.
     """
 
     models: Sequence[SequenceToSequence]
@@ -27,13 +27,13 @@ class Aligner:
 
     @property
     def aligns(self) -> bool:
-        """Whether there is an attention to read alignments off."""
+        """Whether any model has attention to extract alignments from."""
         return any(reading is not None for reading in self.readings)
 
     def pieces_of(self, written: Sequence[int], text: str) -> Sequence[int]:
-        """The pieces that were written, or those of their text where that has other words.
+        """The tokens that were written, or those of their text where its words differ.
 
-        Bytes of a line break, and UNKNOWN, decode to spaces that no piece announces.
+        Bytes of a line break, and UNKNOWN, decode to spaces that no token announces.
         """
         if not text:
             return ()
@@ -45,7 +45,7 @@ class Aligner:
     def between_pieces(
         self, memory: Memory, targets: Sequence[Sequence[int]]
     ) -> Float[Tensor, "batch target source"]:
-        """For each target piece how much it looked at each source position, END's included.
+        """How much each target token attended to each source position, END's included.
 
         At least one model has an attention.
         """
@@ -65,7 +65,7 @@ class Aligner:
     def between_words(
         self, weights: Float[Tensor, "target source"], source: Sequence[int], target: Sequence[int]
     ) -> Float[Tensor, "target_words source_words"]:
-        """One sentence's weights between words, from those between pieces.
+        """One sentence's weights between words, from those between tokens.
 
         Padding is left out, and the source's END: no word is linked to it.
         """

@@ -1,8 +1,8 @@
-"""What all systems share: which model one is, and who may use it, and how.
+"""What all systems share: which models they hold, and how these may be used.
 
-A system may be used by any number of threads at once. Its models are ordinary torch modules:
-whoever has them may look at their weights, change, hook or train them, and the next call of the
-system computes with what they are then.
+A system may be used by any number of threads at once. Its models are ordinary torch modules: they
+may be inspected, changed, hooked or trained, and the next call of the system computes with what
+they are then.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,9 +20,9 @@ from jumok.kernels.digest import Digest, digest
 from jumok.kernels.packed import AT_WORK, Packs
 
 GIVEN, ROWS, FOUND = "given", "rows", "found"
-"""What a system tells of while it works (`jumok.attention.heard.tell`): how many texts or pictures
-a call was given; for each row of the batch that is read next, which of them it is; and, for each
-row, what a search ended with."""
+"""The events that a system reports while it works (`jumok.attention.heard.tell`): how many texts
+or images a call was given; for each row of the batch that is read next, which of them it is; and,
+for each row, what a search ended with."""
 
 Part = TypeVar("Part")
 Given = ParamSpec("Given")
@@ -30,7 +30,7 @@ Made = TypeVar("Made")
 
 
 class Shown(Generic[Part]):
-    """A part of a system that holds its models. Whoever asks for it may change them."""
+    """A part of a system that holds its models. Code that gets it may change them."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._key = f"_{name}"
@@ -57,7 +57,7 @@ class System:
 
     Attributes:
         task: what it does, as its bundle names it (`systems/catalog.py`).
-        name: its recipe's, or as its makers call it; of several models the first one's.
+        name: the recipe's, or the one its authors gave it; of several models the first one's.
     """
 
     task: str
@@ -67,13 +67,14 @@ class System:
 
     @property
     def fingerprint(self) -> str:
-        """Of its models (`jumok.bundle.fingerprint`).
+        """The fingerprint of its models (`jumok.bundle.fingerprint`).
 
-        Found once where they were loaded from bundles, as long as nobody changed them since;
-        models that were made in memory may be learning, and are looked at whenever somebody asks.
+        It is computed once for models that were loaded from bundles, as long as they were not
+        changed since. Models that were made in memory may be in training; theirs is computed at
+        every call.
 
         Raises:
-            BundleError: a bundle that was written anew since it was loaded.
+            BundleError: a bundle was written again after it was loaded.
         """
         models = self.modules()
         if self._origins and (self._loaded is None or self._loaded == _digests(models)):
@@ -88,14 +89,14 @@ class System:
     def at_work(self) -> Iterator[None]:
         """Its models compute without gradients inside the block, as fast as they can.
 
-        Where nobody hooks or trains them, that is from copies of their weights
-        (`jumok.kernels.packed`), which are looked through first.
+        Modules that are not hooked or trained compute with copies of their weights
+        (`jumok.kernels.packed`), which are checked first.
         """
         with torch.no_grad(), self._packs.at_work():
             yield
 
     def each_at_work(self, things: Iterator[Part]) -> Iterator[Part]:
-        """The same things, each made at work; what is done between them is somebody else's."""
+        """The same things, each computed at work; the code between them runs outside."""
         while True:
             with torch.no_grad(), self._packs.at_work(thorough=False):
                 try:
@@ -110,7 +111,7 @@ class System:
         return found
 
     def _handed_out(self) -> None:
-        """Somebody asks for the models: unless that is a part of the system at its work."""
+        """Notes that the models are requested, unless the system itself does so at its work."""
         packs = self._packs
         if packs.watched or AT_WORK.get() is packs:
             return
@@ -119,9 +120,9 @@ class System:
             self._loaded = _digests(self.modules())
 
     def __getstate__(self) -> dict[str, Any]:
-        """Nobody who gets the system elsewhere may have the bundle to look its fingerprint up."""
+        """Adds digests of the models: where the copy is used the bundle may be missing."""
         if self._origins:
-            with suppress(BundleError):  # nor has anybody here
+            with suppress(BundleError):  # it may be missing here, too
                 _ = self.fingerprint
             return {**self.__dict__, "_loaded": self._loaded or _digests(self.modules())}
         return self.__dict__
@@ -130,7 +131,7 @@ class System:
 def at_work(
     method: Callable[Concatenate[Any, Given], Made],
 ) -> Callable[Concatenate[Any, Given], Made]:
-    """A method of a system whose models work in it."""
+    """A method of a system, during which its models are at work."""
 
     @wraps(method)
     def call(self: Any, *given: Given.args, **named: Given.kwargs) -> Made:
@@ -141,7 +142,7 @@ def at_work(
 
 
 def _digests(models: Sequence[nn.Module]) -> tuple[Digest, ...]:
-    """Of everything that the models compute with."""
+    """Digests of everything that the models compute with."""
     return tuple(digest(tensor) for model in models for tensor in model.state_dict().values())
 
 
@@ -149,7 +150,7 @@ AnySystem = TypeVar("AnySystem", bound=System)
 
 
 def loaded_from(system: AnySystem, bundles: Sequence[Bundle]) -> AnySystem:
-    """The system, which knows from now on where its models come from; nobody else has them."""
+    """The system, with a record of where its models come from; only it refers to them so far."""
     system.name = bundles[0].card.name
     system._origins = tuple(map(Origin, bundles))
     system._packs.watched = False

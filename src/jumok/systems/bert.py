@@ -1,7 +1,7 @@
-"""An encoder that somebody else trained: BERT, in a folder as Hugging Face keeps it.
+"""A pretrained encoder: BERT, in a folder in Hugging Face's format.
 
-Read are config.json, model.safetensors and tokenizer.json. Nothing is downloaded, and no code that
-lies there is run. Of a whole masked language model the encoder is taken.
+The files config.json, model.safetensors and tokenizer.json are read. Nothing is downloaded, and no
+code in the folder is run. From a whole masked language model only the encoder is read.
 
 Source: Devlin et al. 2019 (BERT).
 """
@@ -43,11 +43,11 @@ from jumok.systems.words import WordSpace
 
 @dataclass(frozen=True)
 class Cut:
-    """A text as BERT reads it, [CLS] and [SEP] among the pieces.
+    """A text as BERT reads it, [CLS] and [SEP] among the tokens.
 
     Attributes:
-        words: for each piece the number of its word; None for [CLS] and [SEP].
-        texts: the words, which blanks and punctuation separate.
+        words: for each token the index of its word; None for [CLS] and [SEP].
+        texts: the words, which spaces and punctuation separate.
     """
 
     ids: tuple[int, ...]
@@ -57,7 +57,7 @@ class Cut:
 
 
 class BertModel(nn.Module):
-    """A model that reads and says nothing."""
+    """A model that has an encoder and no output layer."""
 
     def __init__(self, encoder: TransformerEncoder) -> None:
         super().__init__()
@@ -65,11 +65,11 @@ class BertModel(nn.Module):
 
 
 class Bert(System):
-    """A BERT's encoder with its tokenizer, whose ids its table has; an Embedder.
+    """A BERT's encoder with its tokenizer, whose ids index its embedding table; an Embedder.
 
     Args:
-        name: as its makers call it, or its folder is called.
-        max_tokens: the most pieces that are read at once, [CLS] and [SEP] not counted.
+        name: the one its authors gave it, or that of its folder.
+        max_tokens: the maximum number of tokens read at once, without [CLS] and [SEP].
     """
 
     task = "bert"
@@ -92,7 +92,7 @@ class Bert(System):
         Raises:
             BundleError: a file is missing or damaged, or holds another kind of model; more than
                 one folder.
-            ConfigError: no such device.
+            ConfigError: the device does not exist.
             MissingExtraError: the library that reads the tokenizer is not installed.
         """
         if len(folders) != 1:
@@ -108,7 +108,7 @@ class Bert(System):
         return [self.model]
 
     def cut(self, text: str) -> Cut:
-        """The pieces of a text, and their words."""
+        """The tokens of a text, and their words."""
         found = self.tokenizer.encode(writable(text))
         count = max((word + 1 for word in found.word_ids if word is not None), default=0)
         spans = [found.word_to_chars(word) for word in range(count)]
@@ -119,9 +119,9 @@ class Bert(System):
     def sentence_vectors(
         self, texts: Sequence[str], batch_size: int = 32
     ) -> Float[Tensor, "texts dim"]:
-        """For each text the mean of what the encoder wrote at its pieces, [CLS] and [SEP] too.
+        """For each text the mean of the encoder's states at its tokens, [CLS] and [SEP] included.
 
-        Of a long text the beginning is read.
+        Only the beginning of a long text is read.
         """
         texts = texts_in(texts)
         means = [self._table[:0]]
@@ -137,7 +137,7 @@ class Bert(System):
 
     @at_work
     def word_vectors(self, text: str) -> tuple[tuple[str, ...], Float[Tensor, "words dim"]]:
-        """The words of a text, and for each the mean of what the encoder wrote at its pieces."""
+        """The words of a text, and for each the mean of the encoder's states at its tokens."""
         cut = self.cut(text_of(text, "text"))
         ids = self._within(cut)
         states = self._states(torch.tensor([ids]), torch.ones(1, len(ids), dtype=torch.bool))[0]
@@ -150,17 +150,17 @@ class Bert(System):
         return cut.texts[:count], sums / counts[:, None]
 
     def word_space(self) -> WordSpace:
-        """The words that are one piece, with their vectors in the embedding table."""
+        """The words that are one token, with their vectors in the embedding table."""
         pieces = sorted(self.tokenizer.get_vocab().items(), key=lambda piece: piece[1])
         words = {word: id for word, id in pieces if not word.startswith(("##", "["))}
         return WordSpace(list(words), self._table[list(words.values())])
 
     @property
-    def _table(self) -> Float[Tensor, "pieces dim"]:
+    def _table(self) -> Float[Tensor, "subwords dim"]:
         return self.model.encoder.embedding.table.detach().float().cpu()
 
     def _within(self, cut: Cut) -> list[int]:
-        """The ids, no more than can be read at once, [SEP] the last."""
+        """The ids, cut to the maximum length, with [SEP] last."""
         return [*cut.ids[:-1][: self.max_tokens + 1], cut.ids[-1]]
 
     @torch.inference_mode()
@@ -225,7 +225,7 @@ def _said(error: Exception) -> str:
 
 
 def _check_size(section: MaskedConfig, sizes: _Sizes, file: Path) -> None:
-    """Raises a ValueError where the weights cannot be those of a model of these sizes."""
+    """Raises a ValueError if the weights cannot be those of a model of these sizes."""
     stored = sum(math.prod(tensor.shape) for tensor in read_header(file).values())
     needed = numbers_in(section, sizes.vocab_size, 0)
     if needed > 2 * stored:
@@ -236,20 +236,20 @@ def _tokenizer(file: Path, pieces: int) -> Any:
     try:
         import tokenizers
     except ImportError:
-        raise MissingExtraError("Reading a tokenizer of Hugging Face's", "huggingface") from None
+        raise MissingExtraError("reading a Hugging Face tokenizer", "huggingface") from None
     try:
         found = tokenizers.Tokenizer.from_file(str(file))
-    except Exception as error:  # it has no class of its own for what is wrong with a file
+    except Exception as error:  # the library has no class for faults of a file
         raise ValueError(str(error)) from None
     if found.get_vocab_size() > pieces:
-        raise ValueError(f"{found.get_vocab_size():,} pieces, and the model knows {pieces:,}")
+        raise ValueError(f"{found.get_vocab_size():,} subwords, and the model has {pieces:,}")
     found.no_padding()
     found.no_truncation()
     return found
 
 
 def _section(sizes: _Sizes) -> MaskedConfig:
-    """The same sizes in a recipe's words; pydantic's ValidationError where they do not fit."""
+    """The same sizes as a recipe's section; a ValidationError of pydantic if they do not fit."""
     return MaskedConfig.model_validate(
         {
             "dim": sizes.hidden_size,
@@ -268,11 +268,11 @@ def _section(sizes: _Sizes) -> MaskedConfig:
 
 @torch.no_grad()
 def copy_bert(tensors: Mapping[str, Tensor], encoder: TransformerEncoder) -> None:
-    """BERT's weights, by Hugging Face's names, into an encoder of the same sizes.
+    """Copies BERT's weights, under Hugging Face's names, into an encoder of the same sizes.
 
-    Ours multiplies embeddings by sqrt(dim), so the table is theirs divided by it. BERT adds a
-    vector of the token's type to every embedding; where all are of type 0 it belongs to the
-    positions.
+    Our encoder multiplies embeddings by sqrt(dim), so the table is BERT's divided by it. BERT adds
+    a vector of the token's type to every embedding; where all tokens are of type 0 this vector is
+    added to the position encodings.
 
     Raises:
         KeyError: a tensor is missing.
@@ -292,7 +292,7 @@ def copy_bert(tensors: Mapping[str, Tensor], encoder: TransformerEncoder) -> Non
 
 
 def _parts(block: Block) -> dict[str, nn.Module]:
-    """The parts of a block by their names in a layer of BERT's."""
+    """The parts of a block, by their names in a layer of BERT."""
     looks = block.self_attention
     return {
         "attention.self.query": looks.query,

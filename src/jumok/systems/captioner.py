@@ -1,4 +1,4 @@
-"""A model as a thing that says what is in a picture."""
+"""A captioning model as a callable object: it describes images."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -35,10 +35,10 @@ class Captioner(System):
 
     Args:
         model: in evaluation mode.
-        reader: makes of a picture's file what the model reads.
-        max_tokens: pieces of the longest caption that is written.
-        language: of the captions, such as "en"; "" where nobody said.
-        reading: where the decoder's looks are read; None for a model that has one vector.
+        reader: makes the model's input from an image file.
+        max_tokens: the maximum length of a caption in tokens.
+        language: of the captions, such as "en"; "" if it is not known.
+        reading: where attention weights are extracted; None for a model with one context vector.
     """
 
     task = "captioning"
@@ -57,8 +57,8 @@ class Captioner(System):
         if model.decoder.vocabulary_size != tokenizer.size:
             raise ModelError(
                 "the tokenizer is not this model's.",
-                expected=f"{model.decoder.vocabulary_size} pieces",
-                got=f"{tokenizer.size} pieces",
+                expected=f"{model.decoder.vocabulary_size} subwords",
+                got=f"{tokenizer.size} subwords",
             )
         self.model, self.tokenizer, self.reader = model, tokenizer, reader
         self.max_tokens, self.language, self.reading = max_tokens, language, reading
@@ -70,11 +70,11 @@ class Captioner(System):
         """The bundle in this folder.
 
         Raises:
-            BundleError: a bundle that is missing, damaged or unsafe, or several of them.
-            ConfigError: no such device.
+            BundleError: a bundle is missing, damaged or unsafe, or there are several.
+            ConfigError: the device does not exist.
         """
         bundle, model = load_one(
-            folders, Model, device, precision, "a picture is captioned by one model."
+            folders, Model, device, precision, "an image is captioned by one model."
         )
         config = CaptionerConfig.model_validate(bundle.config.model)
         system = cls(
@@ -92,15 +92,14 @@ class Captioner(System):
 
     @property
     def reads_features(self) -> bool:
-        """Whether pictures are given as features that somebody computed before."""
+        """Whether images are given as features that were computed before."""
         return len(self.reader.shape) == FEATURE_AXES
 
     def read(self, file: Path) -> Tensor:
-        """What the model reads of a picture's file.
+        """The model's input from an image file.
 
         Raises:
-            DataError: a file that is missing, damaged, or not a picture (features: of another
-                shape).
+            DataError: the file is missing, damaged, or not an image (features: has another shape).
         """
         return torch.from_numpy(self.reader.read(content_of(file), str(file)))
 
@@ -115,18 +114,18 @@ class Captioner(System):
         looks: bool = False,
         batch_size: int = 32,
     ) -> list[Caption]:
-        """A caption for each picture, in order.
+        """A caption for each image, in order.
 
         Args:
-            pictures: files, or what `read` gives.
+            pictures: files, or what `read` returns.
             options: everything about decoding.
-            beam, nbest: changed in `options` where given.
-            looks: read where the decoder looked for each word, in one more pass.
-            batch_size: pictures that are done together.
+            beam, nbest: replace those of `options` if given.
+            looks: also return the attention weights of each word, computed in one more pass.
+            batch_size: images in a batch.
 
         Raises:
-            DataError: a picture that cannot be read, or one picture instead of a list of them.
-            ConfigError: options that contradict each other.
+            DataError: an image cannot be read, or one image was given instead of a list.
+            ConfigError: options contradict each other.
         """
         pictures_in(pictures)
         options = replace(
@@ -140,7 +139,7 @@ class Captioner(System):
         for start in range(0, len(pictures), batch_size):
             batch = [self._input(each) for each in pictures[start : start + batch_size]]
             tell(self, ROWS, range(start, start + len(batch)))
-            # Every batch draws its own samples, and the same ones whenever it comes again.
+            # Every batch has samples of its own, which are the same whenever it is decoded again.
             captions += self._captions(batch, replace(options, seed=options.seed + start), looks)
         return captions
 
@@ -152,7 +151,7 @@ class Captioner(System):
         looks: bool = False,
         batch_size: int = 32,
     ) -> Iterator[Caption | DataError]:
-        """A caption for each file, in order; for one that is no picture, what is wrong with it."""
+        """A caption for each file, in order; for a file that is not an image, its error."""
         stream = iter(files)
         done = 0
         while chunk := list(islice(stream, batch_size)):
@@ -202,7 +201,7 @@ class Captioner(System):
         )
 
     def _text(self, pieces: Sequence[int]) -> str:
-        # Bytes may spell a line break, and a caption is one line.
+        # Bytes may decode to a line break, and a caption is one line.
         return normalize(self.tokenizer.decode(pieces)).strip()
 
     @at_work
@@ -214,22 +213,22 @@ class Captioner(System):
         *,
         batch_size: int = 32,
     ) -> list[Looks]:
-        """Where the decoder looks when it is made to write these captions, one for each picture.
+        """The attention weights of given captions over their images, one caption for each image.
 
         Raises:
-            DataError: more of one than of the other, or a picture that cannot be read.
-            ModelError: the model has one vector to look at.
+            DataError: the numbers of images and captions differ, or an image cannot be read.
+            ModelError: the model has one context vector.
         """
         pictures_in(pictures)
         texts = texts_in(texts, "captions")
         if len(pictures) != len(texts):
             raise DataError(
-                "every picture needs its caption.",
+                "every image needs its caption.",
                 expected=f"{len(pictures):,} captions",
                 got=f"{len(texts):,}",
             )
         if self.reading is None:
-            raise ModelError("this model does not look: it has one vector of the whole picture.")
+            raise ModelError("this model has no attention: it reads the whole image as one vector.")
         return self.look_at([self.reading], pictures, texts, batch_size=batch_size)[0]
 
     @at_work
@@ -242,7 +241,7 @@ class Captioner(System):
         *,
         batch_size: int = 32,
     ) -> list[list[Looks]]:
-        """The same read in several places at once: for each reading the looks of all captions."""
+        """The same for several alignment settings at once: for each the weights of all captions."""
         pictures_in(pictures)
         texts = texts_in(texts, "captions")
         looks: list[list[Looks]] = [[] for _ in readings]
@@ -267,7 +266,7 @@ class Captioner(System):
         written: Sequence[tuple[int, Sequence[int]]],
         readings: Sequence[AlignmentSetting],
     ) -> Iterator[list[Looks]]:
-        """Where each text looked, in one pass over all: (row of the memory, its pieces)."""
+        """The weights of each text, in one pass over all: (row of the memory, its tokens)."""
         longest = max(len(pieces) for _, pieces in written)
         device = memory.states.device
         rows = torch.tensor([row for row, _ in written], device=device)
@@ -289,20 +288,20 @@ class Captioner(System):
         return Looks(words, merge_words(seen, cells, of_piece).unflatten(1, self.model.grid))
 
     def words_of(self, pieces: Sequence[int]) -> tuple[tuple[str, ...], list[int]]:
-        """The words that plain spaces separate, and for each piece the number of its word.
+        """The words that plain spaces separate, and for each token the index of its word.
 
-        Both are empty where pieces and words do not go together.
+        Both are empty if tokens and words do not match.
         """
         words = tuple(plain_words(self._text(pieces)))
         of_piece = self.tokenizer.words(pieces)
         if not words or of_piece[-1] + 1 != len(words):
-            # Bytes of a line break decode to spaces that no piece announces: no map is honest.
+            # Bytes of a line break decode to spaces that no token announces: no map would be right.
             return (), []
         return words, of_piece
 
 
 def reader_of(config: CaptionerConfig) -> InputReader:
-    """How the model wants pictures."""
+    """The reader of images that the model was trained with."""
     encoder = config.encoder
     if isinstance(encoder, CnnConfig):
         return pixel_reader(encoder.size)

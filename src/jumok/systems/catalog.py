@@ -1,4 +1,4 @@
-"""Every system by the task that its bundle names: a loaded bundle as a thing one can call."""
+"""Every system by the task that its bundle names: a loaded bundle as a callable object."""
 
 from importlib import import_module
 from pathlib import Path
@@ -11,7 +11,7 @@ from jumok.systems.device import PrecisionName
 
 
 class SystemEntry(NamedTuple):
-    """Where a task's class lives, and the verb that uses it; nothing is imported before its use."""
+    """The module and class of a task, and its verb; nothing is imported before it is used."""
 
     module: str
     name: str
@@ -34,13 +34,13 @@ SYSTEMS = {
 
 
 def load(*folders: Path | str, device: str = "auto", precision: PrecisionName = "fp32") -> Any:
-    """The trained model in this folder as its system; several become an ensemble where they can.
+    """The trained model in this folder as its system; several become an ensemble if they can.
 
-    The folder may hold somebody else's BERT, too (`jumok.systems.bert`).
+    The folder may also hold a pretrained BERT in Hugging Face's format (`jumok.systems.bert`).
 
     Raises:
-        BundleError: a bundle that is missing, damaged, unsafe, or of a task unknown here.
-        ConfigError: no such device.
+        BundleError: a bundle is missing, damaged or unsafe, or its task is not known.
+        ConfigError: the device does not exist.
     """
     if not folders:
         raise BundleError("there is no model to load.", do="give the folder of a bundle")
@@ -50,7 +50,7 @@ def load(*folders: Path | str, device: str = "auto", precision: PrecisionName = 
 
 
 def system_of(folder: Path) -> SystemEntry:
-    """The system that this bundle is for, or a BERT's where somebody else's lies there."""
+    """The system for this bundle; that of a BERT if the folder is in Hugging Face's format."""
     task = "bert" if (folder / TOKENIZER).is_file() else read_bundle(folder).config.task
     if task not in SYSTEMS:
         raise BundleError(
@@ -64,7 +64,7 @@ def system_of(folder: Path) -> SystemEntry:
 
 
 def check_verb(folder: Path, verb: str) -> None:
-    """Says which verb a bundle is for, where it is not this one.
+    """Checks that the bundle is for this verb.
 
     Raises:
         BundleError: the bundle is for something else.
@@ -73,7 +73,7 @@ def check_verb(folder: Path, verb: str) -> None:
     found = theirs(folder)
     if found is not None and system.verb != verb:
         raise BundleError(
-            f"jumok cannot {verb} with {found.named}: of it the encoder alone is read.",
+            f"jumok cannot {verb} with {found.named}: only its encoder is read.",
             do=READS,
             place=Place(folder),
         )

@@ -1,4 +1,4 @@
-"""What a classifier says of one thing, be it a picture or a text."""
+"""What a classifier predicts for one input, an image or a text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,11 +8,11 @@ from jumok.shapes import Float, Tensor
 
 @dataclass(frozen=True)
 class Classification:
-    """What a thing was taken for.
+    """The prediction for one input.
 
     Attributes:
-        label: the likeliest.
-        probabilities: of every label, the likeliest first; they sum to 1.
+        label: the most probable one.
+        probabilities: of every label, in descending order; they sum to 1.
     """
 
     label: str
@@ -20,11 +20,11 @@ class Classification:
 
     @property
     def probability(self) -> float:
-        """Of the label."""
+        """The probability of the label."""
         return self.probabilities[self.label]
 
 
 def ranked(row: Float[Tensor, " labels"], labels: Sequence[str]) -> Classification:
-    """The labels by their probabilities; of equal ones the first in order is the likelier."""
+    """The labels in descending order of probability; equal ones stay in the labels' order."""
     order = row.argsort(descending=True, stable=True).tolist()
     return Classification(labels[order[0]], {labels[index]: float(row[index]) for index in order})

@@ -1,4 +1,4 @@
-"""One look at two things: two sentences, or one before two models."""
+"""The traces of two inputs: two sentences, or one sentence and two models."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -13,12 +13,12 @@ from jumok.systems.tracing_parts import Analyses
 
 @dataclass(frozen=True)
 class Comparison:
-    """What traces A, and B.
+    """The models that trace A and B.
 
     Attributes:
         traced: the first model.
-        beside: the second one; None: the first does both.
-        level: what is kept of each trace.
+        beside: the second one; None: the first traces both.
+        level: what each trace keeps.
     """
 
     traced: Callable[..., Trace]
@@ -36,15 +36,15 @@ class Comparison:
         prefix: Sequence[int] = (),
         alone: bool = False,
     ) -> tuple[Trace, Trace | None]:
-        """The trace of A, and of B where there is one.
+        """The trace of A, and that of B if there is one.
 
         Args:
-            against: what B reads; empty: what A reads, if B is another model.
-            target: what is written instead of the model's own; by both where they read the same.
-            extras: of A; of B only the layers.
-            alone: B is another model, and nobody looks at it.
-            change: what is done to the model meanwhile, in A.
-            prefix: how A's output begins.
+            against: the input of B; empty: that of A, if B is another model.
+            target: written instead of the model's own output; by both if their inputs are equal.
+            extras: the analyses of A; of these B gets the layers only.
+            alone: B is another model, and is not traced.
+            change: the changes to the model while A is traced.
+            prefix: forced beginning of A's output.
         """
         only = replace(extras, ablation=False, attribution=False, search_tree=False)
         traced = partial(self.traced, given, target, change=change, prefix=prefix, extras=extras)
@@ -59,13 +59,13 @@ class Comparison:
     def _apart(
         self, first: Callable[..., Trace], second: Callable[..., Trace]
     ) -> tuple[Trace, Trace]:
-        """Two sentences of one model, and how far the vectors of their words are apart."""
+        """Traces two sentences with one model, and compares the vectors of their words."""
         trace, other = first(level="full"), second(level="full")
         notes = {**trace.notes, "against": context_similarity(trace, other)}
         return self._kept(replace(trace, notes=notes)), self._kept(other)
 
     def _kept(self, trace: Trace) -> Trace:
-        """No more of it than the level says: words are compared by the whole of it."""
+        """Drops what the level does not keep; words are compared before that."""
         if self.level == "full":
             return trace
         sites = sites_at(trace.sites, self.level)

@@ -1,4 +1,4 @@
-"""Where to compute."""
+"""The device that systems compute on."""
 
 from typing import Literal
 
@@ -12,16 +12,16 @@ DTYPES: dict[PrecisionName, torch.dtype] = {"fp32": torch.float32, "bf16": torch
 
 
 def choose_device(wanted: str) -> torch.device:
-    """The device of this name; "auto" is a GPU where there is one.
+    """The device of this name; "auto" is a GPU if there is one.
 
     Raises:
-        ConfigError: no such device.
+        ConfigError: the device does not exist.
     """
     if wanted == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     kind = wanted.partition(":")[0]
     if kind not in KINDS:
-        raise _unusable(wanted, "jumok computes on processors and on GPUs with CUDA alone")
+        raise _unusable(wanted, "jumok computes on CPUs and on GPUs with CUDA only")
     if kind == "cuda" and not torch.cuda.is_available():
         raise _unusable(wanted, "torch finds no GPU with CUDA on this machine")
     try:
@@ -37,5 +37,5 @@ def _unusable(wanted: str, why: str) -> ConfigError:
         "this device cannot be used.",
         expected="auto, cpu, cuda or cuda:0",
         got=f"{wanted!r}: {why}",
-        do="leave the device out, or name cpu",
+        do="leave the device out, or use cpu",
     )

@@ -1,4 +1,4 @@
-"""A translator's documents: what stands in them is translated, and everything else stays."""
+"""Documents for a translator: their texts are translated, and everything else stays."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -13,11 +13,11 @@ from jumok.documents.segment import Translated
 from jumok.systems.translation import Translation
 
 Lines = Callable[[Iterable[str]], Iterable[Translation]]
-"""Translates lines in order, with their alignments where the model has any."""
+"""Translates lines in order, with alignments if the model has any."""
 
 
 class FileTranslator:
-    """What translates lines, and by them documents."""
+    """Translates lines, and by them documents."""
 
     source_language: str
     target_language: str
@@ -37,20 +37,20 @@ class FileTranslator:
         format: str | None = None,
         batch_size: int = 32,
     ) -> None:
-        """Translates a document into another of the same format.
+        """Translates a document into another one of the same format.
 
-        Markup goes where the words went that it enclosed, by the word alignment.
+        Markup goes around the words that are aligned with those it enclosed.
 
         Args:
-            options: everything about decoding; None is as `translate` has it.
-            output: there whole or not at all.
+            options: everything about decoding; None: the defaults of `translate`.
+            output: written atomically.
             format: "html", "markdown", "docx", "srt", "vtt", "po", "xliff", "tmx", or "paragraphs"
-                for plain text whose lines are wrapped. None finds it by the file's first bytes and
-                its name, and takes plain text for paragraphs.
+                for plain text whose lines are wrapped. None: detected from the file's first bytes
+                and its name; plain text is then read as paragraphs.
             batch_size: sentences that are decoded together.
 
         Raises:
-            ConfigError: there is no such format.
+            ConfigError: the format does not exist.
             DataError: the file cannot be read, or is something else; or the output cannot be
                 written.
             MissingExtraError: the format's library is not installed.
@@ -71,7 +71,7 @@ class FileTranslator:
     def translate_content(
         self, content: bytes, format: str, lines: Lines, name: Path | str
     ) -> bytes:
-        """The document that these bytes are, translated.
+        """Translates the document in these bytes.
 
         Args:
             lines: how lines are translated.

@@ -1,4 +1,4 @@
-"""Texts as points: what an encoder wrote, averaged over a sentence or over a word's pieces."""
+"""Texts as vectors: an encoder's states, averaged over a sentence or over a word's tokens."""
 
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
@@ -22,26 +22,26 @@ from jumok.systems.words import WordSpace
 
 @runtime_checkable
 class Embedder(Protocol):
-    """A system that turns texts into vectors; `jumok embed` knows it by these alone."""
+    """A system that turns texts into vectors: all that `jumok embed` needs to know of it."""
 
     def sentence_vectors(
         self, texts: Sequence[str], batch_size: int = 32
     ) -> Float[Tensor, "texts dim"]:
-        """One vector a text; `batch_size` texts are read together."""
+        """One vector for each text; `batch_size` texts are read together."""
         ...
 
     def word_vectors(self, text: str) -> tuple[tuple[str, ...], Float[Tensor, "words dim"]]:
-        """The words of a text, which plain spaces separate, and a vector for each in its place."""
+        """The words of a text, separated by plain spaces, and a vector for each in its context."""
         ...
 
     def word_space(self) -> WordSpace:
-        """The words that are one piece, with their vectors in the embedding table: before any
+        """The words that are one token, with their vectors in the embedding table, before any
         context."""
         ...
 
 
 class GivenVectors:
-    """Vectors from a file (`jumok.data.vectors`): a word has the same one everywhere.
+    """Vectors from a file (`jumok.data.vectors`): a word has the same one in every context.
 
     An Embedder. A sentence is the mean of its words that have vectors.
     """
@@ -53,15 +53,15 @@ class GivenVectors:
     def sentence_vectors(
         self,
         texts: Sequence[str],
-        batch_size: int = 32,  # noqa: ARG002  (looking words up is no faster together)
+        batch_size: int = 32,  # noqa: ARG002  (batches do not make a look-up faster)
     ) -> Float[Tensor, "texts dim"]:
-        """For each text the mean of its words' vectors; zeros where no word has one."""
+        """For each text the mean of its words' vectors; zeros if no word has one."""
         found = [self.word_vectors(text)[1] for text in texts]
         sums = [vectors.sum(0) / max(len(vectors), 1) for vectors in found]
         return torch.stack(sums) if sums else self._matrix[:0]
 
     def word_vectors(self, text: str) -> tuple[tuple[str, ...], Float[Tensor, "words dim"]]:
-        """The words of a text that have vectors, and these."""
+        """The words of a text that have vectors, and these vectors."""
         found = [(word, self._space.row(word)) for word in plain_words(normalize(text))]
         known = [(word, row) for word, row in found if row is not None]
         return tuple(word for word, _ in known), self._matrix[[row for _, row in known]]
@@ -72,13 +72,13 @@ class GivenVectors:
 
 
 class SourceReader(System):
-    """What a system that reads sources with an encoder says of them; an Embedder.
+    """A system that reads sources with an encoder; an Embedder.
 
-    Of several models the first one speaks: their vectors have nothing in common.
+    Of several models the first one is used: the vectors of different models cannot be averaged.
 
     Attributes:
-        max_tokens: pieces of the longest part that is read at once; longer texts are cut, and
-            their parts averaged.
+        max_tokens: tokens of the longest segment that is read at once; longer texts are cut, and
+            their segments averaged.
     """
 
     models: Shown[list[SequenceToSequence]]
@@ -89,7 +89,7 @@ class SourceReader(System):
     def sentence_vectors(
         self, texts: Sequence[str], batch_size: int = 32
     ) -> Float[Tensor, "texts dim"]:
-        """For each text the mean of what the encoder wrote, at END too; zeros for no word."""
+        """For each text the mean of the encoder's states, END's included; zeros without a word."""
         texts = texts_in(texts)
         parts = cut_lines(texts, self.tokenizer, self.max_tokens)
         tell(self, GIVEN, len(texts))
@@ -110,7 +110,7 @@ class SourceReader(System):
 
     @at_work
     def word_vectors(self, text: str) -> tuple[tuple[str, ...], Float[Tensor, "words dim"]]:
-        """The words of a text, and for each the mean of what the encoder wrote at its pieces.
+        """The words of a text, and for each the mean of the encoder's states at its tokens.
 
         Raises:
             ModelError: the encoder writes one vector for a whole sentence (an RNN's last state).
@@ -120,20 +120,20 @@ class SourceReader(System):
         for part in cut_lines([text], self.tokenizer, self.max_tokens):
             (batch,) = source_batches([part.ids], sentences=1)
             rows = part.first_word + torch.tensor(self.tokenizer.words(part.ids))
-            # a piece that decodes to a blank opens a word that the text does not have
+            # a token that decodes to a space opens a word that the text does not have
             rows.clamp_(max=len(words) - 1)
             states = self._states(batch)[0]
             if len(states) < len(rows):
                 raise ModelError(
-                    "this model has no vector for a word: its encoder writes one for a sentence.",
-                    do="take the vectors of sentences, or a model with attention",
+                    "this model has no word vectors: its encoder writes one vector for a sentence.",
+                    do="use sentence vectors, or a model with attention",
                 )
             sums.index_add_(0, rows, states[: len(rows)])
             counts.index_add_(0, rows, torch.ones(len(rows), 1))
         return tuple(words), sums / counts.clamp(min=1)
 
     def word_space(self) -> WordSpace:
-        """The words that are one piece, with their vectors in the embedding table."""
+        """The words that are one token, with their vectors in the embedding table."""
         return own_space(self.models[0], self.tokenizer)
 
     @torch.inference_mode()
@@ -143,19 +143,19 @@ class SourceReader(System):
         return self.models[0].encode(batch.tokens.to(device), allowed).states.float().cpu()
 
     def _width(self) -> int:
-        """Of the states that the encoder writes."""
+        """The width of the encoder's states."""
         (nothing,) = source_batches([[]], sentences=1)
         return self._states(nothing).shape[2]
 
 
 def whole_words(tokenizer: Tokenizer) -> dict[int, str]:
-    """The pieces that are whole words, by id: those that begin with the space sign."""
+    """The subwords that are whole words, by id: those that begin with the space sign."""
     pieces = enumerate(tokenizer.pieces(range(tokenizer.size)))
     return {id: piece[1:] for id, piece in pieces if piece.startswith(SPACE) and piece != SPACE}
 
 
 def own_space(model: nn.Module, tokenizer: Tokenizer) -> WordSpace:
-    """The whole words of the vocabulary with their rows in the model's first embedding table."""
+    """The whole words of the vocabulary, with their rows in the model's first embedding table."""
     table = next(m.table for m in model.modules() if isinstance(m, Embedding))
     words = whole_words(tokenizer)
     return WordSpace(list(words.values()), table.detach()[list(words)].float().cpu())

@@ -1,4 +1,4 @@
-"""What a system is given to work on: a list of texts, and not one text."""
+"""Checks of what a system is given: a list of texts, and not one text."""
 
 from collections.abc import Iterable
 
@@ -9,10 +9,10 @@ def texts_in(texts: Iterable[str], what: str = "texts") -> list[str]:
     """The texts as a list.
 
     Args:
-        what: they are called in the message.
+        what: what the message calls them.
 
     Raises:
-        DataError: one text instead of a list of them, or something in the list that is no text.
+        DataError: one text was given instead of a list, or an item of the list is not a text.
     """
     if isinstance(texts, str | bytes | bytearray):
         raise DataError(
@@ -47,21 +47,21 @@ def text_of(text: str, what: str) -> str:
 
 
 def pictures_in(pictures: object) -> None:
-    """Looks whether these may be pictures.
+    """Checks that these may be images.
 
     Raises:
-        DataError: one file instead of a list of them.
+        DataError: one file was given instead of a list of them.
     """
     if isinstance(pictures, str | bytes) or not isinstance(pictures, Iterable):
         raise DataError(
-            "one picture was given where a list of pictures is expected.",
-            expected=f"a list of pictures, such as [{_shown(pictures)}]",
+            "one image was given where a list of images is expected.",
+            expected=f"a list of images, such as [{_shown(pictures)}]",
             got=_shown(pictures),
             do="put it into a list, also where it is the only one",
         )
 
 
 def _shown(thing: object) -> str:
-    """Short enough for a message, and a text that cannot be printed too."""
+    """A thing in the few words that a message has room for; unprintable texts are escaped."""
     shown = ascii(thing) if isinstance(thing, str) and not thing.isprintable() else repr(thing)
     return shown if len(shown) <= 60 else f"{shown[:57]}..."

@@ -1,4 +1,4 @@
-"""What a translator says of translations that somebody gives it: their scores and attention."""
+"""A translator's scores and attention for translations that it is given."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -23,7 +23,7 @@ from jumok.systems.translation import Translation, WordAttention
 
 
 class GivenTranslations(SourceReader):
-    """What reads a source, and compares what follows with a translation that is given."""
+    """Reads a source, and scores a given translation of it."""
 
     tokenizer: Tokenizer
     decoder: Decoder[Any]
@@ -34,13 +34,13 @@ class GivenTranslations(SourceReader):
     def score(
         self, sources: Sequence[str], targets: Sequence[str], *, batch_size: int = 32
     ) -> list[Translation]:
-        """What the model thinks of given translations: log-probabilities of each piece and END.
+        """The log-probabilities of each token and END of given translations.
 
         Lines are not cut: a pair is scored whole.
 
         Raises:
-            DataError: more of one than of the other, a line longer than the model can read, or
-                something that is no list of texts.
+            DataError: the numbers of sources and targets differ, a line is longer than the model
+                can read, or something is not a list of texts.
         """
         sources, targets = texts_in(sources, "sources"), texts_in(targets, "targets")
         if len(sources) != len(targets):
@@ -65,11 +65,11 @@ class GivenTranslations(SourceReader):
 
     @at_work
     def attention(self, source: str, target: str) -> WordAttention:
-        """How much each word of `target` looked at each word of `source`.
+        """How much each word of `target` attended to each word of `source`.
 
         Raises:
-            DataError: a text without a word, or longer than the model can read.
-            ModelError: a model without attention.
+            DataError: a text has no word, or is longer than the model can read.
+            ModelError: the model has no attention.
         """
         self.check_alignments()
         source, target = text_of(source, "source"), text_of(target, "target")
@@ -86,18 +86,18 @@ class GivenTranslations(SourceReader):
         return WordAttention(tuple(source_words), tuple(target_words), words, tuple(links(words)))
 
     def check_alignments(self) -> None:
-        """Raises ModelError where there is no attention to read alignments off."""
+        """Raises ModelError if there is no attention to extract alignments from."""
         if not self.aligner.aligns:
             raise ModelError(
                 "this model has no attention: it reads a whole sentence as one vector.",
                 expected="attention over the source",
-                do="take a model with attention, or do without alignments",
+                do="use a model with attention, or leave alignments out",
             )
 
     @at_work
     @torch.inference_mode()
     def read(self, batch: SourceBatch) -> Memory:
-        """What the encoders of all models wrote about these sources."""
+        """The Memory that the encoders of all models write about these sources."""
         device = next(self.models[0].parameters()).device
         tokens = batch.tokens.to(device)
         allowed = None if batch.allowed is None else batch.allowed.to(device)

@@ -1,4 +1,4 @@
-"""Terms whose translation is given: where a source holds one, its translation must."""
+"""Terms with given translations: a translation must use them where its source has the term."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -8,7 +8,7 @@ from pathlib import Path
 from jumok.data.tokenizer import normalize
 from jumok.errors import DataError, Place
 
-# Scripts that write particles or the next word right behind a word.
+# Scripts that attach particles or the next word to a word without a space.
 GLUED = (
     "\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 )
@@ -16,7 +16,7 @@ GLUED = (
 
 @dataclass(frozen=True)
 class Term:
-    """A term of the source's language, and how it must be translated."""
+    """A term of the source language, and its required translation."""
 
     source: str
     target: str
@@ -25,13 +25,12 @@ class Term:
 class Glossary:
     """Terms with their translations.
 
-    A term counts where it stands as words of their own; behind Hangul, kana, Chinese characters
-    and their like other letters may follow (서울에서 holds 서울). A term without a capital letter
-    is found in any case, one with capitals only as it is written. Where terms overlap the longer
-    one counts.
+    A term is found as whole words; after Hangul, kana, Chinese characters and similar scripts other
+    letters may follow (서울에서 contains 서울). A term without a capital letter is found in any
+    case, one with capitals only as it is written. If terms overlap the longest is used.
 
     Raises:
-        DataError: a term that is empty, or that has two translations.
+        DataError: a term is empty, or has two translations.
     """
 
     def __init__(self, terms: Mapping[str, str] | Iterable[tuple[str, str]]) -> None:
@@ -51,7 +50,7 @@ class Glossary:
                     "a term of the glossary has two translations.",
                     expected="one translation for each term",
                     got=f"{source!r}: {known.target!r} and {target!r}",
-                    do="take one of them out",
+                    do="remove one of them",
                 )
         longest = sorted(self.terms, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(_found_as, longest))) if longest else None
@@ -59,10 +58,10 @@ class Glossary:
 
     @classmethod
     def read(cls, file: Path | str) -> "Glossary":
-        """The glossary in a file of two columns with a tab between them; empty lines are skipped.
+        """Reads a glossary of two columns separated by a tab; empty lines are skipped.
 
         Raises:
-            DataError: the file cannot be read, or a line has not two columns.
+            DataError: the file cannot be read, or a line does not have two columns.
         """
         file = Path(file)
         try:
@@ -91,7 +90,7 @@ class Glossary:
         return cls(pairs)
 
     def find(self, text: str) -> list[Term]:
-        """The terms that stand in a text, each once, in their order there."""
+        """The terms that a text contains, each once, in their order there."""
         if self._pattern is None:
             return []
         found = (match[0] for match in self._pattern.finditer(normalize(text)))
@@ -108,12 +107,12 @@ def _found_as(term: str) -> str:
 
 
 def _spaceless(letter: str) -> bool:
-    """Letters that may follow one another without a space between words; Hangul has spaces."""
+    """Whether a letter belongs to a script without spaces between words; Hangul has spaces."""
     return bool(re.match(f"[{GLUED}]", letter)) and not "\uac00" <= letter <= "\ud7a3"
 
 
 def as_glossary(given: Glossary | Mapping[str, str] | Path | str | None) -> Glossary | None:
-    """A glossary of what may be given as one: itself, terms, or a file."""
+    """A glossary from anything that may be given as one: itself, terms, or a file."""
     if given is None or isinstance(given, Glossary):
         return given
     return Glossary.read(given) if isinstance(given, Path | str) else Glossary(given)

@@ -1,4 +1,4 @@
-"""A trained classifier of pictures as a thing one can call."""
+"""A trained image classifier as a callable object."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,14 +22,14 @@ from jumok.systems.given import pictures_in
 from jumok.systems.loading import read_bundles
 
 PictureInput = Path | str | Pixels
-"""A file, or pixels (height width 3) of bytes."""
+"""A file, or pixels (height width 3) as bytes."""
 
 
 class ImageClassification(System):
     """One model, or several of the same labels whose probabilities are averaged.
 
     Args:
-        shape: what pictures are made to.
+        shape: the size and colours that images are converted to.
     """
 
     task = "image-classification"
@@ -47,8 +47,8 @@ class ImageClassification(System):
         """The models in these folders.
 
         Raises:
-            BundleError: a bundle that is missing or damaged, or models that do not go together.
-            ConfigError: no such device.
+            BundleError: a bundle is missing or damaged, or the models do not go together.
+            ConfigError: the device does not exist.
         """
         where = choose_device(device)
         bundles = read_bundles(folders, "image-classification")
@@ -58,7 +58,7 @@ class ImageClassification(System):
             if (bundle.config.labels, shape) != (bundles[0].config.labels, shapes[0]):
                 raise BundleError(
                     "these models do not go together.",
-                    expected="the same labels, and pictures of the same size",
+                    expected="the same labels, and images of the same size",
                     place=Place(bundle.folder),
                 )
             model = load_model(bundle, str(where)).to(DTYPES[precision])
@@ -73,10 +73,10 @@ class ImageClassification(System):
     def classify(
         self, pictures: Sequence[PictureInput], batch_size: int = 64
     ) -> list[Classification]:
-        """What each picture shows, in their order.
+        """The label of each image, in their order.
 
         Raises:
-            DataError: a picture that cannot be read, or one picture instead of a list of them.
+            DataError: an image cannot be read, or one image was given instead of a list.
         """
         pictures_in(pictures)
         tell(self, GIVEN, len(pictures))
@@ -88,7 +88,7 @@ class ImageClassification(System):
         return found
 
     def fit(self, picture: PictureInput) -> Fitted:
-        """The picture as the models want it.
+        """The image in the models' size and colours.
 
         Raises:
             DataError: it cannot be read.
@@ -98,19 +98,19 @@ class ImageClassification(System):
 
     @at_work
     def classify_fitted(self, pixels: np.ndarray) -> list[Classification]:
-        """What each of these pictures (picture height width colours) shows."""
+        """The labels of these images (image height width colours)."""
         tensor = as_tensor(pixels).to(self.models[0].output.weight.device)
         found = torch.stack([model.probabilities(tensor) for model in self.models]).mean(0).cpu()
         return [ranked(row, self.labels) for row in found]
 
 
 def _shape_of(bundle: Bundle) -> Shape:
-    """What a bundle's model wants of pictures."""
+    """The size and colours of images that a bundle's model reads."""
     config = section_of(bundle)
     if not isinstance(config, ImageClassifierConfig):
         raise BundleError(
             "this bundle holds another kind of model.",
-            expected="a classifier of pictures",
+            expected="an image classifier",
             got=config.kind,
             place=Place(bundle.folder),
         )

@@ -1,4 +1,4 @@
-"""Strings put into a translation where the alignment says."""
+"""Inserts strings into a translation where the alignment puts them."""
 
 import re
 from collections.abc import Sequence
@@ -20,9 +20,9 @@ def corrected(
 ) -> str:
     """A translation without its `extra` spans, and with every kept string in it.
 
-    Each missing string goes before the first target word that is linked to its source word; where
-    none is, behind the words that are linked to what stands before it in the source. Without an
-    alignment, or without spaces, it goes as far into the text as it stands in the source.
+    Each missing string goes before the first target word that is linked to its source word; if
+    there is none, after the words that are linked to those before it in the source. Without an
+    alignment, or without spaces, it goes as far into the text as it is in the source.
     """
     words = word_spans(text)
     first_of: dict[int, int] = {}
@@ -38,11 +38,11 @@ def corrected(
         else:
             word = max(len(plain_words(source[: one.end])) - 1, 0)
             at = _by_links(word, alignment, first_of, words)
-        # Never inside of what stands there already.
+        # Never inside another kept string.
         inside = (end for _, span in standing if span for start, end in [span] if start < at < end)
         insertions.append((next(inside, at), one.text))
     text = _rebuilt(text, insertions, extra, spaceless)
-    for one in missing(kept, text):  # glued to something else: it then stands at the end
+    for one in missing(kept, text):  # attached to something else: it goes to the end
         text = f"{text} {one.text}".strip()
     return text
 
@@ -74,7 +74,7 @@ def _rebuilt(
 
 
 def _beside(before: str, after: str, spaceless: bool) -> str:
-    """Two strings with a space between them, but without spaces only where words would melt."""
+    """Two strings with a space between them; without spaces only where words would run together."""
     if not before or before[-1] == " ":
         return before + after
     melt = before[-1].isascii() and before[-1].isalnum() and after[0].isascii()
@@ -89,5 +89,5 @@ def _by_share(share: float, text: str, words: Sequence[Span], spaceless: bool) -
 
 
 def word_spans(text: str) -> list[Span]:
-    """Where the words stand that plain spaces separate, in characters."""
+    """The spans, in characters, of the words that plain spaces separate."""
     return [match.span() for match in re.finditer("[^ ]+", text)]

@@ -1,8 +1,8 @@
-"""What of a source must stand in its translation: placeholders, addresses, numbers.
+"""What a translation must keep of its source: placeholders, addresses, numbers.
 
 Two kinds of strings are kept. Those that are code (a placeholder, a URL, an e-mail address, an
-entity, whatever the user's own patterns match) stand in the translation letter by letter and as
-often as in the source. Numbers of two digits or more may be written as the other language writes
+entity, whatever the user's own patterns match) appear in the translation unchanged and as often as
+in the source. Numbers of two digits or more may be written as the other language writes
 them: 1,000.5 as 1.000,5, 10:30 as 10시 30분, 20,000 as 2만; their digits must be there.
 """
 
@@ -27,11 +27,11 @@ USUAL = (
     r"\$[A-Z_][A-Z0-9_]+\b",
     r"&(?:[A-Za-z]\w{1,30}|#\d+|#x[0-9A-Fa-f]+);",
 )
-"""What is code in anybody's text, as regular expressions."""
+"""What counts as code in any text, as regular expressions."""
 
-# A number that letters stand before is a part of a name: "w3", "utf8".
+# A number that follows a letter is a part of a name: "w3", "utf8".
 NUMBER = re.compile(r"(?<![A-Za-z_\d])\d+(?:[.,:'’\u00a0\u202f]\d+)*")
-GONE = "\0"  # what normalised text never holds
+GONE = "\0"  # never in normalised text
 GROUPING = ".,'’\u00a0\u202f "
 TIMES = {"thousand": 1e3, "mille": 1e3, "tausend": 1e3, "천": 1e3, "千": 1e3, "만": 1e4}
 TIMES |= {"万": 1e4, "萬": 1e4, "억": 1e8, "亿": 1e8, "億": 1e8, "조": 1e12, "兆": 1e12}
@@ -45,11 +45,11 @@ UNIT = re.compile(
 
 @dataclass(frozen=True)
 class Kept:
-    """A string of a source that must stand in the translation.
+    """A string of a source that its translation must keep.
 
     Attributes:
-        start, end: where it stands in the source, in characters.
-        kind: "code" stands letter by letter; a "number" may be written in another way.
+        start, end: its span in the source, in characters.
+        kind: "code" is kept unchanged; a "number" may be written in another way.
     """
 
     text: str
@@ -59,14 +59,14 @@ class Kept:
 
 
 class Keep:
-    """The patterns of what is kept.
+    """The patterns of strings that are kept.
 
     Args:
         patterns: regular expressions of the user's own.
-        usual: whether the usual ones count as well, and numbers.
+        usual: whether the built-in patterns, and numbers, are kept as well.
 
     Raises:
-        ConfigError: a pattern that is no regular expression, or that matches nothing at all.
+        ConfigError: a pattern is not a regular expression, or can never match.
     """
 
     def __init__(self, patterns: Sequence[str] = (), usual: bool = True) -> None:
@@ -77,7 +77,7 @@ class Keep:
         self.usual = usual
 
     def find(self, text: str) -> list[Kept]:
-        """What must be kept of a text, from its start on; nothing overlaps."""
+        """The strings of a text that must be kept, from its start; they do not overlap."""
         text = normalize(text)
         found: list[Kept] = []
         taken = bytearray(len(text))
@@ -90,9 +90,9 @@ class Keep:
 
 
 def found_in(kept: Sequence[Kept], text: str) -> list[tuple[Kept, tuple[int, int] | None]]:
-    """Where each of a source's kept strings stands in this translation; None where it does not.
+    """The span of each of a source's kept strings in this translation; None for a missing one.
 
-    What was found is taken out, so that no letter counts for two.
+    A string that was found is removed, so that no letter is counted twice.
     """
     places: list[tuple[Kept, tuple[int, int] | None]] = []
     for one in sorted(kept, key=lambda one: (one.kind, -len(one.text))):
@@ -105,15 +105,15 @@ def found_in(kept: Sequence[Kept], text: str) -> list[tuple[Kept, tuple[int, int
 
 
 def missing(kept: Sequence[Kept], text: str) -> list[Kept]:
-    """What of a source's kept strings does not stand in this translation."""
+    """Those of a source's kept strings that are not in this translation."""
     return [one for one, place in found_in(kept, text) if place is None]
 
 
 def surplus(kept: Sequence[Kept], text: str) -> list[tuple[int, int]]:
-    """Where code stands in a translation more often than in the source: the last ones, as spans."""
+    """The spans of code that a translation has more often than its source: the last ones."""
     spans = []
     for code in {one.text for one in kept if one.kind == "code"}:
-        # What stands inside of a longer kept string is counted there.
+        # What is inside a longer kept string is counted there.
         others = [one.text for one in kept if code in one.text and one.text != code]
         hidden = text
         for other in others:
@@ -137,7 +137,7 @@ def _matches(
 
 
 def _place(one: Kept, text: str) -> tuple[int, int] | None:
-    """Where a kept string stands in a text, or what says the same number."""
+    """The span of a kept string in a text, or of the same number in another notation."""
     pattern = re.escape(one.text)
     if one.kind == "code":
         # "%s" is not "%sx", nor "$USER" "$USERS"; punctuation and letters of other scripts may
@@ -158,12 +158,12 @@ def _place(one: Kept, text: str) -> tuple[int, int] | None:
 
 @lru_cache(maxsize=4096)
 def _same_number(number: str) -> re.Pattern[str]:
-    """A pattern of how other languages write these digits."""
+    """A pattern that matches these digits as other languages write them."""
     groups = re.split(r"\D", number)
     marks = re.findall(r"\D", number)
     pattern = f"0*{groups[0].lstrip('0') or '0'}"
     for place, (mark, group) in enumerate(zip(marks, groups[1:], strict=True)):
-        if mark == ":":  # 10:30, 10h30, 10시 30분; the first figure of the minutes may be a zero
+        if mark == ":":  # 10:30, 10h30, 10시 30분; the first digit of the minutes may be a zero
             pattern += rf"\D{{1,3}}{'0?' + group[1:] if group[0] == '0' else group}"
         elif len(group) == 3 and (len(groups) > 2 or mark != "."):
             pattern += f"[{GROUPING}]?{group}"  # thousands
@@ -179,7 +179,7 @@ def _same_number(number: str) -> re.Pattern[str]:
 
 
 def _values(number: str, times: float = 1.0) -> set[float]:
-    """What a number may be, by either custom of commas and stops."""
+    """The values that a number may have, by either convention for commas and points."""
     found = set()
     for decimal in ".,":
         plain = re.sub(r"[^\d" + re.escape(decimal) + "]", "", number).replace(decimal, ".")
@@ -194,29 +194,29 @@ def _check(pattern: str) -> None:
         compiled = re.compile(pattern)
     except re.error as error:
         raise ConfigError(
-            "a pattern of what is to be kept is no regular expression.",
-            expected="a regular expression of Python, such as '\\[[a-z]+\\]'",
+            "a pattern of strings to keep is not a regular expression.",
+            expected="a Python regular expression, such as '\\[[a-z]+\\]'",
             got=f"{pattern!r}: {error}",
         ) from None
     if compiled.fullmatch(""):
         raise ConfigError(
-            "a pattern of what is to be kept matches nothing at all.",
-            expected="a pattern of one letter at least",
+            "a pattern of strings to keep can never match.",
+            expected="a pattern of at least one letter",
             got=repr(pattern),
         )
 
 
 def as_keep(given: bool | Sequence[str]) -> Keep | None:
-    """What is kept: the usual, nothing, or the usual and what these patterns match.
+    """The built-in patterns, nothing, or the built-in patterns and these.
 
     Raises:
-        ConfigError: a pattern that is no regular expression.
+        ConfigError: a pattern is not a regular expression.
     """
     if isinstance(given, bool):
         return Keep() if given else None
     if isinstance(given, str):
         raise ConfigError(
-            "what is to be kept is given as a list of patterns.",
+            "strings to keep are given as a list of patterns.",
             expected=f"keep=[{given!r}]",
             got=f"keep={given!r}",
         )

@@ -1,4 +1,4 @@
-"""A model as a thing that writes on: it streams text, and says how probable a text is."""
+"""A language model as a callable object: it continues a prompt, and scores texts."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -33,12 +33,12 @@ BROKEN = "\ufffd"
 
 @dataclass(frozen=True)
 class TextScore:
-    """How probable a text is to a model.
+    """The probability of a text by a model.
 
     Attributes:
-        tokens: its tokens, and END.
-        token_log_probabilities: natural logarithms, one a token, END's last.
-        bytes: of the text in UTF-8.
+        tokens: those of the text, and END.
+        token_log_probabilities: natural logarithms, one for each token, END's last.
+        bytes: the length of the text in UTF-8.
     """
 
     tokens: tuple[int, ...]
@@ -47,27 +47,27 @@ class TextScore:
 
     @property
     def log_probability(self) -> float:
-        """The sum: a natural logarithm."""
+        """The sum of the log-probabilities: a natural logarithm."""
         return math.fsum(self.token_log_probabilities)
 
     @property
     def loss(self) -> float:
-        """Nats a token, END counted."""
+        """Nats a token, END included."""
         return -self.log_probability / len(self.tokens)
 
     @property
     def perplexity(self) -> float:
-        """exp(loss): among how many tokens the model hesitates, on average."""
+        """exp(loss): the number of equally probable tokens that would be as hard to predict."""
         return math.exp(self.loss)
 
     @property
     def bits_per_byte(self) -> float:
-        """-log2 P(text) / bytes: what counts the same whatever the tokens are."""
+        """-log2 P(text) / bytes: comparable between tokenizers."""
         return -self.log_probability / math.log(2.0) / self.bytes
 
 
 def together(scored: Iterable[TextScore]) -> TextScore:
-    """Several texts as one; at least one."""
+    """The score of several texts as if they were one; at least one."""
     scores = list(scored)
     return TextScore(
         tuple(token for one in scores for token in one.tokens),
@@ -77,16 +77,16 @@ def together(scored: Iterable[TextScore]) -> TextScore:
 
 
 def _rule(documents: str, file: Path) -> Rule:
-    """What a bundle says that it reads as one document.
+    """The rule that a bundle names for what is one document.
 
     Raises:
-        BundleError: something that this jumok does not know.
+        BundleError: the rule is not known.
     """
     for known in get_args(Rule):
         if documents == known:
             return known
     raise BundleError(
-        "what this language model reads as one document is not known.",
+        "this language model's rule for documents is not known.",
         expected=", ".join(get_args(Rule)),
         got=repr(documents),
         do="pip install --upgrade jumok, or get an undamaged copy of the bundle",
@@ -100,11 +100,11 @@ class LanguageModel(System):
     Args:
         model: in evaluation mode.
         tokenizer: the one it was trained with.
-        context: the most tokens it reads at once.
-        documents: what it was trained to read as one document.
+        context: the maximum number of tokens it reads at once.
+        documents: what one document was in training.
 
     Raises:
-        ModelError: a vocabulary that is not the tokenizer's.
+        ModelError: the vocabulary is not the tokenizer's.
     """
 
     task = "language-model"
@@ -122,8 +122,8 @@ class LanguageModel(System):
         if model.decoder.vocabulary_size != tokenizer.size:
             raise ModelError(
                 "the tokenizer is not this model's.",
-                expected=f"{model.decoder.vocabulary_size} pieces",
-                got=f"{tokenizer.size} pieces",
+                expected=f"{model.decoder.vocabulary_size} subwords",
+                got=f"{tokenizer.size} subwords",
             )
         self.model, self.tokenizer, self.context = model, tokenizer, context
         self.documents = documents
@@ -136,11 +136,11 @@ class LanguageModel(System):
         """The bundle in this folder.
 
         Raises:
-            BundleError: a bundle that is missing, damaged or unsafe, or more than one.
-            ConfigError: no such device.
+            BundleError: a bundle is missing, damaged or unsafe, or there are several.
+            ConfigError: the device does not exist.
         """
         bundle, model = load_one(
-            folders, CausalLanguageModel, device, precision, "language models write alone."
+            folders, CausalLanguageModel, device, precision, "language models form no ensemble."
         )
         config = bundle.config
         system = cls(
@@ -157,19 +157,20 @@ class LanguageModel(System):
     def generate(
         self, prompt: str = "", options: DecodingOptions = DEFAULTS, *, max_tokens: int = 256
     ) -> Iterator[str]:
-        """The text that follows `prompt`, in pieces, each as soon as it is certain.
+        """The text that follows `prompt`, in parts, each as soon as it is final.
 
-        What is longer than the model's context is read and written in a sliding window: see
-        `jumok.decoding.window`. A beam has nothing certain before its end, so it gives one piece.
+        Text longer than the model's context is read and written in a sliding window: see
+        `jumok.decoding.window`. Beam search has no final text before its end, so it yields one
+        part.
 
         Args:
-            prompt: may be empty: then a document is begun.
-            options: how to decode; its lengths and `nbest` count for nothing here.
-            max_tokens: the most tokens that are written.
+            prompt: may be empty: the text then starts from scratch.
+            options: how to decode; its lengths and `nbest` have no effect here.
+            max_tokens: the maximum number of tokens to write.
 
         Raises:
-            ConfigError: options out of range.
-            ModelError: logits that are not numbers.
+            ConfigError: options are out of range.
+            ModelError: logits are not finite numbers.
         """
         ids = self.tokenizer.encode(text_of(prompt, "prompt"))
         options = replace(
@@ -193,18 +194,18 @@ class LanguageModel(System):
 
     @at_work
     def score(self, texts: Sequence[str], *, batch_size: int = 32) -> list[TextScore]:
-        """What the model thinks of given texts, each a document of its own.
+        """The log-probabilities of given texts, each a document of its own.
 
-        A text longer than the context is read in windows that overlap by half, so that every
-        token is predicted from at least half a context, or from all that stands before it.
+        A text longer than the context is read in windows that overlap by half, so that every token
+        is predicted from at least half a context, or from all tokens before it.
 
         Raises:
-            DataError: a text without a character.
+            DataError: a text is empty.
         """
         texts = texts_in(texts)
         for number, text in enumerate(texts, start=1):
             if not text:
-                raise DataError("There is nothing to score.", got=f"text {number} is empty")
+                raise DataError("there is nothing to score.", got=f"text {number} is empty")
         encoded = [[START, *self.tokenizer.encode(text), END] for text in texts]
         values = [[0.0] * (len(ids) - 1) for ids in encoded]
         windows = sorted(
@@ -221,7 +222,7 @@ class LanguageModel(System):
         ]
 
     def _windows(self, row: int, length: int) -> Iterator["_Span"]:
-        """What of a text of `length` tokens, START and END counted, is read together."""
+        """The windows that cover a text of `length` tokens, START and END included."""
         scored, start = 0, 0
         while scored < length - 1:
             end = min(start + self.context, length - 1)
@@ -232,10 +233,10 @@ class LanguageModel(System):
     def _score_windows(
         self, windows: Sequence["_Span"], encoded: list[list[int]], values: list[list[float]]
     ) -> None:
-        """Writes the log-probabilities of what these windows predict."""
+        """Writes the log-probabilities of the tokens that these windows predict."""
         device = self.model.decoder.embedding.table.device
         width = max(window.end - window.start for window in windows)
-        # padding stands behind what is read, where nothing sees it
+        # padding follows the tokens that are read, so no query attends to it
         rows = [
             [*(ids := encoded[one.row][one.start : one.end + 1]), *[END] * (width + 1 - len(ids))]
             for one in windows
@@ -250,8 +251,8 @@ class LanguageModel(System):
 
 @dataclass(frozen=True)
 class _Span:
-    """A window of a text: tokens `start` to `end` are read; predictions before `scored` are not
-    counted again."""
+    """A window of a text: tokens `start` to `end` are read; predictions before `scored` were
+    counted by an earlier window."""
 
     row: int
     start: int
@@ -260,10 +261,10 @@ class _Span:
 
 
 def certain_text(tokenizer: TextTokenizer, prompt: str, tokens: Iterable[int]) -> Iterator[str]:
-    """The text of `tokens`, which go on from `prompt`, as soon as nothing can change it.
+    """The text of `tokens`, which continue `prompt`, as soon as later tokens cannot change it.
 
     A character may be written in several tokens; it is handed out with the last of them. Joined,
-    the pieces are what decoding everything at once gives behind the prompt's text.
+    the parts are what decoding everything at once gives after the prompt's text.
     """
     line = tokenizer.encode(prompt.rpartition("\n")[2])
     known = len(tokenizer.decode(line))
@@ -273,7 +274,7 @@ def certain_text(tokenizer: TextTokenizer, prompt: str, tokens: Iterable[int]) -
         if not text.endswith(BROKEN) and len(text) > known:
             yield text[known:]
             known = len(text)
-        if text.endswith("\n"):  # what follows a line break does not depend on what stood before
+        if text.endswith("\n"):  # what follows a line break does not depend on what precedes it
             line, known = [], 0
     rest = tokenizer.decode(line)[known:]
     if rest:

@@ -1,4 +1,4 @@
-"""The little that must be known about a language to treat its text rightly."""
+"""What must be known about a language to process its text."""
 
 _SHORT = {"zho": "zh", "cmn": "zh", "yue": "zh", "jpn": "ja", "kor": "ko"}
 
@@ -7,6 +7,6 @@ WITHOUT_SPACES = frozenset({"zh", "ja", "th", "lo", "km", "my", "bo", "dz"})
 
 
 def language_code(tag: str) -> str:
-    """The short code of a tag: "zh" of "zh-Hant", "ZH_tw" and "zho"."""
+    """The short code of a language tag: "zh" for "zh-Hant", "ZH_tw" and "zho"."""
     code = tag.lower().replace("_", "-").split("-")[0]
     return _SHORT.get(code, code)

@@ -1,4 +1,4 @@
-"""Loading of systems that are one model."""
+"""Loads systems that are one model."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,7 +24,7 @@ def read_bundles(folders: Sequence[Path | str], task: str) -> list[Bundle]:
     """The bundles in these folders, at least one, all of them for this task.
 
     Raises:
-        BundleError: no folder; a bundle that is missing, damaged, unsafe, or for another task.
+        BundleError: there is no folder; a bundle is missing, damaged, unsafe, or for another task.
     """
     if not folders:
         raise BundleError("there is no model to load.", do="give the folder of a bundle")
@@ -46,17 +46,17 @@ def load_one(
     kind: type[Model],
     device: str,
     precision: PrecisionName,
-    alone: str = "models of this kind do not work together.",
+    alone: str = "models of this kind do not form an ensemble.",
 ) -> tuple[Bundle, Model]:
-    """The bundle in the one folder, and its model made ready for use.
+    """The bundle in the one folder, and its model ready for use.
 
     Args:
-        alone: what is said where more than one is given.
+        alone: the message if more than one folder is given.
 
     Raises:
-        BundleError: more than one folder; a bundle that is missing, damaged, unsafe, or holds
+        BundleError: there is more than one folder; a bundle is missing, damaged, unsafe, or holds
             another kind of model.
-        ConfigError: no such device.
+        ConfigError: the device does not exist.
     """
     bundles = [read_bundle(Path(folder)) for folder in folders]
     if len(bundles) != 1:
@@ -79,10 +79,10 @@ def load_one(
 
 
 def load_tokenizer(bundle: Bundle) -> Tokenizer:
-    """The bundle's own.
+    """The bundle's tokenizer.
 
     Raises:
-        BundleError: it is missing or damaged, or has another number of pieces than the model.
+        BundleError: it is missing or damaged, or its vocabulary has another size than the model's.
     """
     file = bundle.folder / TOKENIZER
     try:
@@ -94,19 +94,19 @@ def load_tokenizer(bundle: Bundle) -> Tokenizer:
 
 
 def check_size(bundle: Bundle, pieces: int) -> None:
-    """Raises a BundleError where the tokenizer has not as many pieces as the model knows."""
+    """Raises a BundleError if the sizes of the tokenizer's and the model's vocabulary differ."""
     if pieces != bundle.config.vocabulary_size:
         raise BundleError(
             "the tokenizer is not this model's.",
-            expected=f"{bundle.config.vocabulary_size:,} pieces, by config.json",
-            got=f"{pieces:,} pieces",
+            expected=f"{bundle.config.vocabulary_size:,} subwords, by config.json",
+            got=f"{pieces:,} subwords",
             do=UNDAMAGED,
             place=Place(bundle.folder / TOKENIZER),
         )
 
 
 def reading_of(config: BundleConfig) -> AlignmentSetting | None:
-    """Where the model's alignments are read; None where nobody measured it."""
+    """The model's alignment setting; None if it was not measured."""
     if config.alignment_layer is None:
         return None
     return AlignmentSetting(

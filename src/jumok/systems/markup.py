@@ -1,10 +1,10 @@
-"""Markup in lines of text: taken out before a model reads them, and put back by the alignment.
+"""Markup in lines of text: removed before a model reads them, and restored by the alignment.
 
-A model that never saw `<b>` reads words where there are none. So tags are taken out, the rest is
-translated, and what stood between a tag and its closing one is found again by the word alignment:
-the target words that its source words are linked to, from the first to the last. A tag alone goes
-before the words linked to the source word behind it. Every tag comes back once, letter by letter,
-and tags that were nested rightly still are.
+A model that never saw `<b>` reads words where there are none. So tags are removed, the rest is
+translated, and the word alignment tells where a tag and its closing one belong: around the target
+words that the source words between them are linked to, from the first to the last. A single tag
+goes before the words linked to the source word after it. Every tag comes back once, unchanged, and
+tags that were nested correctly still are.
 """
 
 import re
@@ -26,12 +26,12 @@ TAG = re.compile(
 
 @dataclass
 class Element:
-    """A tag with its closing one and what is nested in it; or a tag alone.
+    """A tag with its closing one and what is nested in it; or a single tag.
 
     Attributes:
-        start, end: the stretch of the bare text that stands between its two tags.
-        close: the closing tag; None: a tag alone, and `end` is `start`.
-        spaced: a tag alone had spaces on both sides.
+        start, end: the span of the bare text between its two tags.
+        close: the closing tag; None: a single tag, and `end` is `start`.
+        spaced: a single tag had spaces on both sides.
     """
 
     open: str
@@ -43,10 +43,10 @@ class Element:
 
 
 class Bare:
-    """Texts without their tags, which come back by `dressed`.
+    """Texts without their tags, which `dressed` restores.
 
     Attributes:
-        texts: one each; those without a tag as they were given.
+        texts: one for each given text; those without a tag are unchanged.
         any: whether one of them holds a tag.
     """
 
@@ -65,8 +65,8 @@ class Bare:
         """The translations with their tags, each of their alternatives too.
 
         Args:
-            alignments: whether alignments were asked for; words are then those of the texts with
-                tags.
+            alignments: whether alignments were requested; their words are then those of the texts
+                with tags.
         """
         if not self.any:
             return list(translations)
@@ -99,7 +99,7 @@ def undress(text: str) -> tuple[str, list[Element]]:
                 if opened == name:
                     element.close, element.end = tag, len(bare)
                     break
-                # A tag that nobody closed was alone, and what followed it was not inside.
+                # A tag without a closing one is single, and what followed it was not inside.
                 level += element.inside
                 element.inside = []
             continue
@@ -147,7 +147,7 @@ def _dress(
 
 @dataclass
 class Placing:
-    """Where in a translation the tags of its source go."""
+    """The places in a translation where the tags of its source go."""
 
     source: str
     target: str
@@ -160,7 +160,7 @@ class Placing:
             self.linked.setdefault(source, []).append(target)
 
     def forest(self, elements: Sequence[Element], low: int, high: int) -> list[tuple[int, str]]:
-        """(place, tag) of elements side by side, between two places of the target, in order."""
+        """(place, tag) of neighbouring elements, between two places of the target, in order."""
         spans = [(self.span(element), element) for element in elements]
         spans.sort(key=lambda each: each[0])
         placed: list[tuple[int, str]] = []
@@ -179,7 +179,7 @@ class Placing:
         return placed
 
     def span(self, element: Element) -> tuple[int, int]:
-        """From where to where the words go that an element holds, and all that is nested in it."""
+        """The span of the words that are aligned with those of an element, nested ones included."""
         if element.close is None or element.start == element.end:
             place = self._point(element.start)
             return place, place
@@ -212,7 +212,7 @@ class Placing:
         return self._share(offset)
 
     def _share(self, offset: int) -> int:
-        """As far into the target as `offset` is into the source, at the beginning of a word."""
+        """As far into the target as `offset` is into the source, at the start of a word."""
         near = round(len(self.target) * offset / max(len(self.source), 1))
         if len(self.target_words) < 2:
             return near
@@ -225,7 +225,7 @@ def _with_tags(text: str, placed: Sequence[tuple[int, str]]) -> str:
     for place, tag in placed:
         done += text[begin:place]
         begin = place
-        # The two spaces of a tag that stood between words are already there on one side.
+        # One of the two spaces around a tag between words is already there.
         done = done.rstrip(" ") if tag.startswith(" ") else done
         done += tag
     return done + text[begin:]

@@ -1,4 +1,4 @@
-"""A masked language model as a thing that fills gaps and turns text into vectors."""
+"""A masked language model as a callable object: it fills gaps and turns text into vectors."""
 
 import re
 from collections.abc import Sequence
@@ -24,14 +24,14 @@ from jumok.systems.segments import plain_words
 from jumok.systems.words import WordSpace
 
 GAP = re.compile(r"\[MASK\]|_{3,}")
-"""How a person writes a gap."""
+"""How users write a gap."""
 
-STAND_IN = "\ue000"  # a character for private use: it is in no corpus, so no piece reaches over it
+STAND_IN = "\ue000"  # a private-use character: it is in no corpus, so no token spans it
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A piece that may stand in a gap; `text` is what it reads like, without a space before it."""
+    """A token that may fill a gap; `text` is how it reads, without a space before it."""
 
     text: str
     probability: float
@@ -43,8 +43,8 @@ class Filled:
 
     Attributes:
         text: the best candidate in every gap; a text without a gap as it was.
-        gaps: for each gap its candidates, likeliest first. Probabilities are the model's own,
-            among all pieces, while the other gaps are open.
+        gaps: for each gap its candidates, most probable first. Probabilities are the model's own,
+            over the whole vocabulary, while the other gaps are masked.
     """
 
     text: str
@@ -55,7 +55,7 @@ class MaskedModel(System):
     """A trained masked language model.
 
     Args:
-        max_tokens: the most pieces of a text that are read at once.
+        max_tokens: the maximum number of tokens of a text that are read at once.
     """
 
     task = "masked-lm"
@@ -76,11 +76,11 @@ class MaskedModel(System):
         """The bundle in this folder.
 
         Args:
-            device: "auto" is a GPU where there is one.
+            device: "auto" is a GPU if there is one.
 
         Raises:
-            BundleError: a bundle that is missing, damaged or unsafe, or more than one.
-            ConfigError: no such device.
+            BundleError: a bundle is missing, damaged or unsafe, or there are several.
+            ConfigError: the device does not exist.
         """
         bundle, model = load_one(folders, MaskedLanguageModel, device, precision)
         tokenizer = load_tokenizer(bundle)
@@ -93,19 +93,18 @@ class MaskedModel(System):
     def fill(self, texts: Sequence[str], top: int = 5, batch_size: int = 32) -> list[Filled]:
         """Candidates for every gap, which is written `[MASK]` or `___`; one result a text.
 
-        A gap is one piece: a word, or a part of one. Where a space or nothing stands before the
-        gap only pieces that start a word are candidates, and elsewhere only those that do not
-        (where the vocabulary has such pieces). Of a text that is too long, the part around its
-        gaps is read.
+        A gap is one token: a word, or a part of one. If a space or nothing precedes the gap, only
+        tokens that start a word are candidates, and otherwise only those that do not (if the
+        vocabulary has such tokens). If a text is too long, the part around its gaps is read.
 
         Args:
-            top: the most candidates of a gap.
+            top: the maximum number of candidates for a gap.
             batch_size: texts that are read together.
 
         Raises:
-            DataError: gaps too far apart to be read together, one text instead of a list of them,
-                or something that is no text.
-            ModelError: `top` below 1.
+            DataError: gaps are too far apart to be read together, one text was given instead of a
+                list, or an item of the list is not a text.
+            ModelError: `top` is below 1.
         """
         texts = texts_in(texts)
         if top < 1:
@@ -125,7 +124,7 @@ class MaskedModel(System):
         return filled
 
     def check(self, text: str) -> None:
-        """Raises a DataError where `fill` would."""
+        """Raises the DataError that `fill` would raise."""
         self._around_gaps(self.encode(text)[0])
 
     @at_work
@@ -134,7 +133,7 @@ class MaskedModel(System):
     ) -> Float[Tensor, "texts dim"]:
         """One vector a text: the mean of the last block's states, START's and END's included.
 
-        Of a text that is too long, the first `max_tokens` pieces are read.
+        If a text is too long, its first `max_tokens` tokens are read.
         """
         texts = texts_in(texts)
         ids = [each[: self.max_tokens] for each in self.tokenizer.encode_batch(texts)]
@@ -148,10 +147,10 @@ class MaskedModel(System):
 
     @at_work
     def word_vectors(self, text: str) -> tuple[tuple[str, ...], Float[Tensor, "words dim"]]:
-        """The words of a text, and a vector for each: the mean of its pieces' last states.
+        """The words of a text, and a vector for each: the mean of its tokens' last states.
 
-        Words are what plain spaces separate. Of a text that is too long, the words of the first
-        `max_tokens` pieces come back.
+        Words are what plain spaces separate. If a text is too long, the words of its first
+        `max_tokens` tokens are returned.
         """
         ids = self.tokenizer.encode(text_of(text, "text"))[: self.max_tokens]
         if not ids:
@@ -164,7 +163,7 @@ class MaskedModel(System):
         return tuple(names), sums / words.bincount()[:, None]
 
     def word_space(self) -> WordSpace:
-        """The words that are one piece, with their vectors in the embedding table."""
+        """The words that are one token, with their vectors in the embedding table."""
         return own_space(self.model, self.tokenizer)
 
     @property
@@ -181,7 +180,7 @@ class MaskedModel(System):
     def _probabilities(
         self, tokens: Int[Tensor, "batch length"], allowed: Bool[Tensor, "batch length"] | None
     ) -> Float[Tensor, "gaps vocabulary"]:
-        """Of every piece, for every gap of the texts in their order."""
+        """The probability of every subword, for every gap of the texts in their order."""
         device = self._table.device
         allowed = None if allowed is None else allowed.to(device)
         tokens = tokens.to(device)
@@ -191,7 +190,7 @@ class MaskedModel(System):
     def _candidates(
         self, row: Float[Tensor, " vocabulary"], opens_word: bool, top: int
     ) -> tuple[Candidate, ...]:
-        """The likeliest pieces of those that fit where the gap stands."""
+        """The most probable tokens among those that fit the gap."""
         values, found = self.fitting(row, opens_word, top)
         pieces = self.tokenizer.pieces(found.tolist())
         return tuple(
@@ -203,19 +202,19 @@ class MaskedModel(System):
     def fitting(
         self, row: Float[Tensor, " vocabulary"], opens_word: bool, top: int
     ) -> tuple[Float[Tensor, " top"], Int[Tensor, " top"]]:
-        """The probabilities and ids of the likeliest pieces that fit where a gap stands.
+        """The probabilities and ids of the most probable tokens that fit a gap.
 
         Args:
-            row: the probability of every piece.
+            row: the probability of every subword.
             opens_word: whether a word starts at the gap.
         """
         fitting = self._text & (self._opens == opens_word)
-        if not fitting.any():  # characters alone: no word begins with a piece of its own
+        if not fitting.any():  # a vocabulary of characters has no subwords that start words
             fitting = self._text
         return row[: len(fitting)].masked_fill(~fitting, 0.0).topk(min(top, len(fitting)))
 
     def encode(self, text: str) -> tuple[list[int], list[bool]]:
-        """The pieces with MASK for every gap; for each gap whether a word starts there."""
+        """The tokens with MASK for every gap; for each gap whether a word starts there."""
         ends = [0, *(gap.end() for gap in GAP.finditer(text))]
         starts = [*(gap.start() for gap in GAP.finditer(text)), len(text)]
         ids: list[int] = []
@@ -231,22 +230,22 @@ class MaskedModel(System):
         return ids, opens
 
     def _continued(self, text: str) -> list[int]:
-        """The pieces of a text that goes on behind a gap: no word starts unless a space does."""
+        """The tokens of a text that follows a gap: no word starts unless a space precedes it."""
         if not text or text.startswith(" "):
             return self.tokenizer.encode(text)
         before = len(self.tokenizer.encode(STAND_IN))
         return self.tokenizer.encode(STAND_IN + text)[before:]
 
     def _around_gaps(self, ids: list[int]) -> list[int]:
-        """At most `max_tokens` of the pieces, every gap among them."""
+        """At most `max_tokens` of the tokens, every gap among them."""
         gaps = [place for place, id in enumerate(ids) if id == self.model.mask]
         if not gaps or len(ids) <= self.max_tokens:
             return ids
         if gaps[-1] - gaps[0] >= self.max_tokens:
             raise DataError(
                 "the gaps are too far apart to be read together.",
-                expected=f"at most {self.max_tokens} pieces from the first gap to the last",
-                got=f"{gaps[-1] - gaps[0] + 1} pieces",
+                expected=f"at most {self.max_tokens} tokens from the first gap to the last",
+                got=f"{gaps[-1] - gaps[0] + 1} tokens",
                 do="cut the text",
             )
         middle = (gaps[0] + gaps[-1] + 1) // 2
@@ -261,6 +260,6 @@ def _filled(text: str, gaps: Sequence[Sequence[Candidate]]) -> str:
 
 
 def _is_text(id: int, piece: str) -> bool:
-    """Whether the piece is written text on its own: no special, no byte, no lone space."""
+    """Whether the subword is text on its own: not a special token, a byte or a lone space."""
     byte = piece.startswith("<0x") and piece.endswith(">") and len(piece) == 6
     return id >= len(SPECIALS) and not byte and piece != SPACE

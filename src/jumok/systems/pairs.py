@@ -1,4 +1,4 @@
-"""Sentences with translations that are given: in batches, and aligned word by word."""
+"""Sentences with given translations: in batches, and aligned word by word."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,10 +12,11 @@ from jumok.systems.aligner import Aligner
 from jumok.systems.translator import Translator
 
 LONGEST = 2_048
-"""Pieces of the longest sentence that is read whole where the model's positions set no limit."""
+"""The maximum length in tokens of a sentence if the model's positions set no limit."""
 
 POSITIONS = 8_192
-"""The most positions in a batch, filling counted: attention maps grow with their square."""
+"""The maximum number of positions in a batch, padding included: attention maps grow with
+their square."""
 
 Links = tuple[Link, ...]
 
@@ -25,10 +26,10 @@ class PairBatch:
     """Pairs that are read together.
 
     Attributes:
-        rows: their places in what was given.
-        memory: what the encoder wrote about the sources.
-        tokens: START and the targets' pieces, filled with PAD.
-        sources, targets: the pieces of each pair.
+        rows: their indices in what was given.
+        memory: the Memory of the sources.
+        tokens: START and the targets' tokens, padded with PAD.
+        sources, targets: the tokens of each pair.
     """
 
     rows: list[int]
@@ -43,7 +44,7 @@ class Pairs:
     """Encoded pairs.
 
     Attributes:
-        sources, targets: their pieces.
+        sources, targets: their tokens.
         long: the rows that are too long to be read whole.
     """
 
@@ -54,7 +55,7 @@ class Pairs:
     def collated(self, batch_size: int) -> Iterator[tuple[list[int], Batch]]:
         """All pairs with words on both sides that are not too long, and their rows.
 
-        Those of like length meet in a batch.
+        Pairs of similar length are batched together.
         """
         whole = [
             row
@@ -71,7 +72,7 @@ class Pairs:
             yield rows, collate(sources, targets)
 
     def batches(self, translator: Translator, batch_size: int) -> Iterator[PairBatch]:
-        """As `collated`, with what the encoders wrote."""
+        """As `collated`, with the Memory of the sources."""
         device = next(translator.models[0].parameters()).device
         for rows, batch in self.collated(batch_size):
             memory = translator.read(SourceBatch(batch.source, batch.source_allowed, rows))
@@ -82,7 +83,7 @@ class Pairs:
 
 
 def encode_pairs(translator: Translator, sources: Sequence[str], targets: Sequence[str]) -> Pairs:
-    """The texts as pieces, as many sources as targets."""
+    """The texts as tokens, as many sources as targets."""
     read, write = (translator.tokenizer.encode_batch(side) for side in (sources, targets))
     limit = min(translator.longest_target or LONGEST, LONGEST)
     pairs = enumerate(zip(read, write, strict=True))
@@ -93,7 +94,7 @@ def encode_pairs(translator: Translator, sources: Sequence[str], targets: Sequen
 def align_pairs(
     translator: Translator, aligner: Aligner, pairs: Pairs, batch_size: int = 32
 ) -> list[Links]:
-    """For each pair every target word with the source word it looked at most.
+    """For each pair every target word with the source word it attended to most.
 
     Pairs with an empty side, and those that are too long, have no links.
     """
@@ -110,5 +111,5 @@ def align_pairs(
 
 
 def links_of(places: Iterable[int]) -> Links:
-    """The links of one sentence from each target word's source word; -1 is no link."""
+    """The links of one sentence, from the source word of each target word; -1 is no link."""
     return tuple(sorted((source, target) for target, source in enumerate(places) if source >= 0))

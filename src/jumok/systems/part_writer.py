@@ -1,4 +1,4 @@
-"""A batch of parts to their translations: search, what they must hold, alignments."""
+"""From a batch of segments to their translations: search, what they must contain, alignments."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -27,16 +27,16 @@ Search = Callable[
 ]
 Score = Callable[[Memory, Sequence[Sequence[int]]], list[Hypothesis]]
 
-MOST_FORCED = 48  # a part that must keep more tokens, such as a row of figures, is not searched
-LENGTHS = 4  # parts whose longest hypotheses differ by less are searched together
+MOST_FORCED = 48  # a segment that must keep more, such as a row of numbers, is not searched again
+LENGTHS = 4  # segments whose length limits differ by less are searched together
 
 
 @dataclass
 class Draft:
-    """A hypothesis with its text, and what was done so that the text holds what it must.
+    """A hypothesis with its text, and what was done so that the text contains what it must.
 
     Attributes:
-        forced: what constrained search wrote. inserted: what was put in afterwards.
+        forced: what constrained search wrote. inserted: what was inserted afterwards.
     """
 
     hypothesis: Hypothesis
@@ -47,15 +47,15 @@ class Draft:
 
 @dataclass(frozen=True)
 class PartWriter:
-    """How the parts of one call of `translate` are written.
+    """Writes the translations of the segments of one call of `translate`.
 
-    What a part must hold is looked for in what the search finds. Where it is missing the part is
-    searched again, with constraints; and kept strings that even that cannot write are put in where
-    the alignment says, and the whole is scored again.
+    The required strings of a segment are looked up in what the search finds. If one is missing, the
+    segment is searched again, with constraints; and kept strings that even that cannot write are
+    inserted where the alignment puts them, and the whole is scored again.
 
     Attributes:
         search, score: the models' own.
-        longest: the most pieces that can be scored; None: any.
+        longest: the maximum number of tokens that can be scored; None: no limit.
         spaceless: the target language writes no spaces.
     """
 
@@ -76,7 +76,7 @@ class PartWriter:
         options: DecodingOptions,
         prefixes: Prefixes | None,
     ) -> list[list[Translation]]:
-        """For each part its translations, best first."""
+        """For each segment its translations, best first."""
         drafts = [
             [self._draft(each) for each in of_part]
             for of_part in self.search(memory, options, prefixes, None)
@@ -101,11 +101,11 @@ class PartWriter:
         options: DecodingOptions,
         prefixes: Prefixes | None,
     ) -> None:
-        """Searches once more for the parts that lack something that can be spelt.
+        """Searches again for the segments that lack a string that the vocabulary can spell.
 
-        A hypothesis may not grow longer than the one before with all it lacks, and a little: else
-        the search would put off what the model finds improbable, and write on until it hardly
-        weighs.
+        A hypothesis may exceed the length of the one before by little more than what it lacks:
+        otherwise the search would postpone strings that the model finds improbable, and lengthen
+        the text until they hardly affect its score.
         """
         room = options.limits().longest(memory).tolist()
         groups: dict[int, list[tuple[int, Constraints, tuple[str, ...]]]] = {}
@@ -151,11 +151,11 @@ class PartWriter:
         group: Sequence[tuple[int, Constraints, tuple[str, ...]]],
         found: Sequence[list[Hypothesis]],
     ) -> None:
-        """Adds what is found with the first missing string where the alignment says it belongs.
+        """Adds hypotheses that have the first missing string where the alignment puts it.
 
-        A narrow beam loses a string that is improbable wherever it is written, and then writes it
-        last; so the best draft is kept up to the word that was linked to the string's source word,
-        the string follows, and the search goes on from there.
+        A narrow beam loses a string that is improbable at every place, and then writes it last. So
+        the best draft is kept up to the word that is linked to the string's source word, the string
+        follows, and the search continues from there.
         """
         if not self.aligner.aligns:
             return
@@ -191,7 +191,7 @@ class PartWriter:
         draft: Draft,
         translation: Translation,
     ) -> list[int]:
-        """A draft up to where the first missing string belongs, and the string; else nothing."""
+        """A draft up to where the first missing string belongs, and the string; or nothing."""
         wanted = [
             (source.lower().find(term.source.lower()), self._phrase(term))
             for term in terms
@@ -220,9 +220,9 @@ class PartWriter:
     def _wanted(
         self, source: str, terms: Sequence[Term], kept: Sequence[Kept], drafts: Sequence[Draft]
     ) -> tuple[list[Phrase], tuple[str, ...]]:
-        """What a second search must write, and what of it some draft lacks; nothing if none does.
+        """What a second search must write, and what of it some draft lacks; empty if none does.
 
-        What stands there already is asked for again, but for numbers, which may be written in
+        Strings that a draft has already are required again, except numbers, which may be written in
         another way.
         """
         absent = {one for draft in drafts for one in missing(kept, draft.text)}
@@ -245,12 +245,12 @@ class PartWriter:
             raise DataError(
                 "the model's vocabulary cannot spell a term of the glossary.",
                 got=repr(term.target),
-                do="take it out, or train a model with tokenizer.byte_fallback = true",
+                do="remove it, or train a model with tokenizer.byte_fallback = true",
             )
         return found
 
     def _spelt(self, one: Kept, source: str) -> Phrase | None:
-        """As it stands in the source: as a word, or right behind another letter."""
+        """Its spelling as in the source: as a word, or directly after another letter."""
         glued = one.start > 0 and source[one.start - 1] != " "
         return spelling(one.text, self.tokenizer, inside=glued or self.spaceless)
 
@@ -261,7 +261,7 @@ class PartWriter:
         drafts: list[list[Draft]],
         memory: Memory,
     ) -> None:
-        """Puts in what is still missing, and takes out code that stands there too often."""
+        """Inserts what is still missing, and removes code that appears too often."""
         rows = [
             row
             for row, of_part in enumerate(kept)
@@ -296,7 +296,7 @@ class PartWriter:
         draft.inserted = inserted
 
     def _score_again(self, changed: Sequence[tuple[int, Draft]], memory: Memory) -> None:
-        """Gives changed drafts the tokens and figures of their texts, if those can be read."""
+        """Gives changed drafts the tokens and scores of their texts, if those can be read."""
         given = [(row, draft, self.tokenizer.encode(draft.text)) for row, draft in changed]
         given = [each for each in given if self.longest is None or len(each[2]) <= self.longest]
         if not given:
@@ -313,7 +313,7 @@ class PartWriter:
         drafts: Sequence[Sequence[Draft]],
         alignments: bool,
     ) -> list[list[Translation]]:
-        """For each part its translations, with alignments from one pass over all of them."""
+        """For each segment its translations, with alignments from one pass over all of them."""
         plain = [
             [translation_of(self.tokenizer, part.ids, draft) for draft in of_part]
             for part, of_part in zip(parts, drafts, strict=True)
@@ -348,12 +348,12 @@ def _faulty(kept: Sequence[Kept], text: str) -> bool:
 
 
 def written_text(tokenizer: Tokenizer, tokens: Sequence[int]) -> str:
-    """What tokens say; bytes may spell a line break, which would break the line contract."""
+    """The text of tokens; bytes may decode to a line break, which would break the line contract."""
     return normalize(tokenizer.decode(tokens)).strip()
 
 
 def translation_of(tokenizer: Tokenizer, source: Sequence[int], draft: Draft) -> Translation:
-    """A draft with all that is told of it but the alignment."""
+    """A draft as a translation, without the alignment."""
     values = draft.hypothesis.token_log_probabilities
     return Translation(
         draft.text,

@@ -1,4 +1,4 @@
-"""`jumok.record`: what a model looks at while somebody uses it, whatever is done with it."""
+"""`jumok.record`: what a model attends to while it is used, in whatever way."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -49,37 +49,37 @@ def record(
     name: str = "model",
     each: Callable[[Trace], None] | None = None,
 ) -> Iterator[Trace]:
-    """What the model looks at inside the block, whatever is done with it there.
+    """Records what the model attends to inside the block, in whatever way it is used there.
 
         with jumok.record(model, level="qk") as trace:
             model.translate(["I am a student."], beam=5)
         trace.save("t.npz")
 
-    The trace is empty until the block ends; then it is that of the first sentence, and of the best
-    that was written about it. `trace.tree` holds every hypothesis that stood in the beam, and
-    `trace.also` the other sentences in the order in which they were given; `index` counts them
-    from 0, and a long one that is read in parts has as many traces.
+    The trace is empty until the block ends; then it is that of the first sentence and of the best
+    output for it. `trace.tree` has every hypothesis that was in the beam, and `trace.also` the
+    traces of the other sentences in the order of the input; `index` counts them from 0, and a long
+    sentence that is read in segments has one trace for each.
 
-    Many sentences are a gigabyte and more. `each` is given every trace as soon as it is finished,
-    batch by batch, and nothing is kept:
+    Many sentences need a gigabyte and more. `each` receives every trace as soon as it is finished,
+    batch by batch, and none is kept:
 
         with jumok.record(model, each=lambda trace: trace.save(f"{trace.index}.npz")):
             model.translate(sentences)
 
-    Outputs are those of a model that nobody watches. What other threads do with the model is not
-    recorded. Of an ensemble the first model is recorded. A model may be recorded while it is
-    trained; what is recorded are its weights before dropout.
+    Outputs are the same as without a recording. What other threads do with the model is not
+    recorded. If the model is an ensemble, its first model is recorded. A model may be recorded
+    while it is trained; its attention weights are then recorded before dropout.
 
     Args:
-        system: a loaded model, or the torch module alone: then tokens are shown by their numbers.
-        level: "weights"; "qk" keeps queries, keys, values and norms, too; "full" also the streams
+        system: a loaded model, or only the torch module: tokens are then shown by their ids.
+        level: "weights"; "qk" also keeps queries, keys, values and norms; "full" also the streams
             (`Trace.streams`).
-        name: what the trace calls the model.
-        each: is called with each trace, and what it does with the model is not recorded. None: all
+        name: the model's name in the trace.
+        each: is called with each trace; its own use of the model is not recorded. None: all traces
             are kept.
 
     Raises:
-        ModelError: a model without attention.
+        ModelError: the model has no attention.
     """
     check_ours(system)
     about = _about(system, name)
@@ -105,7 +105,7 @@ def record(
 
 
 class _Outside:
-    """Calls as if outside of the block: what is done with the model there is not recorded."""
+    """Calls a function as if outside of the block: its use of the model is not recorded."""
 
     def __init__(self, call: Callable[[Pass, Level], None], level: Level) -> None:
         self._call, self._level, self._context = call, level, copy_context()
@@ -130,7 +130,7 @@ def _hand_over(
 def _traces(
     system: RecordableSystem | nn.Module, about: About, passes: Sequence[Pass], level: Level
 ) -> Iterator[Trace]:
-    """Of everything that was heard, one after another."""
+    """The traces of everything that was recorded, one after another."""
     named = system.fingerprint if isinstance(system, System) else fingerprint_of(system)
     about = replace(about, fingerprint=named)
     with torch.no_grad():
@@ -139,26 +139,26 @@ def _traces(
 
 
 def _told(recorder: Recorder) -> dict[str, Ear]:
-    """What a system says itself."""
+    """The listeners to the events that a system reports itself."""
     return {GIVEN: Ear(recorder.given), ROWS: Ear(recorder.rows), FOUND: Ear(recorder.ended)}
 
 
 def check_ours(system: object) -> None:
-    """Raises a ModelError for a model of another library, whose attention nobody here hears."""
+    """Raises a ModelError for a model of another library, whose attention cannot be recorded."""
     kind = type(system)
     package = kind.__module__.partition(".")[0]
     if isinstance(system, nn.Module) and package == "transformers":
         raise ModelError(
-            "this is a model of transformers, and jumok.record listens to jumok's own attention "
-            "alone.",
+            "this is a model of transformers, and jumok.record can record only jumok's own "
+            "attention.",
             got=f"{kind.__name__} of {kind.__module__}",
-            do="save a BERT to a folder and give that to jumok.load; of others take "
+            do="save a BERT to a folder and load it with jumok.load; for other models use "
             "output_attentions=True",
         )
 
 
 def _about(system: RecordableSystem | nn.Module, name: str) -> About:
-    """What is known of a system, or of a model that comes alone."""
+    """The facts about a system, or about a model that is given alone."""
     if isinstance(system, Translator):
         reading = system.aligner.readings[0]
         return _sequences(system.models[0], name, system.tokenizer, reading)
@@ -185,7 +185,7 @@ def _about(system: RecordableSystem | nn.Module, name: str) -> About:
 
 
 class _Numbers:
-    """Tokens of a model that has no tokenizer."""
+    """The token names of a model that has no tokenizer: their ids."""
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         named = {START: "<s>", END: "</s>"}
@@ -227,7 +227,7 @@ def _texts(
 
 
 def _tokens(names: Names, axis: str) -> Callable[[Pass, int], dict[str, Axis]]:
-    """Makes the axis of what was read: the real tokens, START and END apart from the words."""
+    """Returns a function for the axis of the input: the real tokens; START and END in no word."""
 
     def made(heard: Pass, row: int) -> dict[str, Axis]:
         if heard.source is None:

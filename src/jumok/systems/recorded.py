@@ -1,4 +1,4 @@
-"""What a recorder heard, put together as traces: one a sentence, and a tree where it searched."""
+"""Traces from what a recorder collected: one a sentence, and a tree if there was a search."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
@@ -17,7 +17,7 @@ from jumok.systems.tracing_parts import steps_of, text_axis
 
 
 def traces_of(about: About, heard: Pass, level: Level) -> Iterator[Trace]:
-    """A trace for each sentence of a pass, and for each hypothesis that a search gave."""
+    """A trace for each sentence of a pass, and for each hypothesis that a search returned."""
     if not about.target:
         rows = 0 if heard.source is None else len(heard.source)
         for row in range(rows):
@@ -44,7 +44,7 @@ def traces_of(about: About, heard: Pass, level: Level) -> Iterator[Trace]:
 
 
 class Source(NamedTuple):
-    """What was read: the same for all that was written about it."""
+    """The input: the same for every output that was written for it."""
 
     axes: dict[str, Axis]
     sites: tuple[Site, ...]
@@ -59,7 +59,7 @@ def _source(about: About, heard: Pass, row: int) -> Source:
 
 
 def _read(about: About, heard: Pass, row: int, level: Level) -> Trace:
-    """Of a model that writes nothing: an encoder, or a classifier."""
+    """The trace of a model that writes nothing: an encoder, or a classifier."""
     axes, sites, streams, picture = _source(about, heard, row)
     steps: tuple[Step, ...] = ()
     if about.labels and heard.reading.logits is not None:
@@ -85,7 +85,7 @@ def _read(about: About, heard: Pass, row: int, level: Level) -> Trace:
 def _written(
     about: About, heard: Pass, tree: Tree, source: Source, nodes: Nodes, level: Level
 ) -> Trace:
-    """The tokens of one hypothesis, or of the whole tree."""
+    """The trace of one hypothesis, or of the whole tree."""
     known = {node: place for place, node in enumerate(nodes)}
     parents = tuple(known.get(tree.parents[node], -1) for node in nodes)
     tokens = [tree.tokens[node] for node in nodes[1:]]
@@ -97,7 +97,7 @@ def _written(
     first = heard.calls[tree.places[0].call]
     for site, (look, *_) in first.looks.items():
         keys = about.edges(site).keys
-        if keys not in axes:  # read before the block: nobody heard what
+        if keys not in axes:  # read before the block, so its tokens are not known
             names = tuple(map(str, range(1, look.weights.shape[3] + 1)))
             axes[keys] = Axis(names, tuple(range(len(names))), names)
     if "decoder" in first.streams:
@@ -126,7 +126,7 @@ def _written(
 
 
 def _picture(heard: Pass, row: int) -> TracePicture | None:
-    """The pixels that were read, where these were pixels."""
+    """The pixels of the input, if it has pixels."""
     if heard.source is None or heard.source.dtype is not torch.uint8:
         return None
     pixels = heard.source[row].permute(1, 2, 0)  # (colours height width) -> (height width colours)
@@ -145,7 +145,7 @@ def _encoder_streams(heard: Pass, row: int, axes: dict[str, Axis]) -> dict[str, 
 
 
 def _streams_at(heard: Pass, tree: Tree, node: int) -> Array:
-    """(layers + 1, dim) of one token."""
+    """The vectors of one token, (layers + 1, dim)."""
     call, row, column, _ = tree.places[node]
     layers = heard.calls[call].streams["decoder"]
     found: Array = (
@@ -157,13 +157,13 @@ def _streams_at(heard: Pass, tree: Tree, node: int) -> Array:
 def _steps(
     about: About, heard: Pass, tree: Tree, chosen: Sequence[tuple[int, int]]
 ) -> tuple[Step, ...]:
-    """What the model thought where these tokens were chosen: (the token before, the token)."""
+    """The model's predictions at the steps that chose these (token before, token)."""
     steps: list[Step] = []
     for before, token in chosen:
         place, row, column, _ = tree.places[before]
         call = heard.calls[place]
         if call.logits is None:
-            return ()  # somebody read the states, and never asked for all choices
+            return ()  # only the states were computed, and no logits
         values, ids = call.best
         named = about.names.pieces([token, *ids[row][column]])
         gate = None
@@ -176,9 +176,9 @@ def _steps(
 
 
 def _search(about: About, tree: Tree, whole: Trace, found: Sequence[Hypothesis]) -> dict[str, Any]:
-    """The tree as the page draws it: what stood in the beam, and what ended there.
+    """The tree as the page draws it: what was in the beam, and what ended there.
 
-    Each leaf comes with the map of its tokens, where alignments are read.
+    Each leaf has the attention map of its tokens, by the alignment setting.
     """
     logp = [0.0, *(step.log_probability for step in whole.steps)]
     if len(logp) < len(tree.tokens):
@@ -217,7 +217,7 @@ def _fact(
 
 
 def _map_of(about: About, whole: Trace) -> Array | None:
-    """What each token of a tree looked at: the mean of the heads, where it is read."""
+    """The attention map of a tree's tokens by the alignment setting; None: mean of the heads."""
     sites = [site for site in whole.sites if site.part == "cross"]
     if about.reading is None or not sites:
         return None
@@ -226,7 +226,7 @@ def _map_of(about: About, whole: Trace) -> Array | None:
 
 
 def _rows_of(about: About, looked: Array | None, path: Sequence[int]) -> list[list[float]]:
-    """What the tokens of one hypothesis looked at."""
+    """The rows of the attention map for the tokens of one hypothesis."""
     if about.reading is None or looked is None:
         return []
     found: list[list[float]] = looked[path[1:] if about.reading.at_input else path[:-1]].tolist()

@@ -1,4 +1,4 @@
-"""What attention modules looked at while they were recorded, put together as sites of a trace."""
+"""What attention modules attended to while they were recorded, as sites of a trace."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ from jumok.shapes import Tensor
 from jumok.systems.tracing_parts import Names
 
 Nodes = Sequence[int]
-"""Tokens of a tree by their numbers: a hypothesis, or all of them; a parent before its children."""
+"""Tokens of a tree by their indices: a hypothesis, or all; a parent before its children."""
 
 Places = npt.NDArray[np.int64]
 Numbers = TypeVar("Numbers", Array, Mask)
@@ -33,16 +33,16 @@ Numbers = TypeVar("Numbers", Array, Mask)
 
 @dataclass(frozen=True)
 class About:
-    """What a recorder cannot hear.
+    """The facts that a recorder cannot observe.
 
     Attributes:
         names: of tokens.
-        edges: who looks at what.
-        source: makes the axis of what is read, from a pass and its row; None: nothing is read.
-        target: the name of the axis that is written; "" where nothing is.
+        edges: the axes of queries and keys of each site.
+        source: makes the axis of the input, from a pass and its row; None: there is no input.
+        target: the name of the axis of the output; "" if there is none.
         ends: whether END is a step.
         labels: of a classifier.
-        reading: where alignments are read, for the map of each hypothesis.
+        reading: the alignment setting, for the map of each hypothesis.
         projections: the sites' output projections, each computed once.
         fingerprint: of the model.
     """
@@ -62,13 +62,13 @@ class About:
 
 
 class TreeTokens(NamedTuple):
-    """Tokens of a tree, which are asked about together.
+    """Tokens of a tree that are processed together.
 
     Attributes:
-        paths: (tokens deepest): for each token its hypothesis, as places among the tokens; filled
+        paths: (tokens deepest): for each token its hypothesis, as indices among the tokens; padded
             with their number.
-        seen: (tokens tokens), the same as a mask: what each might look at; None: all at all.
-        lines: where each stands in `Pass.lines`.
+        seen: (tokens tokens), the same as a mask: the keys of each query; None: all of them.
+        lines: the index of each in `Pass.lines`.
     """
 
     nodes: Nodes
@@ -78,7 +78,7 @@ class TreeTokens(NamedTuple):
 
     @classmethod
     def of(cls, tree: Tree, nodes: Nodes, parents: Sequence[int]) -> "TreeTokens":
-        """`parents`: of each token the place of the one before it, -1 at the first."""
+        """`parents`: for each token the index of the one before it, -1 for the first."""
         paths = _paths(parents)
         (seen,) = _at_their_keys(np.ones((1, *paths.shape), dtype=np.bool_), paths)
         lines = [tree.places[node].line for node in nodes]
@@ -86,7 +86,7 @@ class TreeTokens(NamedTuple):
 
 
 def _paths(parents: Sequence[int]) -> Places:
-    """For each token its hypothesis: which keys it might look at, itself the last of them."""
+    """For each token its hypothesis: the keys it may attend to, itself the last of them."""
     depths: list[int] = []
     for parent in parents:
         depths.append(depths[parent] + 1 if parent >= 0 else 0)
@@ -101,18 +101,18 @@ def _paths(parents: Sequence[int]) -> Places:
 def _at_their_keys(found: Numbers, paths: Places) -> Numbers:
     """(heads tokens deepest) -> (heads tokens tokens): each row's numbers at the row's own keys.
 
-    A token has nothing at those that it did not see.
+    The numbers of a token are 0 at keys that it may not attend to.
     """
     heads, tokens, _ = found.shape
     room = np.zeros((heads, tokens, tokens + 1), dtype=found.dtype)
     room[:, np.arange(tokens)[:, None], paths] = found[:, :, : paths.shape[1]]
-    return np.ascontiguousarray(room[:, :, :tokens])  # the last column took what was filled up
+    return np.ascontiguousarray(room[:, :, :tokens])  # the last column received the padding
 
 
 def decoder_site(
     about: About, heard: Pass, tree: Tree, written: TreeTokens, site: str, axes: dict[str, Axis]
 ) -> Site:
-    """The rows of these tokens. What a token did not see has no weight, and is not allowed."""
+    """The rows of these tokens. Keys that a token may not attend to have no weight."""
     edge = about.edges(site)
     own = edge.part == "decoder"
     keys = len(axes[edge.keys].tokens)
@@ -141,7 +141,7 @@ def decoder_site(
 
 
 def _row_of(bias: Tensor, row: int) -> Tensor:
-    """One sentence's bias, where all may share one."""
+    """One sentence's bias, which all sentences may share."""
     return bias[row if len(bias) > 1 else 0]
 
 
@@ -181,7 +181,7 @@ def _site(
 
 
 def encoder_sites(about: About, heard: Pass, row: int, axes: dict[str, Axis]) -> Iterator[Site]:
-    """Of one sentence or picture, everything that looked while it was read."""
+    """All sites of the encoder for one sentence or image."""
     for site, (look, *_) in heard.reading.looks.items():
         edge = about.edges(site)
         length = len(axes[edge.keys].tokens)

@@ -1,4 +1,4 @@
-"""Lines to the parts that a model can read, and the parts' translations back to lines."""
+"""Lines cut into the segments that a model can read, and translations joined to lines again."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,8 +14,7 @@ from jumok.systems.splitting import Span, split
 from jumok.systems.translation import Translation
 
 Split = Literal["auto", "sentences", "length", "none"]
-"""How a line is cut: as its model was trained, after every sentence, only where it is too long,
-or never."""
+"""How lines are cut: as the model was trained, after every sentence, only if too long, or never."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,7 @@ class Segment:
 
     Attributes:
         line: the index of its line.
-        ids: its pieces, without END.
+        ids: its tokens, without END.
         first_word: the index in the line of the word that it starts with, or in.
         text: what was encoded.
     """
@@ -38,13 +37,13 @@ class Segment:
 def cuts_sentences(split: Split, languages: tuple[str, str], common: int | None) -> bool:
     """Whether lines are cut after every sentence.
 
-    By "auto" they are unless the lines that the model learnt from held several as a rule. A model
-    that writes the language it reads answers or rewrites, and is given whole lines.
+    "auto" cuts them unless the training lines usually held several sentences. A model whose two
+    languages are the same answers or rewrites, and is given whole lines.
 
     Args:
         languages: those of source and target.
-        common: how many sentences lines of the training held (`BundleConfig.sentences`); None: not
-            known.
+        common: the usual number of sentences in a line of training (`BundleConfig.sentences`);
+            None: not known.
 
     Raises:
         ConfigError: there is no such way to split.
@@ -62,7 +61,7 @@ def cuts_sentences(split: Split, languages: tuple[str, str], common: int | None)
 
 
 def plain_words(text: str) -> list[str]:
-    """The words of a normalised text: what plain spaces separate, and no other space does."""
+    """The words of a normalised text, which only plain spaces separate."""
     return [word for word in text.split(" ") if word]
 
 
@@ -73,10 +72,10 @@ def cut_lines(
     after_sentences: bool = False,
     language: str = "",
 ) -> list[Segment]:
-    """The parts of all lines, in order; empty lines have none.
+    """The segments of all lines, in order; empty lines have none.
 
     Args:
-        limit: the most pieces of a part. None: any.
+        limit: the maximum length of a segment in tokens. None: no limit.
         after_sentences: cut after every sentence, and not only where a line is too long.
         language: of the texts, for where their sentences end.
     """
@@ -116,17 +115,17 @@ def join(
     joint: str,
     nbest: int | None = None,
 ) -> list[Translation]:
-    """One translation a line, its alternatives inside.
+    """One translation a line, with its alternatives.
 
-    The n best of a line of several parts are the n combinations of its parts' translations with
-    the highest sums of scores, each text once.
+    The n best of a line of several segments are the n combinations of its segments' translations
+    with the highest sums of scores, each text once.
 
     Args:
-        lines: how many; those without a part stay empty.
-        found: for each part its translations, best first.
-        joint: what stands between the translations of a line's parts.
-        nbest: how many of each line. None: the first of each part together, then the second of
-            each, as samples were drawn.
+        lines: the number of lines; those without a segment stay empty.
+        found: for each segment its translations, best first.
+        joint: put between the translations of a line's segments.
+        nbest: the number of translations a line. None: the first of each segment together, then
+            the second of each, in the order of the samples.
     """
     joined = [Translation("", alignment=()) for _ in range(lines)]
     pairs = zip(parts, found, strict=True)
@@ -145,7 +144,7 @@ def _best(
 ) -> list[tuple[Translation, ...]]:
     """The combinations with the highest sums, each text once, best first.
 
-    What is not among the n best beginnings cannot begin one of the n best lines.
+    A prefix that is not among the n best cannot begin one of the n best lines.
     """
     best: list[tuple[float, str, tuple[Translation, ...]]] = [(0.0, "", ())]
     for translations in found:
@@ -172,7 +171,7 @@ def _join_one(first_words: Sequence[int], parts: Sequence[Translation], joint: s
     text = ""
     alignment: list[Link] = []
     for first_word, part in zip(first_words, parts, strict=True):
-        # Without a space between them the last word so far and the part's first become one.
+        # Without a space between them the last word so far and the segment's first become one.
         glued = bool(text) and not (joint and part.text)
         first_target = len(plain_words(text)) - glued
         links = part.alignment or ()
@@ -194,16 +193,16 @@ def _join_one(first_words: Sequence[int], parts: Sequence[Translation], joint: s
 def forced_beginnings(
     parts: Sequence[Segment], lines: int, prefixes: Sequence[str] | None, tokenizer: Tokenizer
 ) -> list[list[int]] | None:
-    """For each part the pieces it has to begin with: a line's prefix is its first part's.
+    """For each segment the tokens it has to begin with: a line's prefix is its first segment's.
 
     Raises:
-        ModelError: not one prefix a line.
+        ModelError: the numbers of prefixes and lines differ.
     """
     if prefixes is None:
         return None
     if len(prefixes) != lines:
         raise ModelError(
-            "every line needs its own prefix, if only an empty one.",
+            "every line needs its own prefix, which may be empty.",
             expected=f"{lines} prefixes",
             got=str(len(prefixes)),
         )
@@ -217,15 +216,15 @@ def forced_beginnings(
 
 
 def check_lengths(longest: int | None, *sides: Sequence[Sequence[int]]) -> None:
-    """Raises DataError if a line has more pieces than the model's positions reach; None: any."""
+    """Raises DataError if a line has more tokens than the model's positions; None: no limit."""
     if longest is None:
         return
     for side in sides:
         for line, ids in enumerate(side, start=1):
             if len(ids) > longest:
                 raise DataError(
-                    f"line {line} is longer than the model's positions reach.",
-                    expected=f"at most {longest} pieces",
-                    got=f"{len(ids)} pieces",
+                    f"line {line} is longer than the model's positions allow.",
+                    expected=f"at most {longest} tokens",
+                    got=f"{len(ids)} tokens",
                     do="cut the line, here and in the other file",
                 )

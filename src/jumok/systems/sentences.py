@@ -1,7 +1,7 @@
 """Where the sentences of a line end.
 
 A full stop ends a sentence unless it belongs to an abbreviation, an initial, an ordinal or a
-number; a question or exclamation mark ends one unless the text goes on in lower case. After the
+number; a question or exclamation mark ends one unless the text continues in lower case. After the
 marks of Chinese and Japanese no space is needed. Whitespace stays with the sentence before it, so
 the sentences together are the line. `benchmarks/sentences.py` measures the errors.
 """
@@ -21,15 +21,15 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# A cluster of marks with the quotes and brackets that close after it; in French a space may stand
-# before the closing quote. Scripts without spaces need none after their own marks.
+# A cluster of marks with the quotes and brackets that close after it; French allows a space before
+# the closing quote. Scripts without spaces need none after their own marks.
 MARKS = re.compile(
     r"(?<![.!?…؟।])(?P<mark>[.!?…؟।]++)(?:[\"'”’»›)\]]|[\s]?[»](?=\s))*(?=\s)\s+"
     r"|(?P<wide>[。！？｡]+)[」』”’）》]*\s*"
 )
-OPENING = "\"'“‘«‹(["  # may stand before a sentence's first letter
+OPENING = "\"'“‘«‹(["  # may precede a sentence's first letter
 START = re.compile(r"[\"'“”‘’„‚«‹(\[¿¡「『（《*–—-]*\s?(?P<first>\S)")
-# What stands before a mark: letters and inner stops ("z.B", "U.S"), or digits.
+# What precedes a mark: letters and inner stops ("z.B", "U.S"), or digits.
 BEFORE = re.compile(r"(?P<word>[^\W\d_]+(?:[.'’-][^\W\d_]+)*|\d[\d.,:]*)\Z")
 WORD = re.compile(r"\w+")
 REACH = 24  # no abbreviation is longer than that
@@ -46,7 +46,7 @@ TITLES = {
     "fr": "m mm mme mlle mgr me pr p.ex c.-à-d av env boul bd ex janv févr avr juil sept oct nov "
     "déc vol chap éd",
 }
-# The end of a sentence only where a capital follows that usually begins one.
+# The end of a sentence only if a capitalised word follows that often begins one.
 ABBREVIATIONS = {
     "": "etc inc ltd co corp bros no nos p pp vol fig figs eq sec ch ed eds",
     "en": "a.m p.m sr ave blvd rd",
@@ -63,7 +63,7 @@ BEGINNERS = _words(
     "le la les un une il elle on nous vous ils elles je tu mon ton son ce cette ces c j l mais et "
     "si quand que qui comment pourquoi où puis ne dans à au en pour avec après"
 )
-# Languages in which a number with a stop is an ordinal: "am 3. Mai".
+# Languages in which a number with a full stop is an ordinal: "am 3. Mai".
 ORDINALS = frozenset({"de", "da", "no", "nb", "nn", "fi", "cs", "sk", "hu", "sl", "hr", "et", "lv"})
 
 
@@ -71,7 +71,7 @@ def sentences(text: str, language: str = "") -> list[Span]:
     """The start and end of every sentence, in characters; together they are the whole text.
 
     Args:
-        language: a code such as "en", which chooses the abbreviations; "" takes those of all.
+        language: a code such as "en", which chooses the abbreviations; "" uses those of all.
     """
     code = language_code(language)
     starts = [0]
@@ -92,7 +92,10 @@ def sentences(text: str, language: str = "") -> list[Span]:
 
 
 def _ends_wide(text: str, match: re.Match[str]) -> bool:
-    """A closing bracket may end a quotation inside a sentence: 「はい。」と言った。"""
+    """Whether a mark of a wide script ends a sentence.
+
+    A closing bracket may end a quotation inside a sentence: 「はい。」と言った。
+    """
     quoted = match.end("wide") < match.end() and text[match.end("wide")] in "」』”’）》"
     return not (quoted and QUOTATION_GOES_ON.match(text, match.end()))
 
@@ -103,8 +106,8 @@ def _ends(text: str, start: int, match: re.Match[str], code: str, capitals: bool
     if following is None:
         return False
     first, mark = following["first"], match["mark"]
-    # A small letter goes on with a sentence, but not in text without any capital, nor after a
-    # word of a script that has none, such as Hangul; an ellipsis goes on in any text.
+    # A lower-case letter continues a sentence, but not in text without any capital, nor after a
+    # word of a script that has none, such as Hangul; after an ellipsis it does in any text.
     last = text[match.start() - 1 : match.start()]
     cased = capitals and (not last.isalpha() or last.islower() or last.isupper())
     if first.islower() and (cased or mark.endswith("…") or mark.startswith("..")):
@@ -122,7 +125,7 @@ def _ends(text: str, start: int, match: re.Match[str], code: str, capitals: bool
 def _stop_ends(
     word: str, text: str, start: int, place: int, following: re.Match[str], code: str
 ) -> bool:
-    """Whether a full stop behind `word` ends a sentence."""
+    """Whether a full stop after `word` ends a sentence."""
     first = following["first"]
     if word[0].isdigit():
         if text[start:place].strip(OPENING + " ") == "":
@@ -147,7 +150,7 @@ def _stop_ends(
 
 
 def common_sentences(texts: Iterable[str], language: str = "") -> int | None:
-    """How many sentences a text holds, the lower median of all; None without a text."""
+    """The usual number of sentences in a text: the lower median; None if there is no text."""
     counts = [len(sentences(text, language)) for text in texts]
     return median_low(counts) if counts else None
 
@@ -162,7 +165,7 @@ def _known(code: str) -> tuple[frozenset[str], frozenset[str]]:
 
 
 def _bracketed(text: str) -> list[Span]:
-    """The outermost stretches between brackets that close again; no sentence ends inside them."""
+    """The outermost spans between matching brackets; no sentence ends inside them."""
     pairs = {"(": ")", "[": "]", "（": "）", "「": "」", "『": "』", "《": "》"}
     found: list[Span] = []
     waiting: list[tuple[str, int]] = []

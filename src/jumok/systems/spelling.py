@@ -3,7 +3,7 @@
 from jumok.data.tokenizer import SPACE, UNKNOWN, Tokenizer, normalize
 from jumok.decoding.constraints import Phrase
 
-# What the string is put behind to see how it is spelt inside of a word.
+# The string is put after this to see how it is spelt inside a word.
 ANCHORS = (".", ",", "-", "a", "1", "(", "가", "的")
 
 
@@ -11,8 +11,8 @@ def spelling(text: str, tokenizer: Tokenizer, inside: bool) -> Phrase | None:
     """The token sequences that write `text`; None if the vocabulary cannot spell it.
 
     Args:
-        inside: whether it may also stand right behind other letters; else only as the beginning
-            of a word.
+        inside: whether it may also directly follow other letters; otherwise only at the start of a
+            word.
     """
     ids = tuple(tokenizer.encode(text))
     if not ids or UNKNOWN in ids or normalize(tokenizer.decode(ids)).strip() != normalize(text):
@@ -22,7 +22,7 @@ def spelling(text: str, tokenizer: Tokenizer, inside: bool) -> Phrase | None:
 
 
 def _glued(text: str, ids: tuple[int, ...], tokenizer: Tokenizer) -> tuple[int, ...] | None:
-    """The spelling without a space before it, where one can be found."""
+    """The spelling without a space before it; None if there is none."""
     if tokenizer.pieces(ids[:1]) == [SPACE] and len(ids) > 1:
         return ids[1:]
     for anchor in ANCHORS:

@@ -1,11 +1,11 @@
-"""A line that is too long for a model, cut where it hurts least."""
+"""Cuts a line that is too long for a model, at sentence ends where possible."""
 
 import re
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 # After a sentence; after a clause; between words. A match ends where the text may be cut. Scripts
-# without spaces need none after their own marks. The mark is looked back at, not matched: a line
+# without spaces need none after their own marks. The mark is in a look-behind, not matched: a line
 # of a million full stops would otherwise be read a million times.
 CUTS = (
     re.compile(r"(?<=[.!?…؟।])[\"'”’»)\]]*\s+|(?<=[。！？｡])[」』”’）]*\s*(?![。！？｡])"),
@@ -17,13 +17,13 @@ Span = tuple[int, int]
 
 
 def split(text: str, limit: int, measure: Callable[[str], int]) -> list[Span]:
-    """Where to cut `text` into parts that measure at most `limit`: at sentence ends if they
-    suffice, else at commas, else at spaces, else anywhere.
+    """Cuts `text` into parts that measure at most `limit`: at sentence ends if they
+    suffice, otherwise at commas, at spaces, or anywhere.
 
     Neighbours that fit together stay together, and the parts together are the whole text.
 
     Args:
-        measure: the length of a text, for instance in pieces.
+        measure: the length of a text, for instance in tokens.
 
     Returns:
         start and end of each part, in characters.

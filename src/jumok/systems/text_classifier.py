@@ -1,4 +1,4 @@
-"""A trained classifier of texts as a thing one can call."""
+"""A trained text classifier as a callable object."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,7 +22,7 @@ class TextClassification(System):
     """One model, its labels, and the tokenizer it was trained with.
 
     Args:
-        max_tokens: the most pieces of a text that are read: the first ones.
+        max_tokens: the maximum number of tokens of a text that are read, from its start.
     """
 
     task = "text-classification"
@@ -45,8 +45,8 @@ class TextClassification(System):
         """The bundle in this folder.
 
         Raises:
-            BundleError: a bundle that is missing, damaged or unsafe, or more than one.
-            ConfigError: no such device.
+            BundleError: a bundle is missing, damaged or unsafe, or there are several.
+            ConfigError: the device does not exist.
         """
         bundle, model = load_one(folders, TextClassifier, device, precision)
         tokenizer = load_tokenizer(bundle)
@@ -58,11 +58,11 @@ class TextClassification(System):
 
     @at_work
     def classify(self, texts: Sequence[str], batch_size: int = 32) -> list[Classification]:
-        """The label of each text, in their order; of a long text its beginning is read.
+        """The label of each text, in their order; of a long text only the beginning is read.
 
         Raises:
-            DataError: a text without a word, one text instead of a list of them, or something that
-                is no text.
+            DataError: a text has no word, one text was given instead of a list, or an item of the
+                list is not a text.
         """
         texts = texts_in(texts)
         for number, text in enumerate(texts, start=1):
@@ -70,7 +70,7 @@ class TextClassification(System):
         return [ranked(row, self.labels) for row in self.probabilities(texts, batch_size)]
 
     def check(self, text: str, number: int) -> None:
-        """Raises a DataError that names `number` where there is nothing to classify."""
+        """Raises a DataError that names `number` if there is nothing to classify."""
         if not text.strip():
             raise DataError(f"text {number} is empty: there is nothing to classify.")
         try:

@@ -1,4 +1,4 @@
-"""Every family's tracing by the task that its bundle names: what a model looked at, as a trace."""
+"""The tracer of every task by the task's name: what a model attends to, as a trace."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -19,7 +19,7 @@ from jumok.systems.tracing_parts import EVERYTHING, LEVEL, Analyses, TraceReques
 
 
 class Tracer(NamedTuple):
-    """Where a task's tracing lives, and what it reads; nothing is imported before its use."""
+    """Where the tracer of a task is, and what it reads; nothing is imported before it is used."""
 
     module: str
     name: str
@@ -53,24 +53,25 @@ def trace(
     extras: Analyses = EVERYTHING,
     name: str = "model",
 ) -> Trace:
-    """What a loaded model looked at in a text, or in a picture, and what it made of that.
+    """Traces what a loaded model attends to in a text or an image, and what it predicts.
 
     Args:
-        system: what `jumok.load` gives.
-        given: a text, or a picture's path.
-        target: what is to be written or chosen, as a text or as pieces; None: what the model would.
-        options: how it is searched for where the model writes; None: as this kind of model does.
+        system: what `jumok.load` returns.
+        given: a text, or the path of an image.
+        target: what is to be written or chosen, as a text or as tokens; None: the model's own
+            choice.
+        options: how the model searches if it writes; None: the default for its kind.
         level: "qk" keeps queries, keys and values besides the weights; "full" also the streams.
-        change: what is done to the model meanwhile: heads off, words blanked, weights set.
-        prefix: pieces that what is written has to begin with.
-        extras: what else to find out, and who may end the work before it is done.
-        name: what the trace calls the model.
+        change: changes to the model meanwhile: heads ablated, words masked, weights set.
+        prefix: tokens that the output has to begin with.
+        extras: further analyses, and a callable that may cancel the work.
+        name: the model's name in the trace.
 
     Raises:
-        ConfigError: a target for a model that says nothing.
-        DataError: a text without a word, or longer than the model reads at once; a picture that
-            cannot be read; no such label or piece.
-        ModelError: a model without attention, or without the heads that are named.
+        ConfigError: a target was given to a model without an output layer.
+        DataError: a text has no word, or is longer than the model reads at once; an image cannot be
+            read; there is no such label or token.
+        ModelError: the model has no attention, or not the heads that are named.
     """
     tracer = TRACERS[system.task]
     module = import_module(tracer.module)
@@ -81,8 +82,8 @@ def trace(
 
 
 class Family(NamedTuple):
-    """What traces one loaded model (`trace`), how it decodes where nobody says, what it reads; the
-    system, and its name."""
+    """What traces one loaded model (`trace`), its default decoding, what it reads; the system, and
+    its name."""
 
     trace: Callable[..., Trace]
     options: DecodingOptions
@@ -94,11 +95,11 @@ class Family(NamedTuple):
 def load_family(
     *folders: Path | str, device: str = "auto", precision: PrecisionName = "fp32"
 ) -> Family:
-    """What traces the model in this folder; of several, the ensemble that they make.
+    """The tracer of the model in this folder; several folders make an ensemble.
 
     Raises:
-        BundleError: a bundle that is missing, damaged, unsafe, or of a task unknown here.
-        ConfigError: no such device.
+        BundleError: a bundle is missing, damaged or unsafe, or its task is not known.
+        ConfigError: the device does not exist.
     """
     system = load(*folders, device=device, precision=precision)
     tracer = TRACERS[system.task]
@@ -107,7 +108,7 @@ def load_family(
 
 
 def check_given(family: Family, given: str) -> None:
-    """Says so where a text is given to a model that reads pictures, or the other way round.
+    """Checks that the model reads what is given: a text, or an image.
 
     Raises:
         DataError: the model does not read this.
@@ -116,18 +117,18 @@ def check_given(family: Family, given: str) -> None:
 
     if family.reads == "text" and given.lower().endswith(SUFFIXES) and _is_file(given):
         raise DataError(
-            "this model reads text, and this is a picture.", got=given, do="give a sentence"
+            "this model reads text, and this is an image.", got=given, do="give a sentence"
         )
     if family.reads == "picture" and not _is_file(given):
         raise DataError(
-            "this model reads pictures, and there is no such file.",
+            "this model reads images, and there is no such file.",
             got=repr(given[:80]),
-            do="give a picture's path",
+            do="give the path of an image",
         )
 
 
 def _is_file(given: str) -> bool:
     try:
         return Path(given).is_file()
-    except OSError:  # a whole paragraph is too long for a name
+    except OSError:  # a whole paragraph is too long for a file name
         return False

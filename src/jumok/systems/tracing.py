@@ -1,4 +1,4 @@
-"""A translator's decisions on one sentence, as a trace."""
+"""The trace of a translator's decisions on one sentence."""
 
 from dataclasses import asdict
 from functools import partial
@@ -30,7 +30,7 @@ from jumok.systems.tracing_parts import (
 from jumok.systems.translator import DEFAULTS, Translator
 
 OPTIONS = DEFAULTS
-"""How it is searched, where nobody says."""
+"""The default decoding."""
 
 
 def trace_translation(
@@ -38,13 +38,13 @@ def trace_translation(
     text: str,
     asked: TraceRequest,
 ) -> Trace:
-    """What the model looked at while it translated `text`, or would while it writes the target.
+    """Traces what the model attends to while it translates `text`, or writes the target.
 
-    Of an ensemble the first model is traced; the translation is the ensemble's own.
+    If the system is an ensemble, its first model is traced; the translation is the ensemble's own.
 
     Raises:
-        DataError: a text without a word, or longer than the model reads at once.
-        ModelError: a model without attention, or without the heads that are named.
+        DataError: the text has no word, or is longer than the model reads at once.
+        ModelError: the model has no attention, or not the heads that are named.
     """
     tokenizer, model = translator.tokenizer, translator.models[0]
     read = tokenizer.encode(text)
@@ -88,7 +88,7 @@ def _axes(tokenizer: Tokenizer, read: list[int], write: list[int]) -> dict[str, 
 def _told(
     model: SequenceToSequence, source: Int[Tensor, "1 source"], write: list[int]
 ) -> ForcedTarget:
-    """The translation as something that can be written again."""
+    """The translation as a target that can be forced."""
     tokens = torch.tensor([[START, *write]], device=source.device)
     return written_from(model, source, tokens, torch.tensor([*write, END], device=source.device))
 
@@ -98,9 +98,9 @@ def _searched(
     source: Int[Tensor, "1 source"],
     asked: TraceRequest,
 ) -> tuple[list[int], dict[str, Any]]:
-    """The pieces of the best translation, and the tree of all that were weighed.
+    """The tokens of the best translation, and the tree of all hypotheses.
 
-    What they looked at is read where the model's alignments are.
+    Their attention weights are extracted by the alignment setting.
     """
     check_tokens(asked.prefix, translator.tokenizer.size)
     memories = [model.encode(source) for model in translator.models]

@@ -1,6 +1,6 @@
-"""The trace of a BERT that somebody else trained: what every piece of a text looked at.
+"""The trace of a pretrained BERT: what every token of a text attends to.
 
-It says nothing, so no step, no worth and no word that mattered is found.
+It has no output layer, so there are no steps, no ablations and no attributions.
 """
 
 from dataclasses import replace
@@ -21,7 +21,7 @@ from jumok.systems.tracing_parts import (
 from jumok.systems.tracing_texts import at_itself
 
 OPTIONS = DecodingOptions()
-"""Nothing is searched."""
+"""The default decoding: there is no search."""
 
 
 def trace_bert(
@@ -29,16 +29,16 @@ def trace_bert(
     text: str,
     asked: TraceRequest,
 ) -> Trace:
-    """What every piece looked at. Nothing is written, so options and prefix count for nothing.
+    """Traces what every token attends to. Nothing is written: options and prefix have no effect.
 
     Raises:
         ConfigError: a target is given.
-        DataError: a text without a word, or longer than the model reads at once.
-        ModelError: no such head.
+        DataError: the text has no word, or is longer than the model reads at once.
+        ModelError: there is no such head.
     """
     if asked.target:
         raise ConfigError(
-            "this model says nothing.", got=f"{asked.target!r}", do="leave the target out"
+            "this model has no output layer.", got=f"{asked.target!r}", do="leave the target out"
         )
     cut = system.cut(text)
     check_length(text, cut.ids[1:-1], system.max_tokens, "a shorter text")
@@ -49,7 +49,7 @@ def trace_bert(
         states = encoder(read)
         return states.new_zeros(0, 1)
 
-    # Worth to what, where nothing is said?
+    # Without predictions there is nothing that heads could have an effect on.
     asked = replace(asked, extras=replace(asked.extras, ablation=False))
     looked = look(system.model, run, at_itself, [], asked)
     return Trace(

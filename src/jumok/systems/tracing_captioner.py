@@ -1,4 +1,4 @@
-"""A captioner's decisions on one picture, as a trace: where it looked for each word."""
+"""The trace of a captioner's decisions on one image: what each word attends to."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -41,7 +41,7 @@ from jumok.systems.tracing_parts import (
 )
 
 OPTIONS = DEFAULTS
-"""How it is searched, where nobody says."""
+"""The default decoding."""
 
 
 def trace_caption(
@@ -49,14 +49,14 @@ def trace_caption(
     picture: Path | str,
     asked: TraceRequest,
 ) -> Trace:
-    """What the model looked at while it described `picture`, or would while it writes the target.
+    """Traces what the model attends to while it describes `picture`, or writes the target.
 
     Args:
-        picture: a file; of a model that reads features, the file that they are in.
+        picture: an image file; for a model that reads features, the file of these.
 
     Raises:
-        DataError: a picture that cannot be read, or a caption without a word, or too long a one.
-        ModelError: a model without attention, or without the heads that are named.
+        DataError: the image cannot be read, or the caption has no word, or is too long.
+        ModelError: the model has no attention, or not the heads that are named.
     """
     tokenizer, model = captioner.tokenizer, captioner.model
     pixels = captioner.read(Path(picture))
@@ -101,9 +101,9 @@ def _searched(
     read: Tensor,
     asked: TraceRequest,
 ) -> tuple[list[int], dict[str, Any]]:
-    """The pieces of the best caption, and the tree of all that were weighed.
+    """The tokens of the best caption, and the tree of all hypotheses.
 
-    What they looked at is read where `Captioner.caption` reads its looks.
+    Their attention weights are extracted by the setting that `Captioner.caption` uses.
     """
     check_tokens(asked.prefix, captioner.tokenizer.size)
     longest = min(asked.options.maximum_length, captioner.max_tokens)
@@ -125,7 +125,7 @@ def _worth(
     axes: Mapping[str, Axis],
     asked: TraceRequest,
 ) -> dict[str, Any]:
-    """As a note: which cells and words mattered; of one vector no part belongs to a cell."""
+    """The attributions to cells and words, as a note; one vector gives none to cells."""
     model = captioner.model
     if not isinstance(model.writer, GridWriter):
         return {}
@@ -143,7 +143,7 @@ def _patches(
     written: Int[Tensor, " target"],
     heed: Callable[[], None],
 ) -> dict[str, Measure]:
-    """What painting over the pixels of each cell costs; features have no pixels."""
+    """The effect of occluding the pixels of each cell; features have no pixels."""
     if captioner.reads_features:
         return {}
     costs = occlude_patches(model, read, target, written, heed)
@@ -151,14 +151,14 @@ def _patches(
 
 
 class _Looks:
-    """Where captions looked, a row of the memory each."""
+    """Computes the attention weights of captions, each with a row of the memory."""
 
     def __init__(self, captioner: Captioner) -> None:
         self._captioner = captioner
 
     def __call__(
         self, memory: Memory, paths: Sequence[Sequence[int]]
-    ) -> Float[Tensor, "rows pieces cells"]:
+    ) -> Float[Tensor, "rows tokens cells"]:
         longest = max(map(len, paths))
         tokens = torch.tensor(
             [[START, *path, *[END] * (longest - len(path))] for path in paths],
@@ -169,7 +169,7 @@ class _Looks:
 
 
 def _gates(decoder: nn.Module, run: Callable[[], LogProbabilities]) -> list[float] | None:
-    """How much of what it finds the decoder uses at every step of `run`: sigmoid(w s)."""
+    """The gate of the context vector at every step of `run`: sigmoid(w s)."""
     if not isinstance(decoder, GatedDecoder):
         return None
     gates: list[float] = []

@@ -1,4 +1,4 @@
-"""What a causal language model looked at in a prompt and in what it wrote after it, as a trace."""
+"""The trace of a causal language model: what the tokens of prompt and continuation attend to."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -28,18 +28,18 @@ from jumok.systems.tracing_parts import (
 )
 
 MOST_WRITTEN = 24
-"""Tokens that are written after a prompt, where nobody says how many."""
+"""The default number of tokens that are written after a prompt."""
 
 OPTIONS = DecodingOptions(beam=1, maximum_length=MOST_WRITTEN)
-"""How it is searched, where nobody says."""
+"""The default decoding."""
 
 
 OWN_ROW = {"at_input": True}
-"""Where a word's map is read: it stands for itself, not for the one before it, which wrote it."""
+"""A word's map is the row of its own step, not that of the step before, which wrote it."""
 
 
 def at_what_was_written(_: str) -> Edge:
-    """Every token at itself and those before it."""
+    """The axes of self-attention over the text: every token to itself and those before it."""
     return Edge("decoder", "text", "text")
 
 
@@ -48,17 +48,17 @@ def trace_language_model(
     text: str,
     asked: TraceRequest,
 ) -> Trace:
-    """What every token looked at: those of the prompt `text`, and those that were written after it.
+    """Traces what every token attends to: those of the prompt `text`, and of its continuation.
 
     The search is for what follows the prompt; the steps are of all tokens, the prompt's too, as
-    the model has an opinion on each of them.
+    the model predicts each of them.
 
-    The target is how the text goes on; `options.maximum_length` counts what is written, and
-    `MOST_WRITTEN` is the most.
+    The target is the continuation of the text; `options.maximum_length` limits its tokens, with
+    `MOST_WRITTEN` as the default.
 
     Raises:
-        DataError: a prompt and a text after it that are longer than the model's context.
-        ModelError: no such head.
+        DataError: the prompt and its continuation are longer than the model's context.
+        ModelError: there is no such head.
     """
     tokenizer, model, names = system.tokenizer, system.model, system.tokenizer.pieces
     prompt, room = tokenizer.encode(text), system.context - 1  # for START
@@ -99,7 +99,7 @@ def _searched(
     prompt: Sequence[int],
     asked: TraceRequest,
 ) -> tuple[list[int], dict[str, Any]]:
-    """What is written after the prompt, and the tree of all that was weighed there."""
+    """What is written after the prompt, and the tree of all hypotheses there."""
     check_tokens(asked.prefix, system.tokenizer.size)
     room = system.context - 1 - len(prompt)
     longest = len(prompt) + min(asked.options.maximum_length, MOST_WRITTEN, room)

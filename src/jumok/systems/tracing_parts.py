@@ -1,4 +1,4 @@
-"""What the tracing of every family is made of: named axes, steps, searches, and looks."""
+"""The parts of every task's tracing: named axes, steps, searches, and passes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,22 +35,22 @@ LEVEL: Level = "qk"
 
 
 def carry_on() -> None:
-    """Lets the work go on."""
+    """Does nothing: the work is not cancelled."""
 
 
 @dataclass(frozen=True)
 class Analyses:
-    """What is found out besides what the model looked at, each in passes of its own.
+    """The analyses besides the attention weights, each in passes of its own.
 
     Attributes:
-        worth: what every head is worth: a pass for each.
-        words: which words mattered (`jumok.inspection.attribution`), where words are read and
-            written.
-        tree: the search with all hypotheses, and what each of them looked at.
-        layers: what would be predicted after each layer, how far words have moved, and how the
-            model knows their places.
-        heed: is called at every step of a search, and before words are taken out; what it raises
-            ends the work.
+        ablation: the effect of ablating every head: one pass for each.
+        attribution: attribution to input words (`jumok.inspection.attribution`), if words are read
+            and written.
+        search_tree: the search with all hypotheses, and the attention weights of each.
+        layers: the prediction after each layer, how far words have moved, and how the model encodes
+            positions.
+        check_cancelled: called at every step of a search, and before words are occluded; an
+            exception aborts the work.
     """
 
     ablation: bool = True
@@ -68,7 +68,7 @@ EVERYTHING, NOTHING = (
 
 @dataclass(frozen=True)
 class TraceRequest:
-    """What somebody wants to know of one text or picture: the arguments of `jumok.trace`."""
+    """A request for the trace of one text or image: the arguments of `jumok.trace`."""
 
     options: DecodingOptions
     target: str | Sequence[int] | None = None
@@ -81,12 +81,12 @@ class TraceRequest:
 
 LogProbabilities = Float[Tensor, "positions choices"]
 
-Looks = Callable[[Memory, Sequence[Sequence[int]]], Float[Tensor, "rows pieces keys"]]
+Looks = Callable[[Memory, Sequence[Sequence[int]]], Float[Tensor, "rows tokens keys"]]
 
 
 @runtime_checkable  # the tests check annotations while they run
 class Names(Protocol):
-    """What a tokenizer says of its ids."""
+    """The names that a tokenizer has for its ids."""
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """Each id by its name."""
@@ -103,14 +103,14 @@ class Names(Protocol):
 
 @dataclass(frozen=True)
 class Looked:
-    """What was seen in the pass that was watched.
+    """The results of the observed pass.
 
     Attributes:
         watched: its sites and streams; its result: the log-probabilities of every choice.
-        without: for each site and head the change of each chosen token's log-probability when
-            that head alone is off; empty where nobody wanted to know.
+        without: for each site and head the change of each chosen token's log-probability when that
+            head alone is ablated; empty if it was not requested.
         layers: see `jumok.inspection.lens.layer_facts` and
-            `jumok.inspection.position_encodings.position_facts`; empty where nobody wanted to know.
+            `jumok.inspection.position_encodings.position_facts`; empty if it was not requested.
     """
 
     watched: Watched[LogProbabilities]
@@ -126,17 +126,17 @@ def look(
     asked: TraceRequest,
     pieces: Callable[[Sequence[int]], Sequence[str]] | None = None,
 ) -> Looked:
-    """Watches one pass, and finds out what every head is worth to what was chosen.
+    """Observes one pass, and computes the effect of ablating every head on what was chosen.
 
     Args:
-        run: the pass; gives the log-probabilities of every choice at every position.
-        written: what was chosen at each position; None: the likeliest.
-        asked: what is done to the model meanwhile, whether to find out what the layers do, and what
-            heads are worth, but never of a model that is changed.
-        pieces: names choices; None: what would be said after each layer is not read.
+        run: the pass; returns the log-probabilities of every choice at every position.
+        written: what was chosen at each position; None: the most probable.
+        asked: changes to the model meanwhile, and whether to analyse layers and ablate heads; a
+            model that is changed is not ablated.
+        pieces: names choices; None: the predictions after each layer are not computed.
 
     Raises:
-        ModelError: a model without attention, or without the heads that are named.
+        ModelError: the model has no attention, or not the heads that are named.
     """
     change, extras = asked.change, asked.extras
     count = heads_of(model)
@@ -167,7 +167,7 @@ def look(
 
 
 def _kept(watched: Watched[LogProbabilities], level: Level) -> Watched[LogProbabilities]:
-    """No more of it than the level says."""
+    """Drops what the level does not keep."""
     streams = watched.streams if level == "full" else {}
     return replace(watched, sites=sites_at(watched.sites, level), streams=streams)
 
@@ -179,14 +179,15 @@ def word_attributions(
     asked: TraceRequest,
     also: Callable[[], Mapping[str, Measure]] = dict,
 ) -> dict[str, Any]:
-    """As a note: which words mattered for what was written; nothing where nobody asked, or where
-    no word was written.
+    """The attributions of what was written, as a note; empty if they were not requested, or if no
+    word was written.
 
     Args:
-        also: gives further measures by tokens; is not asked where nobody asked.
+        also: returns further measures by tokens; called only if attributions were requested.
     """
     own = axes[text.own]
-    # A token is written a step before it is read: the first `count` steps write tokens 1 to count.
+    # A token is written one step before it is read: the first `count` steps write tokens 1 to
+    # count.
     wrote = any(word is not None for word in own.words[1 : text.count + 1])
     if asked.change or not asked.extras.attribution or not wrote:
         return {}
@@ -200,20 +201,20 @@ def word_attributions(
 
 
 def no_attention() -> ModelError:
-    """What is said of a model that looks at nothing."""
+    """The error for a model without attention."""
     return ModelError(
-        "this model has no attention: it looks at nothing that could be shown.",
-        do="train one that has: the lectures compare both (jumok lab)",
+        "this model has no attention that could be shown.",
+        do="train a model with attention: the lectures compare both (jumok lab)",
     )
 
 
 def after_every_prefix(
     model: SequenceToSequence, source: Tensor, written: Sequence[int]
 ) -> LogProbabilities:
-    """What may follow START and every prefix of what was written, all at once.
+    """The log-probabilities after START and every prefix of what was written, all at once.
 
     Args:
-        source: tokens, or a picture; a batch of one.
+        source: tokens, or an image; a batch of one.
     """
     tokens = torch.tensor([[START, *written]], device=source.device)
     return model.decoder(model.encode(source), tokens)[0].float().log_softmax(dim=-1)
@@ -240,11 +241,11 @@ def steps_of(
     log_probabilities: LogProbabilities,
     gates: Sequence[float] | None = None,
 ) -> tuple[Step, ...]:
-    """What was chosen at each position, and what else could have been.
+    """What was chosen at each position, and the alternatives.
 
     Args:
         pieces: names choices.
-        gates: how much of what was looked up was used at each; None: the model has no such gate.
+        gates: the gate of the context vector at each; None: the model has no such gate.
     """
     values, places = log_probabilities.topk(min(BEST, log_probabilities.shape[1]), dim=1)
     steps = []
@@ -268,17 +269,17 @@ def searched(
     asked: TraceRequest,
     looks: Looks | None = None,
 ) -> tuple[list[int], dict[str, Any]]:
-    """The pieces of the best that was found, and the tree of all that were weighed.
+    """The tokens of the best hypothesis, and the tree of all of them.
 
     Args:
-        asked: how to search, what it has to begin with, whether the tree is wanted, and who may end
-            the search.
-        looks: for each row of a memory and its pieces, how much each piece looked at what. Each
-            leaf of the tree comes with that; the hypotheses before it are its first rows. None:
-            leaves come with nothing.
+        asked: how to search, the forced prefix, whether the tree is wanted, and what may cancel the
+            search.
+        looks: for each row of a memory and its tokens, the attention weights of each token. Each
+            leaf of the tree has these weights; the hypotheses before it are its first rows. None:
+            leaves have none.
 
     Returns:
-        The pieces; the tree, which is {"left_out": True} where nobody wants it.
+        The tokens; the tree, which is {"left_out": True} if it was not requested.
     """
     theatre = SearchTree()
     prefix, extras = asked.prefix, asked.extras
@@ -295,7 +296,7 @@ def searched(
     leaves = theatre.leaves()
     shown: list[dict[str, Any]] = [{"node": leaf, "weights": []} for leaf in leaves]
     if looks is not None and leaves:
-        # The tree begins after what was forced.
+        # The tree begins after the forced prefix.
         begun = len(prefix)
         paths = [
             [*prefix, *(piece for piece in theatre.path(leaf) if piece != END)] for leaf in leaves
@@ -310,12 +311,12 @@ def searched(
 
 
 def check_length(text: str, ids: Sequence[int], limit: int, what: str = "one sentence") -> None:
-    """Raises a DataError where there is nothing to look at, or too much at once."""
+    """Raises a DataError if there is nothing to trace, or too much at once."""
     if not ids or len(ids) > limit:
         raise DataError(
-            "this text cannot be looked at in one piece.",
-            expected=f"at least one word and at most {limit} pieces",
-            got=f"{len(ids)} pieces: {text[:60]!r}",
+            "this text cannot be traced in one pass.",
+            expected=f"at least one word and at most {limit} tokens",
+            got=f"{len(ids)} tokens: {text[:60]!r}",
             do=f"give {what}",
         )
 
@@ -326,10 +327,10 @@ def given_tokens(
     limit: int,
     what: str = "one sentence",
 ) -> list[int]:
-    """The pieces of what was not searched for.
+    """The tokens of a target that was given.
 
     Raises:
-        DataError: no piece, more than `limit`, or one that the tokenizer does not have.
+        DataError: there is no token, there are more than `limit`, or the tokenizer lacks one.
     """
     pieces = tokenizer.encode(target) if isinstance(target, str) else list(target)
     check_length(str(target), pieces, limit, what)
@@ -338,17 +339,17 @@ def given_tokens(
 
 
 def check_tokens(ids: Sequence[int], size: int) -> None:
-    """Raises a DataError for a piece that the tokenizer does not have, or that opens a text."""
+    """Raises a DataError for a token that the tokenizer does not have, or that opens a text."""
     if not all(0 <= piece < size and piece != START for piece in ids):
         raise DataError(
-            "the tokenizer has no such piece.", expected=f"0 to {size - 1}", got=f"{ids}"
+            "the tokenizer has no such token.", expected=f"0 to {size - 1}", got=f"{ids}"
         )
 
 
 def notes_of(
     written: Sequence[int], looked: Looked, search: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """What the page needs besides: what was chosen, the tree, and what heads are worth."""
+    """What the page needs besides: what was chosen, the tree, and the effects of ablations."""
     return {
         "written": list(written),
         "search": dict(search or {}),

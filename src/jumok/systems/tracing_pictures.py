@@ -1,4 +1,4 @@
-"""What the pixels of a picture looked at while its label was found, as a trace."""
+"""The trace of an image's classification: what its pixels attend to."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from jumok.systems.tracing_parts import (
 from jumok.systems.tracing_texts import label_of
 
 OPTIONS = DecodingOptions()
-"""Nothing is searched."""
+"""The default decoding: there is no search."""
 
 
 def trace_picture_class(
@@ -28,16 +28,16 @@ def trace_picture_class(
     picture: Path | str,
     asked: TraceRequest,
 ) -> Trace:
-    """What every pixel of the feature maps looked at. The only step is the label.
+    """Traces what every pixel of the feature maps attends to. The only step is the label.
 
     Of several models the first is traced, and its own label is shown.
 
-    The target is the label whose probability is wanted, or [its number]; None: the likeliest.
-    Nothing is written, so options and prefix count for nothing.
+    The target is the label whose probability is wanted, or [its index]; None: the most probable.
+    Nothing is written, so options and prefix have no effect.
 
     Raises:
-        DataError: a picture that cannot be read, or no such label.
-        ModelError: a model without attention, or without the heads that are named.
+        DataError: the image cannot be read, or there is no such label.
+        ModelError: the model has no attention, or not the heads that are named.
     """
     model = system.models[0]
     fitted = system.fit(Path(picture))
@@ -71,5 +71,5 @@ def trace_picture_class(
 
 
 def _name(grid: tuple[int, int]) -> str:
-    """Of the axis of a grid's cells."""
+    """The name of the axis of a grid's cells."""
     return f"grid {grid[0]}x{grid[1]}"

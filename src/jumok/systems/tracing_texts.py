@@ -1,4 +1,4 @@
-"""What the words of a text looked at while its gaps were filled, or its label was found."""
+"""The traces of filling a text's gaps and of classifying it: what its words attend to."""
 
 from collections.abc import Sequence
 
@@ -26,11 +26,11 @@ from jumok.systems.tracing_parts import (
 
 MASK = "[MASK]"
 OPTIONS = DecodingOptions()
-"""Nothing is searched."""
+"""The default decoding: there is no search."""
 
 
 def at_itself(_: str) -> Edge:
-    """Every word at every word."""
+    """The axes of self-attention over the text: every word to every word."""
     return Edge("encoder", "text", "text")
 
 
@@ -39,18 +39,18 @@ def trace_gaps(
     text: str,
     asked: TraceRequest,
 ) -> Trace:
-    """What every word looked at, and what stands in the gaps, written `[MASK]` or `___`.
+    """Traces what every word attends to, and what fills the gaps, written `[MASK]` or `___`.
 
     A step is a gap; a text without a gap has none.
 
-    The target is for each gap the piece whose probability is wanted, or one text of them; None:
-    the likeliest that `MaskedModel.fill` would put there. Nothing is written from left to right, so
-    options and prefix count for nothing.
+    The target is for each gap the token whose probability is wanted, or one text of them; None:
+    the most probable, which `MaskedModel.fill` would use. Nothing is written from left to right, so
+    options and prefix have no effect.
 
     Raises:
-        DataError: a text without a word, or longer than the model reads at once; not one piece
-            for each gap.
-        ModelError: no such head.
+        DataError: the text has no word, or is longer than the model reads at once; there is not
+            one token for each gap.
+        ModelError: there is no such head.
     """
     model, names = system.model, WithMask(system.tokenizer, system.model.mask)
     ids, opens = system.encode(text)
@@ -86,18 +86,19 @@ def trace_gaps(
 
 
 def _given(system: MaskedModel, target: str | Sequence[int], gaps: int) -> list[int]:
-    """The piece that somebody wants in each gap."""
+    """The token that is wanted in each gap."""
     given = system.tokenizer.encode(target) if isinstance(target, str) else list(target)
     check_tokens(given, system.tokenizer.size)
     if len(given) != gaps:
         raise DataError(
-            "every gap needs its piece.", expected=f"{gaps} pieces", got=f"{len(given)}: {target}"
+            "every gap needs its token.", expected=f"{gaps} tokens", got=f"{len(given)}: {target}"
         )
     return given
 
 
 class WithMask:
-    """A tokenizer that can name MASK, too: the row after its last piece, and a word of its own."""
+    """A tokenizer that can name MASK, too: the row after its last subword, and a word of its
+    own."""
 
     def __init__(self, names: Names, mask: int) -> None:
         self._names, self._mask = names, mask
@@ -130,16 +131,16 @@ def trace_text_class(
     text: str,
     asked: TraceRequest,
 ) -> Trace:
-    """What every word looked at while the text's label was found. The only step is the label.
+    """Traces what every word attends to when the text is classified. The only step is the label.
 
-    Of a long text the beginning is read, as in `TextClassification.classify`.
+    Only the beginning of a long text is read, as in `TextClassification.classify`.
 
-    The target is the label whose probability is wanted, or [its number]; None: the likeliest.
-    Nothing is written, so options and prefix count for nothing.
+    The target is the label whose probability is wanted, or [its index]; None: the most probable.
+    Nothing is written, so options and prefix have no effect.
 
     Raises:
-        DataError: a text without a word, or no such label.
-        ModelError: no such head.
+        DataError: the text has no word, or there is no such label.
+        ModelError: there is no such head.
     """
     model, tokenizer = system.model, system.tokenizer
     ids = tokenizer.encode(text)[: system.max_tokens]
@@ -169,7 +170,7 @@ def trace_text_class(
 
 
 def label_of(target: str | Sequence[int] | None, labels: Sequence[str]) -> list[int] | None:
-    """The number of the label that is meant, alone in a list; None where none is."""
+    """The index of the given label, alone in a list; None if no label is given."""
     if target is None:
         return None
     if isinstance(target, str) and target in labels:

@@ -1,9 +1,9 @@
-"""A model as a thing that translates lines of text.
+"""A translation model as a callable object: it translates lines of text.
 
 The line contract: N lines in, N lines out, in order. A line without a word stays empty; a line of
-several sentences is cut after each, unless the model learnt from such lines, and one that is longer
-than it was trained for at sentence ends (else commas, else spaces, else anywhere); the parts are
-translated and joined. Whatever characters come in, no line break goes out.
+several sentences is cut after each, unless the model was trained on such lines, and a line longer
+than those of its training at sentence ends (otherwise at commas, at spaces, or anywhere); the
+segments are translated and joined. Whatever characters come in, no line break goes out.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -57,27 +57,27 @@ from jumok.systems.segments import (
 )
 from jumok.systems.translation import Translation
 
-# A target of three pieces for one is longer than any language needs; it ends runaway repetition.
+# A target of three tokens for each source token is longer than any language needs; the limit ends
+# runaway repetition.
 DEFAULTS = DecodingOptions(maximum_ratio=3.0)
 
 
 class Translator(GivenTranslations, FileTranslator):
-    """One model or several with one tokenizer, which then write together.
+    """One model, or an ensemble of several with one tokenizer.
 
     Args:
         models: in evaluation mode, on one device.
         tokenizer: the one they were trained with.
-        max_tokens: pieces of the longest part that is translated at once.
-        source_language, target_language: codes, which say where sentences end, and whether they
-            are joined with a space.
-        sentences: how many the lines held that the models learnt from (their median); None: not
-            known.
-        longest_target: the most pieces a target may have; None where positions set no limit.
-        readings: for each model where its alignments are read, None for one without attention;
-            None instead of the list takes `default_setting`.
+        max_tokens: tokens of the longest segment that is translated at once.
+        source_language, target_language: codes, which determine where sentences end, and whether
+            they are joined with a space.
+        sentences: the median number of sentences in a line of the training data; None: not known.
+        longest_target: the maximum length of a target in tokens; None if positions set no limit.
+        readings: the alignment setting of each model, None for one without attention; None instead
+            of the list uses `default_setting`.
 
     Raises:
-        ModelError: a vocabulary that is not the tokenizer's.
+        ModelError: the vocabulary is not the tokenizer's.
     """
 
     task = "translation"
@@ -101,8 +101,8 @@ class Translator(GivenTranslations, FileTranslator):
             if model.decoder.vocabulary_size != tokenizer.size:
                 raise ModelError(
                     "the tokenizer is not this model's.",
-                    expected=f"{model.decoder.vocabulary_size} pieces",
-                    got=f"{tokenizer.size} pieces",
+                    expected=f"{model.decoder.vocabulary_size} subwords",
+                    got=f"{tokenizer.size} subwords",
                 )
         self.models = list(models)
         self.tokenizer = tokenizer
@@ -121,13 +121,12 @@ class Translator(GivenTranslations, FileTranslator):
         """The bundles in these folders; several become an ensemble.
 
         Args:
-            device: "auto" is a GPU where there is one.
-            precision: "bf16" is up to twice as fast where the processor multiplies it.
+            device: "auto" is a GPU if there is one.
+            precision: "bf16" is up to twice as fast on CPUs with native bfloat16.
 
         Raises:
-            BundleError: a bundle that is missing, damaged or unsafe, or bundles whose tokenizers
-                differ.
-            ConfigError: no such device.
+            BundleError: a bundle is missing, damaged or unsafe, or the bundles' tokenizers differ.
+            ConfigError: the device does not exist.
         """
         bundles = read_bundles(folders, "translation")
         place = choose_device(device)
@@ -135,7 +134,7 @@ class Translator(GivenTranslations, FileTranslator):
         for bundle, tokenizer in zip(bundles, tokenizers, strict=True):
             if tokenizer.hash != tokenizers[0].hash:
                 raise BundleError(
-                    "models that write together need one tokenizer.",
+                    "the models of an ensemble need one tokenizer.",
                     place=Place(bundle.folder),
                     expected=f"the tokenizer of {bundles[0].folder}",
                     do="train them on one tokenizer: tokenizer.path in the recipe",
@@ -176,30 +175,30 @@ class Translator(GivenTranslations, FileTranslator):
         Args:
             texts: any text; each counts as one line.
             options: everything about decoding.
-            beam, nbest: changed in `options` where given.
-            alignments: read word alignments off the attention, in one more pass; a model without
-                attention gives none.
-            prefixes: how each translation has to begin; "" forces nothing.
+            beam, nbest: replace those of `options` if given.
+            alignments: extract word alignments from the attention, in one more pass; None from a
+                model without attention.
+            prefixes: the forced beginning of each translation; "" forces nothing.
             batch_size: sentences that are decoded together.
             split: where lines are cut: "auto" as the models were trained,
                 "sentences" after each, "length" only where a line is too long, "none" never.
-            keep: what of a source must stand in its translation (`jumok.systems.keeping`): True
-                is markup, placeholders, addresses and numbers, False nothing; regular expressions
-                are kept as well.
+            keep: what of a source its translation must contain (`jumok.systems.keeping`): True is
+                markup, placeholders, addresses and numbers, False nothing; strings that match given
+                regular expressions are kept as well.
             glossary: terms with their translations, or a file of them with a tab between.
 
         Raises:
-            ConfigError: options that contradict each other; a glossary for samples, or where the
-                search is recorded.
-            DataError: one text instead of a list of them, or something that is no text; a glossary
-                that cannot be read or spelt; a line that is not cut and is longer than the model's
-                positions reach.
-            ModelError: a prefix or a term that cannot be forced.
+            ConfigError: options contradict each other; a glossary is given with sampling, or while
+                the search is recorded.
+            DataError: one text was given instead of a list, or an item of the list is not a text; a
+                glossary cannot be read or spelt; a line is not cut and is longer than the model's
+                positions allow.
+            ModelError: a prefix or a term cannot be forced.
         """
         texts = texts_in(texts)
         options = self._settled(options, beam, nbest)
         kept, terms = as_keep(keep), as_glossary(glossary)
-        if is_heard(self, FOUND):  # a record is of what the models write by themselves
+        if is_heard(self, FOUND):  # a recording is of what the models write without constraints
             kept = None
             _refuse_glossary(terms)
         bare = Bare(texts, kept) if kept is not None and kept.usual else None
@@ -225,7 +224,7 @@ class Translator(GivenTranslations, FileTranslator):
         found: list[list[Translation]] = [[] for _ in parts]
         ids = [part.ids for part in parts]
         for batch in source_batches(ids, sentences=batch_size) if parts else ():
-            # Every batch draws its own samples, and the same ones whenever it comes again.
+            # Every batch has samples of its own, which are the same whenever it is decoded again.
             seeded = replace(options, seed=options.seed + batch.rows[0])
             prefix = None if forced is None else [forced[row] for row in batch.rows]
             here = [parts[row] for row in batch.rows]
@@ -258,7 +257,7 @@ class Translator(GivenTranslations, FileTranslator):
     ) -> PartWriter:
         if options.sample and glossary is not None:
             raise ConfigError(
-                "a glossary is kept to by search, not by samples.",
+                "a glossary needs search: sampling cannot follow it.",
                 do="leave out --sample (sample=False), or the glossary",
             )
 
@@ -297,12 +296,12 @@ class Translator(GivenTranslations, FileTranslator):
         keep: bool | Sequence[str] = True,
         glossary: Glossary | Mapping[str, str] | Path | str | None = None,
     ) -> Iterator[Translation]:
-        """Translates a stream of any length in order, and holds no more of it than it must.
+        """Translates a stream of any length in order, with little of it in memory at once.
 
         Args:
-            prefix: how every translation has to begin.
-            ahead: batches that are read before the first is translated, so that lines of like
-                length can meet in one.
+            prefix: the forced beginning of every translation.
+            ahead: batches that are read before the first is translated, so that lines of similar
+                length can be batched together.
             split, keep, glossary: as in `translate`.
         """
         terms = as_glossary(glossary)
@@ -358,6 +357,6 @@ def _reading(bundle: Bundle, model: SequenceToSequence) -> AlignmentSetting | No
 def _refuse_glossary(terms: Glossary | None) -> None:
     if terms is not None:
         raise ConfigError(
-            "a search that keeps to a glossary is not recorded.",
+            "a search with a glossary cannot be recorded.",
             do="leave out the glossary inside of jumok.record",
         )

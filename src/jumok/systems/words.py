@@ -1,4 +1,4 @@
-"""Words as points: which lie near, and which lie where another pair points; and given vectors.
+"""Words as vectors: nearest neighbours, and analogies.
 
 Source: Mikolov et al. 2013 (Linguistic regularities in continuous space word representations);
 lecture 004 (왕 - 남자 + 여자 = 여왕).
@@ -17,7 +17,7 @@ from jumok.shapes import Float, Int, Tensor
 
 
 class Neighbour(NamedTuple):
-    """Something near, and the cosine of the angle to it: 1 is the same direction."""
+    """A word near another, and the cosine of the angle between them: 1 is the same direction."""
 
     text: str
     cosine: float
@@ -26,11 +26,11 @@ class Neighbour(NamedTuple):
 class WordSpace:
     """Words and their directions; lengths of vectors play no part.
 
-    A word is looked for as it is written, and then in lower case: most files of vectors were
-    learnt from lower-cased text.
+    A word is looked up as it is written, and then in lower case: most files of vectors were trained
+    on lower-cased text.
 
     Args:
-        words: of two that are equal in NFC the first counts.
+        words: of two that are equal in NFC the first is used.
     """
 
     def __init__(self, words: Sequence[str], matrix: Float[Tensor, "words width"]) -> None:
@@ -41,7 +41,7 @@ class WordSpace:
             self._rows.setdefault(word, row)
 
     def row(self, word: str) -> int | None:
-        """Where the word stands; None where it has no vector."""
+        """The row of the word; None if it has no vector."""
         word = unicodedata.normalize("NFC", word)
         return self._rows.get(word, self._rows.get(word.lower()))
 
@@ -49,7 +49,7 @@ class WordSpace:
         """The `top` words with the smallest angle to this one, without itself.
 
         Raises:
-            DataError: a word without a vector.
+            DataError: a word has no vector.
         """
         row = self._known(word)
         return self._around(self.directions[row], [row], top)
@@ -57,10 +57,10 @@ class WordSpace:
     def analogy(self, first: str, minus: str, plus: str, top: int) -> list[Neighbour]:
         """The words nearest to first - minus + plus: king - man + woman.
 
-        The three themselves are left out, as is the custom: else `first` or `plus` mostly wins.
+        The three words are left out, as is customary: otherwise `first` or `plus` mostly wins.
 
         Raises:
-            DataError: a word without a vector.
+            DataError: a word has no vector.
         """
         rows = [self._known(word) for word in (first, minus, plus)]
         a, b, c = self.directions[rows]
