@@ -105,8 +105,8 @@ def _check_tensors(bundle: Bundle, shapes: Mapping[str, tuple[int, ...]]) -> Non
     if unknown := [name for name in bundle.tensors if name not in shapes]:
         more = f" and {len(unknown) - 1} more" if unknown[1:] else ""
         raise BundleError(
-            "this model was trained with other code: it has weights that config.json says nothing "
-            "of.",
+            "this model was trained with other code: it has weights that config.json does not "
+            "describe.",
             place=Place(bundle.folder / WEIGHTS),
             expected="the tensors of the model that config.json describes",
             got=f"{unknown[0]}{more}",

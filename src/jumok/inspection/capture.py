@@ -53,7 +53,7 @@ class Watched(Generic[Result]):
 
 
 def sites_at(sites: tuple[Site, ...], level: Level) -> tuple[Site, ...]:
-    """Of what was seen in full no more than the level keeps."""
+    """The part of a full capture that the level keeps."""
     if level != "weights":
         return sites
     return tuple(replace(site, query=None, key=None, value=None) for site in sites)
