@@ -111,7 +111,7 @@ def bundle(entry: str = "page.js") -> str:
 
 
 def _add(module: Path, parts: dict[Path, str]) -> None:
-    """Adds the imports of `module` to `parts`, then the module, as a function with its own names."""
+    """Adds the imports of `module` to `parts`, then the module as a function with its own scope."""
     if module in parts:
         return
     text = module.read_text(encoding="utf-8")
