@@ -25,7 +25,7 @@ from jumok.inspection.trace import BEST, Array, Level
 from jumok.shapes import Float, Int, Tensor
 
 Fact = Literal["weights", "bias", "query", "key", "value"]
-"""What of a look is asked for."""
+"""The parts of an attention call."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class AttentionCall:
         return numpy_of(self.weights)
 
     def of_tokens(self, fact: Fact) -> Float[Tensor, "rows heads new width"]:
-        """What belongs to the tokens that look: of keys and values those of their own places."""
+        """The rows of the query tokens; for keys and values those at the queries' positions."""
         if fact == "weights":
             return self.weights
         if fact == "bias":
@@ -183,7 +183,7 @@ class Pass:
 
 
 def _lines_of(looks: Sequence[AttentionCall], fact: Fact) -> Array:
-    """Of one call; an RNN looks once a token."""
+    """The rows of one reading, joined over its calls: an RNN attends once a token."""
     of_tokens = torch.cat([look.of_tokens(fact) for look in looks], dim=2)
     return numpy_of(of_tokens.transpose(1, 2).flatten(0, 1))  # -> (rows new) heads width
 

@@ -13,7 +13,7 @@ try:
     import anywidget
     import traitlets
 except ModuleNotFoundError as error:
-    raise MissingExtraError("The page as a widget", "notebook") from error
+    raise MissingExtraError("the page as a widget", "notebook") from error
 
 HERE = "the trace goes here"
 

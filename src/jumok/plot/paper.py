@@ -172,4 +172,4 @@ def _matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ModuleNotFoundError as error:
-        raise MissingExtraError("Drawing figures", "plot") from error
+        raise MissingExtraError("drawing figures", "plot") from error
