@@ -93,7 +93,7 @@ def known_at_words(
 def known_alone(
     model: nn.Module, given: Mapping[str, RecurrentInputs]
 ) -> dict[str, Float[Tensor, "layers positions dim"]]:
-    """The states of every layer for each word read alone; otherwise like `RecurrentStates.states`."""
+    """The states of every layer for each word read alone, like `RecurrentStates.states`."""
     found = {}
     for stack, (tokens, memory) in given.items():
         rows = torch.zeros(tokens.shape[1], dtype=torch.long, device=tokens.device)
