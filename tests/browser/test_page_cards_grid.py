@@ -98,10 +98,7 @@ def test_the_table_leaves_empty_what_does_not_apply_and_says_why(opened):
     assert [row[at] for row in (own, quiet, judged)] == ["0.100", "", ""]
     assert "distance" not in header, "no column for what nobody has"
     told = reader.page.locator(".left-out li").all_inner_texts()
-    assert (
-        "caption at picture: first, last, previous, next – cells have no order"
-        in told
-    )
+    assert "caption at picture: first, last, previous, next – cells have no order" in told
 
 
 def test_offsets_of_cells_are_rows_and_columns(opened):

@@ -26,11 +26,23 @@ def look(model: Path, *arguments: str | Path) -> Result:
 @pytest.mark.parametrize(
     ("name", "options", "title"),
     [
-        ("alignment", ["--layer", "3", "--head", "2"], "cross-attention (target → source), layer 3, head 2"),
-        ("alignment", ["--part", "encoder"], "encoder self-attention (source → source), layer 1, mean of all heads"),
+        (
+            "alignment",
+            ["--layer", "3", "--head", "2"],
+            "cross-attention (target → source), layer 3, head 2",
+        ),
+        (
+            "alignment",
+            ["--part", "encoder"],
+            "encoder self-attention (source → source), layer 1, mean of all heads",
+        ),
         ("head", ["--layer", "1"], "cross-attention (target → source), layer 1, head 1"),
         ("grid", ["--part", "decoder"], "decoder self-attention (target → target): layer.head"),
-        ("row", ["--row", "cat", "--part", "encoder"], "encoder self-attention (source → source), layer 1, head 1"),
+        (
+            "row",
+            ["--row", "cat", "--part", "encoder"],
+            "encoder self-attention (source → source), layer 1, head 1",
+        ),
         ("switches", [], "change of the log-probability"),
         ("choices", [], "1. "),
         ("mattered", ["--row", "2"], "Attribution of"),

@@ -234,7 +234,10 @@ def test_a_blanked_cell_is_one_whose_vector_is_zero():
 
 
 def test_of_one_vector_no_part_is_a_cells():
-    with pytest.raises(ModelError, match="reads the image as one vector"), blanked(captioner("one"), [0]):
+    with (
+        pytest.raises(ModelError, match="reads the image as one vector"),
+        blanked(captioner("one"), [0]),
+    ):
         pass
 
 

@@ -159,7 +159,7 @@ def test_pictures_of_all_words_have_one_scale():
 
 
 def test_a_text_has_no_pictures():
-    with pytest.raises(ModelError, match="this trace has no picture"):
+    with pytest.raises(ModelError, match="this trace has no image"):
         plot.pictures(trace())
 
 

@@ -76,7 +76,7 @@ def test_a_row_of_no_numbers_reaches_the_one_who_says_so():
 @pytest.mark.parametrize("name", ["worth", "words", "tree"])
 def test_only_what_a_view_needs_is_found_out(name):
     ((_, extras),) = asked({name: True})
-    assert [getattr(extras, each) for each in ("worth", "words", "tree")] == [
+    assert [extras.ablation, extras.attribution, extras.search_tree] == [
         each == name for each in ("worth", "words", "tree")
     ]
 
