@@ -54,7 +54,8 @@ def test_captioners_have_a_row_for_each_head_and_a_word_why(tmp_path: Path, tabl
     assert lines[13:] == [
         "cross: no first, last, previous, next: cells have no order",
         "cross: no punctuation, rarest: cells are not text tokens",
-        "cross: no offsets, distance: a word has no position in the image to measure a distance from",
+        "cross: no offsets, distance: a word has no position in the image to measure a distance "
+        "from",
         "cross: no pointing: there are no gold boxes of the named objects (boxes.jsonl)",
     ]
 
