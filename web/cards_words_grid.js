@@ -85,12 +85,12 @@ export const GRID_KO = {
   },
   leftOut: "그림을 보는 헤드에서 뺀 측정값과 그 까닭:",
   reasons: {
-    "first, last, previous, next": ["첫 위치, 끝 위치, 앞, 뒤", { "cells do not come one after another": "칸에는 앞뒤 순서가 없습니다" }],
-    "punctuation, rarest": ["문장 부호, 드문 조각", { "cells are no pieces of text": "칸은 글의 조각이 아닙니다" }],
-    "offsets, distance": ["상대 위치, 거리", { "a word has no place in the picture from which a distance could be told": "단어는 그림 속에 거리를 잴 자리가 없습니다" }],
+    "first, last, previous, next": ["첫 위치, 끝 위치, 앞, 뒤", { "cells have no order": "칸에는 앞뒤 순서가 없습니다" }],
+    "punctuation, rarest": ["문장 부호, 드문 조각", { "cells are not text tokens": "칸은 글의 조각이 아닙니다" }],
+    "offsets, distance": ["상대 위치, 거리", { "a word has no position in the image to measure a distance from": "단어는 그림 속에 거리를 잴 자리가 없습니다" }],
     pointing: ["가리킴", {
-      "no word is written that could point at anything": "무언가를 가리킬 단어를 쓰지 않는 모델입니다",
-      "nobody said where the things are that the words name (boxes.jsonl)": "단어가 가리키는 것의 위치가 주어지지 않았습니다(boxes.jsonl)",
+      "no words are written, so nothing is named": "무언가를 가리킬 단어를 쓰지 않는 모델입니다",
+      "there are no gold boxes of the named objects (boxes.jsonl)": "단어가 가리키는 것의 위치가 주어지지 않았습니다(boxes.jsonl)",
     }],
   },
 };

@@ -6,7 +6,7 @@
     best = model.translate(["I am a student."], beam=5)[0]
     best.text, best.score, best.tokens, best.alignment
 
-Nothing heavy is imported until a name is used, so that `jumok --help` answers at once.
+Heavy modules are imported when a name of theirs is first used, so that `jumok --help` is fast.
 """
 
 from importlib import import_module
@@ -74,12 +74,12 @@ def load(
 
     Args:
         folders: bundles, such as "runs/NAME/model".
-        device: "auto" is a GPU where there is one.
-        precision: "bf16" is up to twice as fast on processors that multiply it.
+        device: "auto" is a GPU if one is available.
+        precision: "bf16" is up to twice as fast on processors with native bfloat16.
 
     Raises:
         BundleError: a bundle that is missing, damaged or unsafe.
-        ConfigError: no such device.
+        ConfigError: the device does not exist.
     """
     from jumok.systems.catalog import load
 

@@ -1,4 +1,4 @@
-"""`python -m jumok`: the same as the command `jumok`."""
+"""`python -m jumok` is the command `jumok`."""
 
 from jumok.cli.main import run
 

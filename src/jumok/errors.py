@@ -1,6 +1,6 @@
-"""What jumok says when something is not as it should be.
+"""jumok's exceptions.
 
-Every failure a person can cause raises a `JumokError`. It carries what was expected, what came
+Every failure that a user can cause raises a `JumokError`. It holds what was expected, what came
 instead, where, and what to do; the command line prints it and exits with code 2.
 """
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Place:
-    """Where in the user's files something went wrong. Lines and bytes count from 1 and from 0."""
+    """A place in the user's files. Lines count from 1, bytes from 0."""
 
     file: Path | str
     line: int | None = None
@@ -23,11 +23,11 @@ class Place:
 
 
 class JumokError(Exception):
-    """A failure that the user can understand and mend.
+    """A failure that the user can understand and correct.
 
     Args:
         what: what is wrong, in one sentence, without the place.
-        expected: what would have been right, if that is not plain from `what`.
+        expected: what would have been correct, if `what` does not make it clear.
         got: what came instead.
         do: what to do now.
         place: the file, line or byte.
@@ -59,7 +59,7 @@ class JumokError(Exception):
 
 
 class DataError(JumokError):
-    """A file of text, pairs or pictures that cannot be read as what it was said to be."""
+    """A file of text, pairs or images that cannot be read in the expected format."""
 
 
 class ConfigError(JumokError):
@@ -67,7 +67,7 @@ class ConfigError(JumokError):
 
 
 class ModelError(JumokError):
-    """Sizes, shapes or requests that the model cannot serve."""
+    """Sizes, shapes or requests that the model does not support."""
 
 
 class BundleError(JumokError):
@@ -75,7 +75,7 @@ class BundleError(JumokError):
 
 
 class TrainingError(JumokError):
-    """A training run that cannot go on."""
+    """A training run that cannot continue."""
 
 
 class MissingExtraError(JumokError):

@@ -1,23 +1,23 @@
-"""The legend of axes: one word an axis, the papers' words, used in every annotation.
+"""The names of axes: one word for each axis, as in the papers, used in every annotation.
 
 | axis         | what it counts                                                        |
 |--------------|-----------------------------------------------------------------------|
-| `batch`      | sentences, or hypotheses while a beam is searched                     |
+| `batch`      | sentences, or hypotheses in beam search                               |
 | `heads`      | attention heads                                                       |
-| `query`      | positions that look                                                   |
-| `key`        | positions that are looked at                                          |
+| `query`      | positions that attend                                                 |
+| `key`        | positions that are attended to                                        |
 | `source`     | positions of the encoder's input, padding included                    |
 | `target`     | positions of the decoder's input, padding included                    |
-| `length`     | positions of one sequence, where source and target do not matter      |
-| `dim`        | the width of the model, or of one head where `heads` stands beside it |
+| `length`     | positions of one sequence, source or target                           |
+| `dim`        | the width of the model, or of one head where `heads` is an axis too   |
 | `value_dim`  | the width of one head's value, which may differ from `dim`            |
 | `vocabulary` | entries of the vocabulary                                             |
-| `channels`   | states of one cell of a picture, or the colours of a pixel            |
-| `height`     | rows of a picture, in cells or in pixels                              |
+| `channels`   | features of one cell of an image, or the colours of a pixel           |
+| `height`     | rows of an image, in cells or in pixels                               |
 | `width`      | its columns                                                           |
 
-Annotations are jaxtyping types. Nothing checks them in production; the tests execute them with
-beartype, so an annotation cannot go stale.
+Annotations are jaxtyping types. They are not checked in production; the tests check them with
+beartype, so an annotation cannot become outdated.
 """
 
 from typing import TypeAlias

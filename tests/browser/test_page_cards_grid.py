@@ -77,7 +77,7 @@ def test_a_click_says_the_rule_the_measures_the_map_and_what_is_left_out(opened)
     cells = {row[0]: row[1] for row in reader.table()[1:]}
     assert (cells["pointing"], cells["weight in the box"]) == ("0.750", "0.400")
     assert {"distance", "weight on the first", "rarest piece"} & set(cells) == set()
-    assert "caption at picture: offsets, distance – a word has no place in the picture" in text
+    assert "caption at picture: offsets, distance – a word has no position in the image" in text
     assert "caption at picture: pointing" not in text
     reader.page.locator(".definition summary").click()
     rows = reader.page.locator(".definition details tr").all()
@@ -98,10 +98,7 @@ def test_the_table_leaves_empty_what_does_not_apply_and_says_why(opened):
     assert [row[at] for row in (own, quiet, judged)] == ["0.100", "", ""]
     assert "distance" not in header, "no column for what nobody has"
     told = reader.page.locator(".left-out li").all_inner_texts()
-    assert (
-        "caption at picture: first, last, previous, next – cells do not come one after another"
-        in told
-    )
+    assert "caption at picture: first, last, previous, next – cells have no order" in told
 
 
 def test_offsets_of_cells_are_rows_and_columns(opened):

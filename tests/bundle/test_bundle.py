@@ -100,7 +100,7 @@ def test_failed_write_leaves_the_old_bundle(copy: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(BundleError) as caught:
         write_bundle(copy, weights, bundle.config, tokenizer, replace(bundle.card, steps=7))
-    assert "what stood there before is untouched" in str(caught.value)
+    assert "the old contents are untouched" in str(caught.value)
     assert "No space left on device" in str(caught.value)
     monkeypatch.undo()
     assert read_bundle(copy).card.steps == 0
@@ -133,7 +133,7 @@ def test_write_over_another_folder_is_refused(copy: Path, tmp_path: Path) -> Non
     tokenizer = Tokenizer.load(copy / "tokenizer.model")
     other = tmp_path / "photos"
     other.mkdir()
-    with pytest.raises(BundleError, match="something that is not a bundle stands where"):
+    with pytest.raises(BundleError, match="something else than a bundle"):
         write_bundle(other, {}, bundle.config, tokenizer, bundle.card)
 
 

@@ -141,10 +141,10 @@ def test_translate_with_a_missing_model_says_what_to_give(tmp_path: Path) -> Non
         (["--top-k", "5"], "do:       add --sample, or leave them out"),
         (["--nbest", "6"], "a beam cannot give more translations than it keeps"),
         (["--nbest", "6"], "do:       add --beam 6"),
-        (["--beam", "0"], "A beam holds at least one hypothesis"),
+        (["--beam", "0"], "the beam size and the number of hypotheses to return"),
         (["--minimum-length", "9", "--maximum-length", "5"], "minimum length is above the maximum"),
         (["--sample", "--top-p", "1.5"], "top_p is a share of the probability"),
-        (["--sample", "--temperature", "0"], "The temperature must be a positive number"),
+        (["--sample", "--temperature", "0"], "the temperature must be a positive number"),
     ],
 )
 def test_translate_refuses_options_that_contradict(

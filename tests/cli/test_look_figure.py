@@ -26,14 +26,26 @@ def look(model: Path, *arguments: str | Path) -> Result:
 @pytest.mark.parametrize(
     ("name", "options", "title"),
     [
-        ("alignment", ["--layer", "3", "--head", "2"], "target at source, layer 3, head 2"),
-        ("alignment", ["--part", "encoder"], "source at itself, layer 1, mean of all heads"),
-        ("head", ["--layer", "1"], "target at source, layer 1, head 1"),
-        ("grid", ["--part", "decoder"], "target at itself: layer.head"),
-        ("row", ["--row", "cat", "--part", "encoder"], "source at itself, layer 1, head 1"),
+        (
+            "alignment",
+            ["--layer", "3", "--head", "2"],
+            "cross-attention (target → source), layer 3, head 2",
+        ),
+        (
+            "alignment",
+            ["--part", "encoder"],
+            "encoder self-attention (source → source), layer 1, mean of all heads",
+        ),
+        ("head", ["--layer", "1"], "cross-attention (target → source), layer 1, head 1"),
+        ("grid", ["--part", "decoder"], "decoder self-attention (target → target): layer.head"),
+        (
+            "row",
+            ["--row", "cat", "--part", "encoder"],
+            "encoder self-attention (source → source), layer 1, head 1",
+        ),
         ("switches", [], "change of the log-probability"),
         ("choices", [], "1. "),
-        ("mattered", ["--row", "2"], "What mattered for"),
+        ("mattered", ["--row", "2"], "Attribution of"),
     ],
 )
 def test_every_figure_is_drawn(
@@ -54,7 +66,7 @@ def test_every_figure_is_drawn(
         (["--layer", "2"], "choose what a figure shows"),
         (["--figure", "head", "--to", "a.svg", "--layer", "9"], "the model has no such layer."),
         (["--figure", "head", "--to", "a.svg", "--head", "9"], "the model has no such head."),
-        (["--figure", "pictures", "--to", "a.svg"], "this trace has no picture."),
+        (["--figure", "pictures", "--to", "a.svg"], "this trace has no image."),
         (["--figure", "row", "--to", "a.svg", "--row", "dog"], "there is no such row."),
         (["--figure", "mattered", "--to", "a.svg", "--row", "dog"], "has no such word."),
     ],

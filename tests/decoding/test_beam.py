@@ -230,7 +230,7 @@ def test_beam_of_no_sentences_is_empty() -> None:
         ({"beam": 2, "patience": 0.0}, "patience of the beam must be a positive number"),
         (
             {"beam": 2, "ranker": Ranker(coverage_penalty=0.2)},
-            "needs to see what the model attends",
+            "needs the model's attention weights",
         ),
     ],
 )

@@ -179,7 +179,7 @@ def test_places_are_shared_among_banks() -> None:
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
-        ([], "Every sentence needs its own constraints"),
+        ([], "every sentence needs a list of constraints"),
         ([[((3,),)]], "sentence 0 holds a token that cannot be written"),
         ([[((0,),)]], "sentence 0 holds a token that cannot be written"),
         ([[((7,),)]], "expected: ids from 0 to 6"),
@@ -195,7 +195,7 @@ def test_what_cannot_be_kept_is_refused(wanted, message) -> None:
 
 
 def test_samples_take_no_constraints() -> None:
-    with pytest.raises(ConfigError, match="Samples cannot be made to contain"):
+    with pytest.raises(ConfigError, match="constraints need beam search"):
         decode(
             CachedTable(mixed_logits, 7),
             sentences(1),

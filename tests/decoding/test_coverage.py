@@ -135,6 +135,6 @@ def test_reading_attention_that_nobody_paid_is_refused(model: Transformer) -> No
     ranker = Ranker(coverage_penalty=0.4)
     with (
         read_attention(model, lambda site: site.endswith("nowhere")) as attention,
-        pytest.raises(ModelError, match="None of the watched attention modules was used"),
+        pytest.raises(ModelError, match="none of the watched attention modules was used"),
     ):
         beam_search(model.decoder, memories(model), 2, Limits(), ranker, attention=attention)

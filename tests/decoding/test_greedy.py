@@ -107,7 +107,7 @@ def test_greedy_of_no_sentences_is_empty() -> None:
 @pytest.mark.parametrize("logits", [[0.0, -inf, -inf, -inf, -inf], [nan] * 5])
 def test_greedy_says_so_where_no_token_is_probable(logits: list[float]) -> None:
     decoder = CachedTable(lambda _, prefix: logits, 5)  # PAD alone, and no numbers
-    with pytest.raises(ModelError, match="The model gives no probability to any next token"):
+    with pytest.raises(ModelError, match="the model gives no probability to any next token"):
         greedy(decoder, sentences(0), Limits(maximum_length=3))
 
 

@@ -57,7 +57,7 @@ def test_longest_counts_real_positions() -> None:
         ({"maximum_ratio": -0.5}, "expected: maximum_ratio >= 0 and maximum_extra >= 0"),
         ({"maximum_extra": -1}, "got:      maximum_ratio=None, maximum_extra=-1"),
         ({"no_repeat_ngram": -1}, "0 lets everything repeat"),
-        ({"end": 2}, "No sentence could end: the end token is forbidden"),
+        ({"end": 2}, "no sentence could end: the end token is forbidden"),
     ],
 )
 def test_limits_refuse_what_nothing_can_keep_to(arguments: dict, text: str) -> None:

@@ -90,7 +90,7 @@ def test_a_streamed_text_repeats_nothing_either() -> None:
 
 
 def test_decode_with_a_coverage_penalty_needs_attention() -> None:
-    with pytest.raises(ConfigError, match="needs to see what the model attends to"):
+    with pytest.raises(ConfigError, match="needs the model's attention weights"):
         decode(table(), MEMORY, DecodingOptions(beam=1, coverage_penalty=0.1))
 
 
@@ -106,7 +106,7 @@ def test_decode_with_a_coverage_penalty_needs_attention() -> None:
         ({"minimum_length": 300}, "expected: minimum_length <= 256"),
         ({"length_rule": "gogle"}, "expected: google or power\n  got:      gogle"),
         ({"coverage_penalty": -1.0}, "expected: coverage_penalty >= 0"),
-        ({"sample": True, "coverage_penalty": 1.0}, "penalised in beam search only"),
+        ({"sample": True, "coverage_penalty": 1.0}, "coverage penalty needs beam search"),
         ({"patience": -1.0}, "patience of the beam must be a positive number"),
     ],
 )

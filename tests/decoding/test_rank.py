@@ -53,9 +53,9 @@ def test_penalties_out_of_range_are_refused() -> None:
     with pytest.raises(ConfigError, match=r"expected: coverage_penalty >= 0\n  got:      -0\.1"):
         Ranker(coverage_penalty=-0.1)
     with pytest.raises(
-        ConfigError, match=r"number of moderate size\.\n  expected: -10 to 10"
+        ConfigError, match=r"length penalty is out of range\.\n  expected: -10 to 10"
     ) as of:
         google_length_penalty(nan)
     assert "got:      nan" in str(of.value)
-    with pytest.raises(ConfigError, match="length penalty must be a number of moderate size"):
+    with pytest.raises(ConfigError, match="length penalty is out of range"):
         power_length_penalty(inf)

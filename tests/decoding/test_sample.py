@@ -126,5 +126,5 @@ def test_sampling_of_no_samples_is_refused() -> None:
 
 def test_sampling_says_so_where_logits_are_no_numbers() -> None:
     decoder = CachedTable(lambda _, prefix: [nan] * 5, 5)
-    with pytest.raises(ModelError, match="The model gives no probability to any next token"):
+    with pytest.raises(ModelError, match="the model gives no probability to any next token"):
         sample(decoder, sentences(0), Limits(maximum_length=3), generator())

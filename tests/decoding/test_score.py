@@ -43,9 +43,9 @@ def test_score_of_nothing_is_nothing() -> None:
 @pytest.mark.parametrize(
     ("targets", "text"),
     [
-        ([[4]], "Every source needs its own target.\n  expected: 2 targets\n  got:      1"),
-        ([[4], [9]], "Target 1 holds a token outside the vocabulary"),
-        ([[4, 3], [4]], "Target 0 holds the start or the end token"),
+        ([[4]], "every source needs a target.\n  expected: 2 targets\n  got:      1"),
+        ([[4], [9]], "target 1 holds a token outside the vocabulary"),
+        ([[4, 3], [4]], "target 0 holds the start or the end token"),
     ],
 )
 def test_score_refuses_targets_that_do_not_fit(targets: list[list[int]], text: str) -> None:

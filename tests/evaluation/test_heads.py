@@ -28,7 +28,7 @@ def test_models_with_other_heads_are_refused():
     with pytest.raises(ConfigError) as fault:
         check_same_heads([[QUIET, CROSS], [QUIET]])
     assert str(fault.value).splitlines() == [
-        "only models with the same heads can be put side by side.",
+        "only models with the same heads can be compared.",
         "  expected: 2 heads, as the first model has",
         "  got:      1 heads, or at other places, in model 2",
         "  do:       give checkpoints of one run, or other models of its size",

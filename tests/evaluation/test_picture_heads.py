@@ -189,7 +189,7 @@ def test_heads_point_as_the_captioner_says_when_it_is_asked_for_each(tmp_path, p
 def test_a_captioner_with_one_vector_has_nothing_to_look_at(tmp_path, pictures):
     captioned, files = pictures
     captioner = Captioner.load(write_captioner(tmp_path / "model", memory="one"), device="cpu")
-    with pytest.raises(ConfigError, match="does not look at the picture"):
+    with pytest.raises(ConfigError, match="no attention over the image"):
         caption_head_cards_over(captioner, PictureCorpus(lambda: captioned, files))
 
 
@@ -246,5 +246,5 @@ def test_a_classifiers_heads_are_those_of_its_pictures(tmp_path):
 
 def test_no_picture_is_said(tmp_path):
     system = ImageClassification.load(write_classifier(tmp_path / "model"), device="cpu")
-    with pytest.raises(DataError, match="no picture to look at"):
+    with pytest.raises(DataError, match="there is no image"):
         picture_head_cards_over(system, [])

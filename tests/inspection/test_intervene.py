@@ -202,7 +202,7 @@ def test_a_language_model_is_what_it_reads_with_a_cache_too():
 def test_a_token_that_does_not_exist_cannot_be_blanked(model, positions):
     with pytest.raises(ModelError) as caught, blanked(model, positions):
         model.encode(SOURCE)
-    assert "what is read has no such place" in str(caught.value)
+    assert "the input has no such position" in str(caught.value)
     assert "0 to 3" in str(caught.value)
     assert all(each.edit is None for each in words_of(model).values())
 
@@ -234,7 +234,10 @@ def test_a_blanked_cell_is_one_whose_vector_is_zero():
 
 
 def test_of_one_vector_no_part_is_a_cells():
-    with pytest.raises(ModelError, match="looks at one vector"), blanked(captioner("one"), [0]):
+    with (
+        pytest.raises(ModelError, match="reads the image as one vector"),
+        blanked(captioner("one"), [0]),
+    ):
         pass
 
 
@@ -319,12 +322,12 @@ def test_a_row_of_an_rnn_is_that_of_one_step(order, input_feeding):
     [
         (RowEdit("decoder.nothing", 0, (1.0,)), "no such head"),
         (RowEdit(CROSS, 0, (1.0,), 3), "no such head"),
-        (RowEdit(CROSS, 0, ()), "no row of attention"),
-        (RowEdit(CROSS, 0, (0.0, 0.0)), "no row of attention"),
-        (RowEdit(CROSS, 0, (1.0, -1.0, 5.0)), "no row of attention"),
-        (RowEdit(CROSS, 0, (float("nan"), 1.0)), "no row of attention"),
-        (RowEdit(OWN, 1, (0.0, 0.0, 1.0)), "cannot look ahead"),
-        (RowEdit(CROSS, 0, (1.0,) * 5), "more weights than there is to look at"),
+        (RowEdit(CROSS, 0, ()), "these are not attention weights"),
+        (RowEdit(CROSS, 0, (0.0, 0.0)), "these are not attention weights"),
+        (RowEdit(CROSS, 0, (1.0, -1.0, 5.0)), "these are not attention weights"),
+        (RowEdit(CROSS, 0, (float("nan"), 1.0)), "these are not attention weights"),
+        (RowEdit(OWN, 1, (0.0, 0.0, 1.0)), "cannot attend to later positions"),
+        (RowEdit(CROSS, 0, (1.0,) * 5), "more weights than there are keys"),
     ],
 )
 def test_a_row_that_cannot_be_set_is_refused(model, row, words):

@@ -48,8 +48,8 @@ def test_switches_are_the_sums_over_the_tokens():
     (axes,) = plot.switches(replace(recorded, notes=notes)).axes
     assert lengths(axes) == [-0.75, 0.125, 1.0, 2.0]
     names = [label.get_text() for label in axes.get_yticklabels()]
-    assert names[0] == "target at source 1.1"
-    assert names[-1] == "source at itself 1.2"
+    assert names[0] == "cross-attention (target → source) 1.1"
+    assert names[-1] == "encoder self-attention (source → source) 1.2"
 
 
 def test_choices_are_probabilities_and_the_written_one_is_dark():

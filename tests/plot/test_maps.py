@@ -46,7 +46,7 @@ def test_alignment_draws_the_numbers_of_the_trace():
     np.testing.assert_allclose(image.get_array(), cross(recorded, 1).weights[2, 1:, :3], atol=1e-6)
     axes = image.axes
     assert (ticks(axes.xaxis), ticks(axes.yaxis)) == (["a", "cat", "ran"], ["고양이가", "뛰었다"])
-    assert axes.get_title(loc="left") == "target at source, layer 2, head 3"
+    assert axes.get_title(loc="left") == "cross-attention (target → source), layer 2, head 3"
     weights = cross(recorded, 1).weights[2, 1:, :3]
     numbers = [text.get_text() for text in axes.texts]
     assert numbers == [f"{round(100 * float(w))}" for w in weights.flat if w >= 0.1]
@@ -159,7 +159,7 @@ def test_pictures_of_all_words_have_one_scale():
 
 
 def test_a_text_has_no_pictures():
-    with pytest.raises(ModelError, match="this trace has no picture"):
+    with pytest.raises(ModelError, match="this trace has no image"):
         plot.pictures(trace())
 
 

@@ -27,7 +27,7 @@ def test_sentence_beyond_the_bits_is_refused_in_words():
     with pytest.raises(ModelError) as error:
         BinaryPositions(6)(7, 2)
     assert str(error.value) == (
-        "the sentence is longer than the binary positions reach.\n"
+        "the sentence is longer than the number of binary positions.\n"
         "  expected: at most 8 positions (model.max_length)\n"
         "  got:      9\n"
         "  do:       shorten it, or train with a larger model.max_length or another encoding"

@@ -16,7 +16,7 @@ def test_sentence_beyond_the_table_is_refused_in_words(position, length):
     with pytest.raises(ModelError) as error:
         LearnedPositions(7, length=5)(position, length)
     assert str(error.value) == (
-        "the sentence is longer than the learned positions reach.\n"
+        "the sentence is longer than the number of learned positions.\n"
         "  expected: at most 5 positions (model.max_length)\n"
         "  got:      6\n"
         "  do:       shorten it, or train with a larger model.max_length or another encoding"

@@ -33,7 +33,7 @@ def test_what_nobody_names_is_the_first(pictures):
 def test_without_a_first_one_the_page_is_told_to_give_one():
     with pytest.raises(DataError) as caught:
         ServedPictures(None, check).chosen("")
-    assert "the picture itself is not in its trace" in str(caught.value)
+    assert "the image file is not part of the trace" in str(caught.value)
     assert "its path, or its file" in str(caught.value)
 
 
@@ -78,8 +78,8 @@ def test_the_latest_are_kept(pictures):
     keys = [pictures.receive("a.png", bytes([n]))["picture"] for n in range(KEPT + 1)]
     with pytest.raises(DataError) as caught:
         pictures.chosen(keys[0])
-    assert "or many were sent after it" in str(caught.value)
-    assert "choose its file again" in str(caught.value)
+    assert "or was replaced by later ones" in str(caught.value)
+    assert "choose the file again" in str(caught.value)
     assert Path(pictures.chosen(keys[1])).read_bytes() == b"\1"
     again = pictures.receive("b.png", b"\1")["picture"]
     assert again == keys[1]

@@ -294,7 +294,7 @@ def test_attention_without_a_word_is_refused(translator: Translator) -> None:
 
 
 def test_more_translations_than_the_beam_holds_are_refused(translator: Translator) -> None:
-    with pytest.raises(ConfigError, match="A beam cannot give more hypotheses than it holds"):
+    with pytest.raises(ConfigError, match="a beam cannot return more hypotheses than it holds"):
         translator.translate(["a"], beam=2, nbest=3)
 
 

@@ -4,9 +4,9 @@
     model.safetensors   the weights, each tensor once
     tokenizer.model     SentencePiece
     card.json           what it was trained on, how long, and its scores
-    README.md           the card for people
+    README.md           the card for readers
 
-There is no pickle in a bundle, and a folder that holds one is refused. A bundle is written whole
-or not at all. `reading` checks everything that can be checked without torch, so that
-`jumok info` answers at once; `weights` reads the rest; `writing` writes.
+There is no pickle in a bundle, and a folder that contains one is refused. A bundle is written
+atomically. `reading` checks everything that can be checked without torch, so that `jumok info` is
+fast; `weights` reads the rest; `writing` writes.
 """

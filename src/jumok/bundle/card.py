@@ -1,4 +1,4 @@
-"""What a bundle says about itself: to a machine (BundleConfig) and to people (Card)."""
+"""The description of a bundle: for programs (BundleConfig) and for readers (Card)."""
 
 import math
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 ALL_KNOWN = {"extra": "forbid"}
-"""Keys that nobody reads are a fault: pydantic judges what is read from a file."""
+"""How pydantic validates what is read from a file: unknown keys are errors."""
 
 Natural = Annotated[int, Field(ge=0, lt=2**31)]
 
 
 @dataclass(frozen=True)
 class Score:
-    """One figure and what it takes to compare it.
+    """One score and what is needed to compare it.
 
     Attributes:
         name: BLEU, chrF2, TER, ...
@@ -37,23 +37,23 @@ class Score:
 
     @property
     def known(self) -> bool:
-        """Whether there was enough to score."""
+        """Whether the score is a number."""
         return not math.isnan(self.value)
 
 
 @dataclass(frozen=True)
 class Card:
-    """What a person wants to know before trusting a model.
+    """The model card: training data, training time and scores.
 
     Attributes:
         name: the recipe's name.
         trained_on: one line a corpus.
-        examples: how much it was trained on, such as "29,000 pairs".
+        examples: the size of the training data, such as "29,000 pairs".
         steps: optimizer steps.
         minutes: wall time of the training.
-        scores: how good it is, and on what.
+        scores: its scores, each with the data scored.
         date: ISO 8601.
-        notes: anything else worth a line.
+        notes: further remarks.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = ALL_KNOWN
@@ -70,20 +70,21 @@ class Card:
 
 @dataclass(frozen=True)
 class BundleConfig:
-    """What it takes to build the model again.
+    """All that is needed to build the model again.
 
     Attributes:
-        task: what it does, by the name of its system: "translation", ... (`systems/catalog.py`).
+        task: the name of its system: "translation", ... (`systems/catalog.py`).
         model: the recipe's [model] section, every key given.
-        vocabulary_size: pieces of the tokenizer, specials included; 0 where there is none.
-        labels: what a classifier chooses from, in its outputs' order.
+        vocabulary_size: that of the tokenizer, specials included; 0 where there is none.
+        labels: a classifier's labels, in the order of its outputs.
         source_language, target_language: codes such as "en"; "" where unknown.
         max_tokens: the longest sentence the model was trained for; longer lines are split.
-        alignment_layer, alignment_at_input, alignment_head: where alignments are read
+        alignment_layer, alignment_at_input, alignment_head: the alignment setting
             (`jumok.inspection.alignment.AlignmentSetting`); no layer where it was not measured.
-        sentences: of a translator, how many sentences a source line of its training held, the
-            median; None where it was not measured. By it lines are cut into sentences or not.
-        documents: of a language model, what it reads as one document: "file", "line" or
+        sentences: for a translator, the median number of sentences in a source line of its
+            training data, which decides whether lines are cut into sentences; None where it was
+            not measured.
+        documents: for a language model, the unit that is one document: "file", "line" or
             "blank-line".
     """
 
@@ -102,7 +103,7 @@ class BundleConfig:
 
 
 def languages(config: BundleConfig) -> str:
-    """ ", en → ko", ", ko", or nothing where no language is known."""
+    """ ", en → ko", ", ko", or an empty text where no language is known."""
     known = [language for language in (config.source_language, config.target_language) if language]
     return f", {' → '.join(known)}" if known else ""
 

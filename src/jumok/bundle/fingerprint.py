@@ -1,12 +1,12 @@
-"""Which model it was: a short name that is made of what a model computes with.
+"""Fingerprints: a short name for a model, computed from its weights and sizes.
 
     3f2a91c07b1d-8e21          the weights, and the sizes and labels in config.json
-    3f2a91c07b1d               the weights alone, of a model that comes without its bundle
-    3f2a91c07b1d-8e21+0c4d...  models that work together
+    3f2a91c07b1d               the weights alone, of a model without its bundle
+    3f2a91c07b1d-8e21+0c4d...  an ensemble
 
-Of each tensor the SHA-256 of its shape and its numbers in float32 is taken, and of all of these, in
-order and each once, the SHA-256 again. So a model has one fingerprint however its bundle stores it,
-whatever its tensors are called, and in whatever layout they lie in memory.
+Each tensor has a SHA-256 digest of its shape and its numbers in float32; the fingerprint is the
+SHA-256 of all these digests, sorted and without duplicates. So the names, storage types and memory
+layouts of the tensors do not affect it.
 """
 
 import hashlib
@@ -22,14 +22,14 @@ from jumok.bundle.reading import WEIGHTS, Bundle, read_bundle
 from jumok.errors import BundleError, Place
 
 OF_WEIGHTS, OF_CONFIG = 12, 4
-"""Digits that are shown of each digest: 48 bits and 16."""
+"""The digits of each digest that are shown: 48 bits and 16."""
 
 TOGETHER = "+"
-"""Stands between the fingerprints of models that work together."""
+"""The separator between the fingerprints of an ensemble's members."""
 
 
 class Origin:
-    """A bundle that a model was loaded from; its weights are read again when somebody asks."""
+    """The bundle of a loaded model; its weights are read again when the fingerprint is needed."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
@@ -37,16 +37,16 @@ class Origin:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Of the bundle as it was when it was loaded.
+        """The fingerprint of the bundle as it was when it was loaded.
 
         Raises:
-            BundleError: its weights were written anew since then.
+            BundleError: its weights have changed since then.
         """
         file = self._bundle.folder / WEIGHTS
         if self._stamp_now() != self._stamp:
             raise BundleError(
-                "the bundle was written anew since it was loaded: nobody can say any more which "
-                "model is in memory.",
+                "the bundle on disk changed after loading, so the model in memory can no longer be "
+                "identified.",
                 do="load it again",
                 place=Place(file),
             )
@@ -64,7 +64,7 @@ class Origin:
 
 
 def digest_of(tensors: Iterable[Tensor]) -> str:
-    """Of the weights, in whatever order they come; one that comes twice counts once."""
+    """The digest of the weights, in any order; duplicates count once."""
     found = set()
     for tensor in tensors:
         numbers = tensor.detach().float().cpu().contiguous().numpy()
@@ -75,20 +75,20 @@ def digest_of(tensors: Iterable[Tensor]) -> str:
 
 
 def fingerprint_of(model: nn.Module) -> str:
-    """Of a model in memory, whose config nobody knows.
+    """The fingerprint of a model in memory, whose config is not known.
 
-    One that computes in bfloat16 is another model than the one that it was made of.
+    A model cast to bfloat16 is not the model that it was cast from.
     """
     return digest_of(model.state_dict().values())
 
 
 def together(fingerprints: Iterable[str]) -> str:
-    """Of models that work together."""
+    """The fingerprint of an ensemble."""
     return TOGETHER.join(fingerprints)
 
 
 def fingerprint_in(folder: Path | str) -> str:
-    """Of the bundle in this folder.
+    """The fingerprint of the bundle in this folder.
 
     Raises:
         BundleError: see `read_bundle`.

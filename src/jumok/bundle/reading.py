@@ -34,7 +34,7 @@ LONGEST_HEADER = 100_000_000
 
 
 class Head(BaseModel):
-    """The keys of config.json that say what the file is; the others are BundleConfig's."""
+    """The keys of config.json that identify the format; the others are BundleConfig's."""
 
     jumok: str
     tokenizer_sha256: str | None = None
@@ -44,7 +44,7 @@ Edge = Annotated[int, Field(ge=0, lt=2**48)]
 
 
 class Entry(BaseModel):
-    """What the header of a safetensors file says of one tensor."""
+    """The entry of one tensor in the header of a safetensors file."""
 
     dtype: Literal["F64", "F32", "F16", "BF16", "I64", "I32", "I16", "I8", "U8", "BOOL"]
     shape: tuple[Edge, ...]
@@ -81,7 +81,7 @@ class StoredTensor:
 
 @dataclass(frozen=True)
 class Bundle:
-    """A bundle's folder that passed its checks: everything but the weights themselves."""
+    """A bundle that passed its checks: everything but the weights themselves."""
 
     folder: Path
     config: BundleConfig
@@ -95,7 +95,7 @@ class Bundle:
 
     @property
     def size(self) -> int:
-        """Bytes of all files."""
+        """The size of all files in bytes."""
         return sum(file.stat().st_size for file in self.folder.iterdir() if file.is_file())
 
 
@@ -103,8 +103,8 @@ def read_bundle(folder: Path) -> Bundle:
     """Reads and checks everything but the weights' values; torch is not imported.
 
     Raises:
-        BundleError: no such folder, a file missing, a pickle inside, a newer format, weights that
-            are cut off, a tokenizer that is not the one the weights were trained with.
+        BundleError: no such folder, a missing file, a pickle, a newer format, truncated weights,
+            or a tokenizer that is not the one the weights were trained with.
     """
     folder = Path(folder)
     _check_files(folder)
@@ -130,10 +130,10 @@ def read_bundle(folder: Path) -> Bundle:
 
 
 def _typed(kind: type[Typed], values: Mapping[str, Any], file: Path) -> Typed:
-    """What a file's JSON says, each key of its type and in its range.
+    """A file's JSON, with every key validated.
 
     Raises:
-        BundleError: a key is missing, unknown, or holds something else; all of them are named.
+        BundleError: a key is missing, unknown or invalid; all of them are named.
     """
     try:
         return TypeAdapter(kind).validate_python(values)
@@ -151,12 +151,12 @@ def _typed(kind: type[Typed], values: Mapping[str, Any], file: Path) -> Typed:
 
 
 def read_header(file: Path) -> dict[str, StoredTensor]:
-    """The tensors that a safetensors file says it holds, after checking that it is whole.
+    """The tensors that the header of a safetensors file lists, once the file's size is checked.
 
     Source: the format is 8 bytes of header length, the header in JSON, and the data.
 
     Raises:
-        BundleError: not safetensors, or cut off.
+        BundleError: not safetensors, or truncated.
     """
     size = file.stat().st_size
     with file.open("rb") as stream:
@@ -247,19 +247,19 @@ def _refuse_pickles(folder: Path) -> None:
                 "this bundle holds what may be a Python pickle, which can run any code when read.",
                 place=Place(file),
                 expected="weights in model.safetensors only",
-                do="remove the file if you know what it is; else do not use this bundle",
+                do="remove the file if you know what it is; otherwise do not use this bundle",
             )
 
 
 def _starts_as_pickle(file: Path) -> bool:
     with file.open("rb") as stream:
         start = stream.read(9)
-    # A safetensors file of an unlucky header length starts the same way, but goes on with "{".
+    # A safetensors file with a certain header length starts the same way, but "{" follows.
     return start.startswith(PICKLE_STARTS) and start[8:] != b"{"
 
 
 def previous_folder(folder: Path) -> Path:
-    """Where the bundle that stood here waits until the new one is there."""
+    """The temporary name of the old bundle while it is being replaced."""
     return folder.with_name(f".{folder.name}.previous")
 
 
@@ -279,6 +279,6 @@ def _read_json(file: Path) -> dict[str, Any]:
 
 
 def sha256(file: Path) -> str:
-    """The digest of a file, in hexadecimal."""
+    """The SHA-256 digest of a file, in hexadecimal."""
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,4 +1,4 @@
-"""A model's folder as Hugging Face's transformers keeps it: told from a bundle by its config."""
+"""Model folders of Hugging Face's transformers, which are recognised by their config."""
 
 import json
 from pathlib import Path
@@ -8,26 +8,26 @@ from jumok.errors import BundleError, Place
 
 CONFIG = "config.json"
 TOKENIZER = "tokenizer.json"
-"""A file that is in such a folder, and in no bundle of jumok's."""
+"""A file that is in such a folder, but in no bundle of jumok's."""
 
 READS = "of transformers' models jumok reads BERT: jumok look, explain and embed"
 
 
 class Theirs(NamedTuple):
-    """What such a folder holds: "bert", and "BertForMaskedLM"; "" where it does not say."""
+    """The model of such a folder: "bert", and "BertForMaskedLM"; "" where it is not given."""
 
     kind: str
     architecture: str
 
     @property
     def named(self) -> str:
-        """In words."""
+        """The model in words."""
         of = f" ({self.architecture})" if self.architecture else ""
         return f"a {self.kind} model of transformers{of}".replace("a  model", "a model")
 
 
 def theirs(folder: Path) -> Theirs | None:
-    """The model of transformers in this folder; None: there is none.
+    """The transformers model in this folder; None: there is none.
 
     Raises:
         BundleError: its config.json is damaged.
@@ -51,7 +51,7 @@ def theirs(folder: Path) -> Theirs | None:
 
 
 def refuse_other_kinds(folder: Path, kind: str) -> None:
-    """Raises a BundleError where a folder of transformers' holds another kind of model."""
+    """Raises a BundleError where a folder of transformers contains an unsupported model."""
     found = theirs(folder)
     if found is not None and found.kind != kind and (folder / CONFIG).is_file():
         raise BundleError(

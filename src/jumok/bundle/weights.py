@@ -1,4 +1,4 @@
-"""From a bundle's weights to a model that computes."""
+"""From a bundle's weights to a model."""
 
 from collections.abc import Mapping
 
@@ -16,14 +16,14 @@ from jumok.models.memory import SequenceToSequence
 from jumok.models.size import BYTES
 
 TABLES = 1 << 30
-"""Bytes that may be computed and not stored: positions, of which a long text needs many."""
+"""The most bytes of tables that are computed, not stored: those of positions."""
 
 
 def load_model(bundle: Bundle, device: str = "cpu") -> nn.Module:
-    """The model with its weights, in evaluation mode; computed in float32 however stored.
+    """The model with its weights in float32, whatever their stored type, in evaluation mode.
 
     Raises:
-        BundleError: tensors that are missing, unknown, or shaped otherwise than config.json says.
+        BundleError: tensors that are missing, unknown, or of other shapes than config.json gives.
     """
     model = _built(bundle, section_of(bundle))
     own = model.state_dict()
@@ -39,7 +39,7 @@ def load_model(bundle: Bundle, device: str = "cpu") -> nn.Module:
 
 
 def section_of(bundle: Bundle) -> ModelSection:
-    """The [model] section that the bundle kept.
+    """The [model] section of the bundle.
 
     Raises:
         BundleError: keys or values that this kind of model does not have.
@@ -57,7 +57,7 @@ def section_of(bundle: Bundle) -> ModelSection:
 
 
 def _built(bundle: Bundle, config: ModelSection) -> nn.Module:
-    """The model without its weights: no larger than these can make it."""
+    """The model without its weights; sizes beyond those of the weights are refused."""
     file, sizes = bundle.config, DataSizes(bundle.config.vocabulary_size, len(bundle.config.labels))
     try:
         model = build(config, sizes, TABLES + 2 * BYTES * bundle.parameters)
@@ -72,7 +72,7 @@ def _built(bundle: Bundle, config: ModelSection) -> nn.Module:
     looks = len(model.cross_sites) if isinstance(model, SequenceToSequence) else 0
     if file.alignment_layer is not None and file.alignment_layer >= looks:
         raise BundleError(
-            "alignments are read where this model has no attention over the source.",
+            "the alignment setting names a layer that this model does not have.",
             expected=f"alignment_layer below {looks}, or null",
             got=str(file.alignment_layer),
             do="get an undamaged copy of the bundle",
@@ -95,7 +95,7 @@ def _stored(bundle: Bundle) -> dict[str, Tensor]:
 
 @torch.no_grad()
 def fill(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
-    """Copies the weights into the model, whatever their type; tied ones are needed but once."""
+    """Copies the weights into the model, whatever their type; tied ones are needed only once."""
     own = model.state_dict()
     for name, tensor in weights.items():
         own[name].copy_(tensor)
@@ -105,8 +105,8 @@ def _check_tensors(bundle: Bundle, shapes: Mapping[str, tuple[int, ...]]) -> Non
     if unknown := [name for name in bundle.tensors if name not in shapes]:
         more = f" and {len(unknown) - 1} more" if unknown[1:] else ""
         raise BundleError(
-            "this model was trained with other code: it has weights that config.json says nothing "
-            "of.",
+            "this model was trained with other code: it has weights that config.json does not "
+            "describe.",
             place=Place(bundle.folder / WEIGHTS),
             expected="the tensors of the model that config.json describes",
             got=f"{unknown[0]}{more}",

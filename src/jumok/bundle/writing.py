@@ -1,4 +1,4 @@
-"""Writing a bundle whole or not at all."""
+"""Writing a bundle atomically."""
 
 import json
 import shutil
@@ -27,7 +27,7 @@ from jumok.errors import BundleError, Place
 
 @runtime_checkable
 class SavedTokenizer(Protocol):
-    """A tokenizer of any kind: one file, and the SHA-256 of it."""
+    """A tokenizer of any kind: one file, and its SHA-256."""
 
     hash: str
 
@@ -41,25 +41,25 @@ def write_bundle(
     tokenizer: SavedTokenizer | None,
     card: Card,
 ) -> Path:
-    """Writes a bundle whole or not at all; a bundle that stood there is replaced.
+    """Writes a bundle atomically; a bundle that is already there is replaced.
 
     Everything is written and flushed in a sibling folder, which is then renamed.
 
     Args:
-        folder: where the bundle shall stand.
-        weights: a `state_dict()`; tied weights may come under several names. They keep their
-            types: give float32 or bfloat16.
-        config: what it takes to build the model again.
-        tokenizer: the one the model was trained with; None for what reads no text.
-        card: what a person wants to know.
+        folder: the bundle's folder.
+        weights: a `state_dict()`; tied weights may have several names. They keep their types:
+            give float32 or bfloat16.
+        config: all that is needed to build the model again.
+        tokenizer: the one the model was trained with; None for a model that reads no text.
+        card: the model card.
 
     Raises:
-        BundleError: no permission, a full disk, or something else than a bundle stands there.
+        BundleError: no permission, a full disk, or the folder is something else than a bundle.
     """
     folder = Path(folder).absolute()
     if folder.exists() and not (folder / CONFIG).is_file():
         raise BundleError(
-            "something that is not a bundle stands where the bundle shall be written.",
+            "the folder for the bundle is something else than a bundle.",
             place=Place(folder),
             do="choose another folder, or remove this one yourself",
         )
@@ -72,7 +72,7 @@ def write_bundle(
         _put_in_place(new, folder)
     except OSError as error:
         raise BundleError(
-            "the bundle could not be written; what stood there before is untouched.",
+            "the bundle could not be written; the old contents are untouched.",
             place=Place(folder),
             got=str(error.strerror or error),
             do="free some space or choose a folder that you may write to",
@@ -99,12 +99,12 @@ def _fill(
     _write_json(folder / CONFIG, head | asdict(config))
     _write_json(folder / CARD, asdict(card))
     (folder / README).write_text(card_text(config, card), encoding="utf-8")
-    # Bytes written by Python raise OSError on a full disk; save_file has an error of its own.
+    # On a full disk Python's own writing raises OSError; save_file raises an error of its own.
     (folder / WEIGHTS).write_bytes(save(_once(weights), metadata={"format": "pt"}))
 
 
 def _once(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Each tensor under the first of its names: tied weights share one storage."""
+    """Each tensor with the first of its names: tied weights share one storage."""
     first: dict[tuple[int, tuple[int, ...]], str] = {}
     for name, tensor in weights.items():
         first.setdefault((tensor.data_ptr(), tuple(tensor.shape)), name)
@@ -112,13 +112,13 @@ def _once(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _flush(folder: Path) -> None:
-    """Onto the disk: a rename must not become durable before what it names."""
+    """Flushes to disk: a rename must not become durable before the files that it names."""
     for path in [*folder.iterdir(), folder]:
         force_to_disk(path)
 
 
 def _put_in_place(new: Path, folder: Path) -> None:
-    """Renames `new` to `folder`; what stood there steps aside for the moment in between."""
+    """Renames `new` to `folder`; the old folder has a temporary name in the meantime."""
     previous = previous_folder(folder)
     if folder.exists():
         shutil.rmtree(previous, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Writing the target with any Decoder: greedy, beams, samples, forced targets, ensembles."""
+"""Decoding with any Decoder: greedy, beam search, sampling, forced decoding, ensembles."""
 
 from jumok.decoding.hypothesis import Hypothesis, Listener
 from jumok.decoding.options import DecodingOptions, decode

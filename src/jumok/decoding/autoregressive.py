@@ -1,4 +1,4 @@
-"""One path a row, chosen token by token: what greedy decoding and sampling share."""
+"""One hypothesis a row, chosen token by token: the loop of greedy decoding and sampling."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -14,7 +14,7 @@ from jumok.shapes import Int, Tensor
 
 State = TypeVar("State")
 
-# Taking finished rows out copies the state of all others, so it waits until it saves this share.
+# Removing finished rows copies the state of all others, so it waits until it saves this share.
 WORTH_LEAVING = 0.25
 
 
@@ -34,7 +34,7 @@ def decode_stepwise(
     if batch == 0:
         return []
     width = int(longest.max()) + 1
-    # one column more than is ever written, so that every row has an END to stop at
+    # one column more than is ever written, so that every row ends with END
     written = torch.full((batch, width + 1), limits.end, device=longest.device)
     log_probabilities = torch.zeros((batch, width), device=longest.device)
     rows, live, maximum = torch.arange(batch, device=longest.device), longest > 0, longest
@@ -72,7 +72,7 @@ def _read(
     end: int,
     ranker: Ranker,
 ) -> list[Hypothesis]:
-    """A finished row goes on writing until it is taken out: what follows its END is not read."""
+    """The hypotheses; a finished row is written to until it is removed, so END ends each one."""
     hypotheses = []
     for tokens, values, maximum in zip(
         written.tolist(), log_probabilities.tolist(), longest.tolist(), strict=True

@@ -25,13 +25,13 @@ ReadAttention: TypeAlias = Callable[[], Tensor]
 
 @dataclass(frozen=True)
 class Candidates:
-    """What one step of the search weighed against each other, best first.
+    """The candidates of one step of the search, best first.
 
     Attributes:
         sentences: which sentences of the batch were still searched.
         parents: the place in the beam of the hypothesis that each one extends.
-        log_probabilities: of the token alone.
-        totals: of the whole hypothesis; minus infinity: nothing stands here.
+        log_probabilities: those of the token alone.
+        totals: those of the whole hypothesis; minus infinity: an empty place.
         kept: stays in the beam. finished: ended here with END, among the best of its beam.
     """
 
@@ -54,10 +54,10 @@ class Beams:
 
     Attributes:
         sentences: which sentences of the batch are still searched.
-        scores: log-probabilities. Minus infinity: nothing stands here, as long as there are fewer
+        scores: log-probabilities. Minus infinity: an empty place, as long as there are fewer
             hypotheses than the beam holds.
-        tokens: START and what was written; all hypotheses are equally long.
-        attention: what every source position got so far. None where coverage counts for nothing.
+        tokens: START and the tokens written; all hypotheses have the same length.
+        attention: the attention to every source position so far. None without coverage penalty.
     """
 
     sentences: Int[Tensor, " sentences"]
@@ -74,7 +74,7 @@ class Beams:
     def keep(
         self, sentences: Int[Tensor, " kept"], parents: Int[Tensor, "kept width"]
     ) -> tuple["Beams", Int[Tensor, " rows"]]:
-        """These sentences with these hypotheses, and the rows of the state they come from."""
+        """The beams of these sentences and hypotheses, and the rows of their decoder states."""
         at = sentences[:, None]
         attention = None if self.attention is None else self.attention[at, parents]
         kept = Beams(
@@ -121,16 +121,16 @@ def beam_search(
     log-probability (of equals: the better hypothesis, then the lower id). Those of the first
     `beam` that end leave the beam; the best `beam` of those that do not end stay in it.
     The search for a sentence stops when `beam` * `patience` hypotheses are finished, or when no
-    live one can still get a score above the worst that is kept. Where fewer than `nbest` are found,
-    fewer are given.
+    live one can still get a score above the worst that is kept. Fewer than `nbest` are returned
+    where fewer are found.
 
     Args:
         patience: Source: Kasai et al. 2022, "A Call for Clarity in Beam Search". None: only the
             second rule stops a search. It finds the better score, but takes up to as many steps as
             the maximum length, and with a length penalty it may find long repetitions.
-        prefixes: what each row has to begin with, without START. None: nothing.
-        attention: what the last step attended to; asked for only if coverage is penalised.
-        watch: is told of every step.
+        prefixes: the forced beginning of each row, without START. None: nothing.
+        attention: gives the last step's attention; used only with a coverage penalty.
+        watch: receives the candidates of every step.
 
     Raises:
         ConfigError: a beam that is empty or smaller than `nbest`; a coverage penalty without
@@ -155,7 +155,7 @@ def run(
     forced: Int[Tensor, "sentences prefix"],
     attention: ReadAttention | None,
 ) -> list[list[Hypothesis]]:
-    """Lets a search go on until every sentence has its hypotheses."""
+    """Runs a search until every sentence has its hypotheses."""
     limits = search.limits
     beams = search.begin(memory, watched=search.ranker.coverage_penalty > 0)
     beams, state = _begin_with(beams, forced, decoder, decoder.start(memory), limits)
@@ -183,10 +183,10 @@ def _begin_with(
     state: State,
     limits: Limits,
 ) -> tuple[Beams, State]:
-    """The beams after what every sentence is forced to begin with, still one a sentence."""
+    """The beams after the forced beginning of all sentences, still one hypothesis a sentence."""
     beginning = forced_everywhere(forced)
     if beginning == 0 or len(forced) == 0 or beams.attention is not None:
-        return beams, state  # coverage is watched step by step
+        return beams, state  # coverage is counted step by step
     forced = forced[:, :beginning]
     values, state = read_beginning(decoder, state, forced, limits)
     tokens = torch.cat([beams.tokens, forced[:, None]], dim=2)
@@ -196,37 +196,37 @@ def _begin_with(
 
 
 def check_beam(beam: int, nbest: int, patience: float | None) -> None:
-    """Raises ConfigError if a beam of this size cannot give so many hypotheses."""
+    """Raises ConfigError if a beam of this size cannot return `nbest` hypotheses."""
     if beam < 1 or nbest < 1:
         raise ConfigError(
-            "A beam holds at least one hypothesis, and at least one is asked for.",
+            "the beam size and the number of hypotheses to return must be at least 1.",
             expected="beam >= 1 and nbest >= 1",
             got=f"beam={beam}, nbest={nbest}",
         )
     if nbest > beam:
         raise ConfigError(
-            "A beam cannot give more hypotheses than it holds.",
+            "a beam cannot return more hypotheses than it holds.",
             expected=f"nbest <= {beam}",
             got=f"nbest={nbest}",
             do=f"set beam={nbest} or more",
         )
     if patience is not None and not 0 < patience < inf:
         raise ConfigError(
-            "The patience of the beam must be a positive number, or None.", got=str(patience)
+            "the patience of the beam must be a positive number, or None.", got=str(patience)
         )
 
 
 def check_attention(ranker: Ranker, attention: ReadAttention | None) -> None:
-    """Raises ConfigError if coverage is penalised and nothing says what is attended to."""
+    """Raises ConfigError for a coverage penalty without the model's attention."""
     if ranker.coverage_penalty and attention is None:
         raise ConfigError(
-            "The coverage penalty needs to see what the model attends to.",
+            "the coverage penalty needs the model's attention weights.",
             do="use a model with attention over the source, or coverage_penalty=0",
         )
 
 
 class Search:
-    """What does not change from step to step, and the pool."""
+    """The constants of a search, and the pool of finished hypotheses."""
 
     def __init__(
         self,
@@ -263,7 +263,7 @@ class Search:
         log_probabilities: Float[Tensor, "sentences width vocabulary"],
         length: int,
     ) -> tuple[Beams, Int[Tensor, " rows"]]:
-        """The beams one token later, and the rows of the state their hypotheses come from."""
+        """The beams one token later, and the rows of their decoder states."""
         _, width, vocabulary = log_probabilities.shape
         totals = (beams.scores[..., None] + log_probabilities).flatten(1)
         values, places = largest(totals, min(2 * self.beam, width * vocabulary))
@@ -318,7 +318,7 @@ class Search:
         parents: Int[Tensor, "sentences candidates"],
         chosen: Float[Tensor, "sentences candidates"],
     ) -> None:
-        """Moves the hypotheses that END was added to into the pool."""
+        """Moves the hypotheses that END was added to to the pool."""
         sentence, candidate = finishing.nonzero(as_tuple=True)
         if len(sentence):
             parent = parents[sentence, candidate]
@@ -330,7 +330,7 @@ class Search:
         log_probabilities: Float[Tensor, "sentences width vocabulary"],
         at_limit: Bool[Tensor, " sentences"],
     ) -> None:
-        """Moves all hypotheses of the sentences at their maximum length into the pool."""
+        """Moves all hypotheses of the sentences at their maximum length to the pool."""
         here = at_limit[:, None] & (beams.scores > -inf)
         sentence, parent = here.nonzero(as_tuple=True)
         following = log_probabilities[sentence, parent]
@@ -347,7 +347,7 @@ class Search:
         parent: Int[Tensor, " hypotheses"],
         end: list[float] | list[float | None],
     ) -> None:
-        """Puts hypotheses into the pool; `end` is END's log-probability, or None for a cut one."""
+        """Adds hypotheses to the pool; `end` is END's log-probability, or None for a cut one."""
         tokens = beams.tokens[sentence, parent, 1:].tolist()
         values = beams.log_probabilities[sentence, parent].tolist()
         where = beams.sentences[sentence]

@@ -1,4 +1,4 @@
-"""What all rows are forced to begin with is read at once, before anything is chosen."""
+"""Forced beginnings: the tokens that are forced in all rows are read at once."""
 
 from typing import TypeVar
 
@@ -13,7 +13,7 @@ State = TypeVar("State")
 
 
 def forced_everywhere(forced: Int[Tensor, "batch prefix"]) -> int:
-    """How many tokens are forced in every row."""
+    """The number of first tokens that are forced in every row."""
     free = (forced == FREE).any(0)
     return int(free.int().argmax()) if bool(free.any()) else forced.shape[1]
 
@@ -26,8 +26,8 @@ def read_beginning(
 ) -> tuple[Float[Tensor, "batch beginning"], State]:
     """Reads START and all of `forced` but its last token, which the next step reads.
 
-    Gives the log-probability of each token of `forced`. A decoder that can read does so in one
-    pass, any other in steps.
+    Returns the log-probability of each token of `forced`. A PrefillDecoder reads in one pass, any
+    other decoder step by step.
     """
     start = torch.full_like(forced[:, :1], limits.start)
     logits, state = read(decoder, torch.cat([start, forced[:, :-1]], dim=1), state)
@@ -43,7 +43,7 @@ def read_beginning(
 def read(
     decoder: Decoder[State], tokens: Int[Tensor, "batch new"], state: State
 ) -> tuple[Float[Tensor, "batch new vocabulary"], State]:
-    """The logits after each token: in one pass where the decoder can, else in steps."""
+    """The logits after each token: in one pass where the decoder can, otherwise step by step."""
     if isinstance(decoder, PrefillDecoder):
         return decoder.read_all(tokens, state)
     columns = []

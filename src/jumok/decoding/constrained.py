@@ -26,7 +26,7 @@ from jumok.shapes import Float, Int, Tensor
 State = TypeVar("State")
 
 WIDEST = 24
-"""A row's beam is one wider than its constraints have tokens, but is not widened beyond this."""
+"""A row's beam is one wider than the number of its constraints' tokens, up to this size."""
 
 
 @torch.inference_mode()
@@ -44,15 +44,15 @@ def constrained_search(
 ) -> list[list[Hypothesis]]:
     """The `nbest` best hypotheses found for every row that contain all of the row's constraints.
 
-    As `beam_search`, but the places in the beam are shared out among banks: hypotheses that lack
-    equally many tokens of the constraints compete with each other only. Candidates are the best
-    2 * `beam` extensions, and of every hypothesis also the tokens that constraints need next. A
+    As `beam_search`, but the places in the beam are divided among banks: hypotheses that lack the
+    same number of constraint tokens compete only with each other. Candidates are the best
+    2 * `beam` extensions, and for every hypothesis also the tokens that constraints need next. A
     hypothesis ends only when it contains all constraints, and one that could not write the rest
-    before its maximum length is not followed; so every hypothesis contains them.
+    before its maximum length is dropped; so every hypothesis contains them.
 
-    With a beam that holds everything this gives the best of all hypotheses that contain them. A
-    beam with fewer places than there are banks writes constraints early, so that of a row is
-    widened to one place a bank, up to WIDEST.
+    With an unlimited beam the result is the best of all hypotheses that contain them. A beam with
+    fewer places than there are banks writes constraints early, so a row's beam is widened to one
+    place a bank, up to WIDEST.
 
     Args:
         constraints: for each row its phrases. A row without any is searched as by `beam_search`.
@@ -77,7 +77,7 @@ def constrained_search(
 
 
 class Extension(NamedTuple):
-    """One hypothesis of a sentence with one token more, `missing` so many tokens."""
+    """One hypothesis of a sentence with one token more; it still lacks `missing` tokens."""
 
     total: float
     parent: int
@@ -87,12 +87,12 @@ class Extension(NamedTuple):
 
 
 class ConstrainedSearch(Search):
-    """A beam search whose beam is shared out by what hypotheses lack."""
+    """A beam search whose beam is divided by the number of missing constraint tokens."""
 
     def follow(
         self, progress: list[ConstraintAutomaton], forced: Int[Tensor, "batch prefix"]
     ) -> None:
-        """Begins with no token written; the limits keep `no_repeat_ngram` for free tokens only."""
+        """Begins with no token written; `no_repeat_ngram` applies to free tokens only."""
         self.progress = progress
         self.forced = forced.tolist()
         self.repeats = self.limits.no_repeat_ngram
@@ -108,7 +108,7 @@ class ConstrainedSearch(Search):
         log_probabilities: Float[Tensor, "sentences width vocabulary"],
         length: int,
     ) -> tuple[Beams, Int[Tensor, " rows"]]:
-        """The beams one token later, and the rows of the state their hypotheses come from."""
+        """The beams one token later, and the rows of their decoder states."""
         if not self.ways:
             self.ways = self._begun(beams)
         sentences = beams.sentences.tolist()
@@ -130,7 +130,7 @@ class ConstrainedSearch(Search):
         return self._next(beams, log_probabilities, going, [chosen[place] for place in going])
 
     def _begun(self, beams: Beams) -> list[list[Ways]]:
-        """The states after what every sentence was forced to begin with, one hypothesis each."""
+        """The constraint states after the forced beginning, one hypothesis a sentence."""
         begun = []
         for sentence, tokens in zip(beams.sentences.tolist(), beams.written.tolist(), strict=True):
             ways = self.progress[sentence].start
@@ -146,7 +146,7 @@ class ConstrainedSearch(Search):
         going: list[int],
         chosen: list[list[Extension]],
     ) -> tuple[Beams, Int[Tensor, " rows"]]:
-        """The beams with the chosen candidates, filled up with places where nothing stands."""
+        """The beams with the chosen candidates, padded with empty places."""
         device = beams.scores.device
         width = max(map(len, chosen), default=1)
         nothing = Extension(-inf, 0, self.limits.start, 0, frozenset())
@@ -168,7 +168,7 @@ class ConstrainedSearch(Search):
     def _candidates(
         self, beams: Beams, log_probabilities: Tensor, length: int
     ) -> list[list[Extension]]:
-        """Of every sentence what may come next, best first."""
+        """The candidates of every sentence, best first."""
         _, width, vocabulary = log_probabilities.shape
         free = log_probabilities
         if self.repeats:
@@ -216,7 +216,7 @@ class ConstrainedSearch(Search):
         progress: ConstraintAutomaton,
         left: int,
     ) -> list[Extension]:
-        """Those that can still write what they lack in `left` tokens; END only where none lack."""
+        """Those that can write their missing tokens in `left` steps; END only if none are left."""
         candidates = []
         for (parent, token), total in options.items():
             ended = token == self.limits.end
@@ -234,7 +234,7 @@ class ConstrainedSearch(Search):
         candidates: list[Extension],
         best: int,
     ) -> None:
-        """Moves what ends into the pool, if it is among the `best` that lack nothing."""
+        """Moves the candidates that end to the pool if they are among the `best` complete ones."""
         whole = [each for each in candidates if each.missing == 0][:best]
         parents = [each.parent for each in whole if each.token == self.limits.end]
         if not parents:
@@ -244,17 +244,18 @@ class ConstrainedSearch(Search):
         self._add(beams, torch.full_like(at, place), at, values)
 
     def _close_finished(self, beams: Beams, log_probabilities: Tensor, length: int) -> None:
-        """Closes the hypotheses at their maximum length; they lack nothing by now."""
+        """Moves the hypotheses at their maximum length to the pool; they are complete by then."""
         at_limit = self.longest[beams.sentences] == length
         if bool(at_limit.any()):
             self._close(beams, log_probabilities, at_limit)
 
 
 def allocate(candidates: list[Extension], beam: int) -> list[Extension]:
-    """At most `beam` of the candidates (best first), shared out among those that lack equally much.
+    """At most `beam` of the candidates (best first), divided among the banks.
 
-    Every bank gets an equal share, the banks that lack least get what is left over, and a bank
-    with fewer candidates leaves its places to the others, from those that lack least.
+    A bank holds those that lack the same number of tokens. Every bank gets an equal share, the
+    banks that lack the fewest get the remainder, and a bank with fewer candidates leaves its places
+    to the others, first to those that lack the fewest.
     """
     banks: dict[int, list[Extension]] = {}
     for each in candidates:

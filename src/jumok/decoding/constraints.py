@@ -1,8 +1,8 @@
-"""Phrases that a hypothesis must contain, and what of them is still to be written.
+"""Phrases that a hypothesis must contain, and the tokens of them that are still missing.
 
-A phrase is a token sequence or several that serve alike ("▁Seoul", "Seoul"); each of a sentence's
+A phrase is one token sequence or several equivalent ones ("▁Seoul", "Seoul"); each of a sentence's
 phrases needs tokens of its own, so that no token counts for two. Where one token could count for
-either of two phrases, all ways to count are followed at once.
+either of two phrases, all ways to count are followed in parallel.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,11 +14,11 @@ Phrase = tuple[tuple[int, ...], ...]
 """Token sequences any one of which must be written."""
 
 Constraints = Sequence[Phrase]
-"""What one hypothesis must contain; a phrase that comes twice must be written twice."""
+"""The phrases that one hypothesis must contain; a phrase that is listed twice is needed twice."""
 
 Begun = tuple[int, int, int]  # a phrase, which of its sequences, how much of it is written
 Way = tuple[tuple[int, ...], Begun | None]
-"""One way to count: how often each phrase is written, and the phrase that is being written."""
+"""One way to count: how often each phrase is complete, and the phrase that is being written."""
 
 Ways = frozenset[Way]
 
@@ -27,8 +27,8 @@ Ways = frozenset[Way]
 class ConstraintAutomaton:
     """The phrases of one sentence as an automaton over its tokens.
 
-    A state is a set of ways to count what was written; `start` is that of nothing. States are
-    computed when they are met, and kept.
+    A state is a set of ways to count the tokens written; `start` is that of no token. States are
+    computed on first use, and cached.
     """
 
     constraints: Constraints
@@ -48,7 +48,7 @@ class ConstraintAutomaton:
         return frozenset({(tuple(0 for _ in self.phrases), None)})
 
     def after(self, ways: Ways, token: int) -> Ways:
-        """The state one token later."""
+        """The state after one more token."""
         key = (ways, token)
         if key not in self._after:
             self._after[key] = self._pruned(
@@ -57,13 +57,13 @@ class ConstraintAutomaton:
         return self._after[key]
 
     def missing(self, ways: Ways) -> int:
-        """The fewest tokens that are still to be written; 0: every phrase stands there."""
+        """The fewest tokens that are still missing; 0: every phrase is complete."""
         if ways not in self._missing:
             self._missing[ways] = min(map(self._left, ways))
         return self._missing[ways]
 
     def advancing(self, ways: Ways) -> set[int]:
-        """The tokens that begin a phrase that is needed, or go on with one."""
+        """The tokens that begin a missing phrase, or continue one."""
         tokens = set()
         for written, begun in ways:
             if begun is not None:
@@ -76,7 +76,7 @@ class ConstraintAutomaton:
 
     def _later(self, way: Way, token: int) -> Iterable[Way]:
         written, begun = way
-        yield written, None  # what was begun is given up, or nothing was
+        yield written, None  # a phrase in progress is given up, if there was one
         if begun is not None:
             phrase, choice, count = begun
             if self.phrases[phrase][choice][count] == token:
@@ -93,7 +93,7 @@ class ConstraintAutomaton:
         return (*written[:phrase], written[phrase] + 1, *written[phrase + 1 :]), None
 
     def _pruned(self, ways: set[Way]) -> Ways:
-        """Without the ways that another one is never behind."""
+        """Drops the ways that are never ahead of another one."""
 
         def behind(way: Way, other: Way) -> bool:
             begun_alike = way[1] is None or way[1] == other[1]
@@ -123,15 +123,15 @@ def check_constraints(
     vocabulary_size: int,
     forbidden: Iterable[int],
 ) -> None:
-    """Raises ModelError where constraints cannot be kept, and says which and why.
+    """Raises ModelError for constraints that cannot be met, with the sentence and the reason.
 
     Args:
         longest: the maximum length of every row.
-        forbidden: tokens that never stand in a hypothesis, END among them.
+        forbidden: tokens that never occur in a hypothesis, END among them.
     """
     if len(constraints) != rows:
         raise ModelError(
-            "Every sentence needs its own constraints, if only none.",
+            "every sentence needs a list of constraints, which may be empty.",
             expected=f"{rows} lists of constraints",
             got=str(len(constraints)),
         )
@@ -139,18 +139,18 @@ def check_constraints(
     for row, (phrases, most) in enumerate(zip(constraints, longest, strict=True)):
         for phrase in phrases:
             if not phrase or not all(phrase):
-                raise ModelError(f"A constraint of sentence {row} has no token.")
+                raise ModelError(f"a constraint of sentence {row} has no token.")
             for token in (token for sequence in phrase for token in sequence):
                 if not 0 <= token < vocabulary_size or token in never:
                     raise ModelError(
-                        f"A constraint of sentence {row} holds a token that cannot be written.",
+                        f"a constraint of sentence {row} holds a token that cannot be written.",
                         expected=f"ids from 0 to {vocabulary_size - 1} that are not forbidden",
                         got=str(token),
                     )
         needed = sum(min(map(len, phrase)) for phrase in phrases)
         if needed > most:
             raise ModelError(
-                f"The constraints of sentence {row} are longer than its target may get.",
+                f"the constraints of sentence {row} are longer than its target may get.",
                 expected=f"at most {most} tokens",
                 got=f"{needed} tokens",
                 do="raise maximum_length (or maximum_ratio), or give fewer constraints",

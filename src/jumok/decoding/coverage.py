@@ -1,4 +1,4 @@
-"""What a decoder attended to, step by step: the coverage penalty asks for it."""
+"""The decoder's attention to the source at every step, for the coverage penalty."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ from jumok.shapes import Float, Tensor
 
 
 class AttentionReader:
-    """Collects the weights of one step; reading them makes room for the next step."""
+    """Collects the weights of one step; reading them clears them for the next step."""
 
     def __init__(self) -> None:
         self.collected: list[Tensor] = []
@@ -23,14 +23,14 @@ class AttentionReader:
         self.collected.append(attention.weights[:, :, -1].mean(1))
 
     def read(self) -> Float[Tensor, "batch source"]:
-        """The mean over all watched sites since the last reading.
+        """The mean over all watched sites since the last call.
 
         Raises:
-            ModelError: no watched site attended to anything.
+            ModelError: no watched site was used.
         """
         if not self.collected:
             raise ModelError(
-                "None of the watched attention modules was used in this step.",
+                "none of the watched attention modules was used in this step.",
                 do="watch the decoder's attention over the source, or set coverage_penalty=0",
             )
         mean = torch.stack(self.collected).mean(0)
@@ -40,10 +40,10 @@ class AttentionReader:
 
 @contextmanager
 def read_attention(model: nn.Module, wanted: Callable[[str], bool]) -> Iterator[ReadAttention]:
-    """Gives the function that `beam_search` and `decode` call for the last step's attention.
+    """Yields the function that `beam_search` and `decode` call for the last step's attention.
 
     The weights of all heads of all wanted sites are averaged: Wu et al. 2016 have one attention,
-    and a Transformer's heads share the work.
+    and a Transformer's heads have different functions.
 
     Args:
         wanted: chooses sites by name, the module's path in the model; they must all attend to

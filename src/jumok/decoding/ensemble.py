@@ -1,4 +1,4 @@
-"""Several decoders that write one target together."""
+"""Ensembles: several decoders that write one target together."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,29 +14,29 @@ from jumok.shapes import Float, Int, Tensor
 
 @dataclass(frozen=True)
 class JointMemory(Memory):
-    """What the encoders of an ensemble wrote, a memory for each member.
+    """The Memory of an ensemble: one for each member.
 
-    Its own `states`, `allowed` and `lengths` are the first member's: they say how many rows there
-    are, where they are, and how long the source is.
+    Its own `states`, `allowed` and `lengths` are the first member's: they give the number of rows,
+    the device, and the length of the source.
     """
 
     members: tuple[Memory, ...] = ()
 
     def select(self, rows: Int[Tensor, " rows"]) -> "JointMemory":
-        """The memories of these rows, in this order; a row may come twice or not at all."""
+        """The memories of these rows, in this order; rows may be repeated or left out."""
         return join_memories([member.select(rows) for member in self.members])
 
 
 def join_memories(members: Sequence[Memory]) -> JointMemory:
-    """One memory for an ensemble, from what each member's encoder wrote for the same sentences.
+    """One Memory for an ensemble, from those of its members for the same sentences.
 
     Raises:
-        ModelError: there is none, or they are not of the same sentences.
+        ModelError: no memories, or different numbers of rows.
     """
     sizes = [len(member.states) for member in members]
     if not sizes or len(set(sizes)) > 1:
         raise ModelError(
-            "The members of an ensemble must read the same sentences.",
+            "the members of an ensemble must read the same sentences.",
             expected="one memory for each member, all with the same number of rows",
             got=f"memories with {sizes} rows",
         )
@@ -45,11 +45,11 @@ def join_memories(members: Sequence[Memory]) -> JointMemory:
 
 
 class Ensemble:
-    """A Decoder that gives each token the mean of the probabilities that its members give it.
+    """A Decoder whose probability of a token is the mean of its members' probabilities.
 
         p(token) = (p_1(token) + ... + p_n(token)) / n
 
-    The members need not be of one kind; their vocabularies must be the same.
+    The members may be of different kinds; their vocabularies must be the same.
 
     Raises:
         ModelError: no members, or vocabularies of different sizes.
@@ -59,7 +59,7 @@ class Ensemble:
         sizes = [member.vocabulary_size for member in members]
         if not sizes or len(set(sizes)) > 1:
             raise ModelError(
-                "The members of an ensemble must write with the same vocabulary.",
+                "the members of an ensemble must have the same vocabulary.",
                 expected="one vocabulary size",
                 got=str(sizes),
                 do="train the models with one shared tokenizer",
@@ -75,7 +75,7 @@ class Ensemble:
     def step(
         self, tokens: Int[Tensor, " batch"], state: list[Any]
     ) -> tuple[Float[Tensor, "batch vocabulary"], list[Any]]:
-        """Reads one token a row; gives the logarithm of the mean probability of the next one."""
+        """Reads one token a row; returns the logarithm of the mean probability of the next one."""
         pairs = zip(self.members, state, strict=True)
         logits, states = zip(*[member.step(tokens, its) for member, its in pairs], strict=True)
         return log_mean_probability(logits), list(states)
@@ -96,7 +96,7 @@ class Ensemble:
         members = memory.members if isinstance(memory, JointMemory) else (memory,)
         if len(members) != len(self.members):
             raise ModelError(
-                "An ensemble reads one memory for each of its members.",
+                "an ensemble needs one memory for each of its members.",
                 expected=f"join_memories of {len(self.members)} memories",
                 got=f"{len(members)}",
             )
@@ -104,9 +104,9 @@ class Ensemble:
 
 
 def log_mean_probability(logits: Sequence[Float[Tensor, "*rows vocabulary"]]) -> Tensor:
-    """log of the mean over the members of softmax(logits), never through the probabilities.
+    """log of the mean over the members of softmax(logits), computed in log space.
 
-    A probability below 1e-38 is 0 in float32, and its logarithm would be lost.
+    A probability below 1e-38 is 0 in float32, and has no finite logarithm.
     """
     members = torch.stack([each.float().log_softmax(-1) for each in logits])
     return members.logsumexp(0) - log(len(members))

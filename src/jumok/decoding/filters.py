@@ -1,7 +1,7 @@
-"""Filters: small functions that say which tokens may come next.
+"""Filters: small functions that decide which tokens may come next.
 
-A filter takes the logits or log-probabilities of the next token, (batch vocabulary), and gives new
-ones in which a token that may not come is minus infinity. It never writes into its argument.
+A filter takes the logits or log-probabilities of the next token, (batch vocabulary), and returns
+new ones in which a forbidden token has minus infinity. It never changes its argument.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ FREE = -1  # in a table of forced tokens: nothing is forced here
 
 
 def forbid(tokens: Sequence[int]) -> Filter:
-    """None of `tokens` may come."""
+    """Forbids all of `tokens`."""
 
     def filter_tokens(scores: Float[Tensor, "batch vocabulary"]) -> Tensor:
         scores = scores.clone()
@@ -34,9 +34,9 @@ def forbid(tokens: Sequence[int]) -> Filter:
 
 
 def no_repeat(written: Int[Tensor, "batch length"], count: int) -> Filter:
-    """No token may come that would end `count` tokens in a row that stand there already.
+    """Forbids each token that would complete an n-gram of `count` tokens a second time.
 
-    Source: Paulus et al. 2018, section 2.5 (trigrams that are not written twice).
+    Source: Paulus et al. 2018, section 2.5 (no repeated trigrams).
     """
     if written.shape[1] < count:
         return lambda scores: scores
@@ -53,7 +53,7 @@ def no_repeat(written: Int[Tensor, "batch length"], count: int) -> Filter:
 
 
 def force(forced: Int[Tensor, " batch"]) -> Filter:
-    """Only `forced[i]` may come in row i, and anything where it is FREE."""
+    """Permits only `forced[i]` in row i, and every token where it is FREE."""
     chosen = forced.clamp(min=0)[:, None]
     free = (forced == FREE)[:, None]
 
@@ -73,7 +73,7 @@ def temperature(value: float) -> Filter:
     """
     if not 0 < value < inf:
         raise ConfigError(
-            "The temperature must be a positive number.",
+            "the temperature must be a positive number.",
             expected="temperature > 0",
             got=str(value),
             do="for the most probable token at every step do not sample: jumok generate --greedy, "
@@ -83,7 +83,7 @@ def temperature(value: float) -> Filter:
 
 
 def top_k(count: int) -> Filter:
-    """Only the `count` most probable tokens may come; of equals, the lower ids.
+    """Permits only the `count` most probable tokens; of equals, the lower ids.
 
     Raises:
         ConfigError: `count` is below 1.
@@ -99,9 +99,9 @@ def top_k(count: int) -> Filter:
 
 
 def top_p(mass: float) -> Filter:
-    """Only the nucleus may come: the fewest most probable tokens that hold `mass` together.
+    """Permits only the nucleus: the smallest set of tokens with a total probability of `mass`.
 
-    The most probable token always may. Source: Holtzman et al. 2020, section 3.1.
+    The most probable token is always permitted. Source: Holtzman et al. 2020, section 3.1.
 
     Raises:
         ConfigError: `mass` is not in (0, 1].

@@ -22,8 +22,9 @@ def greedy(
     """The most probable token at every step, the lower id of equals; one hypothesis a row.
 
     Args:
-        ranker: gives each hypothesis its score; chooses nothing here. None: the log-probability.
-        prefixes: what each row has to begin with, without START. None: nothing.
+        ranker: computes the score of each hypothesis; it does not choose. None: the
+            log-probability.
+        prefixes: the forced beginning of each row, without START. None: nothing.
 
     Raises:
         ModelError: a prefix that cannot be forced, or logits that are not numbers.

@@ -1,4 +1,4 @@
-"""One way to write the target."""
+"""Hypotheses: targets with their scores."""
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A target sentence with what the model thinks of it.
+    """A target sentence with its log-probabilities and its score.
 
     Attributes:
         tokens: without START and END.
         token_log_probabilities: natural logarithms, one a token, and one more for END if
             `finished`.
         log_probability: their sum.
-        score: what hypotheses are ranked by: `log_probability` after the length and the coverage
-            penalty (`jumok.decoding.rank`). Higher is better.
+        score: the ranking score: `log_probability` with the length and the coverage penalty
+            (`jumok.decoding.rank`). Higher is better.
         finished: END was written. False where the maximum length cut the sentence.
     """
 
@@ -26,7 +26,7 @@ class Hypothesis:
 
 
 Listener = Callable[[Sequence[Sequence[Hypothesis]]], None]
-"""Receives what a search found for each row, best first."""
+"""Receives the hypotheses of a search for each row, best first."""
 
 Same = Callable[[tuple[int, ...]], Hashable]
-"""From the tokens of a hypothesis what makes it the same as another one: its text, for instance."""
+"""From a hypothesis's tokens to the key by which duplicates are recognised, such as its text."""

@@ -1,4 +1,4 @@
-"""What every hypothesis keeps to: its length, its tokens, its forced beginning."""
+"""The limits of every hypothesis: its length, its tokens, its forced prefix."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,23 +16,22 @@ Prefixes = Sequence[Sequence[int]]
 
 @dataclass(frozen=True)
 class Limits:
-    """How long a hypothesis may get and which tokens never stand in one.
+    """The permitted lengths and tokens of a hypothesis.
 
     Lengths count tokens without START and END. A row whose source has n real positions may have
 
         min(maximum_length, floor(maximum_ratio * n) + maximum_extra)
 
-    tokens, though never fewer than `minimum_length` and 1. A hypothesis that has as many is
-    finished if END is its most probable next token (if END is drawn, in sampling), and is cut
-    otherwise.
+    tokens, though never fewer than `minimum_length` and 1. A hypothesis of this length is finished
+    if END is its most probable next token (if END is sampled, in sampling), and is cut otherwise.
 
     Attributes:
-        maximum_ratio: None where the length of the memory sets no limit.
-        start: what a decoder reads first.
-        end: what a decoder writes last.
-        no_repeat_ngram: so many tokens in a row never stand in a hypothesis twice; 0: they may.
-        forbidden: tokens that are never chosen. They keep their probability: the others are not
-            raised to make up for it, so scores agree with `score_pairs`.
+        maximum_ratio: None: the length of the source sets no limit.
+        start: the first token that a decoder reads.
+        end: the last token that a decoder writes.
+        no_repeat_ngram: an n-gram of this size never occurs twice in a hypothesis; 0: it may.
+        forbidden: tokens that are never chosen. They keep their probability: that of the others is
+            not raised in compensation, so scores agree with `score_pairs`.
 
     Raises:
         ConfigError: no length or no token would be allowed.
@@ -50,31 +49,31 @@ class Limits:
     def __post_init__(self) -> None:
         if self.minimum_length < 0 or self.maximum_length < 1:
             raise ConfigError(
-                "The limits on the length of the target cannot be kept.",
+                "invalid limits on the length of the target.",
                 expected="minimum_length >= 0 and maximum_length >= 1",
                 got=f"minimum_length={self.minimum_length}, maximum_length={self.maximum_length}",
             )
         if self.minimum_length > self.maximum_length:
             raise ConfigError(
-                "The minimum length is above the maximum length.",
+                "the minimum length is above the maximum length.",
                 expected=f"minimum_length <= {self.maximum_length}",
                 got=f"minimum_length={self.minimum_length}",
             )
         if self.maximum_extra < 0 or (self.maximum_ratio is not None and self.maximum_ratio < 0):
             raise ConfigError(
-                "The maximum length would shrink as the source grows.",
+                "the maximum length must not shrink as the source grows.",
                 expected="maximum_ratio >= 0 and maximum_extra >= 0",
                 got=f"maximum_ratio={self.maximum_ratio}, maximum_extra={self.maximum_extra}",
             )
         if self.no_repeat_ngram < 0:
             raise ConfigError(
-                "Stretches that are not written twice have a length.",
+                "no_repeat_ngram must be 0 (off) or positive.",
                 expected="no_repeat_ngram >= 0; 0 lets everything repeat",
                 got=f"no_repeat_ngram={self.no_repeat_ngram}",
             )
         if self.end in self.forbidden:
             raise ConfigError(
-                "No sentence could end: the end token is forbidden.", got=f"end={self.end}"
+                "no sentence could end: the end token is forbidden.", got=f"end={self.end}"
             )
 
     def longest(self, memory: Memory) -> Int[Tensor, " batch"]:
@@ -100,14 +99,14 @@ class Limits:
     ) -> Float[Tensor, "batch vocabulary"]:
         """The log-probability, in float32, of every token that may follow `length` tokens.
 
-        Below the minimum length END is taken out before the softmax, as CTranslate2 does, so the
-        other tokens share its probability. Taken out afterwards, as Hugging Face does, a hypothesis
-        pays for the end it was not allowed, and other hypotheses win the beam.
+        Below the minimum length END is removed before the softmax, as in CTranslate2, so the other
+        tokens share its probability. If it were removed afterwards, as in Hugging Face, hypotheses
+        with a probable END would lose that probability, and others would win the beam.
 
         Args:
-            forced: the one token that may follow in each row, whatever is forbidden; FREE where
+            forced: the one token that may follow in each row, even if forbidden; FREE where
                 nothing is forced. It keeps its own log-probability.
-            written: those tokens, where no stretch of them may be written twice.
+            written: those tokens, for `no_repeat_ngram`.
         """
         logits = logits.float()
         if length < self.minimum_length:
@@ -123,31 +122,31 @@ class Limits:
     def forced_tokens(
         self, prefixes: Prefixes | None, longest: Int[Tensor, " batch"], vocabulary_size: int
     ) -> Int[Tensor, "batch prefix"]:
-        """A table of what is forced: row i begins with `prefixes[i]`, then FREE.
+        """The table of forced tokens: row i begins with `prefixes[i]`, then FREE.
 
         Args:
-            prefixes: one a row, without START; an empty one forces nothing. None: nothing at all.
+            prefixes: one a row, without START; an empty one forces nothing. None: no prefixes.
 
         Raises:
-            ModelError: a prefix is missing, too long, or holds what cannot stand in a sentence.
+            ModelError: a prefix is missing, too long, or has tokens that cannot be in a sentence.
         """
         if prefixes is None:
             return torch.empty((len(longest), 0), dtype=torch.long, device=longest.device)
         if len(prefixes) != len(longest):
             raise ModelError(
-                "Every sentence needs its own forced prefix, if only an empty one.",
+                "every sentence needs a forced prefix, which may be empty.",
                 expected=f"{len(longest)} prefixes",
                 got=str(len(prefixes)),
             )
         for row, (prefix, maximum) in enumerate(zip(prefixes, longest.tolist(), strict=True)):
             if len(prefix) > maximum:
                 raise ModelError(
-                    f"The forced prefix of sentence {row} is longer than its target may get.",
+                    f"the forced prefix of sentence {row} is longer than its target may get.",
                     expected=f"at most {maximum} tokens",
                     got=f"{len(prefix)} tokens",
                     do="raise maximum_length (or maximum_ratio), or shorten the prefix",
                 )
-            check_tokens(prefix, self, vocabulary_size, f"The forced prefix of sentence {row}")
+            check_tokens(prefix, self, vocabulary_size, f"the forced prefix of sentence {row}")
         width = max(map(len, prefixes), default=0)
         padded = [[*prefix, *[FREE] * (width - len(prefix))] for prefix in prefixes]
         table = torch.tensor(padded, dtype=torch.long, device=longest.device)
@@ -155,7 +154,7 @@ class Limits:
 
 
 def check_tokens(tokens: Sequence[int], limits: Limits, vocabulary_size: int, name: str) -> None:
-    """Raises ModelError if a token is outside the vocabulary or would end or restart a sentence."""
+    """Raises ModelError if a token is outside the vocabulary or is START or END."""
     for token in tokens:
         if not 0 <= token < vocabulary_size:
             raise ModelError(

@@ -1,4 +1,4 @@
-"""All that can be chosen about decoding, and the one function that follows it."""
+"""The options of decoding, and the function that decodes with them."""
 
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -28,24 +28,25 @@ class DecodingOptions:
     """How to decode.
 
     Attributes:
-        beam: hypotheses kept at every step. 1 is greedy decoding. Sampling does not use it.
-        nbest: hypotheses given for each sentence: the best of the beam, or so many samples.
-        length_penalty: strength. 0 favours short sentences, 1 is about even.
+        beam: the beam size; 1 is greedy decoding. Ignored in sampling.
+        nbest: the number of hypotheses for each sentence: the best of the beam, or samples.
+        length_penalty: strength. 0 favours short outputs, 1 is roughly neutral.
         length_rule: "google" divides the log-probability by ((5 + length) / 6) ** strength,
             "power" by length ** strength (the plain average for 1).
         coverage_penalty: strength, 0 or above; needs the model's attention.
-        patience: beam * patience finished hypotheses end a search. None: it goes on until nothing
-            better can come.
-        sample: draw tokens instead of searching for the most probable ones.
-        temperature: of sampling; below 1 sharpens.
+        patience: beam * patience finished hypotheses end a search. None: the search continues
+            until no better hypothesis is possible.
+        sample: sample tokens instead of beam search.
+        temperature: that of sampling; below 1 sharpens the distribution.
         top_k: sample from the k most probable tokens. None: from all.
-        top_p: sample from the fewest tokens that hold this probability. None: from all.
-        minimum_length, maximum_length: of the target, in tokens, without END.
-        maximum_ratio, maximum_extra: a maximum of ratio * source length + extra as well; None for
-            the ratio: none.
-        no_repeat_ngram: so many tokens in a row are never written twice; 0: they may be.
+        top_p: nucleus sampling: from the smallest set of tokens with this total probability. None:
+            from all.
+        minimum_length, maximum_length: those of the target, in tokens, without END.
+        maximum_ratio, maximum_extra: a further maximum, ratio * source length + extra; a ratio of
+            None: no such maximum.
+        no_repeat_ngram: never repeat an n-gram of this size; 0: off.
         forbidden: tokens that are never chosen; see `Limits`.
-        seed: of sampling.
+        seed: the random seed of sampling.
 
     Raises:
         ConfigError: an option out of range, or options that contradict each other.
@@ -76,7 +77,7 @@ class DecodingOptions:
             check_beam(self.beam, self.nbest, self.patience)
         if self.sample and self.coverage_penalty:
             raise ConfigError(
-                "Coverage is penalised in beam search only.",
+                "the coverage penalty needs beam search.",
                 do="set coverage_penalty=0, or sample=False",
             )
         self.limits()
@@ -84,7 +85,7 @@ class DecodingOptions:
         self.filters()
 
     def limits(self) -> Limits:
-        """What every hypothesis keeps to."""
+        """The limits of every hypothesis."""
         return Limits(
             self.minimum_length,
             self.maximum_length,
@@ -95,10 +96,10 @@ class DecodingOptions:
         )
 
     def ranker(self) -> Ranker:
-        """What hypotheses are ranked by."""
+        """The ranking of hypotheses."""
         if self.length_rule not in LENGTH_RULES:
             raise ConfigError(
-                "There is no such rule for the length penalty.",
+                "unknown rule for the length penalty.",
                 expected=" or ".join(LENGTH_RULES),
                 got=self.length_rule,
             )
@@ -106,7 +107,7 @@ class DecodingOptions:
         return Ranker(penalty, self.coverage_penalty)
 
     def filters(self) -> list[Filter]:
-        """What tokens are sampled from: temperature, then top_k, then top_p."""
+        """The filters before sampling: temperature, then top_k, then top_p."""
         filters = [temperature(self.temperature)]
         if self.top_k is not None:
             filters.append(top_k(self.top_k))
@@ -125,16 +126,16 @@ def decode(
     constraints: list[Constraints] | None = None,
     same: Same | None = None,
 ) -> list[list[Hypothesis]]:
-    """`options.nbest` hypotheses for every row of the memory, best first (samples: as drawn).
+    """`options.nbest` hypotheses for every row of the memory, best first (samples: as sampled).
 
     Args:
-        prefixes: what each row has to begin with, without START. None: nothing.
-        attention: what the decoder's last step attended to; needed for a coverage penalty
+        prefixes: the forced beginning of each row, without START. None: nothing.
+        attention: gives the last step's attention to the source; needed for a coverage penalty
             (`jumok.decoding.coverage`).
-        watch: is told of every step of a beam search; a beam of one is then searched as such.
-        constraints: the phrases that each row has to contain (`jumok.decoding.constrained`); such
-            a search is not watched. None: nothing.
-        same: of a beam search: hypotheses that count as one (`Ranker`). None: none do.
+        watch: receives every step of a beam search; a beam of one then uses beam search too.
+        constraints: the phrases that each row must contain (`jumok.decoding.constrained`); such a
+            search is not watched. None: no constraints.
+        same: for beam search: the key of hypotheses that count as one (`Ranker`). None: all count.
 
     Raises:
         ConfigError: a coverage penalty without `attention`; constraints on samples.
@@ -144,7 +145,7 @@ def decode(
     if options.sample:
         if constraints is not None and any(constraints):
             raise ConfigError(
-                "Samples cannot be made to contain anything.", do="search with a beam: sample=False"
+                "constraints need beam search.", do="search with a beam: sample=False"
             )
         generator = torch.Generator(memory.states.device).manual_seed(options.seed % 2**63)
         return sample(

@@ -1,4 +1,4 @@
-"""Where hypotheses go that have left the beam."""
+"""The pool of hypotheses that have left the beam."""
 
 from collections.abc import Hashable, Sequence
 from math import inf
@@ -16,10 +16,10 @@ class Pool:
     ones come after all finished ones, whatever their scores.
 
     Args:
-        wanted: how many hypotheses a sentence is to get.
-        enough: how many finished ones end the search for a sentence. None: no number does.
-        same: two hypotheses whose tokens give the same here count as one, the better of them.
-            None: all count.
+        wanted: the number of hypotheses for each sentence.
+        enough: the number of finished ones that ends the search for a sentence. None: none does.
+        same: the key of a hypothesis; of those with equal keys only the best counts. None: all
+            count.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Pool:
     def settled(
         self, sentences: Int[Tensor, " sentences"], bound: Float[Tensor, " sentences"]
     ) -> Bool[Tensor, " sentences"]:
-        """Whether no hypothesis with a score of `bound` or less can change what is kept."""
+        """Whether no hypothesis with a score of `bound` or less can change the result."""
         where = sentences.cpu()
         worst, full = self.worst_kept[where].to(bound.device), self.full[where].to(bound.device)
         return full | (bound <= worst)
@@ -60,7 +60,7 @@ class Pool:
         return self._once(sorted(hypotheses, key=lambda hypothesis: -hypothesis.score))
 
     def _once(self, ranked: list[Hypothesis]) -> list[Hypothesis]:
-        """Without those that are the same as one before them."""
+        """Drops those with the key of an earlier one."""
         if self.same is None:
             return ranked
         first: dict[Hashable, Hypothesis] = {}

@@ -1,4 +1,4 @@
-"""What makes one hypothesis better than another of a different length."""
+"""The ranking of hypotheses, by length and coverage penalties."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from jumok.errors import ConfigError, ModelError
 from jumok.shapes import Bool, Float, Tensor
 
 LengthPenalty: TypeAlias = Callable[[int], float]
-"""Length (END counts) to the number above 0 that divides the log-probability; monotone."""
+"""From a length (END counts) to the positive divisor of the log-probability; monotone."""
 
 LEAST_ATTENTION = 1e-6  # an ignored source position costs at most -log of it: 13.8
 
 STRONGEST = 10
-"""Beyond it float32 does not hold the penalty of a long sentence."""
+"""Beyond this the penalty of a long sentence overflows in float32."""
 
 
 def google_length_penalty(alpha: float) -> LengthPenalty:
@@ -38,16 +38,16 @@ def power_length_penalty(alpha: float) -> LengthPenalty:
 def _check_strength(alpha: float) -> None:
     if not -STRONGEST <= alpha <= STRONGEST:
         raise ConfigError(
-            "The length penalty must be a number of moderate size.",
-            expected=f"-{STRONGEST} to {STRONGEST}; 0 favours short ones, 1 is about even",
+            "the length penalty is out of range.",
+            expected=f"-{STRONGEST} to {STRONGEST}; 0 favours short outputs, 1 is roughly neutral",
             got=str(alpha),
         )
 
 
 def no_probability(got: str) -> ModelError:
-    """What to raise when the search can go nowhere."""
+    """The error for a search without any probable token."""
     return ModelError(
-        "The model gives no probability to any next token, or its logits are not numbers.",
+        "the model gives no probability to any next token, or its logits are not numbers.",
         expected="a finite log-probability",
         got=got,
         do="look for NaN in the model's weights, or for a forced prefix that it rules out",
@@ -62,7 +62,7 @@ def log_coverage(
     Attention below 1e-6 counts as 1e-6. Source: Wu et al. 2016, section 7, equation 14.
 
     Args:
-        attention: what each source position got from all steps together, END's included.
+        attention: the sum over all steps, END's included, for each source position.
     """
     terms = attention.clamp(LEAST_ATTENTION, 1.0).log()
     return (terms if allowed is None else terms.masked_fill(~allowed, 0.0)).sum(-1)
@@ -76,10 +76,10 @@ class Ranker:
     """The score of a hypothesis: log-probability / length penalty + beta * log coverage.
 
     Attributes:
-        coverage_penalty: beta, 0 or above. Above 0, source positions that got less than one
-            word's attention in all cost something.
-        same: hypotheses whose tokens give the same here count as one, the better of them: other
-            segmentations of one text, for instance. None: every sequence of tokens counts.
+        coverage_penalty: beta, 0 or above. Above 0, source positions with a total attention below
+            1 are penalised.
+        same: the key of a hypothesis; of those with equal keys, such as other segmentations of one
+            text, only the best counts. None: every sequence of tokens counts.
 
     Source: Wu et al. 2016, section 7, equation 14.
     """
@@ -91,7 +91,7 @@ class Ranker:
     def __post_init__(self) -> None:
         if not 0 <= self.coverage_penalty < float("inf"):
             raise ConfigError(
-                "The coverage penalty must not reward ignoring the source.",
+                "the coverage penalty must not be negative.",
                 expected="coverage_penalty >= 0",
                 got=str(self.coverage_penalty),
             )

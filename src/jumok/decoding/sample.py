@@ -1,4 +1,4 @@
-"""Sampling: every next token is drawn from the model's distribution, or from part of it."""
+"""Sampling: every next token is sampled from the model's distribution, or from a part of it."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -27,16 +27,17 @@ def sample(
     ranker: Ranker | None = None,
     prefixes: Prefixes | None = None,
 ) -> list[list[Hypothesis]]:
-    """`samples` independent hypotheses for every row of the memory, in the order they were drawn.
+    """`samples` independent hypotheses for every row of the memory, in the order of sampling.
 
     Their log-probabilities are the model's own, before the filters, so that they can be compared
-    with those of other ways to decode.
+    with those of other decoding methods.
 
     Args:
-        generator: on the memory's device. The draws of a row depend on the rows beside it.
+        generator: on the memory's device. The samples of a row depend on the batch's other rows.
         filters: applied in this order; usually temperature, top_k, top_p.
-        ranker: gives each hypothesis its score; chooses nothing here. None: the log-probability.
-        prefixes: what each row has to begin with, without START. None: nothing.
+        ranker: computes the score of each hypothesis; it does not choose. None: the
+            log-probability.
+        prefixes: the forced beginning of each row, without START. None: nothing.
 
     Raises:
         ConfigError: `samples` is below 1.
@@ -44,7 +45,7 @@ def sample(
     """
     if samples < 1:
         raise ConfigError(
-            "At least one sample is drawn.", expected="samples >= 1", got=str(samples)
+            "the number of samples must be at least 1.", expected="samples >= 1", got=str(samples)
         )
 
     choose = drawer(generator, filters)
@@ -60,7 +61,7 @@ def sample(
 def drawer(
     generator: torch.Generator, filters: Sequence[Filter]
 ) -> Callable[[Float[Tensor, "batch vocabulary"]], Int[Tensor, " batch"]]:
-    """Draws one token a row from what the filters leave of log-probabilities."""
+    """The function that samples one token a row from the filtered log-probabilities."""
 
     def choose(scores: Float[Tensor, "batch vocabulary"]) -> Int[Tensor, " batch"]:
         for apply in filters:
@@ -75,12 +76,12 @@ def draw(
 ) -> Int[Tensor, " batch"]:
     """One token a row with the probabilities softmax(scores).
 
-    By inverting the cumulative distribution, which takes a tenth of `torch.multinomial`'s time on
-    a CPU. In float64 because 30,000 terms in float32 would shift the rare tokens.
+    It inverts the cumulative distribution, which takes a tenth of `torch.multinomial`'s time on a
+    CPU; in float64, because a sum of 30,000 terms in float32 would shift the rare tokens.
     """
     cumulative = scores.softmax(1).cumsum(1, dtype=torch.float64)
-    # float32 draws stay below 1 in float64, so a token without probability can never be drawn
+    # float32 samples stay below 1 in float64, so a token of probability 0 is never sampled
     uniform = torch.rand((len(scores), 1), generator=generator, device=scores.device)
     drawn = torch.searchsorted(cumulative, uniform * cumulative[:, -1:], right=True)[:, 0]
-    # NaN lies beyond every sum; its log-probability, NaN too, is what stops the decoding
+    # NaN compares as beyond every sum; its log-probability, also NaN, stops the decoding
     return drawn.clamp(max=scores.shape[1] - 1)

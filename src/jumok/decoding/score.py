@@ -1,4 +1,4 @@
-"""Forced decoding: what a model thinks of targets that are given."""
+"""Forced decoding: the scores of given targets."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -29,7 +29,7 @@ def score_pairs(
 
     Args:
         targets: one a row of the memory, without START and END; may be empty.
-        ranker: gives each target its score. None: the log-probability.
+        ranker: computes the score of each target. None: the log-probability.
         limits: only its start and end tokens are used. None: the defaults.
 
     Raises:
@@ -40,16 +40,16 @@ def score_pairs(
     rows = len(memory.states)
     if len(targets) != rows:
         raise ModelError(
-            "Every source needs its own target.",
+            "every source needs a target.",
             expected=f"{rows} targets",
             got=str(len(targets)),
         )
     if rows == 0:
         return []
     for row, target in enumerate(targets):
-        check_tokens(target, limits, decoder.vocabulary_size, f"Target {row}")
+        check_tokens(target, limits, decoder.vocabulary_size, f"target {row}")
     longest = max(map(len, targets)) + 1
-    # what stands after a row's END changes nothing before it, so END serves as padding
+    # tokens after a row's END do not affect those before it, so END serves as padding
     given = [[limits.start, *target] for target in targets]
     expected = [[*target, limits.end] for target in targets]
     tokens, following = (

@@ -1,4 +1,4 @@
-"""One text, token by token, each handed out as soon as it is chosen."""
+"""One text, token by token, each yielded as soon as it is chosen."""
 
 from collections.abc import Callable, Iterator, Sequence
 from math import isfinite
@@ -25,11 +25,11 @@ def stream(
 ) -> Iterator[int]:
     """The tokens that follow `prefix`, up to END or the maximum length, without END.
 
-    The same tokens as `walk` writes for this row.
+    They are those that `decode_stepwise` writes for this row.
 
     Args:
         memory: of one row.
-        choose: takes log-probabilities and gives a token a row.
+        choose: takes log-probabilities and returns a token a row.
 
     Raises:
         ModelError: a prefix that cannot be forced, or logits that are not numbers.

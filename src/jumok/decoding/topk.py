@@ -1,8 +1,8 @@
 """The largest scores of every row, the same ones on every machine.
 
 Rows are as long as a vocabulary, or a beam times as long. On a CPU `torch.topk` and `torch.argmax`
-look at one score at a time and `torch.amax` at sixteen; so blocks are compared by their largest
-score first, and single scores only in the blocks that can matter. 32 rows on one core: the largest
+read one score at a time and `torch.amax` sixteen; so blocks are compared by their largest score
+first, and single scores only in the blocks that can matter. 32 rows on one core: the largest
 of 8,000 in 0.05 ms instead of 0.27, the ten largest of 40,000 in 0.9 ms instead of 1.7.
 """
 
@@ -56,7 +56,7 @@ def _largest(scores: Float[Tensor, "batch size"], count: int) -> tuple[Tensor, T
         values, places = scores.sort(dim=1, descending=True, stable=True)
         return values[:, :count], places[:, :count]
     values, places = scores.topk(count + 1, dim=1)
-    # topk may have taken the wrong ones of equals only where they reach over its edge
+    # topk may choose the wrong ones of equals only where they reach beyond the first `count`
     over_edge = (values[:, -1] == values[:, -2]) & (values[:, -1] > -inf)
     places, order = places[:, :count].sort(dim=1)
     values, order = values.gather(1, order).sort(dim=1, descending=True, stable=True)

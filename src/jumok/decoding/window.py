@@ -1,4 +1,4 @@
-"""A decoder that never runs out of context: when it is full, the older half is forgotten."""
+"""A decoder for texts longer than its context: when that is full, the older half is dropped."""
 
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -23,10 +23,10 @@ class WindowState(Generic[State]):
 
 
 class Window(Generic[State]):
-    """Reads at most `context` tokens; then begins anew with the last half of them.
+    """Reads at most `context` tokens, then restarts with the last half of them.
 
-    What is written next is then based on half a context to a whole one. Each token is read twice
-    on average, whereas moving the window by one token a step would read `context` at every step.
+    From then on every prediction has half a context or more. Each token is read twice on average,
+    whereas moving the window by one token a step would read `context` tokens at every step.
 
     Raises:
         ConfigError: a context below 2 tokens.
@@ -35,7 +35,9 @@ class Window(Generic[State]):
     def __init__(self, decoder: Decoder[State], context: int) -> None:
         if context < 2:
             raise ConfigError(
-                "A window needs a context of two tokens.", expected="2 or more", got=str(context)
+                "a window needs at least two tokens of context.",
+                expected="2 or more",
+                got=str(context),
             )
         self._decoder, self._context = decoder, context
         self.vocabulary_size = decoder.vocabulary_size
@@ -77,7 +79,7 @@ class Window(Generic[State]):
         return self.read_all(tokens, self.start(memory))[0]
 
     def _make_room(self, state: WindowState[State]) -> None:
-        """Where the window is full, begins it anew with its last half."""
+        """Restarts a full window with its last half."""
         if state.tokens.shape[1] < self._context:
             return
         state.tokens = state.tokens[:, -(self._context // 2) :]

@@ -30,7 +30,7 @@ class GoldLinks:
 
 @dataclass(frozen=True)
 class AlignmentScores:
-    """Shares, 0 to 1, over all sentences together; how many links were found."""
+    """Scores, 0 to 1, over all sentences together, and the number of links found."""
 
     error_rate: float
     precision: float
@@ -40,12 +40,12 @@ class AlignmentScores:
 
 @dataclass
 class LinkCounts:
-    """What the error rate is made of, over all sentences so far.
+    """The counts of the error rate, over all sentences so far.
 
     Attributes:
-        links: how many were found.
-        sure: how many sure links there are.
-        right, right_sure: how many found links are possible, and sure.
+        links: the number of links found.
+        sure: the number of sure gold links.
+        right, right_sure: the numbers of found links that are possible, and sure.
     """
 
     links: int = 0
@@ -62,7 +62,7 @@ class LinkCounts:
         self.right_sure += len(links & gold.sure)
 
     def scores(self) -> AlignmentScores:
-        """The score of all that was counted; it needs at least one sure link."""
+        """The score of all counted sentences; it needs at least one sure link."""
         return AlignmentScores(
             error_rate=1 - (self.right_sure + self.right) / (self.links + self.sure),
             precision=self.right / self.links if self.links else 0.0,
@@ -72,7 +72,7 @@ class LinkCounts:
 
 
 def score_links(found: Sequence[Iterable[Link]], gold: Sequence[GoldLinks]) -> AlignmentScores:
-    """How right the found links are.
+    """The score of the found links.
 
     Raises:
         DataError: more sentences of one than of the other, or gold without a sure link.
@@ -95,7 +95,7 @@ def read_gold(file: Path) -> Iterator[GoldLinks]:
     "-" is sure, "p" or "?" possible. Where a line has columns, the last one holds the links.
 
     Raises:
-        DataError: something that is not a link; the text says where.
+        DataError: something that is not a link, with its line.
     """
     for number, line in enumerate(read_lines(file), start=1):
         yield parse_gold(line.split("\t")[-1], Place(file, number))
@@ -113,7 +113,7 @@ def parse_gold(text: str, place: Place | None = None) -> GoldLinks:
 
 
 def with_gold(trace: Trace, gold: GoldLinks) -> Trace:
-    """The trace of a translation with the links that its board should show and be judged by.
+    """The trace of a translation with the gold links for its board.
 
     Raises:
         DataError: a word that the sentence or its translation does not have.

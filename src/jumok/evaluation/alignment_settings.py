@@ -45,7 +45,7 @@ def read_aligned(
 
     Raises:
         DataError: what `read_pairs` and `read_gold` raise; links for more or fewer lines, or to a
-            word that is not there.
+            word that does not exist.
     """
     pairs = read_pairs(corpus)
     known: Iterator[GoldLinks | None]
@@ -72,7 +72,7 @@ def read_aligned(
 
 def _column(corpus: Corpus, links: Column) -> Iterator[GoldLinks]:
     file = corpus.files[0]
-    # The links are read as if they were the translation: rows and faults are then the same.
+    # The links are read like a translation, so lines and errors are the same.
     column = Corpus(file=file, source_column=corpus.source_column, target_column=links)
     for row in read_pairs(column):
         yield parse_gold(row.target, Place(file, row.line))
@@ -93,7 +93,7 @@ def _check(gold: GoldLinks, source: str, target: str, place: Place) -> None:
 
 
 class SettingTable:
-    """Counts links of every layer, head, step and measure over a corpus of any length.
+    """Counts the links of every layer, head, step and measure over a corpus of any length.
 
     Args:
         translator: one model, with attention over the source.
@@ -105,7 +105,7 @@ class SettingTable:
         self._unread = LinkCounts()
 
     def add(self, pairs: Pairs, gold: Sequence[GoldLinks], batch_size: int = 32) -> None:
-        """Reads these pairs; those that are empty or too long count as left without a link."""
+        """Adds these pairs; pairs that are empty or too long count as having no links."""
         words = self._translator.tokenizer.words
         (model,) = self._translator.models
         done: set[int] = set()
@@ -122,7 +122,7 @@ class SettingTable:
             self._unread.add((), gold[row])
 
     def scores(self) -> dict[AlignmentSetting, AlignmentScores]:
-        """How right each reading is.
+        """The score of each setting.
 
         Raises:
             DataError: no pair was read, or the gold has no sure link.

@@ -1,4 +1,4 @@
-"""Intervals by bootstrap: how much a score would change with other examples of the same kind.
+"""Bootstrap intervals: how much a score would change with other examples of the same kind.
 
 Source: Efron and Tibshirani 1993, chapter 13 (the percentile interval).
 """
@@ -9,16 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 RESAMPLES = 1000
-SEED = 12345  # sacreBLEU's, so that all intervals of a report are drawn alike
+SEED = 12345  # sacreBLEU's, so that all intervals of a report use the same samples
 
 
 def interval(
     examples: int, score: Callable[[npt.NDArray[np.int64]], float], resamples: int = RESAMPLES
 ) -> tuple[float | None, float | None]:
-    """The middle 95 % of the scores of `resamples` samples, drawn with replacement.
+    """The middle 95 % of the scores of `resamples` samples with replacement.
 
     Args:
-        score: of the examples in these rows, of which some come twice or not at all.
+        score: computes the score of the examples in these rows, with repetitions.
         resamples: 0 gives no interval: (None, None).
     """
     if not resamples:

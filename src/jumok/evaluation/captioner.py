@@ -1,4 +1,4 @@
-"""How captioners are scored: how words are cut, where nouns look, which attention tells best."""
+"""Scoring captioners: the tokenizer, the attention of nouns, the best alignment setting."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,29 +14,29 @@ from jumok.systems.caption import Looks
 from jumok.systems.captioner import Captioner
 
 Size = tuple[int, int]
-"""Height and width of a picture, in the pixels of its boxes."""
+"""Height and width of an image, in the pixels of its boxes."""
 
 
 def caption_tokenizer(language: str) -> str:
-    """How captions in this language are cut into words: "ptb" where sacreBLEU would take 13a."""
+    """The tokenizer for captions in this language: "ptb" where sacreBLEU would use 13a."""
     usual = bleu_tokenizer(language)
     return "ptb" if usual == "13a" else usual
 
 
 def sizes_of(pictures: Iterable[tuple[PictureFiles, str]]) -> list[Size]:
-    """How large the pictures are: (where they are, name)."""
+    """The sizes of the images by (folder, name)."""
     shapes = (read_image(files.content(name), files.place(name)).shape for files, name in pictures)
     return [(height, width) for height, width, _ in shapes]
 
 
 @dataclass(frozen=True)
 class Pointed:
-    """Pictures with gold boxes.
+    """Images with gold boxes.
 
     Attributes:
-        files: the pictures' names, as `gold` knows them.
-        sizes: of each picture.
-        gold: which words are nouns, and where what they name is.
+        files: the images' names, as in `gold`.
+        sizes: those of each image.
+        gold: the nouns, and the boxes of what they name.
     """
 
     files: Sequence[str]
@@ -44,7 +44,7 @@ class Pointed:
     gold: Gold
 
     def looks(self, texts: Sequence[str], maps: Sequence[Looks | None]) -> Iterator[NounAttention]:
-        """The nouns of a caption of each picture, with where the model looked for them."""
+        """The nouns of one caption for each image, with the model's attention."""
         for file, (height, width), text, seen in zip(
             self.files, self.sizes, texts, maps, strict=True
         ):
@@ -59,8 +59,8 @@ def choose_reading(
 ) -> AlignmentSetting:
     """The layer, step and head that point correctly most often, over reference captions.
 
-    Heads share the work: in one model of two layers with four heads, one head pointed at 88 % of
-    the things, and the mean of its layer at 43 %.
+    Heads differ: in one model of two layers with four heads, one head pointed at 88 % of the
+    objects, and the mean of its layer at 43 %.
     """
     count = heads_of(captioner.model)
     readings = [

@@ -1,16 +1,16 @@
-"""CIDEr-D: how alike captions are, in n-grams weighted by how much they say.
+"""CIDEr-D: the similarity of captions, in n-grams weighted by how specific they are.
 
-An n-gram that describes many pictures says little: its weight is log(pictures / pictures whose
-references have it). A caption is then a vector of weighted counts, one for each n, and
+The weight of an n-gram is its inverse document frequency: log(images / images whose references have
+it). A caption is then a vector of weighted counts, one for each n, and
 
     CIDEr-D = 10 · mean over n of mean over references of
               exp(-(l_c - l_r)² / 2σ²) · Σ min(c, r) · r / (‖c‖ ‖r‖)
 
 with c and r the vectors of caption and reference, l their numbers of words, σ = 6, n = 1 to 4. The
-minimum and the Gaussian are what "-D" adds: repeating a word or writing at length gains nothing.
+minimum and the Gaussian are the additions of "-D": repetitions and long captions gain nothing.
 
 Source: Vedantam et al. 2015, "CIDEr: Consensus-based Image Description Evaluation", section 3.
-Lengths are counted in bigrams, as its authors' program does, which shifts both by one alike.
+Lengths are counted in bigrams, as in its authors' program, which shifts both by one.
 """
 
 import math
@@ -31,10 +31,10 @@ Vector = list[dict[NGram, float]]
 def cider_d(
     outputs: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]]
 ) -> Float[np.ndarray, " pictures"]:
-    """CIDEr-D of every picture's caption, given as words, with the factor 10.
+    """CIDEr-D of every image's caption, given as words, with the factor 10.
 
-    The corpus's figure is the mean. Weights come from `references`; of one picture alone they are
-    all log 1, and so is its score.
+    The corpus score is the mean. Weights are computed from `references`; for a single image they
+    are all log 1 = 0, and so is its score.
     """
     counted = [[_counts(each) for each in group] for group in references]
     described = _described(counted)
@@ -70,7 +70,7 @@ def _counts(words: Sequence[str]) -> Counts:
 
 
 def _described(counted: Iterable[Iterable[Counts]]) -> "Counter[NGram]":
-    """In the references of how many pictures an n-gram occurs."""
+    """For each n-gram the number of images whose references have it."""
     found: Counter[NGram] = Counter()
     for group in counted:
         found.update({ngram for counts in group for each in counts for ngram in each})

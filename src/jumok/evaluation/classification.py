@@ -18,14 +18,14 @@ Numbers = npt.NDArray[np.int64]
 
 
 def accuracy(counts: Numbers) -> float:
-    """The share of right labels in percent."""
+    """The percentage of correct labels."""
     return float(100.0 * np.trace(counts) / counts.sum())
 
 
 def macro_f1(counts: Numbers) -> float:
-    """The mean over labels of F1 = 2 right / (true + given), in percent.
+    """The mean over labels of F1 = 2 correct / (true + predicted), in percent.
 
-    A label that neither is nor was given has no F1 and is left out of the mean.
+    A label that is neither true nor predicted for any example is left out of the mean.
     """
     right, both = np.diag(counts), counts.sum(axis=0) + counts.sum(axis=1)
     seen = both > 0
@@ -40,7 +40,7 @@ class ClassifiedExamples:
     """The true and the predicted labels of the examples, by number.
 
     Attributes:
-        loss: nats an example; 0 where it was not asked for.
+        loss: nats an example; 0 where it was not computed.
     """
 
     truth: Numbers
@@ -49,7 +49,7 @@ class ClassifiedExamples:
 
     @classmethod
     def of(cls, truth: Sequence[int], given: Sequence[int]) -> "ClassifiedExamples":
-        """From plain numbers."""
+        """Makes it from plain numbers."""
         return cls(np.array(truth, dtype=np.int64), np.array(given, dtype=np.int64))
 
     def scores(
@@ -58,7 +58,7 @@ class ClassifiedExamples:
         """Accuracy and macro F1 with their 95 % intervals, by bootstrap over the examples.
 
         Args:
-            on: what was scored, in words.
+            on: the data that was scored, in words.
             resamples: 0 leaves the intervals out.
         """
         signature = f"labels:{len(labels)}" + (f"|bs:{resamples}|seed:{SEED}" if resamples else "")
@@ -76,7 +76,7 @@ class ClassifiedExamples:
         """How many examples of label i (row) were predicted as label j (column).
 
         Args:
-            rows: the examples to count, some twice or not at all; None counts all.
+            rows: the examples to count, with repetitions; None: all, once.
         """
         pairs = self.truth * labels + self.given
         pairs = pairs if rows is None else pairs[rows]
@@ -85,7 +85,7 @@ class ClassifiedExamples:
 
 @torch.no_grad()
 def judge_labels(model: TextClassifier, batches: Iterable[LabelledBatch]) -> ClassifiedExamples:
-    """Lets the model give every text its likeliest label. It must be in evaluation mode."""
+    """Predicts the most probable label of every text. The model must be in evaluation mode."""
     truth, given, loss = [], [], 0.0
     for batch in batches:
         device = model.output.weight.device

@@ -1,7 +1,7 @@
 """Pointing accuracy of every head of a captioner, over reference captions.
 
-The pointing game (`jumok.evaluation.pointing`), for all heads at once and while captions pass by:
-a few sums for each head, and no map is kept beyond its batch.
+The pointing game (`jumok.evaluation.pointing`) for all heads at once, summed batch by batch: no map
+is kept beyond its batch.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,11 +18,11 @@ from jumok.shapes import Tensor
 from jumok.systems.captioner import Captioner
 
 NOT_YET = np.zeros((1, 1))
-"""In the place of an attention that each head has its own of."""
+"""A placeholder for the attention, which each head has of its own."""
 
 
 class ReferenceCaption(NamedTuple):
-    """A reference caption as tokens, and the picture that it describes."""
+    """A reference caption as tokens, and the image that it describes."""
 
     picture: int
     text: str
@@ -31,7 +31,7 @@ class ReferenceCaption(NamedTuple):
 
 @dataclass
 class _Points:
-    """The sums of one layer, read at one step: a number for each head."""
+    """The sums of one layer at one step: a number for each head."""
 
     hits: np.ndarray
     inside: np.ndarray
@@ -39,10 +39,10 @@ class _Points:
 
 @dataclass
 class Pointing:
-    """How often each head's highest cell lies on what a word names, in reference captions.
+    """The pointing accuracy of each head, over reference captions.
 
-    A word of several tokens gets the mean of their weights, at the step that writes it and
-    at the next, which reads it.
+    A word of several tokens has the mean of their weights, at the step that writes it and at the
+    next, which reads it.
     """
 
     captioner: Captioner
@@ -53,7 +53,7 @@ class Pointing:
     seen: dict[str, list[Tensor]] = field(default_factory=dict)
 
     def see(self, site: str, attention: Attention) -> None:
-        """Keeps the weights until the batch is judged; an RNN looks step by step."""
+        """Keeps the weights until the batch is scored; an RNN attends step by step."""
         self.seen.setdefault(site, []).append(attention.weights.detach().float().cpu())
 
     def judge(
@@ -62,11 +62,11 @@ class Pointing:
         files: Sequence[str],
         sizes: Sequence[tuple[int, int]],
     ) -> None:
-        """Takes in what was seen of a batch, and forgets it.
+        """Adds a batch, whose weights are then dropped.
 
         Args:
-            captions: a row of the weights each.
-            files, sizes: of the pictures: name, and height and width in the pixels of the boxes.
+            captions: one for each row of the weights.
+            files, sizes: the images' names, and their height and width in pixels of the boxes.
         """
         weights = {site: torch.cat(parts, dim=2).numpy() for site, parts in self.seen.items()}
         self.seen.clear()
@@ -74,13 +74,13 @@ class Pointing:
             _, of_piece = self.captioner.words_of(caption.pieces)
             for noun in self.gold.nouns(files[caption.picture], caption.text):
                 steps = [step for step, word in enumerate(of_piece) if word == noun.word]
-                if steps:  # otherwise it is after the end of what was read
+                if steps:  # otherwise the caption was truncated before it
                     height, width = sizes[caption.picture]
                     looked = {site: of_batch[row] for site, of_batch in weights.items()}
                     self._noun(NounAttention(NOT_YET, noun.boxes, height, width), looked, steps)
 
     def _noun(self, look: NounAttention, looked: dict[str, np.ndarray], steps: list[int]) -> None:
-        """One noun: what every head gave to the cells at its steps, (heads step cell)."""
+        """Adds one noun: the weights of every head at its steps, (heads step cell)."""
         grid = self.captioner.model.grid
         shares = cover(replace(look, attention=np.ones(grid)))
         self.nouns += 1
@@ -95,12 +95,12 @@ class Pointing:
                 sums.inside += (maps * shares).sum(axis=(1, 2)) / maps.sum(axis=(1, 2))
 
     def judged(self, cards: Iterable[AnyHeadCard]) -> list[AnyHeadCard]:
-        """The cards, with how often their heads point rightly at the better of the two steps."""
+        """The cards with the pointing accuracy of their heads, at the better of the two steps."""
         return [self._judged(card) for card in cards]
 
     def _judged(self, card: AnyHeadCard) -> AnyHeadCard:
         if not isinstance(card, GridCard) or card.part != "cross" or not self.nouns:
-            return card  # of cells that look at cells no word tells what they look for
+            return card  # self-attention of cells has no words, and no gold boxes
         both = {reads: self.sums[card.site, reads] for reads in (False, True)}
         reads = bool(both[True].hits[card.head] > both[False].hits[card.head])
         return replace(

@@ -16,7 +16,7 @@ from jumok.systems.pairs import encode_pairs
 from jumok.systems.translator import Translator
 
 AHEAD = 32
-"""Batches of sentences that are read before the first is measured."""
+"""The number of batches that are read ahead, to sort sentences by length."""
 
 
 def head_cards_over(
@@ -24,16 +24,16 @@ def head_cards_over(
     pairs: Callable[[], Iterable[AlignedPair]],
     batch_size: int = 64,
 ) -> list[AnyHeadCard]:
-    """A card for each head of the model; heads over the source are judged where links are known.
+    """A card for each head of the model; cross-attention is scored against gold alignments, if any.
 
     Args:
-        translator: of one model.
-        pairs: gives the corpus from its beginning; it is read twice: rare tokens are known only
-            when all have been counted.
+        translator: that of one model.
+        pairs: returns the corpus from its beginning; it is read twice, because rare tokens are
+            known only after all are counted.
 
     Raises:
         ConfigError: the model has no attention.
-        DataError: not one pair with words on both sides; gold links and not one of them sure.
+        DataError: no pair with words on both sides, or gold alignments without a sure link.
     """
     (model,) = translator.models
     if not sites(model):
@@ -52,7 +52,7 @@ def head_cards_over(
             table.add(encoded, gold, batch_size)
     cards = meter.cards()
     if not cards:
-        raise DataError("there is no pair with words on both sides to look at.")
+        raise DataError("there is no pair with words on both sides.")
     return cards if table is None else aligned(cards, model.cross_sites, table.scores())
 
 
@@ -61,12 +61,12 @@ def aligned(
     looks: Sequence[str],
     scores: dict[AlignmentSetting, AlignmentScores],
 ) -> list[AnyHeadCard]:
-    """The cards with the precision and the error rate of the links that the heads' weights make.
+    """The cards with the precision and the error rate of the links from the heads' weights.
 
-    Each is read at the step, the writing or the reading one, at which it errs less.
+    Each head is scored at the step, writing or reading, with the lower error rate.
 
     Args:
-        looks: the sites of the decoder's attentions over the source, as layers number them.
+        looks: the sites of cross-attention, by layer.
     """
     judged = []
     for card in cards:
@@ -80,12 +80,12 @@ def aligned(
 
 
 def check_same_heads(models: Sequence[Sequence[AnyHeadCard]]) -> None:
-    """Raises ConfigError where models to be compared do not have the same heads."""
+    """Raises ConfigError if the models to be compared do not have the same heads."""
     first, *others = ([(card.site, card.head) for card in cards] for cards in models)
     for number, heads in enumerate(others, start=2):
         if heads != first:
             raise ConfigError(
-                "only models with the same heads can be put side by side.",
+                "only models with the same heads can be compared.",
                 expected=f"{len(first)} heads, as the first model has",
                 got=f"{len(heads)} heads, or at other places, in model {number}",
                 do="give checkpoints of one run, or other models of its size",

@@ -1,4 +1,4 @@
-"""How probable given translations are to a model."""
+"""The likelihood of given translations under a model."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ class Likelihood:
 
     Attributes:
         log_probability: the sum over all tokens: natural logarithm.
-        tokens: how many tokens, ENDs included.
+        tokens: the number of tokens, ENDs included.
     """
 
     log_probability: float
@@ -31,6 +31,6 @@ class Likelihood:
 
 
 def likelihood(scored: Iterable[Translation]) -> Likelihood:
-    """The likelihood of all lines that `Translator.score` returned; at least one."""
+    """The likelihood of all lines in a result of `Translator.score`; at least one."""
     values = [value for line in scored for value in line.token_log_probabilities]
     return Likelihood(fsum(values), len(values))

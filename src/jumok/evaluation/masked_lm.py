@@ -1,4 +1,4 @@
-"""How well a masked language model predicts masked tokens."""
+"""Scores of a masked language model's predictions."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ Sums = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class MaskedAccuracy:
-    """Sums over the guesses of each text.
+    """Sums over the predictions in each text.
 
     Attributes:
-        nats: the negative log-probability of the tokens that were masked, added up.
+        nats: the sum of the masked tokens' negative log-probabilities.
         right: how often the most probable token is the masked one.
-        guesses: how many tokens were masked.
+        guesses: the number of masked tokens.
     """
 
     nats: Sums
@@ -33,12 +33,12 @@ class MaskedAccuracy:
 
     @property
     def loss(self) -> float:
-        """Nats a guess."""
+        """Nats a masked token."""
         return float(self.nats.sum() / self.guesses.sum())
 
     @property
     def accuracy(self) -> float:
-        """The share of right guesses in percent."""
+        """The percentage of correct predictions."""
         return float(100.0 * self.right.sum() / self.guesses.sum())
 
     def scores(self, signature: str, on: str, resamples: int = RESAMPLES) -> tuple[Score, ...]:

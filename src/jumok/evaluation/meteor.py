@@ -1,7 +1,7 @@
-"""METEOR by its authors' program, version 1.5, which runs on Java and knows English.
+"""METEOR by its authors' program, version 1.5, which needs Java and supports English.
 
-It matches words by stem, synonym and paraphrase from tables of 60 MB, so it is borrowed, not
-written again. Source: Denkowski and Lavie 2014, "Meteor Universal".
+It matches words by stem, synonym and paraphrase from tables of 60 MB, so the original program is
+used. Source: Denkowski and Lavie 2014, "Meteor Universal".
 """
 
 from collections.abc import Sequence
@@ -14,10 +14,10 @@ from jumok.errors import ConfigError, MissingExtraError
 def meteor_score(
     outputs: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]]
 ) -> float:
-    """METEOR of all pictures' captions together, given as words, from 0 to 1.
+    """METEOR of all images' captions together, given as words, from 0 to 1.
 
-    Matches are summed over the corpus before the score is made of them: it is not the mean of the
-    pictures' scores.
+    Matches are summed over the corpus before the score is computed: it is not the mean of the
+    images' scores.
 
     Raises:
         MissingExtraError, ConfigError: as `meteor_program`.
@@ -32,7 +32,7 @@ def meteor_score(
 
 
 def meteor_program() -> Any:
-    """What starts the program.
+    """The command that starts the program.
 
     Raises:
         MissingExtraError: the program is not installed.

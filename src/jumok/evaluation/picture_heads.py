@@ -1,4 +1,4 @@
-"""What every head of a model that reads pictures does over a corpus.
+"""Head cards of models that read images, over a corpus.
 
 Importance needs a loss. For a captioner it is the mean negative log-probability of the tokens of
 a reference caption; for a classifier that of the correct label.
@@ -34,17 +34,17 @@ from jumok.shapes import Float, Int, Tensor
 from jumok.systems.captioner import Captioner
 from jumok.systems.image_classifier import ImageClassification
 
-ONE_VECTOR = "model.memory = grid; with one vector of the whole picture there is nothing to choose"
+ONE_VECTOR = "model.memory = grid; one vector of the whole image has nothing to attend to"
 
 
 @dataclass(frozen=True)
 class PictureCorpus:
-    """Captions of pictures, from their beginning whenever they are asked for.
+    """Images with captions; every iteration starts from the beginning.
 
     Attributes:
-        captioned: gives the names and the captions.
-        files: stand for the pictures.
-        gold: which words are nouns, and where what they name is; None: not known.
+        captioned: returns the names and the captions.
+        files: the image files.
+        gold: the nouns, and the boxes of what they name; None: not known.
     """
 
     captioned: Callable[[], Iterable[Captioned]]
@@ -55,20 +55,20 @@ class PictureCorpus:
 def caption_head_cards_over(
     captioner: Captioner, pictures: PictureCorpus, batch_size: int = 64
 ) -> list[AnyHeadCard]:
-    """A card for each head of the model that writes.
+    """A card for each head of a captioner.
 
     Args:
-        pictures: read twice: rare tokens are known only when all have been counted. Only the
-            beginning of a caption that is too long is read.
-        batch_size: captions that are read together; those of one picture always are.
+        pictures: read twice, because rare tokens are known only after all are counted. A caption
+            that is too long is truncated.
+        batch_size: the number of captions in a batch; those of one image are never split.
 
     Raises:
-        ConfigError: the model has no attention, or its decoder attends to one vector alone.
-        DataError: not one caption with a word, or a picture that cannot be read.
+        ConfigError: the model has no attention, or its decoder attends to only one vector.
+        DataError: no caption with a word, or an image that cannot be read.
     """
     model = captioner.model
     if not model.cross_sites:
-        raise ConfigError("this model does not look at the picture.", expected=ONE_VECTOR)
+        raise ConfigError("this model has no attention over the image.", expected=ONE_VECTOR)
     texts = (text for each in pictures.captioned() for text in each.captions)
     pairs: Iterator[tuple[list[int], list[int]]] = (
         ([], _pieces(captioner, text)) for text in texts
@@ -96,12 +96,12 @@ def caption_head_cards_over(
             pointing.judge(captions, [each.file for each in chunk], sizes)
     cards = meter.cards()
     if not cards:
-        raise DataError("there is no caption with a word to look at.")
+        raise DataError("there is no caption with a word.")
     return cards if pointing is None else pointing.judged(cards)
 
 
 def _see_nothing(_: str, __: Attention) -> None:
-    """Used where it is not known what the words name."""
+    """Does nothing: used where there are no gold boxes."""
 
 
 def _pieces(captioner: Captioner, text: str) -> list[int]:
@@ -109,7 +109,7 @@ def _pieces(captioner: Captioner, text: str) -> list[int]:
 
 
 def _chunks(pictures: Iterable[Captioned], batch_size: int) -> Iterator[list[Captioned]]:
-    """Pictures of about so many captions together."""
+    """Batches of images with about this number of captions."""
     chunk: list[Captioned] = []
     count = 0
     for picture in pictures:
@@ -126,7 +126,7 @@ def _chunks(pictures: Iterable[Captioned], batch_size: int) -> Iterator[list[Cap
 def _cells(
     captioner: Captioner, files: PictureFiles, chunk: Sequence[Captioned]
 ) -> Float[Tensor, "pictures cells width"]:
-    """What the convolutions make of each picture; no head looks there."""
+    """The output of the convolutions for each image; they have no heads."""
     read = captioner.reader.read
     arrays = [read(files.content(each.file), files.place(each.file)) for each in chunk]
     device = next(captioner.model.parameters()).device
@@ -139,7 +139,7 @@ def _watch(
     cells: Float[Tensor, "pictures cells width"],
     captions: Sequence[ReferenceCaption],
 ) -> None:
-    """One pass over captions, and one back. A picture is read again for each of its captions."""
+    """Runs one forward and one backward pass; an image is read again for each of its captions."""
     model, device = captioner.model, cells.device
     read, _ = fill([[START, *each.pieces] for each in captions])
     written, _ = fill([[*each.pieces, END] for each in captions])
@@ -156,7 +156,7 @@ def _watch(
 
 
 class LabelledPicture(NamedTuple):
-    """A picture as the model wants it, and the number of its label."""
+    """An image as the model reads it, and the number of its label."""
 
     pixels: Fitted
     label: int
@@ -168,11 +168,11 @@ def picture_head_cards_over(
     """A card for each head of a classifier's attentions over pixels.
 
     Args:
-        system: of one model.
+        system: that of one model.
 
     Raises:
         ConfigError: the model has no attention.
-        DataError: not one picture.
+        DataError: no image.
     """
     (model,) = system.models
     if not sites(model):
@@ -195,7 +195,7 @@ def picture_head_cards_over(
         all_look = torch.ones(len(batch), 1, dtype=torch.long, device=device)
         meter.watch({"image": (all_look, all_look)}, partial(_label_losses, model, pixels, labels))
     if meter is None:
-        raise DataError("there is no picture to look at.")
+        raise DataError("there is no image.")
     return meter.cards()
 
 

@@ -1,12 +1,12 @@
-"""Pointing accuracy: does a word look where the thing is that it names?
+"""Pointing accuracy: does a word attend to the object that it names?
 
-For every noun of a caption there is a map of attention over the picture's grid, and gold boxes.
-The noun *points* rightly if the middle of its highest cell lies in one of the boxes. The share of
-its attention inside the boxes says how sharply; attention spread evenly would have put there the
-boxes' share of the picture, which is given beside it.
+For every noun of a caption there is a map of attention over the image's grid, and gold boxes. The
+noun *points* correctly if the centre of its highest cell lies in one of the boxes. The share of its
+attention inside the boxes shows how sharp the map is; for uniform attention that would be the
+boxes' share of the image, which is reported too.
 
 Source: the pointing game of Zhang et al. 2016, "Top-down Neural Attention by Excitation Backprop",
-section 4.2, which allows 15 pixels beside the box; here what is allowed is said in the signature.
+section 4.2, with a tolerance of 15 pixels around the box; here the signature states the tolerance.
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,13 +26,13 @@ PUNCTUATION = ".,!?;:"
 
 @dataclass(frozen=True)
 class NounAttention:
-    """One noun of a caption, as a model looked while it wrote it.
+    """One noun of a caption with the model's attention.
 
     Attributes:
         attention: over the grid's cells, from the top left; not negative, of any sum.
-        boxes: where the named things are, in pixels; none where there is no such thing, which is
-            never pointed at rightly.
-        height, width: of the picture that the grid lies over, in the boxes' pixels.
+        boxes: those of the named objects, in pixels; none where there is no such object, which
+            counts as a miss.
+        height, width: those of the image, in the boxes' pixels.
     """
 
     attention: Float[np.ndarray, "rows columns"]
@@ -42,13 +42,13 @@ class NounAttention:
 
 
 def score_pointing(looks: Iterable[NounAttention], tolerance: float = 0.0) -> list[Score]:
-    """Pointing accuracy, the attention inside the boxes, and how much even attention would have
-    there; all in percent of the nouns or of their attention.
+    """Pointing accuracy, the attention inside the boxes, and that of uniform attention; all in
+    percent of the nouns or of their attention.
 
     Args:
-        tolerance: how far outside a box, in pixels, the middle of the highest cell may lie. A
-            grid whose cells are larger than the things needs half a cell, or a cell that is
-            wholly on the thing may count as a miss.
+        tolerance: how far outside a box, in pixels, the centre of the highest cell may lie. A
+            grid whose cells are larger than the objects needs half a cell, or a cell that
+            covers the object may count as a miss.
 
     Raises:
         DataError: there is no noun.
@@ -62,7 +62,7 @@ def score_pointing(looks: Iterable[NounAttention], tolerance: float = 0.0) -> li
         even.append(float(shares.mean()))
     if not hits:
         raise DataError(
-            "There is no noun to score.",
+            "there is no noun to score.",
             expected="at least one caption with a noun that has gold boxes",
         )
     signature = f"nouns:{len(hits)}|cell:highest|tolerance:{tolerance:g}px"
@@ -74,7 +74,7 @@ def score_pointing(looks: Iterable[NounAttention], tolerance: float = 0.0) -> li
 
 
 def points(look: NounAttention, tolerance: float = 0.0) -> bool:
-    """Whether the middle of the highest cell lies in a box, or `tolerance` pixels beside it."""
+    """Whether the centre of the highest cell is in a box, or within `tolerance` pixels of it."""
     rows, columns = look.attention.shape
     row, column = divmod(int(look.attention.argmax()), columns)
     y, x = (row + 0.5) * look.height / rows, (column + 0.5) * look.width / columns
@@ -85,12 +85,12 @@ def points(look: NounAttention, tolerance: float = 0.0) -> bool:
 
 
 def cover(look: NounAttention) -> Float[np.ndarray, "rows columns"]:
-    """The share of every cell that lies in one of the boxes, 0 to 1."""
+    """The share of every cell's area that lies in the boxes, 0 to 1."""
     inside: Bool[np.ndarray, "height width"] = np.zeros((look.height, look.width), dtype=bool)
     for left, top, right, bottom in look.boxes:
         inside[max(0, top) : bottom, max(0, left) : right] = True
     rows, columns = look.attention.shape
-    # Cells may end between pixels: areas are differences of a running sum, read in between.
+    # Cells may end between pixels: areas are differences of an interpolated running sum.
     total = np.zeros((look.height + 1, look.width + 1))
     total[1:, 1:] = inside.cumsum(0).cumsum(1)
     total = _between(total, np.linspace(0, look.height, rows + 1))
@@ -101,7 +101,7 @@ def cover(look: NounAttention) -> Float[np.ndarray, "rows columns"]:
 
 
 def _between(values: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """Rows of `values` at fractional indices, on straight lines between whole ones."""
+    """Rows of `values` at fractional indices, by linear interpolation."""
     low = np.minimum(at.astype(int), len(values) - 2)
     share = (at - low)[:, None]
     between: np.ndarray = values[low] * (1 - share) + values[low + 1] * share
@@ -109,7 +109,7 @@ def _between(values: np.ndarray, at: np.ndarray) -> np.ndarray:
 
 
 class NamedBoxes(NamedTuple):
-    """A noun of a caption by the index of its word, and where the things are that it names."""
+    """A noun of a caption by the index of its word, with the boxes of the objects that it names."""
 
     word: int
     boxes: tuple[Box, ...]
@@ -118,16 +118,16 @@ class NamedBoxes(NamedTuple):
 class Gold:
     """The nouns of captions, of reference captions and of those that a model wrote.
 
-    A reference caption of the same picture has its own gold nouns. In any other, a word
-    is a noun if it names things in a reference caption, and means all things of that kind in the
-    picture; where the picture has none of them it means nothing, and points wrongly.
+    A reference caption of the same image has its own gold nouns. In any other caption, a word is a
+    noun if it names objects in a reference caption, and it refers to all objects of that kind in
+    the image; where the image has none of them, it counts as a miss.
 
     Args:
-        boxes: as `read_boxes` gives them.
-        captions: the same pictures with the captions that the boxes are about.
+        boxes: as `read_boxes` returns them.
+        captions: the same images with the captions that the boxes belong to.
 
     Raises:
-        DataError: the boxes are of other captions.
+        DataError: the boxes belong to other captions.
     """
 
     def __init__(self, boxes: dict[str, Boxes], captions: Iterable[Captioned]) -> None:
@@ -140,7 +140,7 @@ class Gold:
             known = self._of(picture.file)
             if len(known.nouns) != len(picture.captions):
                 raise DataError(
-                    f"The boxes of {picture.file} are of other captions.",
+                    f"the boxes of {picture.file} belong to other captions.",
                     expected=f"the nouns of {len(picture.captions)} captions",
                     got=f"those of {len(known.nouns)}",
                 )
@@ -149,17 +149,17 @@ class Gold:
                 for noun in nouns:
                     if noun.word not in range(len(words)):
                         raise DataError(
-                            f"The boxes of {picture.file} name a word that its caption lacks.",
+                            f"the boxes of {picture.file} name a word that its caption lacks.",
                             expected=f"an index below {len(words)}: {text!r}",
                             got=str(noun.word),
                         )
                     self._kinds[_bare(words[noun.word])] = known.kinds[noun.things[0]]
 
     def nouns(self, file: str, caption: str) -> list[NamedBoxes]:
-        """The nouns of a caption of the picture `file`, in order.
+        """The nouns of a caption of the image `file`, in order.
 
         Raises:
-            DataError: there are no boxes for this picture.
+            DataError: there are no boxes for this image.
         """
         known = self._of(file)
         index = self._written.get(file, {}).get(caption)
@@ -179,7 +179,7 @@ class Gold:
     def _of(self, file: str) -> Boxes:
         if file not in self._boxes:
             raise DataError(
-                "There are no boxes for this picture.",
+                "there are no boxes for this image.",
                 expected=f"one of {len(self._boxes):,} pictures",
                 got=repr(file),
             )

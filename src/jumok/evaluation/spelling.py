@@ -1,6 +1,6 @@
-"""How well words are spelt: for transliteration, spelling to sound, and other short outputs.
+"""Exact-match and character accuracy: for transliteration, grapheme-to-phoneme and short outputs.
 
-    accuracy            lines that are right in every character, of all lines
+    accuracy            the share of lines that are correct in every character
     character accuracy  1 - CER; CER is the edit distance of all lines over their references' length
 
 Source: the character error rate of optical character and speech recognition; the word accuracy of
@@ -18,10 +18,10 @@ def score_spelling(hypotheses: Sequence[str], references: Sequence[str]) -> list
     """Accuracy and character accuracy, in percent; one reference a line.
 
     A Korean syllable is one character: texts are compared in NFC, without outer spaces. Character
-    accuracy falls below 0 where more is wrong than the references have characters.
+    accuracy is below 0 where there are more errors than characters in the references.
 
     Raises:
-        DataError: no line, more of one than of the other, or only empty references.
+        DataError: no line, different numbers of lines, or only empty references.
     """
     if len(hypotheses) != len(references):
         raise DataError(
@@ -43,7 +43,7 @@ def score_spelling(hypotheses: Sequence[str], references: Sequence[str]) -> list
 
 
 def edit_distance(left: str, right: str) -> int:
-    """The fewest characters to insert, delete and replace that make one text the other.
+    """The edit distance: the fewest insertions, deletions and replacements of characters.
 
     Source: Levenshtein 1966; Wagner and Fischer 1974.
     """

@@ -1,7 +1,7 @@
 """BLEU, chrF and TER by sacreBLEU, each with its signature and a 95 % interval.
 
-BLEU depends on how text is cut into words: one checkpoint scores 27.5 to 29.0 under four scorers.
-So a Score always carries sacreBLEU's signature, and only equal signatures may be compared.
+BLEU depends on the tokenizer: one checkpoint scores 27.5 to 29.0 under four scorers. So a Score
+always has sacreBLEU's signature, and only scores with equal signatures may be compared.
 """
 
 from collections.abc import Sequence
@@ -39,10 +39,10 @@ def score_text(
     (its seed is 12345, which the signature states), given as mean ± half the width.
 
     Args:
-        target_language: a code such as "ko", which chooses how words are cut.
+        target_language: a code such as "ko", which chooses the tokenizer.
         metrics: "chrf" is chrF2, on characters alone; "chrf++" adds words.
         tokenizer: for BLEU, one of TOKENIZERS; None chooses by `bleu_tokenizer`.
-        lowercase: BLEU and chrF do not tell cases apart; TER never does.
+        lowercase: case-insensitive BLEU and chrF; TER is always case-insensitive.
         resamples: 0 leaves the intervals out.
 
     Raises:
@@ -79,10 +79,10 @@ def score_text(
 
 
 def bleu_tokenizer(language: str) -> str:
-    """How sacreBLEU should cut this language into words.
+    """sacreBLEU's tokenizer for this language.
 
-    Korean and Japanese are cut by MeCab where it is installed and into characters where not;
-    Chinese by sacreBLEU's own rule; languages without spaces into characters; all else by 13a.
+    Korean and Japanese use MeCab if it is installed, otherwise characters; Chinese uses sacreBLEU's
+    own tokenizer; other languages without spaces use characters; all others 13a.
     """
     code = language_code(language)
     if code == "ko":
@@ -95,9 +95,9 @@ def bleu_tokenizer(language: str) -> str:
 
 
 def tokenizer_note(language: str) -> str:
-    """One line where BLEU would cut this language into words, and cannot; else nothing.
+    """A note that the word tokenizer of this language is not installed; otherwise empty.
 
-    A score depends on it, and so on what is installed: only the signature tells otherwise.
+    Without it BLEU is over characters, and only the signature shows the difference.
     """
     code = language_code(language)
     if code in ("ko", "ja") and bleu_tokenizer(language) == "char":
@@ -107,7 +107,7 @@ def tokenizer_note(language: str) -> str:
 
 
 def check_tokenizer(tokenizer: str) -> None:
-    """Raises where BLEU cannot cut words this way: ConfigError, MissingExtraError."""
+    """Raises ConfigError or MissingExtraError if the tokenizer is not available."""
     if tokenizer not in TOKENIZERS:
         raise ConfigError(
             "BLEU has no such tokenizer.", expected=" | ".join(TOKENIZERS), got=repr(tokenizer)
@@ -129,7 +129,7 @@ def _metric(
         check_tokenizer(chosen)
         return BLEU(tokenize=chosen, lowercase=lowercase)
     if name == "ter":
-        # Never case-sensitive: so is TER everywhere, and the signature says case:lc.
+        # TER is case-insensitive by default, and the signature contains case:lc.
         asian = language_code(language) in ("zh", "ja")
         return TER(normalized=asian, asian_support=asian)
     return CHRF(word_order=2 if name == "chrf++" else 0, lowercase=lowercase)

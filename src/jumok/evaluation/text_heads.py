@@ -1,8 +1,8 @@
-"""What every head of a model of single texts does over a corpus.
+"""Head cards of models of single texts, over a corpus.
 
-Importance needs a loss. For a language model it is the negative log-probability of the text; of a
-masked one that of a seventh of its words, taken out; of a classifier that of the label which it
-gives the text.
+Importance needs a loss. For a language model it is the negative log-probability of the text; for a
+masked language model that of a seventh of its words, which are masked; for a classifier that of the
+predicted label.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -44,11 +44,11 @@ def text_head_cards_over(
     """A card for each head of the model.
 
     Args:
-        texts: gives the corpus from its beginning; it is read twice: rare tokens are known only
-            when all have been counted. Only the beginning of a text that is too long is read.
+        texts: returns the corpus from its beginning; it is read twice, because rare tokens are
+            known only after all are counted. A text that is too long is truncated.
 
     Raises:
-        DataError: not one text with a word.
+        DataError: no text with a word.
     """
     model = system.model
     pairs = ((ids, ids) for chunk in _chunks(system, texts(), batch_size) for ids in chunk)
@@ -58,12 +58,12 @@ def text_head_cards_over(
             meter.watch({part: (tokens, tokens)}, losses)
     cards = meter.cards()
     if not cards:
-        raise DataError("there is no text with a word to look at.")
+        raise DataError("there is no text with a word.")
     return cards
 
 
 def _chunks(system: TextSystem, texts: Iterable[str], batch_size: int) -> Iterator[list[list[int]]]:
-    """The texts as tokens, those without a word left out."""
+    """The texts as tokens, without empty texts."""
     limit = system.context if isinstance(system, LanguageModel) else system.max_tokens
     stream = iter(texts)
     while chunk := list(islice(stream, AHEAD * batch_size)):
@@ -93,14 +93,14 @@ def _passes(system: TextSystem, model: nn.Module, ids: Ids, batch_size: int) -> 
 
 
 def _continued(model: CausalLanguageModel, ids: Ids) -> Pass:
-    """The language model reads START and the tokens, and is to predict the tokens and END."""
+    """A pass in which the model reads START and the tokens, and predicts the tokens and END."""
     device = model.decoder.embedding.table.device
     read, _ = fill([[START, *each] for each in ids])
     wanted, _ = fill([[*each, END] for each in ids])
     tokens = torch.from_numpy(read).to(device)
 
     def losses() -> Float[Tensor, " batch"]:
-        # Padding follows all that is read, where no position attends to it.
+        # Padding comes after all tokens, and no position attends to later ones.
         logits = model.decoder.logits(model.hidden(tokens))
         return mean_losses(logits, torch.from_numpy(wanted).to(device))
 
@@ -108,7 +108,7 @@ def _continued(model: CausalLanguageModel, ids: Ids) -> Pass:
 
 
 def guessing_losses(model: MaskedLanguageModel, batch: MaskedBatch) -> Float[Tensor, " batch"]:
-    """For each text the mean negative log-probability of its masked tokens, in nats."""
+    """The mean negative log-probability of each text's masked tokens, in nats."""
     device = model.head.bias.device
     chosen = batch.chosen.to(device)
     allowed = None if batch.allowed is None else batch.allowed.to(device)

@@ -1,11 +1,11 @@
-"""How good word vectors are: analogies solved, and similarity compared with human ratings.
+"""Scores of word vectors: analogies, and similarity compared with human ratings.
 
-Two kinds of files, told apart by looking:
+There are two kinds of files, which are recognised by their contents:
 
-    analogies   ": section" and then "Athens Greece Baghdad Iraq" a line; the last word is asked for
-    likeness    two words and a human score a line, with blanks between
+    analogies   ": section", then lines like "Athens Greece Baghdad Iraq"; the last word is sought
+    similarity  two words and a human score in each line, separated by spaces
 
-A question counts if all its words have vectors; how many do is a part of the score.
+A question counts if all its words have vectors; the score includes the number of such questions.
 
 Source: Mikolov et al. 2013 (analogies by vector offset); Spearman 1904 (rank correlation).
 """
@@ -29,10 +29,10 @@ ANALOGIES, LIKENESS = "analogies", "Spearman"
 
 @dataclass(frozen=True)
 class Questions:
-    """What a file asks.
+    """The questions of a file.
 
     Attributes:
-        words: a line's words: four for analogies, two for likeness.
+        words: a line's words: four for analogies, two for similarity.
         sections: the section of each analogy.
         human: the human score of each pair.
     """
@@ -44,12 +44,12 @@ class Questions:
 
 
 def score_words(space: WordSpace, file: Path) -> list[Score]:
-    """Percent of analogies solved, in all and a section, or 100 times Spearman's correlation.
+    """The percentage of analogies solved, by section and in all, or 100 times Spearman's rho.
 
-    `on` says how many of the questions have vectors for all their words; NaN where too few do.
+    `on` is the number of questions whose words all have vectors; the value is NaN for too few.
 
     Raises:
-        DataError: a file that is neither, with the line.
+        DataError: a file of neither kind, with the line.
     """
     questions = read_questions(file)
     return _analogies(space, questions) if questions.sections else [_likeness(space, questions)]
@@ -59,7 +59,7 @@ def read_questions(file: Path) -> Questions:
     """Analogies or pairs with human scores.
 
     Raises:
-        DataError: a line that does not fit what the file began with.
+        DataError: a line of another kind than the file's first lines.
     """
     questions = Questions(file, [], [], [])
     section = None
@@ -77,7 +77,7 @@ def read_questions(file: Path) -> Questions:
             questions.human.append(score)
         else:
             raise DataError(
-                "this line is no question about words.",
+                "this line is not a question about words.",
                 expected="four words under a line such as ': family'"
                 if section is not None
                 else "two words and a number, or ': family' and four words a line",

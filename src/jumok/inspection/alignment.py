@@ -1,11 +1,11 @@
-"""Which source word each target word looked at: from cross-attention to word alignment.
+"""Word alignment from cross-attention.
 
-How the weights are read matters more than the model: from which layer, and at which step. The
-step that writes a piece looks where it must look next; the step after it, which reads the piece,
-looks at what was just said. In deep models an early layer at the reading step is best (alignment
+The alignment setting matters more than the model: which layer, and which step. The step that writes
+a token attends to what is to be translated next; the step after it, which reads the token, attends
+to what was just translated. In deep models an early layer at the reading step is best (alignment
 error 29.8 against 47.7 for the best layer at the writing step, German-English, six layers;
-Kobayashi et al. 2020, recorded experiments), in shallow ones the writing step. So it is measured
-for each model (`jumok.inspection.calibration`).
+Kobayashi et al. 2020, recorded experiments), in shallow ones the writing step. So the setting is
+chosen by measurement for each model (`jumok.inspection.calibration`).
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,13 +29,13 @@ SHADES = (" ", "░", "▒", "▓", "█")
 
 @dataclass(frozen=True)
 class AlignmentSetting:
-    """Where alignments are read.
+    """Where alignments are extracted.
 
     Attributes:
-        layer: of the decoder's attentions over the source, from 0.
-        at_input: at the step that reads a piece; else at the step that writes it.
+        layer: of the decoder's cross-attentions, from 0.
+        at_input: True: at the step that reads a token; False: at the step that writes it.
         head: from 0; None: all heads together.
-        norms: by how much was given, | weight value W_O |, and not by the weight alone.
+        norms: by the norm of the attended value, | weight value W_O |, not by the weight alone.
     """
 
     layer: int
@@ -45,9 +45,9 @@ class AlignmentSetting:
 
 
 def default_setting(layers: int) -> AlignmentSetting | None:
-    """For a model that was not measured: the last layer but one, at the step that writes.
+    """The setting for a model that was not measured: the last layer but one, writing step.
 
-    None for a model that has no attention over the source.
+    None for a model without cross-attention.
 
     Source: Garg et al. 2019, Jointly learning to align and translate, section 3.
     """
@@ -55,20 +55,19 @@ def default_setting(layers: int) -> AlignmentSetting | None:
 
 
 @torch.no_grad()
-@torch.no_grad()
 def cross_attentions(
     model: SequenceToSequence,
     memory: Memory,
     tokens: Int[Tensor, "batch target"],
     readings: Sequence[AlignmentSetting],
-) -> list[Float[Tensor, "batch pieces source"]]:
-    """How much each target piece looked at each source position, or what it was given by it.
+) -> list[Float[Tensor, "batch tokens source"]]:
+    """The cross-attention weights, or norms, of each target token over the source positions.
 
-    All heads together are the mean of their weights, or the length of the sum of what they gave.
+    All heads together are the mean of their weights, or the norm of the sum of their outputs.
 
     Args:
-        tokens: START and the pieces; the results have a row for each piece.
-        readings: one result each, of one and the same pass.
+        tokens: START and the target's tokens; the results have a row for each of these tokens.
+        readings: the settings; each has one result, all from one pass.
 
     Raises:
         ModelError: no such layer or head.
@@ -91,9 +90,9 @@ def cross_attentions(
 
     with observe(model, keep, sites.__contains__):
         model.decoder.hidden(memory, tokens)
-    # An RNN may look step by step.
+    # An RNN may attend step by step.
     found = [torch.cat(steps, dim=1) for steps in seen]
-    # Row i is the step whose input is tokens[i]: it reads piece i - 1 and writes piece i.
+    # Row i is the step whose input is tokens[i]: it reads token i - 1 and writes token i.
     return [
         steps[:, 1:] if reading.at_input else steps[:, :-1]
         for steps, reading in zip(found, readings, strict=True)
@@ -105,8 +104,8 @@ def cross_attention(
     memory: Memory,
     tokens: Int[Tensor, "batch target"],
     reading: AlignmentSetting,
-) -> Float[Tensor, "batch pieces source"]:
-    """The same of one reading."""
+) -> Float[Tensor, "batch tokens source"]:
+    """`cross_attentions` for one setting."""
     return cross_attentions(model, memory, tokens, [reading])[0]
 
 
@@ -129,15 +128,15 @@ def merge_words(
     source_words: Sequence[int],
     target_words: Sequence[int],
 ) -> Float[Tensor, "target_words source_words"]:
-    """Weights between words from weights between pieces.
+    """Weights between words from weights between tokens.
 
-    A word is looked at as much as all its pieces together (sum), and looks as its pieces do on
-    average (mean), so a row that summed to 1 still does.
+    The weights to a word's tokens are summed, and those from a word's tokens averaged, so a row
+    that summed to 1 still does.
 
     Source: Clark et al. 2019, What does BERT look at?, section 4.1.
 
     Args:
-        source_words, target_words: for each piece the index of its word, from 0 without gaps.
+        source_words, target_words: for each token the index of its word, from 0 without gaps.
     """
     into = _membership(source_words).to(weights)
     out = _membership(target_words).to(weights)
@@ -145,12 +144,12 @@ def merge_words(
 
 
 def links(weights: Float[Tensor, "target_words source_words"]) -> list[Link]:
-    """Each target word with the source word it looked at most, in the order of the source."""
+    """Each target word with the source word of the largest weight, in the order of the source."""
     return sorted((source, target) for target, source in enumerate(weights.argmax(dim=1).tolist()))
 
 
 def pharaoh(alignment: Iterable[Link]) -> str:
-    """The links as text: "0-0 1-2", source word first, both from 0."""
+    """The links in Pharaoh format: "0-0 1-2", source word first, both from 0."""
     return " ".join(f"{source}-{target}" for source, target in alignment)
 
 
@@ -162,9 +161,9 @@ def heatmap(
 ) -> str:
     """The weights drawn for a terminal: source words across, target words down.
 
-    The shade says the weight itself, never its share of the row's largest: a blank is less than
-    1/8, then a step every 1/4. Words of wide characters (Hangul takes two columns) stay aligned.
-    Where the source is wider than the terminal it goes on in a further panel.
+    The shade shows the weight itself, not its share of the row's largest: a blank is less than
+    1/8, then there is a step every 1/4. Words of wide characters (Hangul takes two columns) stay
+    aligned. A source that is wider than the terminal is split into several panels.
 
     Args:
         width: columns of the terminal.
@@ -199,11 +198,11 @@ def _shade(weight: float) -> str:
 
 
 def _width(word: str) -> int:
-    """Columns for a word: at least one to shade, and no more than a table can bear."""
+    """Columns for a word: 1 to WIDEST."""
     return min(max(cell_len(word), 1), WIDEST)
 
 
 def _membership(words: Sequence[int]) -> Tensor:
-    """(words pieces), 1 where the piece belongs to the word."""
+    """(words tokens), 1 where the token belongs to the word."""
     index = torch.tensor(words)
     return (torch.arange(int(index.max()) + 1)[:, None] == index).float()

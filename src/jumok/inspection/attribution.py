@@ -1,28 +1,27 @@
-"""Who mattered? Every measure of what mattered for each token that was written, side by side.
+"""Attribution: how much each input word contributed to each output token, by several measures.
 
-    weights   of the last layer over what is read, the mean of its heads
-    norms     of the same layer, the length of what each word gave: | weight value W_O |
-    rollout   the weights of all layers multiplied (`jumok.inspection.rollout`)
-    flow      the weights of all layers as pipes
-    product   gradient x input (`jumok.inspection.gradients_and_occlusion`)
-    slope     the gradient's length
-    blank     what the token's log-probability loses when the word is blanked
-    patch     of a picture: what it loses when the pixels of the cell are painted over
+    attention weights        of the last layer, the mean of its heads
+    norms                    of the attended values in the same layer: | weight value W_O |
+    rollout                  the weights of all layers multiplied (`jumok.inspection.rollout`)
+    flow                     the maximum flow through the weights of all layers
+    gradient x input         (`jumok.inspection.gradients_and_occlusion`)
+    gradient                 its length
+    occlusion                the drop of the token's log-probability when the word's vector is 0
+    patch occlusion          for an image: the drop when the pixels of the cell are covered
 
-Row t is the step that writes token t. The measures do not say the same: their Spearman rank
-correlations say how far they do, by size whatever the sign. Attention shows where a model looked;
-blanking shows what it needed.
+Row t is the step that writes token t. The measures disagree; their Spearman rank correlations, of
+absolute values, show how far. Attention shows where a model looked; occlusion shows what it needed.
 
-The share of the source, against the prefix (what was written before), is
+The share of the source, against the prefix, is
 
     sum over source words of |m| / sum over source words and prefix of |m|
 
-of a measure m that reaches both. Voita et al. (2021) pass relevance down through the layers so
-that what reaches source and prefix adds up to the same for every token. Nothing is passed down
-here: shares are of slopes, or of what blanking costs, whose sum is another one for each token, so
-that only the ratio can be compared. What the two have in common is what they are asked.
+for a measure m of both. Voita et al. (2021) propagate relevance down through the layers so that
+the relevance of source and prefix has the same sum for every token. Nothing is propagated here:
+the shares are of gradients or of occlusion, whose sum differs from token to token, so that only the
+ratio can be compared. The two methods ask the same question.
 
-Of a picture a word is a cell of the grid that the decoder reads.
+For an image, a word is a cell of the grid that the decoder reads.
 
 Source: comparison: Jain and Wallace 2019, Attention is not explanation; Abnar and Zuidema 2020,
 Quantifying attention flow in Transformers, section 4; share: Voita et al. 2021, Analyzing the
@@ -43,28 +42,31 @@ from jumok.inspection.trace import Axis, Site
 
 Matrix = npt.NDArray[np.float64]
 Measure = Mapping[str, Matrix]
-"""By axis: (written, tokens or words of the axis)."""
+"""By axis: (tokens written, tokens or words of the axis)."""
 
 SHARED = ("product", "slope", "blank")
-"""The measures of which a share of the source can be had; a rollout's is always the same."""
+"""The measures that have a share of the source; that of rollout is constant.
+
+They are gradient x input, the gradient's length, and occlusion.
+"""
 
 DIGITS = 5
 
 
 @dataclass(frozen=True)
 class Attributions:
-    """What mattered for each token, or word, that was written.
+    """The attribution of each output token, or word.
 
     Attributes:
-        read: the axis that the measures are compared on: "source", or "picture"; where nothing
-            is read but what was written, that.
-        own: the axis of what was written.
+        read: the axis that the measures are compared on: "source", or "picture"; for a model
+            that reads only its own output, the axis of that.
+        own: the axis of the output.
         measures: by name.
-        ranks: for each that was written the rank correlations of all measures, (measures,
-            measures); NaN where a measure finds all alike.
-        shares: by measure the source's share for each that was written; empty without a source.
-        rest: by measure and axis what the tokens have that are left out (START, END), their sizes
-            added up, for each that was written; empty where none is left out.
+        ranks: for each output token the rank correlations of all measures, (measures, measures);
+            NaN where a measure is constant.
+        shares: by measure the source's share for each output token; empty without a source.
+        rest: by measure and axis, for each output token, the summed sizes of the tokens that are
+            left out (START, END); empty where none is left out.
     """
 
     read: str
@@ -76,14 +78,14 @@ class Attributions:
 
     @property
     def mean_ranks(self) -> Matrix:
-        """The mean of `ranks`, over those that are numbers."""
+        """The mean of `ranks`, ignoring NaN."""
         together = np.stack(self.ranks)
         count = (~np.isnan(together)).sum(axis=0)
         mean: Matrix = np.nansum(together, axis=0) / np.where(count, count, np.nan)
         return mean
 
     def facts(self) -> dict[str, Any]:
-        """Plain JSON; what is no number is null."""
+        """Plain JSON; NaN is null."""
         return {
             "read": self.read,
             "own": self.own,
@@ -107,16 +109,19 @@ def attributions_of(
     axes: Mapping[str, Axis],
     also: Mapping[str, Measure] | None = None,
 ) -> dict[str, Attributions]:
-    """What mattered, by "pieces" (all tokens, START and END among them) and by "words".
+    """The attributions by tokens (START and END included) and by words.
 
-    A word matters as much as its pieces together, for a word as much as for its pieces on
-    average; of what is blanked all pieces of a word go at once.
+    The attribution of an input word is the sum over its tokens, and that to an output word the
+    mean over its tokens; occlusion covers all tokens of a word at once.
 
     Args:
-        text: what was written, and from what.
-        sites: of its trace, where every weight is.
-        axes: of its trace.
+        text: the output and its input.
+        sites: those of its trace, with all weights.
+        axes: those of its trace.
         also: further measures, by tokens; None: there is none.
+
+    Returns:
+        pieces: those by tokens. words: those by words.
     """
     also = also or {}
     axes = {axis: axes[axis] for axis in text.words}
@@ -127,7 +132,7 @@ def attributions_of(
     pieces = {axis: [[i] for i in range(length)] for axis, length in text.lengths.items()}
     groups = {axis: token_groups(each) for axis, each in axes.items()}
     alone = occlude_words(text, pieces)
-    # Cells of a picture are tokens and words at once: they are not blanked twice.
+    # Cells of an image are tokens and words at once: they are not occluded twice.
     others = {axis: groups[axis] for axis in groups if groups[axis] != pieces[axis]}
     together = alone | occlude_words(text, others)
     by_piece = looked | {"blank": {axis: _numbers(each) for axis, each in alone.items()}}
@@ -151,14 +156,14 @@ def attributions_of(
 
 
 def _looked(sites: Sequence[Site], text: ForcedTarget) -> dict[str, Measure]:
-    """The measures that are read off the weights, of the steps that wrote."""
+    """The measures that are computed from the weights, for the steps that wrote a token."""
     layers = Layers.of(sites)
     over = [site for site in sites if site.part == ("cross" if layers.cross else "decoder")]
     last = max(over, key=lambda site: site.layer)
     found = {"weights": {last.keys: last.weights.mean(axis=0, dtype=np.float64)}}
     if last.norms is not None:
         found["norms"] = {last.keys: last.norms.astype(np.float64)}
-    # An RNN has an attention, but no layers of them that could be followed.
+    # An RNN has one attention, not a stack of layers to follow.
     if layers.decoder:
         for name, follow in (("rollout", decoder_rollout), ("flow", decoder_flow)):
             read, known = follow(layers)
@@ -170,7 +175,7 @@ def _looked(sites: Sequence[Site], text: ForcedTarget) -> dict[str, Measure]:
 
 
 def token_groups(axis: Axis) -> list[list[int]]:
-    """The tokens of each word, then each that belongs to none (START, END) alone."""
+    """The tokens of each word, then each token without a word (START, END) by itself."""
     words: list[list[int]] = [[] for _ in axis.texts]
     alone = []
     for token, word in enumerate(axis.words):
@@ -182,7 +187,7 @@ def token_groups(axis: Axis) -> list[list[int]]:
 
 
 def _written_words(target: Axis) -> list[list[int]]:
-    """For each word the steps that write its pieces: each is written a step before it is read."""
+    """For each word the steps that write its tokens: each is written a step before it is read."""
     words: list[list[int]] = [[] for _ in target.texts]
     for token, word in enumerate(target.words):
         if word is not None:
@@ -191,7 +196,7 @@ def _written_words(target: Axis) -> list[list[int]]:
 
 
 def _grouped(measure: Measure, groups: Mapping[str, Sequence[Sequence[int]]]) -> Measure:
-    """A column for each group: the sum of its tokens'."""
+    """A column for each group: the sum of its tokens' columns."""
     return {
         axis: np.stack([matrix[:, list(group)].sum(axis=1) for group in groups[axis]], axis=1)
         for axis, matrix in measure.items()
@@ -204,12 +209,12 @@ def _compared(
     steps: Sequence[int],
     shown: Mapping[str, Sequence[Sequence[int]]],
 ) -> Attributions:
-    """Shares by all columns, rank correlations by those that are shown.
+    """Shares over all columns, rank correlations over those that are shown.
 
     Args:
-        steps: for each row the number of the step that writes it, or its first piece.
+        steps: for each row the number of the step that writes it, or its first token.
         shown: by axis the tokens of each of the first columns; the others are left out. A row is
-            compared on what its step has read.
+            compared over what its step has read.
     """
     (read,) = measures["weights"]
     shares = {}
@@ -243,7 +248,7 @@ def _numbers(tensor: Any) -> Matrix:
 
 
 def _plain(matrix: Matrix) -> list[Any]:
-    """Nested lists with a few digits; what is no number is None."""
+    """Nested lists of rounded numbers; NaN is None."""
     if matrix.ndim > 1:
         return [_plain(row) for row in matrix]
     return [None if np.isnan(each) else float(f"{each:.{DIGITS}g}") for each in matrix]

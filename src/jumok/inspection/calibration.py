@@ -1,4 +1,4 @@
-"""Where to read a model's alignments, found without a gold alignment."""
+"""The choice of a model's alignment setting, without gold alignments."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -20,19 +20,19 @@ PiecePair = tuple[int, int]
 def choose_setting(
     model: SequenceToSequence, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
 ) -> AlignmentSetting | None:
-    """The layer and step whose links tell most about the target.
+    """The layer and step whose links are the most informative.
 
-    Each target piece is linked to the source piece it looked at most. The better the links, the
-    more a source piece says of the target pieces it is linked to, and that can be counted: it is
-    the mutual information of the two ends of a link. On a smallworld model it puts all four
-    readings in the order of their alignment error, from 40 sentences on.
+    Each target token is linked to the source token with the largest weight. The better the links,
+    the better a source token predicts the target tokens that are linked to it, which is measured
+    by the mutual information of the two ends of a link. On a smallworld model it orders all four
+    settings by their alignment error, from 40 sentences on.
 
     Args:
         model: in evaluation mode.
-        sources, targets: at least one pair with pieces on both sides; some dozens are enough.
+        sources, targets: at least one pair with tokens on both sides; some dozens are enough.
 
     Returns:
-        None where the model has no attention over the source.
+        None for a model without cross-attention.
     """
     batch = on_device(collate(sources, targets), next(model.parameters()).device)
     memory = model.encode(batch.source, batch.source_allowed)
@@ -43,7 +43,7 @@ def choose_setting(
 
     seen = cross_attentions(model, memory, batch.target_input, readings) if readings else []
 
-    def told(weights: Float[Tensor, "batch pieces source"]) -> float:
+    def told(weights: Float[Tensor, "batch tokens source"]) -> float:
         links = Counter[PiecePair]()
         for row, (source, target) in enumerate(zip(sources, targets, strict=True)):
             looked = weights[row, : len(target), : len(source)].argmax(dim=1).tolist()
@@ -55,7 +55,7 @@ def choose_setting(
 
 
 def mutual_information(pairs: Counter[PiecePair]) -> float:
-    """sum of p(x, y) log(p(x, y) / (p(x) p(y))) in nats, by relative frequencies."""
+    """sum of p(x, y) log(p(x, y) / (p(x) p(y))) in nats, from relative frequencies."""
     total = pairs.total()
     left, right = Counter[int](), Counter[int]()
     for (x, y), count in pairs.items():

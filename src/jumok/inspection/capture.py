@@ -1,9 +1,9 @@
-"""Watching every attention of a model while it does something, whatever family it is of.
+"""Capturing every attention of a model during one pass, for all families of models.
 
-A family says what runs and who looks at what (`systems/tracing*.py`); everything else is the same
-for all. What a decoder wrote is run in one parallel pass, which gives the same states as decoding
-step by step does (a test of every model holds that): this is what happened while it was written,
-read off at one go. An RNN looks step by step in that pass, too, and its steps are put together.
+A family defines what runs and the queries and keys of each site (`systems/tracing*.py`); the rest
+is the same for all. A decoder's output is run in one parallel pass, which gives the same states as
+decoding step by step (a test of every model checks that), so the capture shows what happened while
+the output was written. An RNN attends step by step in that pass too, and its steps are joined.
 """
 
 import re
@@ -28,7 +28,7 @@ Result = TypeVar("Result")
 
 
 class Edge(NamedTuple):
-    """Who looks at what: the part of the model, and the axes of the queries and of the keys."""
+    """A kind of attention: the part of the model, and the axes of the queries and of the keys."""
 
     part: Part
     queries: str
@@ -36,15 +36,15 @@ class Edge(NamedTuple):
 
 
 Edges = Callable[[str], Edge]
-"""Of every attention site, by its path in the model, who looks at what there."""
+"""The kind of attention of every site, by the site's path in the model."""
 
 
 @dataclass(frozen=True)
 class Watched(Generic[Result]):
-    """What was seen while something ran, and what came of it.
+    """What was captured during one pass, and the result of the pass.
 
     Attributes:
-        streams: at level "full" the residual streams (`Trace.streams`); else empty.
+        streams: at level "full" the residual streams (`Trace.streams`); otherwise empty.
     """
 
     sites: tuple[Site, ...]
@@ -53,7 +53,7 @@ class Watched(Generic[Result]):
 
 
 def sites_at(sites: tuple[Site, ...], level: Level) -> tuple[Site, ...]:
-    """Of what was seen in full no more than the level keeps."""
+    """The part of a full capture that the level keeps."""
     if level != "weights":
         return sites
     return tuple(replace(site, query=None, key=None, value=None) for site in sites)
@@ -62,12 +62,12 @@ def sites_at(sites: tuple[Site, ...], level: Level) -> tuple[Site, ...]:
 def watch(
     model: nn.Module, run: Callable[[], Result], edges: Edges, level: Level = "weights"
 ) -> Watched[Result]:
-    """Every attention of the model while `run` runs: one pass over one sentence or picture.
+    """Captures every attention of the model while `run` runs one pass over one input.
 
-    Of a batch the first row is kept. The outputs are those of a model that nobody watches.
+    The first row of a batch is kept. The outputs are the same as without capturing.
 
     Args:
-        level: "weights"; "qk" keeps queries, keys and values, too; "full" also the streams.
+        level: "weights"; "qk" keeps queries, keys and values too; "full" also the streams.
     """
     seen: list[tuple[str, Attention]] = []
     with torch.inference_mode(), ExitStack() as watching:
@@ -88,12 +88,12 @@ def sequence_edges(
     target: str = "target",
     reads: Part = "encoder",
 ) -> Edges:
-    """Of an encoder and a decoder: the attentions over the Memory are those that it names.
+    """The kinds of attention of an encoder and a decoder; the model names the cross-attentions.
 
-    It names none where the Memory is one vector; blocks look at that all the same.
+    It names none where the Memory is one vector, though blocks attend to that too.
 
     Args:
-        reads: the part that what reads belongs to: "image" where cells look at cells.
+        reads: the part of the encoder's sites: "image" where cells attend to cells.
     """
 
     def edge(site: str) -> Edge:
@@ -118,7 +118,7 @@ def heads_of(model: nn.Module) -> dict[str, int]:
 def _sites(
     model: nn.Module, seen: Sequence[tuple[str, Attention]], edges: Edges, level: Level
 ) -> Iterator[Site]:
-    """The sites in the order they were used; one that was used step by step is put together."""
+    """The sites in the order in which they were used; the steps of a site are joined."""
     calls: dict[str, list[Attention]] = {}
     for name, attention in seen:
         calls.setdefault(name, []).append(attention)
@@ -150,7 +150,7 @@ def _sites(
 
 
 def _mask(attentions: Sequence[Attention]) -> Mask | None:
-    """(query key); None where nothing was hidden from anybody. Masks are the same for all heads."""
+    """(query key); None where every key is permitted. Masks are the same for all heads."""
     rows = [
         each.allowed[0, 0].expand(each.weights.shape[2], -1)
         for each in attentions
@@ -167,12 +167,12 @@ def contribution_norms(
     value: Float[Tensor, "heads key value_dim"],
     output: Float[Tensor, "dim heads_value_dim"] | None,
 ) -> Float[Tensor, "query key"]:
-    """The length of what each key gave to each query: | sum over heads of weight value W_O |.
+    """The norm of each key's attended value for each query: | sum over heads of weight value W_O |.
 
-    A key that is looked at much and says nothing gives little; weights alone do not show that.
+    A key with a large weight and a small value contributes little, which weights alone do not show.
 
     Args:
-        output: the output projection's weight; None: what was found is passed on as it is.
+        output: the output projection's weight; None: there is no projection.
 
     Source: Kobayashi et al. 2020, Attention is not only a weight, section 3.
     """
@@ -189,11 +189,11 @@ def given_norms(
     value: Float[Tensor, "batch heads key value_dim"],
     output: Float[Tensor, "dim heads_value_dim"] | None,
 ) -> tuple[Float[Tensor, "batch query key"], Float[Tensor, "batch heads query key"]]:
-    """`contribution_norms` of a whole batch, of all heads together and of each head alone.
+    """`contribution_norms` of a whole batch, for all heads together and for each head alone.
 
-    No vector is made for each pair of query and key: with u = value W_O, the length is
+    No vector is computed for each pair of query and key: with u = value W_O, the norm is
     sqrt(sum over heads h and g of weight_h weight_g (u_h . u_g)), and the products of the heads
-    are the same for all queries. In float32, whatever the model computes in.
+    are the same for all queries. In float32, whatever the model's precision.
     """
     weights, given = weights.float(), value.float().transpose(1, 2)  # (batch key heads value_dim)
     if output is not None:
@@ -208,16 +208,16 @@ def given_norms(
 
 
 def output_weight(model: nn.Module, site: str) -> Float[Tensor, "dim heads_value_dim"] | None:
-    """The output projection of an attention module, where it has one."""
+    """The output projection's weight of an attention module; None: it has none."""
     projection = dict(model.get_submodule(site).named_children()).get("output")
     if projection is None:
         return None
     assert isinstance(projection, nn.Conv2d | Linear)
-    return projection.weight.flatten(1)  # of a 1x1 convolution: a matrix for every pixel
+    return projection.weight.flatten(1)  # of a 1x1 convolution: one matrix for every pixel
 
 
 def residual_gate_of(model: nn.Module, site: str) -> float | None:
-    """What attention over pixels multiplies its finding by; None for other attentions."""
+    """The gate by which attention over pixels multiplies its output; None: another attention."""
     module = model.get_submodule(site)
     return float(module.residual_gate.detach()) if isinstance(module, PixelAttention) else None
 
@@ -225,7 +225,7 @@ def residual_gate_of(model: nn.Module, site: str) -> float | None:
 def pixel_grids(model: nn.Module, run: Callable[[], object]) -> dict[str, tuple[int, int]]:
     """Rows and columns of the feature map that each attention over pixels reads, by its path.
 
-    Found by letting it read: `run` runs the model once.
+    `run` runs the model once, during which the sizes are recorded.
     """
     grids: dict[str, tuple[int, int]] = {}
 
@@ -241,19 +241,19 @@ def pixel_grids(model: nn.Module, run: Callable[[], object]) -> dict[str, tuple[
 
 
 def part_of(site: str) -> Part:
-    """Who looks at what, by the module's path."""
+    """The part of the model, from the module's path."""
     if site.startswith("encoder"):
         return "encoder"
     return "decoder" if "self_attention" in site else "cross"
 
 
 def layer_of(site: str) -> int:
-    """The number in the module's path; 0 where there is but one layer."""
+    """The number in the module's path; 0 where there is only one layer."""
     number = re.search(r"\.(\d+)\.", site)
     return int(number[1]) if number else 0
 
 
 def numpy_of(tensor: Tensor) -> Array:
-    """The tensor as float32 numbers that are kept: out of the graph and off the device."""
+    """The tensor as a float32 array, detached from the graph and the device."""
     array: Array = tensor.detach().float().cpu().numpy()
     return array

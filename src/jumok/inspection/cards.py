@@ -1,26 +1,26 @@
-"""Head cards: what one head does, on average over a corpus, and the role that this gives it.
+"""Head cards: what one head does, on average over a corpus, and the role that follows from it.
 
-A role is a name by rule, not an explanation: it says what the weights did over these sentences.
-The rules, in the order in which they are asked, each with the paper it is from:
+A role is a name by rule, not an explanation: it describes the weights over these sentences. The
+rules, in the order in which they are tried, each with its paper:
 
-    previous, next    the largest weight stands one before (after) in 90 % of the positions that
-                      have such a place (Voita et al. 2019, section 5.1), or the place gets more
-                      than half of the weight (Clark et al. 2019, section 3.1); never of a head over
-                      the source: its positions are of another sentence
-    same              more than half of the weight stays where it is
-    first, last       more than half goes to the first (START of a decoder), or to the last position
-                      that can be seen (END of a source): a sink, where heads look that have
-                      nothing to say (Clark et al. 2019, section 3.2)
-    diagonal          over the source: the largest weight stands at the position's own number in
+    previous, next    the largest weight is on the position before (after) in 90 % of the positions
+                      that have one (Voita et al. 2019, section 5.1), or that position gets more
+                      than half of the weight (Clark et al. 2019, section 3.1); never for
+                      cross-attention, whose keys are of another sentence
+    same              more than half of the weight is on the position itself
+    first, last       more than half is on the first permitted position (START in a decoder), or on
+                      the last (END of a source): a sink for heads without a function in the given
+                      input (Clark et al. 2019, section 3.2)
+    diagonal          cross-attention: the largest weight is at the query's own position number in
                       90 % of the positions
-    aligned           over the source: the largest weight is 0.8 on average (Voita et al. 2019 find
-                      it of heads with a clear role), or, where people's links are known, more
-                      than half of the head's are among them; the papers have no word for it
-    punctuation       more than half goes to pieces of punctuation (Clark et al. 2019, section 3.2)
-    rare words        the largest weight stands on the rarest piece of the sentence in more than
-                      half of the positions that see five or more pieces (Voita et al. 2019,
+    aligned           cross-attention: the largest weight is 0.8 on average (Voita et al. 2019 find
+                      that in heads with a clear role), or, where gold alignments are given, more
+                      than half of the head's links are in them; the papers have no name for it
+    punctuation       more than half is on punctuation tokens (Clark et al. 2019, section 3.2)
+    rare words        the largest weight is on the rarest token of the sentence in more than half
+                      of the positions with at least five permitted tokens (Voita et al. 2019,
                       section 5.3, found a head with 66 %)
-    broad             no piece gets more than 0.1 on average (Clark et al. 2019, section 3.1)
+    broad             no token gets more than 0.1 on average (Clark et al. 2019, section 3.1)
     no clear role     none of these
 """
 
@@ -38,51 +38,51 @@ FURTHEST = 8
 OFFSETS = tuple(range(-FURTHEST, FURTHEST + 1))
 
 POSITIONAL = 0.9
-"""A head whose largest weight is at one offset so often is positional."""
+"""A head whose largest weight is at one offset in at least this share is positional."""
 
 MOST_MASS = 0.5
-"""A head that gives more than this, on average, to one place is named after the place."""
+"""A head with more than this weight, on average, on one position is named after the position."""
 
 BROAD = 0.1
-"""A head that gives no piece more than this is broad."""
+"""A head that gives no token more than this is broad."""
 
 CONFIDENT = 0.8
 """A head whose largest weight is, on average, more than this is confident."""
 
 NEAR = 0.5
-"""A head without a role that has less than this share of every bound is near to none."""
+"""A head without a role that reaches less than this share of every threshold is near none."""
 
 MOSTLY_RIGHT = 0.5
-"""A head whose links are right more often than this is an aligner."""
+"""A head with more than this precision of links is an aligner."""
 
 
 @dataclass(frozen=True)
 class HeadCard:
-    """What one head does, on average over all positions that look.
+    """What one head does, on average over all queries.
 
     Attributes:
         site: its module's path in the model.
         layer, head: from 0.
-        entropy: of its weights, in nats.
-        uniform_share: the entropy as a share of the most it could be: 0 looks at one place, 1 at
-            all alike.
+        entropy: that of its weights, in nats.
+        uniform_share: the entropy as a share of its maximum: 0 for one position, 1 for uniform
+            weights.
         confidence: its largest weight, END left out on both sides.
         confidence_with_end: its largest weight.
-        first, last, previous, same, next: what it gives to the first position, the last that it
-            can see (END in a source), the one before, at and after its own number; the mean
-            over those that have such a position, 0 where none has.
-        start, end, punctuation: what it gives to START, to END and to pieces of punctuation.
-        rarest: how often its largest weight is on the rarest piece in sight, as a share of the
-            positions that see five pieces or more.
+        first, last, previous, same, next: the weight on the first position, on the last that is
+            permitted (END in a source), and on those before, at and after the query's own number;
+            the mean over the queries that have such a position, 0 where none has.
+        start, end, punctuation: the weight on START, on END and on punctuation tokens.
+        rarest: how often its largest weight is on the rarest permitted token, as a share of the
+            positions with at least five permitted tokens.
         most_previous, most_same, most_next: how often its largest weight is one before, at or one
-            after its own number, as a share of the positions that have such a place.
-        offsets: how far its largest weight is from its own number, as shares of all positions
-            that sum to 1: further before than 8, -8 to 8, further after than 8.
+            after the query's own number, as a share of the queries that have such a position.
+        offsets: the offset of its largest weight from the query's own number, as shares of all
+            queries that sum to 1: more than 8 before, -8 to 8, more than 8 after.
         importance: how much the loss changes with the head's gate (`Importance`), as a share of
-            the length of its layer's importances.
-        raw_importance: the same in nats a piece.
-        precision, error_rate: of the word alignment that its largest weights make, where links by
-            people were given: 0 to 1. None: they were not, or it does not look at the source.
+            the length of its layer's vector of importances.
+        raw_importance: the same in nats a token.
+        precision, error_rate: those of the word alignment by its largest weights against gold
+            alignments: 0 to 1. None: no gold was given, or the head is not cross-attention.
     """
 
     site: str
@@ -113,12 +113,12 @@ class HeadCard:
 
     @property
     def role(self) -> Role:
-        """Its role by the rules at the top of this module, the first that holds."""
+        """Its role: the first rule at the top of this module that holds."""
         own, right = self.part != "cross", self.precision or 0.0
         rules: tuple[tuple[Role, bool], ...] = (
             ("previous", own and (self.most_previous >= POSITIONAL or self.previous > MOST_MASS)),
             ("next", own and (self.most_next >= POSITIONAL or self.next > MOST_MASS)),
-            # Asked before "last": a position of the decoder sees itself as the last.
+            # Tried before "last": the last permitted position in a decoder is the query's own.
             ("same", own and self.same > MOST_MASS),
             ("first", self.first > MOST_MASS),
             ("last", self.last > MOST_MASS),
@@ -132,10 +132,10 @@ class HeadCard:
 
     @property
     def nearest(self) -> tuple[Role, float, float] | None:
-        """The role whose rule it comes nearest to, its measure, and what the rule asks for.
+        """The role whose rule it comes nearest to, its measure, and the threshold of the rule.
 
-        Nearest is the measure that is the largest share of its bound. None: it has a role, or is
-        not even half way to one.
+        The nearest is the measure that is the largest share of its threshold. None: it has a role,
+        or all measures are below half of their thresholds.
         """
         if self.role != "no clear role":
             return None
@@ -145,7 +145,7 @@ class HeadCard:
             ("last", self.last, MOST_MASS),
             ("punctuation", self.punctuation, MOST_MASS),
             ("rare words", self.rarest, MOST_MASS),
-            ("broad", BROAD, self.confidence_with_end),  # the only bound from above
+            ("broad", BROAD, self.confidence_with_end),  # the only upper bound
         ]
         if own:
             measures += [
@@ -167,6 +167,6 @@ class HeadCard:
         return (role, bound, measure) if role == "broad" else (role, measure, bound)
 
     def facts(self) -> dict[str, Any]:
-        """Everything as plain values; layers and heads counted from 1, as people see them."""
+        """Everything as plain values; layers and heads counted from 1, as they are shown."""
         told = {"layer": self.layer + 1, "head": self.head + 1, "role": self.role}
         return asdict(self) | told | {"nearest": None if self.nearest is None else [*self.nearest]}

@@ -17,9 +17,9 @@ def cards_page(
 
     Args:
         models: by name, in the order of the curves; all with the same heads.
-        data: what the corpus is called.
-        count: how many of it were looked at.
-        unit: what these are; a sentence is a pair, or a text where no head looks at a source.
+        data: the name of the corpus.
+        count: how many examples of it were measured.
+        unit: what these are; a sentence is a pair, or a text for models without cross-attention.
     """
     return document("cards.js", cards_payload(models, data, count, unit))
 

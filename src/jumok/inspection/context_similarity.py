@@ -1,9 +1,9 @@
-"""One word in two sentences: how alike its vectors are, layer by layer.
+"""One word in two sentences: the similarity of its vectors, layer by layer.
 
-Whatever a word's neighbours, its vector is the same before the first layer (but for its place);
-what a layer makes of it depends on them. Vectors of one layer may all point much the same way, so
-the cosine of two different words of the two sentences stands beside it: only what is above that
-says anything of the word.
+Before the first layer a word's vector does not depend on its neighbours (apart from its position);
+after a layer it does. The vectors of one layer may all have similar directions, so the mean cosine
+of different words of the two sentences is given as a baseline: only what exceeds it is specific to
+the word.
 
 Source: Ethayarajh 2019, How contextual are contextualized word representations?, sections 3 and 4.
 """
@@ -17,11 +17,11 @@ from jumok.inspection.trace import Array, Axis, Trace
 
 
 def context_similarity(trace: Trace, other: Trace) -> dict[str, Any]:
-    """For each stack that both traces have the streams of, as plain JSON.
+    """The cosines for each stack whose streams both traces have, as plain JSON.
 
     "axis": the stack's own; "texts": the other's words; "cosines": (layers + 1, words, words of
     the other); "different": (layers + 1), the mean cosine of words that are not the same. A word's
-    vector is the mean of its pieces'.
+    vector is the mean of its tokens' vectors.
 
     Raises:
         BundleError: the traces are of two models.
@@ -47,13 +47,13 @@ def context_similarity(trace: Trace, other: Trace) -> dict[str, Any]:
 
 
 def axis_of(trace: Trace, stack: str) -> str | None:
-    """The axis whose tokens a stack reads: a side of a translation, or the one text there is."""
+    """The axis whose tokens a stack reads: one side of a translation, or the only text."""
     side = "source" if stack.startswith("encoder") else "target"
     return next((name for name in (side, "text") if name in trace.axes), None)
 
 
 def word_vectors(stream: Array, axis: Axis) -> Array:
-    """(layers, words, dim) from (layers, positions, dim): the mean of each word's pieces."""
+    """(layers, words, dim) from (layers, positions, dim): the mean of each word's tokens."""
     belongs = np.array([[word == at for word in axis.words] for at in range(len(axis.texts))])
     shares = belongs / belongs.sum(axis=1, keepdims=True)
     vectors: Array = (shares @ stream[:, : belongs.shape[1]]).astype(np.float32)

@@ -1,4 +1,4 @@
-"""One row of attention, redone step by step from its vectors."""
+"""One row of attention, recomputed step by step from its vectors."""
 
 from dataclasses import dataclass
 
@@ -11,13 +11,13 @@ from jumok.inspection.trace import Site, Trace
 
 @dataclass(frozen=True)
 class KeyTerms:
-    """What one query made of one key.
+    """The steps for one query and one key.
 
     Attributes:
         product: q . k, or v . tanh(q + k) where the score is a small network.
         score: the product scaled, and with its bias; minus infinity where the mask hides the key.
         weight: softmax over all keys.
-        given: the length of weight x value.
+        given: the norm of the attended value, | weight x value |.
     """
 
     key: str
@@ -29,7 +29,7 @@ class KeyTerms:
 
 @dataclass(frozen=True)
 class ExplainedRow:
-    """One row of one head; `recorded` is how far the weights are from those of the model."""
+    """One row of one head; `recorded` is the largest difference from the model's own weights."""
 
     site: Site
     head: int
@@ -39,7 +39,7 @@ class ExplainedRow:
 
 
 def readable(token: str) -> str:
-    """A piece as people read it: the space before a word goes."""
+    """A token as it is shown, without the mark of a space before it."""
     return token.removeprefix("▁") or token
 
 
@@ -52,16 +52,16 @@ def choose(
     head: int | None = None,
     at_input: bool | None = None,
 ) -> tuple[Site, int]:
-    """The site and the row that are meant: the strongest of `rows_of`.
+    """The site and the row that are meant: the row of `rows_of` with the largest weight.
 
     Args:
-        word: a word, a token, or a row's number from 1. It is looked for in what the part's
-            queries are; without a part in the source first, then in the target.
-        part: "encoder", "decoder", "cross" or "image"; None: by where the word stands.
-        layer: from 0; None: the one that alignments are read from, else the last one.
-        head: from 0, in which the strongest row is looked for; None: any.
-        at_input: whether a written word's row is that of the step that reads it, and not of the
-            one that writes it; None: as the model's alignments are read.
+        word: a word, a token, or a row's number from 1. It is searched for among the part's
+            queries; without a part in the source first, then in the target.
+        part: "encoder", "decoder", "cross" or "image"; None: by the side that has the word.
+        layer: from 0; None: that of the alignment setting, or the last one.
+        head: from 0, the head whose weights are compared; None: any.
+        at_input: True: an output word's row is that of the step that reads it; False: of the step
+            that writes it; None: as in the model's alignment setting.
 
     Raises:
         DataError: no such token. ModelError: no such part or layer.
@@ -106,7 +106,7 @@ def rows_of(trace: Trace, site: Site, word: str, *, at_input: bool | None = None
     """All rows of a word, a token, or a row's number from 1; empty where there is none.
 
     Args:
-        at_input: as in `choose`. A number is that of the row itself, whatever this says.
+        at_input: as in `choose`. It does not affect a row's number.
     """
     axis = trace.axes[site.queries]
     tokens = [readable(token) for token in axis.tokens]
@@ -116,7 +116,7 @@ def rows_of(trace: Trace, site: Site, word: str, *, at_input: bool | None = None
     if word in axis.texts:
         index = axis.texts.index(word)
         places = [place for place, of_word in enumerate(axis.words) if of_word == index]
-        # The mark of a space is a token, and no letter of the word.
+        # The mark of a space is a token, but not a letter of the word.
         places = [place for place in places if tokens[place] != "▁"] or places
     else:
         places = [tokens.index(word)] if word in tokens else []
@@ -126,17 +126,17 @@ def rows_of(trace: Trace, site: Site, word: str, *, at_input: bool | None = None
 
 
 def steps(site: Site) -> bool:
-    """Whether the rows are steps: each has read one token, and writes the next."""
+    """Whether the rows are decoder steps: each has read one token, and writes the next."""
     return site.part in ("decoder", "cross")
 
 
 def row_name(trace: Trace, site: Site, row: int) -> str:
-    """What a row is: "row 2: cat", or "step 6: has read 를, writes 봤어요"."""
+    """The name of a row: "row 2: cat", or "step 6: has read 를, writes 봤어요"."""
     tokens = [readable(token) for token in trace.axes[site.queries].tokens]
     if not steps(site):
         return f"row {row + 1}: {tokens[row]}"
     written = tokens[row + 1 :][:1] or [readable(step.token) for step in trace.steps[row:][:1]]
-    # What a language model was given it did not write; it only had an opinion on it.
+    # A language model only scores its prompt; it does not write it.
     given = row < trace.notes.get("prompt", 0)
     then = f", {'next comes' if given else 'writes'} {written[0]}" if written else ""
     return f"step {row + 1}: has read {tokens[row]}{then}"
@@ -148,17 +148,17 @@ def _no_head(site: Site, head: int) -> ModelError:
 
 
 def explain(trace: Trace, site: Site, row: int, head: int | None = None) -> ExplainedRow:
-    """The row redone: products, scores, softmax, and how much of each value was taken.
+    """The row recomputed: products, scores, softmax, and the norms of the attended values.
 
     Args:
-        head: from 0; None: the one that looks most sharply in this row.
+        head: from 0; None: the one with the largest weight in this row.
 
     Raises:
-        ModelError: no such head, or a trace that kept no vectors.
+        ModelError: no such head, or a trace without vectors.
     """
     if site.query is None or site.key is None or site.value is None:
         raise ModelError(
-            "the trace kept weights only.", do="record it at level qk: jumok look --level qk"
+            "the trace contains weights only.", do="record it at level qk: jumok look --level qk"
         )
     if head is None:
         head = int(site.weights[:, row].max(axis=1).argmax())

@@ -1,4 +1,4 @@
-"""What is put together must belong together: a trace and a model, or two traces of one model."""
+"""Checks that a trace and a model, or two traces, belong together."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @runtime_checkable  # the tests check annotations while they run
 class Fingerprinted(Protocol):
-    """What says which model it is: a loaded model, or a trace."""
+    """What has a model's fingerprint: a loaded model, or a trace."""
 
     @property
     def fingerprint(self) -> str:
@@ -63,6 +63,6 @@ def check_one_model(trace: "Trace", other: "Trace") -> None:
 
 
 def _in_folder(folder: Path | str) -> str:
-    from jumok.bundle.fingerprint import fingerprint_in  # torch, for who needs it
+    from jumok.bundle.fingerprint import fingerprint_in  # torch, imported only where it is needed
 
     return fingerprint_in(folder)

@@ -1,23 +1,23 @@
-"""Which words mattered for what was written, asked of the model itself: by slopes, and by trying.
+"""Attribution of each output token to input words, by gradients and by occlusion.
 
     gradient x input   x_j . dL_t / dx_j, with L_t the log-probability of the token that step t
                        wrote, and x_j the vector of a word that was read; signed
     gradient           | dL_t / dx_j |
-    blank-out          L_t - L_t without word j: zeros in the place of its vector; its place stays
+    occlusion          L_t - L_t without word j: its vector is set to 0, its position stays
 
-All three ask of the source and of what was written before alike. The first two are slopes where
-the word is; the third is what happens when it goes. Of a picture a word is a cell of the grid, and
-its vector what the convolutions made of it. Such a vector has seen beyond its own pixels, so there
-is a fourth, which asks of the pixels themselves:
+All three apply to the source and to the prefix. The gradients describe a small change of the word's
+vector; occlusion removes the vector. For an image, a word is a cell of the grid, and its vector the
+output of the convolutions there. Such a vector also depends on pixels outside the cell, so there is
+a fourth measure, on the pixels themselves:
 
-    patch              L_t - L_t of the picture whose cell has been painted over with its most
-                       usual colour (the median): of a drawing its ground
+    patch occlusion    L_t - L_t of the image whose cell is covered with the image's median colour
+                       (in a drawing, that of the background)
 
 Source: gradient x input: Denil et al. 2014, Extraction of salient sentences from labelled
-documents; blank-out: Li et al. 2016, Understanding neural networks through representation erasure
-(Abnar and Zuidema 2020 put UNK in the word's place; a tokenizer of pieces has no UNK that was
-ever trained); patch: Zeiler and Fergus 2014, Visualizing and understanding convolutional networks,
-section 4.2 (a grey square there, which in a drawing would be one thing more).
+documents; occlusion: Li et al. 2016, Understanding neural networks through representation erasure
+(Abnar and Zuidema 2020 replace the word by UNK; a subword tokenizer has no UNK that was ever
+trained); patch occlusion: Zeiler and Fergus 2014, Visualizing and understanding convolutional
+networks, section 4.2 (with a grey square, which in a drawing would be one object more).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -33,20 +33,20 @@ from jumok.models.memory import Memory, SequenceToSequence
 from jumok.shapes import Float, Int, States, Tensor, UInt8
 
 ROWS = 32
-"""So many rows go through the model at once: a row for each token, or for each word blanked."""
+"""Rows in one forward pass: a row for each token, or for each occluded word."""
 
 
 @dataclass(frozen=True)
 class ForcedTarget:
-    """A text that was written, as something that can be written again.
+    """An output together with a function that scores it again.
 
     Attributes:
-        words: by axis ("source", "target") what turns tokens into vectors there, or what reads
-            the vectors of a picture's cells ("picture").
-        lengths: by axis how many tokens, or cells, there are.
-        own: the axis of what was written. Its token t has been read when step t writes.
-        count: how many tokens were written.
-        score: their log-probabilities, in so many equal rows of a batch.
+        words: by axis ("source", "target") the embedding of its tokens, or the module that reads
+            the vectors of an image's cells ("picture").
+        lengths: by axis the number of tokens or cells.
+        own: the axis of the output. Its token t has been read when step t writes.
+        count: the number of tokens written.
+        score: their log-probabilities, in a batch of this number of equal rows.
     """
 
     words: Mapping[str, Editable]
@@ -62,10 +62,10 @@ def written_from(
     target: Int[Tensor, "1 target"],
     written: Int[Tensor, " target"],
 ) -> ForcedTarget:
-    """What an encoder and a decoder wrote.
+    """The output of an encoder-decoder model.
 
     Args:
-        target: START and pieces. written: the pieces and END.
+        target: START and the tokens. written: the tokens and END.
     """
     # Tensors made in inference mode cannot be differentiated through.
     with torch.inference_mode(False):
@@ -85,11 +85,11 @@ def written_alone(
     hidden: Callable[[Int[Tensor, "rows text"]], Float[Tensor, "rows text dim"]],
     tokens: Sequence[int],
 ) -> ForcedTarget:
-    """What a language model wrote, reading nothing but that.
+    """A text of a language model.
 
     Args:
         hidden: the states after every prefix.
-        tokens: START and all tokens; the model has an opinion on each but the first.
+        tokens: START and all tokens; the model scores each but the first.
     """
     with torch.inference_mode(False):
         text = torch.tensor([tokens], device=decoder.embedding.table.device)
@@ -110,16 +110,16 @@ def written_over(
     target: Int[Tensor, "1 target"],
     written: Int[Tensor, " target"],
 ) -> ForcedTarget:
-    """What was written about a picture, of whose grid the decoder reads every cell.
+    """A caption, whose decoder reads every cell of the image's grid.
 
     Args:
         picture: pixels or features, a batch of one.
-        target: START and pieces. written: the pieces and END.
+        target: START and the tokens. written: the tokens and END.
     """
     assert isinstance(model.writer, GridWriter)
     with torch.inference_mode(False), torch.no_grad():
         target, written = target.clone(), written.clone()
-        cells = model.see(picture.clone())  # once: whatever is asked of a cell comes after
+        cells = model.see(picture.clone())  # once: the cells are changed after this point
 
     def score(rows: int) -> Float[Tensor, "rows written"]:
         return _log_probabilities(model, model.write(cells.expand(rows, -1, -1)), target, written)
@@ -135,7 +135,7 @@ def _log_probabilities(
     target: Int[Tensor, "1 target"],
     written: Int[Tensor, " target"],
 ) -> Float[Tensor, "rows written"]:
-    """Of what was written, for each row of the Memory."""
+    """The log-probabilities of the written tokens, for each row of the Memory."""
     rows = len(memory.states)
     logits = model.decoder(memory, target.expand(rows, -1)).float()
     return logits.log_softmax(dim=-1).gather(2, written.expand(rows, -1)[..., None])[..., 0]
@@ -143,7 +143,7 @@ def _log_probabilities(
 
 @dataclass(frozen=True)
 class Gradients:
-    """Of one axis: gradient x input, and the gradient's length; for each token that was written."""
+    """Gradient x input and the gradient's length on one axis, for each token that was written."""
 
     product: Float[Tensor, "written length"]
     length: Float[Tensor, "written length"]
@@ -152,7 +152,7 @@ class Gradients:
 def gradients(text: ForcedTarget) -> dict[str, Gradients]:
     """Gradient x input and gradient of every written token, by axis.
 
-    A row of the batch is differentiated for each token, so that one pass back gives them all.
+    A row of the batch is differentiated for each token, so that one backward pass gives them all.
     """
     found: dict[str, list[tuple[Tensor, Tensor]]] = {axis: [] for axis in text.words}
     for first in range(0, text.count, ROWS):
@@ -173,7 +173,7 @@ def gradients(text: ForcedTarget) -> dict[str, Gradients]:
 
 
 class _Leaf:
-    """Puts the words' vectors where a slope can be had of them."""
+    """Replaces the words' vectors by leaf tensors that require gradients."""
 
     def __init__(self, read: dict[str, Tensor], axis: str) -> None:
         self.read, self.axis = read, axis
@@ -185,14 +185,14 @@ class _Leaf:
 
 
 Groups = Mapping[str, Sequence[Sequence[int]]]
-"""By axis the tokens that are blanked together: each alone, or those of a word."""
+"""By axis the tokens that are occluded together: each alone, or those of a word."""
 
 
 @torch.inference_mode()
 def occlude_words(text: ForcedTarget, groups: Groups) -> dict[str, Float[Tensor, "written groups"]]:
-    """By axis, how much less probable each written token is without each group; in nats.
+    """By axis, the drop of each written token's log-probability without each group; in nats.
 
-    Above 0: the words helped. What comes after a token cannot matter for it: exactly 0.
+    Above 0: the words made the token more probable. Tokens after it have exactly 0.
     """
     asked = [(axis, tuple(group)) for axis, of_axis in groups.items() for group in of_axis]
     (whole,) = text.score(1)
@@ -227,15 +227,15 @@ def occlude_patches(
     picture: UInt8[Tensor, "1 3 height width"],
     target: Int[Tensor, "1 target"],
     written: Int[Tensor, " target"],
-    heed: Callable[[], None],
+    check_cancelled: Callable[[], None],
 ) -> Float[Tensor, "written cells"]:
-    """How much less probable each written token is with each cell's pixels painted over; in nats.
+    """The drop of each written token's log-probability with each cell's pixels covered; in nats.
 
-    Above 0: what is seen there helped.
+    Above 0: the cell made the token more probable.
 
     Args:
-        target: START and pieces. written: the pieces and END.
-        heed: is called before every batch of pictures; what it raises ends the work.
+        target: START and the tokens. written: the tokens and END.
+        check_cancelled: called before every batch of images; an exception aborts the work.
     """
     rows, columns = model.grid
     height, width = picture.shape[2:]
@@ -243,7 +243,7 @@ def occlude_patches(
     (whole,) = _log_probabilities(model, model.encode(picture), target, written)
     changes = []
     for begin in range(0, rows * columns, ROWS):
-        heed()
+        check_cancelled()
         cells = range(begin, min(begin + ROWS, rows * columns))
         painted = picture.repeat(len(cells), 1, 1, 1)
         for number, cell in enumerate(cells):

@@ -1,7 +1,7 @@
-"""What an attention head that looks at a picture's cells does over a corpus.
+"""What attention heads over an image's cells do, measured over a corpus.
 
-Everything is summed while pictures pass by: a number for each head, and for each head a sum for
-each cell and for each offset. No picture's map is kept.
+Everything is summed batch by batch: a number for each head, and for each head a sum for each cell
+and for each offset. No map of an image is kept.
 """
 
 from dataclasses import dataclass, field
@@ -22,9 +22,9 @@ class GridMeter:
     """The sums of one attention module.
 
     Attributes:
-        part: "cross": words look; "image": the cells look at one another.
-        grid: of the cells that are looked at.
-        residual_gate: of cells: what the layer's finding is multiplied by.
+        part: "cross": cross-attention from words; "image": self-attention of the cells.
+        grid: rows and columns of the cells that are the keys.
+        residual_gate: for cells: the layer's output is multiplied by it.
     """
 
     part: Literal["cross", "image"]
@@ -39,14 +39,14 @@ class GridMeter:
     def look(
         self,
         weights: Float[Tensor, "batch heads query cell"],
-        numbers: Int[Tensor, " query"],  # noqa: ARG002 - where a word stands says nothing here
+        numbers: Int[Tensor, " query"],  # noqa: ARG002 - a word's position is not used here
         queries: Int[Tensor, "batch _"],
         keys: Int[Tensor, "batch _"],  # noqa: ARG002 - all cells are real
     ) -> None:
-        """Takes in the weights of a batch.
+        """Adds the weights of a batch.
 
         Args:
-            queries: what looks; PAD is nothing. One column where all of a row look, or none.
+            queries: the queries' tokens; PAD does not count. One column: all of a row, or none.
         """
         self.heads = weights.shape[1]
         weights = weights.float()
@@ -62,10 +62,10 @@ class GridMeter:
     def _away(
         self, weights: Float[Tensor, "batch heads query cell"], real: Bool[Tensor, "batch query"]
     ) -> None:
-        """How far from the cell that looks."""
+        """Adds the distances and offsets from the query's cell."""
         apart = distances(self.grid).to(weights.device)
         self._add("distance", (weights * apart).sum(dim=3), real)
-        # A neighbour's middle is one cell away, or, over the corner, the root of 2.
+        # A neighbour's centre is one cell away, or the root of 2 diagonally.
         self._add("near", (weights * (apart < 1.5)).sum(dim=3), real)
         self._add("same", weights.diagonal(dim1=2, dim2=3), real)
         rows, columns = self.grid
@@ -82,7 +82,7 @@ class GridMeter:
         self.means.setdefault(name, Mean()).add(values, wanted)
 
     def card(self, site: str, head: int, raw: Float[Tensor, " heads"]) -> GridCard:
-        """What was measured of one head.
+        """The card of one head.
 
         Args:
             raw: the importance of each head of the layer, in nats.
@@ -118,7 +118,7 @@ class GridMeter:
         )
 
     def _offsets(self, head: int) -> tuple[Map, float]:
-        """The shares of the offsets near by, and of all beyond them."""
+        """The shares of the nearest offsets, and of all larger ones."""
         assert isinstance(self.offsets, Tensor)
         rows, columns = self.grid
         down, across = reach(self.grid)
@@ -129,11 +129,11 @@ class GridMeter:
 
 
 def distances(grid: Grid) -> Float[Tensor, "cell cell"]:
-    """How far the middles of the cells are apart, in cells."""
+    """The distances between the centres of the cells, in cells."""
     rows, columns = grid
     y, x = torch.meshgrid(torch.arange(rows), torch.arange(columns), indexing="ij")
     places = torch.stack([y.flatten(), x.flatten()], dim=1).double()
-    # By differences: the usual way of products is not exact where places are the same.
+    # From differences: the usual expansion into products is not exact for equal positions.
     return (places[:, None] - places[None]).norm(dim=2).float()
 
 

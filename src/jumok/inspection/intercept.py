@@ -1,4 +1,4 @@
-"""torch's hooks for one context: what other threads do with the same module is not told."""
+"""torch's hooks for one context: calls of the same module in other threads are ignored."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,11 +16,11 @@ def hooked(
     before: Callable[[tuple[Any, ...]], None] | None = None,
     after: Callable[[Any], None] | None = None,
 ) -> Iterator[None]:
-    """Tells what the module is given and what it gives when it is called inside the block.
+    """Reports the module's arguments and results when it is called inside the block.
 
     Args:
-        before: is given the arguments that were given by position.
-        after: is given what the module made.
+        before: receives the positional arguments.
+        after: receives the module's output.
     """
     mark = object()
     handles = []

@@ -1,11 +1,10 @@
-"""Changing a model while it works: heads switched off, words blanked, weights set by hand.
+"""Interventions: heads are ablated, words occluded, attention weights set by hand.
 
-One mechanism serves all that is done to heads: `gate[head]` multiplies what a head found before
-the heads are mixed (`attention/observe.py`). A gate of 0 is a head that does not exist. A word, or
-a cell of a picture, is blanked by zeros in the place of its vector (`layers/embedding.py`), and
-weights are set where they are looked with; whatever stands above goes on from there. A model that
-nobody changes takes its fast paths, and so it does in other threads while it is changed in one
-(`attention/here.py`).
+One mechanism serves all changes of heads: `gate[head]` multiplies a head's output before the heads
+are mixed (`attention/observe.py`). A gate of 0 is an ablated head. A word, or a cell of an image,
+is occluded by replacing its vector by zeros (`layers/embedding.py`), and weights are set in the
+attention module; the layers above compute with the changed values. A model without changes uses
+its fast code paths, also in other threads while it is changed in one (`attention/here.py`).
 
 Source: heads: Michel et al. 2019, Are sixteen heads really better than one?, section 2.3; set
 weights: Strobelt et al. 2018, Seq2Seq-Vis, section 4.
@@ -28,18 +27,17 @@ from jumok.models.captioner import CaptionerModel, GridWriter
 from jumok.shapes import Float, Int, States, Tensor
 
 Heads = Mapping[str, Sequence[int]]
-"""For each site, by its path in the model, the heads meant; from 0."""
+"""For each site, by its path in the model, a list of heads, from 0."""
 
 
 @dataclass(frozen=True)
 class RowEdit:
-    """One row of attention as somebody wants it.
+    """One row of attention weights set by the user.
 
     Attributes:
         site: the module's path in the model.
-        query: the number of the position that looks.
-        weights: what it gives to the keys, from the first; brought to a sum of 1. Keys beyond
-            them get nothing.
+        query: the position of the query.
+        weights: those of the keys, from the first; normalised to a sum of 1. Further keys get 0.
         head: from 0; None: all heads.
     """
 
@@ -51,12 +49,12 @@ class RowEdit:
 
 @dataclass(frozen=True)
 class Change:
-    """What is done to a model.
+    """A change of a model.
 
     Attributes:
-        off: heads that are switched off.
-        blank: positions of the text that is read whose words are blanked, or cells of a picture.
-        rows: weights that are set.
+        off: the ablated heads.
+        blank: positions of the input text whose words are occluded, or cells of an image.
+        rows: attention weights that are set.
     """
 
     off: Heads = field(default_factory=dict)
@@ -77,7 +75,7 @@ def sites(model: nn.Module) -> dict[str, Observable]:
 
 @contextmanager
 def switched_off(model: nn.Module, heads: Heads, count: Mapping[str, int]) -> Iterator[None]:
-    """The model without these heads, inside the block.
+    """Ablates these heads of the model inside the block.
 
     Args:
         count: how many heads each site has.
@@ -103,13 +101,13 @@ def switched_off(model: nn.Module, heads: Heads, count: Mapping[str, int]) -> It
 
 @contextmanager
 def changed(model: nn.Module, change: Change, count: Mapping[str, int]) -> Iterator[None]:
-    """The model with everything that `change` says, inside the block.
+    """Applies all changes to the model inside the block.
 
     Args:
         count: how many heads each site has.
 
     Raises:
-        ModelError: a head, a word or a row that is not there.
+        ModelError: a head, a word or a row that does not exist.
     """
     with ExitStack() as stack:
         stack.enter_context(switched_off(model, change.off, count))
@@ -120,16 +118,16 @@ def changed(model: nn.Module, change: Change, count: Mapping[str, int]) -> Itera
 
 
 def words_of(model: nn.Module) -> dict[str, Embedding]:
-    """What turns words into vectors, by its path in the model; the encoder's first."""
+    """The embeddings by their path in the model, the encoder's first."""
     found = {name: each for name, each in model.named_modules() if isinstance(each, Embedding)}
     return dict(sorted(found.items(), key=lambda item: not item[0].startswith("encoder")))
 
 
 @contextmanager
 def edited_words(edits: Mapping[Editable, StateEdit]) -> Iterator[None]:
-    """Other vectors in the place of the words' or cells', inside the block.
+    """Changes the vectors of words or cells inside the block.
 
-    Where they are changed already, they are changed once more.
+    Edits of nested blocks are applied one after another.
     """
     changed = {
         editable: _one_after_another(editable.edit, edit) for editable, edit in edits.items()
@@ -146,11 +144,11 @@ def _one_after_another(first: StateEdit | None, then: StateEdit) -> StateEdit:
 
 @contextmanager
 def blanked(model: nn.Module, positions: Sequence[int]) -> Iterator[None]:
-    """The model reads zeros where the vectors of these words or cells were; their places stay.
+    """Replaces the vectors of these words or cells by zeros; their positions stay.
 
-    A Transformer still sees that something stands there, and where. The text that is read is the
-    encoder's; of a model without one, what its decoder is given. Of a picture it is the cells that
-    words look at, as the convolutions left them.
+    A Transformer still attends to these positions. The words are those of the encoder's input, or
+    for a model without an encoder of the decoder's input; the cells are the output of the
+    convolutions that a captioner's words attend to.
 
     Raises:
         ModelError: a model that reads neither, or a position that the text does not have.
@@ -161,7 +159,7 @@ def blanked(model: nn.Module, positions: Sequence[int]) -> Iterator[None]:
         end = first + states.shape[1]
         if at_once and not all(0 <= position < end for position in positions):
             raise ModelError(
-                "what is read has no such place.",
+                "the input has no such position.",
                 expected=f"0 to {end - 1}",
                 got=", ".join(map(str, positions)),
             )
@@ -174,28 +172,27 @@ def blanked(model: nn.Module, positions: Sequence[int]) -> Iterator[None]:
 
 
 def _what_is_read(model: nn.Module) -> tuple[Editable, bool]:
-    """Where words or cells become vectors, and whether all of them are there at once."""
+    """The module that makes vectors of words or cells, and whether it receives all at once."""
     if isinstance(model, CaptionerModel):
-        # Its embedding is of the words that it writes.
+        # A captioner's embedding is that of the words it writes.
         if isinstance(model.writer, GridWriter):
             return model.writer, True
-        raise ModelError("this model looks at one vector, of which no part is a cell's.")
+        raise ModelError("this model reads the image as one vector, so cells cannot be occluded.")
     name, embedding = next(iter(words_of(model).items()), ("", None))
     if embedding is None:
-        raise ModelError("this model reads no words, so none can be blanked.")
-    return embedding, name.startswith("encoder")  # a decoder is given its text piece by piece
+        raise ModelError("this model reads no words, so none can be occluded.")
+    return embedding, name.startswith("encoder")  # a decoder receives its text token by token
 
 
 @contextmanager
 def set_rows(model: nn.Module, rows: Sequence[RowEdit], count: Mapping[str, int]) -> Iterator[None]:
-    """The model looks with these weights in the place of its own, inside the block.
+    """Replaces rows of the model's attention weights inside the block.
 
     Args:
         count: how many heads each site has.
 
     Raises:
-        ModelError: a site or a head that the model does not have, or weights of which no row can
-            be made.
+        ModelError: a site or a head that the model does not have, or invalid weights.
     """
     known = sites(model)
     by_site: dict[str, list[RowEdit]] = {}
@@ -212,30 +209,30 @@ def set_rows(model: nn.Module, rows: Sequence[RowEdit], count: Mapping[str, int]
 def _check_weights(row: RowEdit) -> None:
     if not row.weights or min(row.weights) < 0 or not 0 < sum(row.weights) < math.inf:
         raise ModelError(
-            "no row of attention can be made of these weights.",
+            "these are not attention weights.",
             expected="numbers of 0 or more, and one above 0",
             got=", ".join(f"{weight:g}" for weight in row.weights),
         )
     looks_back = row.site.startswith("decoder.") and row.site.endswith("self_attention")
     if looks_back and len(row.weights) > row.query + 1:
         raise ModelError(
-            "a position of the text that is written cannot look ahead.",
+            "a position of the output cannot attend to later positions.",
             expected=f"weights for {row.query + 1} keys or fewer",
             got=f"{len(row.weights)}",
         )
 
 
 def _with_rows(rows: Sequence[RowEdit], weights: Weights, first: int) -> Weights:
-    """The weights, with these rows in the place of the module's own; `first` query's number."""
+    """The weights with these rows replaced; `first` is the first query's number."""
     weights = weights.clone()
     keys = weights.shape[3]
     for row in rows:
         query = row.query - first
         if not 0 <= query < weights.shape[2]:
-            continue  # what is written comes step by step
+            continue  # the output is written step by step
         if len(row.weights) > keys:
             raise ModelError(
-                "the row has more weights than there is to look at.",
+                "the row has more weights than there are keys.",
                 expected=f"{keys} or fewer",
                 got=f"{len(row.weights)}",
             )
@@ -260,11 +257,11 @@ def without_each_head(
     written: Int[Tensor, " positions"],
     count: Mapping[str, int],
 ) -> dict[str, Float[Tensor, "heads positions"]]:
-    """For each head the change of every chosen token's log-probability when it alone is off.
+    """The effect of ablating each head alone: the change of every chosen token's log-probability.
 
     Args:
-        run: the log-probabilities of everything that could be chosen, at every position.
-        written: what was chosen at each.
+        run: the log-probabilities of all choices at every position.
+        written: what was chosen at each position.
         count: how many heads each site has.
     """
 

@@ -1,10 +1,10 @@
-"""What a model would say if it had to answer after every layer, and how far a word has moved.
+"""The logit lens: the prediction after every layer; and how far each word's vector has moved.
 
-The stream of a stack of blocks is a sum to which each block adds. Read after layer l as the model
-reads it after the last one, through the last norm and the output matrix, it gives the prediction so
-far (the "logit lens"); after the last layer it is the model's own prediction. A post-norm model has
-no norm of its own at the end: each layer's norm has been at work already, and the output matrix
-reads what it left. No layer but the last was trained to be read like this.
+The residual stream of a stack of blocks is a sum to which each block adds. The last norm and the
+output matrix, applied to the stream after layer l, give the prediction so far (the "logit lens");
+after the last layer it is the model's own prediction. A post-norm model has no final norm: each
+layer ends with its own norm, and the output matrix reads its result. Only the last layer was
+trained to be read by the output matrix.
 
 Source: nostalgebraist 2020, interpreting GPT: the logit lens; Elhage et al. 2021, A mathematical
 framework for Transformer circuits, "the residual stream".
@@ -35,12 +35,12 @@ Logits = Callable[[Float[Tensor, "positions dim"]], Float[Tensor, "positions voc
 
 @dataclass(frozen=True)
 class LensPredictions:
-    """What would be said after each layer of a stack; row 0 is the embedding.
+    """The predictions after each layer of a stack; row 0 is the embedding.
 
     Attributes:
         tokens, probabilities: (layers + 1, positions, best), the most probable first.
-        written: (layers + 1, positions), the probability of what was chosen there; None: nothing
-            was chosen at every position.
+        written: (layers + 1, positions), the probability of the chosen token; None: not every
+            position has a chosen token.
     """
 
     tokens: Int[Tensor, "layers positions best"]
@@ -49,7 +49,7 @@ class LensPredictions:
 
 
 def reader_of(model: nn.Module, stack: str) -> Logits | None:
-    """What makes predictions of a stack's normed states; None where nothing does."""
+    """The output layer that reads a stack's normalised states; None: the stack has none."""
     parent = model.get_submodule(stack)
     if isinstance(parent, TransformerDecoder):
         return parent.logits
@@ -59,7 +59,7 @@ def reader_of(model: nn.Module, stack: str) -> Logits | None:
 
 
 def last_norm(model: nn.Module, stack: str) -> nn.Module:
-    """What stands between the stream and its reader: the last norm; in post-norm models nothing."""
+    """The norm between the stream and the output layer; the identity in post-norm models."""
     blocks = model.get_submodule(f"{stack}.blocks")
     assert isinstance(blocks, Stack)
     after = list(blocks)[-1].after_feedforward
@@ -77,8 +77,8 @@ def lens_predictions(
     """The predictions of every layer.
 
     Args:
-        written: what was chosen at each position; the stream may have more of them, which are left
-            out. None: nothing was chosen, and all positions are read.
+        written: the chosen token of each position; further positions of the stream are left out.
+            None: no tokens were chosen, and all positions are read.
     """
     stream = stream if written is None else stream[:, : len(written)]
     tokens, probabilities, chosen = [], [], []
@@ -99,15 +99,15 @@ def lens_predictions(
 def moved(
     stream: Float[Tensor, "layers positions dim"], words: Float[Tensor, "positions dim"]
 ) -> Float[Tensor, "layers positions"]:
-    """The cosine of each position's vector, layer by layer, and its word's own vector."""
+    """The cosine of each position's vector in every layer with its word's embedding."""
     return F.cosine_similarity(stream.float(), words.float()[None], dim=-1)
 
 
 @contextmanager
 def watch_words(model: nn.Module) -> Iterator[dict[str, Tensor]]:
-    """Keeps the vectors of the words that each stack reads, before anything is added to them.
+    """Keeps the embeddings of the words that each stack reads, before positions are added.
 
-    Gives by the stack's path (positions dim), of the batch's first row.
+    Yields (positions dim) by the stack's path, for the batch's first row.
     """
     words: dict[str, Tensor] = {}
 
@@ -131,16 +131,16 @@ def layer_facts(
     written: Sequence[int],
     pieces: Callable[[Sequence[int]], Sequence[str]] | None,
 ) -> dict[str, Any]:
-    """What the page shows of the layers, as plain JSON: for each stack by its path.
+    """The layer analysis of the page as plain JSON, for each stack by its path.
 
-    "moved": (layers + 1, positions) cosines with the words' own vectors; where predictions are read
-    off the stack also "best": for each layer and position the most probable tokens with their
-    probabilities, "written": the probability of what was written there (None for a model that
-    fills gaps), and "read": "pre" or "post", by where the norms stand. A stack that reads no words
-    is left out. (Of RNNs: `jumok.inspection.recurrent`.)
+    "moved": (layers + 1, positions) cosines with the words' embeddings; for a stack with an output
+    layer also "best": for each layer and position the most probable tokens with their
+    probabilities, "written": the probability of the written token (None for a masked language
+    model), and "read": "pre" or "post", the place of the norms. A stack that reads no words is
+    left out. (For RNNs see `jumok.inspection.recurrent`.)
 
     Args:
-        pieces: names tokens; None: predictions are not read.
+        pieces: from ids to tokens; None: no predictions are computed.
     """
     facts: dict[str, Any] = {}
     for stack, array in streams.items():
@@ -165,7 +165,7 @@ def layer_facts(
 def named_predictions(
     found: LensPredictions, pieces: Callable[[Sequence[int]], Sequence[str]]
 ) -> list[list[list[list[Any]]]]:
-    """As JSON: for each layer and position the tokens' names with their probabilities."""
+    """As JSON: for each layer and position the tokens with their probabilities."""
     return [
         [
             [list(pair) for pair in zip(pieces(tokens), values, strict=True)]
@@ -176,5 +176,5 @@ def named_predictions(
 
 
 def rounded(tensor: Tensor) -> Any:
-    """As JSON, to five decimals: more than is ever shown."""
+    """As JSON, rounded to five decimals."""
     return tensor.double().cpu().numpy().round(5).tolist()

@@ -1,4 +1,4 @@
-"""What a recorder is told by: the methods, the modules and the attentions of a model."""
+"""Connects a recorder to a model: to its methods, modules and attention sites."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -21,7 +21,7 @@ from jumok.shapes import Int, Tensor
 
 @contextmanager
 def listening(model: nn.Module, recorder: Recorder) -> Iterator[None]:
-    """Hears everything that is done with this model inside the block, in this context."""
+    """Reports every use of this model inside the block, in this context, to the recorder."""
     working = Working()
     with ExitStack() as stack:
         stack.enter_context(observe(model, recorder.looked))
@@ -74,7 +74,7 @@ def _decoder_heard(decoder: nn.Module, recorder: Recorder, working: Working) -> 
 def _read_whole(
     recorder: Recorder, tokens: Int[Tensor, "rows length"], documents: Tensor | None = None
 ) -> None:
-    """All positions at once, as in training; documents that share a row are read as they stand."""
+    """Records all positions at once, as in training; documents in one row are not separated."""
     del documents
     recorder.started(len(tokens))
     recorder.read(tokens)

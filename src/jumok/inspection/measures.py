@@ -1,7 +1,7 @@
-"""What each attention head does over a corpus: head cards.
+"""What each attention head does over a corpus: the measures of head cards.
 
-Everything is summed while sentences pass by, and no map is kept. Means are over all positions
-that look and are real, whatever sentences they stand in.
+Everything is summed batch by batch, and no map is kept. Means are over all queries of all
+sentences, without padding.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,18 +29,18 @@ from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Bool, Float, Int, Tensor
 
 FEWEST = 5
-"""So many pieces have to be in sight before the rarest of them means anything."""
+"""The fewest permitted tokens for which the rarest is counted."""
 
 MARKS = (START, END, PAD)
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """What is known of the tokenizer's pieces besides their number.
+    """Punctuation and frequency of the vocabulary's tokens.
 
     Attributes:
-        punctuation: which of them are signs alone.
-        source, target: how often each stands in the sources and in the targets of the corpus.
+        punctuation: True for tokens of punctuation marks only.
+        source, target: the count of each token in the sources and in the targets of the corpus.
     """
 
     punctuation: Bool[Tensor, " vocabulary"]
@@ -51,12 +51,12 @@ class Pieces:
     def of(
         cls, tokenizer: TextTokenizer, pairs: Iterable[tuple[Sequence[int], Sequence[int]]]
     ) -> "Pieces":
-        """What is known of a tokenizer's pieces, and of MASK behind them, over a corpus of ids."""
+        """Counts the tokens of a corpus of ids; the last entry is MASK."""
         size = tokenizer.size + 1
         texts = (piece.strip(SPACE) for piece in tokenizer.pieces(range(tokenizer.size)))
         signs = [bool(text) and all(category(sign)[0] == "P" for sign in text) for text in texts]
         counts = torch.zeros(2, size, dtype=torch.long)
-        counts[:, -1] = torch.iinfo(counts.dtype).max // 2  # what is taken out is not rare
+        counts[:, -1] = torch.iinfo(counts.dtype).max // 2  # MASK is not rare
         for pair in pairs:
             for side, ids in enumerate(pair):
                 if ids:
@@ -64,13 +64,13 @@ class Pieces:
         return cls(torch.tensor([*signs, False]), counts[0], counts[1])
 
     def counts(self, part: Part) -> Int[Tensor, " vocabulary"]:
-        """How often the pieces stand on the side that the part looks at."""
+        """The counts of the tokens on the side of the part's keys."""
         return self.target if part == "decoder" else self.source
 
 
 @dataclass
 class Mean:
-    """A mean for each head: sums over the positions that count, and how many they are."""
+    """A mean for each head: sums over the counted positions, and their number."""
 
     total: Tensor | float = 0.0
     count: int = 0
@@ -78,7 +78,7 @@ class Mean:
     def add(
         self, values: Float[Tensor, "batch heads query"], wanted: Bool[Tensor, "batch query"]
     ) -> None:
-        """Takes in the values at the wanted positions."""
+        """Adds the values at the wanted positions."""
         kept = values.masked_fill(~wanted[:, None], 0.0)
         self.total = self.total + kept.sum(dim=(0, 2), dtype=torch.float64).cpu()
         self.count += int(wanted.sum())
@@ -95,12 +95,12 @@ class Meter(Protocol):
 
     @property
     def part(self) -> Part:
-        """Who looks at what."""
+        """The part of the model that the module belongs to."""
         ...
 
     @property
     def heads(self) -> int:
-        """How many have looked; 0 before anything was added."""
+        """The number of heads; 0 before anything was added."""
         ...
 
     def look(
@@ -123,8 +123,8 @@ class SiteMeter:
     """The sums of one attention module.
 
     Attributes:
-        part: a decoder's positions see themselves and what stands before them.
-        pieces: what is known of the pieces; None: nothing, and what needs it is 0.
+        part: positions in a decoder attend to themselves and to earlier ones.
+        pieces: the vocabulary's counts; None: not given, and measures that need them are 0.
     """
 
     part: Part
@@ -139,11 +139,11 @@ class SiteMeter:
         queries: Int[Tensor, "batch query"],
         keys: Int[Tensor, "batch key"],
     ) -> None:
-        """Takes in the weights of a batch.
+        """Adds the weights of a batch.
 
         Args:
-            numbers: the positions' own, from 0.
-            queries, keys: the pieces that look and that are looked at; PAD is nothing.
+            numbers: the positions' numbers, from 0.
+            queries, keys: the tokens of the queries and of the keys; PAD does not count.
         """
         self.heads = weights.shape[1]
         weights = weights.float()
@@ -182,7 +182,7 @@ class SiteMeter:
         seen: Bool[Tensor, "batch query key"],
         real: Bool[Tensor, "batch query"],
     ) -> None:
-        """What kinds of pieces are looked at."""
+        """Adds the measures of kinds of tokens: START, END, punctuation, the rarest."""
         kinds = {"start": keys == START, "end": keys == END}
         if self.pieces is not None:
             kinds["punctuation"] = self.pieces.punctuation.to(keys.device)[keys]
@@ -210,7 +210,7 @@ class SiteMeter:
         self.means.setdefault(name, Mean()).add(values, wanted)
 
     def mean(self, name: str | int, head: int) -> float:
-        """What was measured of one head; 0 where it was not."""
+        """The mean of one head; 0 where nothing was measured."""
         return self.means.get(name, Mean()).of(head)
 
     def card(self, site: str, head: int, raw: Float[Tensor, " heads"]) -> HeadCard:
@@ -248,12 +248,12 @@ class SiteMeter:
 
 
 class HeadMeter:
-    """Watches every head of a model while batches go through it.
+    """Measures every head of a model over batches.
 
     Args:
         model: in evaluation mode.
-        pieces: what is known of the pieces; None: punctuation and rare words are not measured.
-        grids: by site what measures heads that look at a picture's cells; None: none does.
+        pieces: the vocabulary's counts; None: punctuation and rare words are not measured.
+        grids: by site the meters of heads whose keys are an image's cells; None: there are none.
     """
 
     def __init__(
@@ -270,9 +270,9 @@ class HeadMeter:
         }
 
     def add(self, batch: Batch) -> None:
-        """One pass over a batch of pairs, and one back."""
-        # What stands at each position: the decoder reads START where its target has its first
-        # piece, and a last piece where that has END.
+        """Runs one forward and one backward pass over a batch of pairs."""
+        # The tokens at each position: the decoder reads START where its target has its first
+        # token, and the last token where that has END.
         assert isinstance(self._model, SequenceToSequence)
         batch = on_device(batch, next(self._model.parameters()).device)
         target = batch.target_input.masked_fill(batch.target_output == PAD, PAD)
@@ -285,18 +285,18 @@ class HeadMeter:
     def watch(
         self, looks: Mapping[str, tuple[Tensor, Tensor]], losses: Callable[[], Tensor]
     ) -> None:
-        """One pass, and one back.
+        """Runs one forward and one backward pass.
 
         Args:
-            looks: for each part the pieces that look and those that are looked at, filled with PAD.
-            losses: runs the model; the loss of each row, in nats a piece.
+            looks: for each part the tokens of the queries and of the keys, padded with PAD.
+            losses: runs the model; returns the loss of each row, in nats a token.
         """
         looked = dict.fromkeys(self._meters, 0)
 
         def look(site: str, attention: Attention) -> None:
             meter, first = self._meters[site], looked[site]
             queries, keys = looks[meter.part]
-            # An RNN looks step by step.
+            # An RNN attends step by step.
             last = first + attention.weights.shape[2]
             looked[site] = last
             numbers = torch.arange(first, last, device=queries.device)
@@ -307,7 +307,7 @@ class HeadMeter:
             self._importance.take(len(queries), losses)
 
     def cards(self) -> list[AnyHeadCard]:
-        """A card for each head of what was added, in the order of the model."""
+        """A card for each head, in the order of the model."""
         raw = self._importance.raw()
         return [
             meter.card(name, head, raw[name])
@@ -317,12 +317,11 @@ class HeadMeter:
 
 
 class Importance:
-    """How much the loss of a sentence would change with each head's gate: E | dL / dgate |.
+    """The sensitivity of a sentence's loss to each head's gate: E | dL / dgate |.
 
-    Every text has a loss L and gates of its own, so that one pass back through a batch gives the
-    slope of each, where switching heads off costs a pass for each head. The two are the same thing
-    for a head that says little, and only then: a slope knows nothing of what the other heads would
-    make good.
+    Every text has a loss L and gates of its own, so that one backward pass through a batch gives
+    the gradient of each, where ablation costs a forward pass for each head. The two agree only for
+    a head of small effect: a gradient does not show how the other heads would compensate.
 
     Source: Michel et al. 2019, Are sixteen heads really better than one?, section 4.1.
     """
@@ -334,7 +333,7 @@ class Importance:
         self._heads = heads_of(model)
 
     def take(self, rows: int, losses: Callable[[], Float[Tensor, " batch"]]) -> None:
-        """Takes in the slopes of so many texts, each with a loss of its own."""
+        """Adds the gradients of a batch of texts, each with a loss of its own."""
         with _gates(self._model, self._heads, rows) as gates, torch.enable_grad():
             slopes = torch.autograd.grad(losses().sum(), list(gates.values()))
         for name, slope in zip(gates, slopes, strict=True):
@@ -343,12 +342,12 @@ class Importance:
         self._sentences += rows
 
     def raw(self) -> dict[str, Float[Tensor, " heads"]]:
-        """For each site the mean over all texts, in the unit of their losses."""
+        """The mean over all texts for each site, in the unit of their losses."""
         return {name: total / max(self._sentences, 1) for name, total in self._sums.items()}
 
 
 def translation_losses(model: SequenceToSequence, batch: Batch) -> Float[Tensor, " batch"]:
-    """The negative log-probability of each translation, in nats a piece."""
+    """The negative log-probability of each translation, in nats a token."""
     memory = model.encode(batch.source, batch.source_allowed)
     return mean_losses(model.decoder(memory, batch.target_input), batch.target_output)
 
@@ -356,7 +355,7 @@ def translation_losses(model: SequenceToSequence, batch: Batch) -> Float[Tensor,
 def mean_losses(
     logits: Float[Tensor, "batch target vocabulary"], wanted: Int[Tensor, "batch target"]
 ) -> Float[Tensor, " batch"]:
-    """For each row the mean cross-entropy of what is wanted, in nats; PAD is not."""
+    """The mean cross-entropy of each row's wanted tokens, in nats; PAD is not counted."""
     losses = F.cross_entropy(
         logits.float().transpose(1, 2), wanted, ignore_index=PAD, reduction="none"
     )
@@ -367,7 +366,7 @@ def mean_losses(
 def _gates(
     model: nn.Module, heads: dict[str, int], rows: int
 ) -> Iterator[dict[str, Float[Tensor, "batch heads"]]]:
-    """Every gate of the model open, one for each sentence, and differentiable."""
+    """Gives every head of the model a differentiable gate of 1 for each sentence."""
     parameter = next(model.parameters())
     known = sites(model)
     gates = {

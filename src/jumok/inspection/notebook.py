@@ -1,11 +1,11 @@
 """The page of a trace in Jupyter, VS Code and Colab, and as a file.
 
-    page = jumok.page(trace)      # at the end of a cell it shows itself
-    page.trace = another          # wherever it is shown, it is drawn anew
+    page = jumok.page(trace)      # at the end of a cell it is displayed
+    page.trace = another          # every displayed copy is redrawn
     page.save("page.html")
 
-With the extra "notebook" it is a widget (anywidget). Without, it is a frame with the page in it,
-which is as good to look at, and cannot be handed another trace.
+With the extra "notebook" it is a widget (anywidget). Without the extra it is a frame with the same
+page, which does not update when it is given another trace.
 """
 
 from collections.abc import Container
@@ -26,10 +26,10 @@ FRAME = 'width="100%" height="760" style="border:0" sandbox="allow-scripts allow
 
 
 class Page:
-    """The interactive page of a trace: it shows itself in a notebook, and can be saved.
+    """The interactive page of a trace: a notebook displays it, and it can be saved.
 
     Attributes:
-        html: the page as one HTML file's text, which needs no network.
+        html: the text of the page as one HTML file, which needs no network.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -38,7 +38,7 @@ class Page:
 
     @property
     def trace(self) -> Trace:
-        """What is shown; setting it draws the page anew, with the view that was chosen."""
+        """The trace on the page; setting it redraws the page in the current view."""
         return self._trace
 
     @trace.setter
@@ -58,7 +58,7 @@ class Page:
         """Writes the page as a file.
 
         Raises:
-            ConfigError: another kind of file. DataError: it cannot be written.
+            ConfigError: another kind of file. DataError: the file cannot be written.
         """
         path = Path(file)
         if path.suffix != ".html":
@@ -71,7 +71,7 @@ class Page:
             ) from error
 
     def widget(self) -> "TraceWidget":
-        """The page as an ipywidget, to be laid out with others; one and the same at every call.
+        """The page as an ipywidget, for layouts with other widgets; the same object at every call.
 
         Raises:
             MissingExtraError: anywidget is not installed.
@@ -87,14 +87,14 @@ class Page:
         include: Container[str] | None = None,  # noqa: ARG002 (IPython's own call)
         exclude: Container[str] | None = None,  # noqa: ARG002
     ) -> dict[str, Any]:
-        """The widget where there can be one, else a frame with the page in it.
+        """The widget if anywidget is installed, otherwise a frame with the page in it.
 
-        Beside the widget stands what a viewer shows that runs nothing (nbconvert, GitHub).
+        The widget comes with a static version for viewers without scripts (nbconvert, GitHub).
         """
         if find_spec("anywidget") is None:
             return {"text/html": f'<iframe {FRAME} srcdoc="{escape(self.html)}"></iframe>'}
         shown: Any = self.widget()._repr_mimebundle_()
-        # Of anywidget some releases give (data, metadata), others the data alone.
+        # Some releases of anywidget return (data, metadata), others only the data.
         bundle: dict[str, Any] = shown[0] if isinstance(shown, tuple) else shown
         return bundle | {"text/html": still(self._trace)}
 

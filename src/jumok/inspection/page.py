@@ -1,8 +1,8 @@
 """A trace as one HTML file that needs no network: the interactive page.
 
-The page's source stands in `web/`, as plain modules; they are put one after another here. A saved
-page may load nothing at all: its Content-Security-Policy allows its own script and style, by
-their digests, and nothing else. Tokens travel as JSON and are only ever put in as text.
+The page's source is in `web/`, as plain modules, which are joined here. A saved page cannot load
+anything: its Content-Security-Policy allows only its own script and style, by their digests. Tokens
+are passed as JSON and inserted as text only.
 """
 
 import base64
@@ -20,7 +20,7 @@ import numpy as np
 from jumok.inspection.trace import ARRAYS, Array, Site, Trace
 
 FEW = 1_000_000
-"""Up to so many weights in a trace are sent as they are; more of them as bytes, 1/255 apart."""
+"""The most weights of a trace that are sent as float32; more are sent as bytes, 1/255 apart."""
 
 IMPORT = re.compile(r"^import (?P<names>\{[^}]*\}) from \"(?P<path>[^\"]+)\";\n", re.MULTILINE)
 EXPORT = re.compile(
@@ -29,12 +29,12 @@ EXPORT = re.compile(
 
 
 def page(trace: Trace, token: str | None = None, other: Trace | None = None) -> str:
-    """The whole page, with the trace inside.
+    """The HTML of the page, with the trace inside.
 
     Args:
-        other: one more trace, to be seen beside it; None: there is but one.
-        token: of the server that the page comes from: it may then ask it for other texts. None:
-            the page is a file, and asks nobody.
+        other: a second trace, shown next to the first; None: only one.
+        token: that of the server which the page may ask for other texts. None: the page is a
+            file, and sends no requests.
     """
     data = payload(trace) | {"token": token}
     if other is not None:
@@ -43,11 +43,11 @@ def page(trace: Trace, token: str | None = None, other: Trace | None = None) -> 
 
 
 def document(entry: str, data: Mapping[str, Any], *, asks: bool = False) -> str:
-    """A page of its own: a script of `web/`, the style, and what is shown, as JSON.
+    """An HTML page with a script of `web/`, the style, and its data as JSON.
 
     Args:
         entry: the module that starts it.
-        asks: whether it may ask the server it came from.
+        asks: whether it may send requests to its server.
     """
     script, style = bundle(entry), (source_folder() / "style.css").read_text(encoding="utf-8")
     policy = (
@@ -69,9 +69,9 @@ def document(entry: str, data: Mapping[str, Any], *, asks: bool = False) -> str:
 
 
 def payload(trace: Trace) -> dict[str, Any]:
-    """What the page reads: the head of the trace, and its arrays in base64.
+    """The data of the page: the head of the trace, and its arrays in base64.
 
-    The page shows one sentence, and of the hypotheses of a search what the notes say.
+    The page shows one sentence, and the hypotheses of a search that are in the notes.
     """
     exact = sum(site.weights.size for site in trace.sites) <= FEW
     head = replace(trace, tree=None, also=()).head()
@@ -89,7 +89,7 @@ def _packed(site: Site, exact: bool) -> Iterator[tuple[str, dict[str, Any]]]:
             bits = base64.b64encode(np.packbits(array.astype(np.bool_)).tobytes()).decode("ascii")
             yield name, {"shape": list(array.shape), "type": "bits", "data": bits}
             continue
-        # Norms have no upper end, and vectors are what the reader may want to recompute from.
+        # Norms have no upper bound, and vectors are kept exact for recomputing the weights.
         whole = exact or name != "weights"
         values = array.astype("<f4") if whole else np.rint(array * 255).astype(np.uint8)
         yield (
@@ -104,14 +104,14 @@ def _packed(site: Site, exact: bool) -> Iterator[tuple[str, dict[str, Any]]]:
 
 @cache
 def bundle(entry: str = "page.js") -> str:
-    """All modules that `entry` needs as one script: each after those that it imports."""
+    """All modules that `entry` needs as one script, each after the modules that it imports."""
     parts: dict[Path, str] = {}
     _add(source_folder() / entry, parts)
     return '"use strict";\n(() => {\n' + "\n".join(parts.values()) + "})();\n"
 
 
 def _add(module: Path, parts: dict[Path, str]) -> None:
-    """Puts what `module` imports into `parts`, and then itself: a function with its own names."""
+    """Adds the imports of `module` to `parts`, then the module as a function with its own scope."""
     if module in parts:
         return
     text = module.read_text(encoding="utf-8")
@@ -133,7 +133,7 @@ def _digest(text: str) -> str:
 
 
 def source_folder() -> Path:
-    """The page's source: beside the package where it is installed, in `web/` of a checkout."""
+    """The page's source: next to the installed package, or in `web/` of a checkout."""
     package = Path(__file__).resolve().parents[1]
     installed = package / "web"
     return installed if installed.is_dir() else package.parents[1] / "web"

@@ -1,4 +1,4 @@
-"""The picture that a model saw, and where in it the cells of its grid lie."""
+"""The image that a model read, and the positions of the grid's cells in it."""
 
 import base64
 import io
@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 Box = tuple[float, float, float, float]
-"""left, top, right, bottom, in pixels of the picture."""
+"""left, top, right, bottom, in pixels of the image."""
 
 
 @dataclass(frozen=True)
 class TracePicture:
-    """The picture as the model saw it: at its size, in its colours.
+    """The image as the model read it, at that size and in those colours.
 
     Attributes:
         width, height: in pixels.
@@ -26,7 +26,7 @@ class TracePicture:
 
     @classmethod
     def of(cls, pixels: npt.NDArray[np.uint8]) -> "TracePicture":
-        """Of pixels (height width 3), or (height width 1) of grey."""
+        """Makes it from pixels (height width 3), or (height width 1) for grey."""
         from PIL import Image
 
         height, width, colours = pixels.shape
@@ -37,11 +37,11 @@ class TracePicture:
 
     @property
     def png(self) -> bytes:
-        """The file."""
+        """The bytes of the PNG file."""
         return base64.b64decode(self.url.partition(",")[2])
 
     def box(self, grid: tuple[int, int], cell: int) -> Box:
-        """Where a cell lies: the pixels that are nobody else's, not all that it was made from.
+        """The cell's own pixels, which is less than all pixels that its vector depends on.
 
         Args:
             grid: rows and columns of the cells, which are numbered row by row.

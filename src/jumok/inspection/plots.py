@@ -1,7 +1,7 @@
-"""Pictures as inline SVG: no script, no network, every text escaped.
+"""Plots as inline SVG: no script, no network, every text escaped.
 
 Colours are CSS variables (--ink --muted --grid --page --heat --line-1 --line-2 ...), so that the
-page around decides on light or dark.
+surrounding page chooses light or dark.
 """
 
 from collections.abc import Sequence
@@ -16,13 +16,13 @@ from jumok.inspection.alignment import Link
 from jumok.shapes import Float, Tensor
 
 CELL = 34  # side of one cell of a grid
-LETTER = 7.4  # rough width of a Latin letter at 13 px; a Hangul syllable takes two
-TILT = 38  # degrees by which column headings rise
+LETTER = 7.4  # approximate width of a Latin letter at 13 px; a Hangul syllable takes two
+TILT = 38  # slant of the column headings, in degrees
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a chart: its name stands at its end, its points are (x, y)."""
+    """A line of a chart: its points are (x, y), and its name is printed at its end."""
 
     name: str
     points: Sequence[tuple[float, float]]
@@ -35,13 +35,13 @@ def chart(lines: Sequence[Line], title: str, x_title: str, most: float = 0.0) ->
     Args:
         title: what the y axis counts.
         x_title: what the x axis counts.
-        most: the y axis reaches at least this far: 100 for what is in percent.
+        most: the y axis reaches at least this value: 100 for percentages.
     """
     lines = [line for line in lines if line.points]
     if not lines:
         return ""
     width, height, left, top, bottom = 470, 240, 40, 30, 34
-    # What stands at the ends of the lines needs room: 8 pixels a letter, at 12 in bold.
+    # The labels at the ends of the lines need room: 8 pixels a letter, at 12 in bold.
     right = max(116, 14 + 8 * max(len(_ending(line)) for line in lines))
     x_end = max(x for line in lines for x, _ in line.points) or 1.0
     y_ticks = ticks(0.0, max(most, *(y for line in lines for _, y in line.points)) or 1.0)
@@ -69,12 +69,12 @@ def chart(lines: Sequence[Line], title: str, x_title: str, most: float = 0.0) ->
 
 
 def _ending(line: Line) -> str:
-    """What stands at a line's end: its name and its last value."""
+    """The label at a line's end: its name and its last value."""
     return f"{line.name} {line.points[-1][1]:.3g}"
 
 
 def _drawn(line: Line, number: int, places: Sequence[tuple[float, float]], end: float) -> list[str]:
-    """The line, its dots with the value for who points at them, and its name at its end."""
+    """The line, its points with their values as tooltips, and its name at its end."""
     colour = f"var(--line-{number})"
     path = "M" + "L".join(f"{x} {y}" for x, y in places)
     parts = [f'<path class="line" style="stroke:{colour}" d="{path}"/>']
@@ -96,12 +96,12 @@ def attention_grid(
     target: Sequence[str],
     gold: Sequence[Link] = (),
 ) -> str:
-    """Source words across, target words down; the darker, the more the target word looked there.
+    """An attention map: source words across, target words down; the larger the weight, the darker.
 
-    The shade is the weight itself, from 0 to 1, in every grid alike: two grids can be compared.
+    The shade is the weight itself, from 0 to 1, in every grid, so grids can be compared.
 
     Args:
-        gold: the links that are known to be right; they are framed.
+        gold: gold links, which are framed.
     """
     right_links = set(gold)
     left = 16 + LETTER * max(map(cell_len, target), default=0)
@@ -157,7 +157,7 @@ def ticks(low: float, high: float, most: int = 5) -> list[float]:
 
 
 def _apart(heights: Sequence[float], least: float) -> list[float]:
-    """The heights moved down where two would stand closer than `least`."""
+    """The heights, moved down where two would be closer than `least`."""
     order = sorted(range(len(heights)), key=lambda index: heights[index])
     moved = list(heights)
     for above, below in pairwise(order):

@@ -1,11 +1,10 @@
-"""How a model knows where words stand: its positions as a picture, and as curves over distance.
+"""Position encodings of a model as images, and as curves over distance.
 
-A table of vectors (sinusoidal, learned, index, fraction, binary) is added to the words: alike is
-what points the same way, so the curve is the cosine of two positions by their distance, the mean
-over all pairs and the least and the largest of them. Rotary positions turn queries and keys: the
-curve is the mean cosine of the angles between them, which is what is left of a product of two equal
-vectors. ALiBi adds to the scores: the curve of each head is e^bias, by which the bias multiplies a
-weight before the row is divided by its sum.
+A table of vectors (sinusoidal, learned, index, fraction, binary) is added to the words: the curve
+is the cosine of two positions by their distance, as the mean, the minimum and the maximum over all
+pairs. Rotary positions rotate queries and keys: the curve is the mean cosine of the angles between
+them, which is the factor on the product of two equal vectors. ALiBi adds a bias to the scores: the
+curve of each head is e^bias, the factor on a weight before the row is normalised.
 
 An RNN needs none of these: it reads one word after another.
 
@@ -35,7 +34,7 @@ from jumok.positions.sinusoidal import SinusoidalPositions
 from jumok.shapes import Float, Tensor
 
 MOST = 64
-"""Positions that are shown, where the encoding reaches so far."""
+"""The most positions that are shown."""
 
 KINDS = {
     IndexPositions: "index",
@@ -47,12 +46,12 @@ KINDS = {
 
 
 class StackPositions(NamedTuple):
-    """The positions of one stack.
+    """The position encoding of one stack.
 
     Attributes:
-        kind: as recipes name it: "sinusoidal", "learned", "rotary", "alibi", "none", ...
+        kind: its name in recipes: "sinusoidal", "learned", "rotary", "alibi", "none", ...
         picture: (positions or distances, dims, pairs of dims, or heads).
-        rows: what a row of it is, columns: what a column of it is.
+        rows, columns: the names of its axes.
         curves: by name, a value for each distance from 0.
     """
 
@@ -60,15 +59,15 @@ class StackPositions(NamedTuple):
     picture: Float[Tensor, "rows columns"] | None = None
     rows: str = "position"
     columns: str = "dimension"
-    curves: dict[str, Float[Tensor, " distances"]] = {}  # noqa: RUF012 - nobody writes to it
+    curves: dict[str, Float[Tensor, " distances"]] = {}  # noqa: RUF012 - it is never written to
 
 
 @torch.inference_mode()
 def position_facts(model: nn.Module) -> dict[str, Any]:
-    """The positions of every stack that reads words, by its path, as plain JSON.
+    """The position encoding of every stack that reads words, by its path, as plain JSON.
 
-    A stack whose positions are those of one before it says so in "same": its path. A recurrent one
-    is of the kind "recurrent", or "recurrent-both" where it also reads from the end.
+    A stack with the encoding of an earlier stack has only "same", the path of that one. A recurrent
+    stack has the kind "recurrent", or "recurrent-both" where it also reads from the end.
     """
     facts: dict[str, Any] = {}
     before: dict[str, StackPositions] = {}
@@ -95,7 +94,7 @@ def position_facts(model: nn.Module) -> dict[str, Any]:
 
 
 def positions_of(embedding: nn.Module, blocks: Stack) -> StackPositions:
-    """The positions that are added to the words, or those of the first block's attention."""
+    """The encoding that is added to the words, or that of the first block's attention."""
     if isinstance(embedding, Embedding) and embedding.positions is not None:
         encoding = embedding.positions.encoding
         table = table_of(encoding)
@@ -126,7 +125,7 @@ def table_of(encoding: Encoding) -> Float[Tensor, "positions dim"]:
 
 
 def alike(table: Float[Tensor, "positions dim"]) -> dict[str, Float[Tensor, " distances"]]:
-    """The cosines of two positions, by their distance: mean, least and largest."""
+    """The cosine of two positions by their distance: mean, minimum and maximum."""
     units = F.normalize(table, dim=1)
     cosines = units @ units.T
     diagonals = [cosines.diagonal(offset) for offset in range(len(table))]
@@ -138,9 +137,9 @@ def alike(table: Float[Tensor, "positions dim"]) -> dict[str, Float[Tensor, " di
 
 
 def turned(rotary: RotaryPositions, length: int) -> Float[Tensor, "distances pairs"]:
-    """The cosine of the angle by which a pair of dimensions is turned over each distance.
+    """The cosine of the angle by which each pair of dimensions is rotated, by distance.
 
-    Found by turning (1, 0) in every pair: what is left of its first element.
+    It is the first element of the rotated vector (1, 0).
     """
     ones = torch.zeros(1, 1, length, rotary.dim)
     ones[..., 0::2] = 1.0

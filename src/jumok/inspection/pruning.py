@@ -1,4 +1,4 @@
-"""How a model fares with ever fewer heads: those that matter least are switched off first.
+"""Pruning heads step by step: the score of a model without its least important heads.
 
 Source: Michel et al. 2019, Are sixteen heads really better than one?, section 4.
 """
@@ -21,8 +21,8 @@ class PrunedPoint(NamedTuple):
     """A score without some heads.
 
     Attributes:
-        percent: of the part's heads that are off.
-        heads: how many these are.
+        percent: the share of the part's heads that are ablated.
+        heads: the number of these heads.
     """
 
     percent: int
@@ -39,12 +39,12 @@ def pruning_order(cards: Sequence[AnyHeadCard], part: str) -> list[AnyHeadCard]:
 def pruning_curves(
     model: nn.Module, cards: Sequence[AnyHeadCard], score: Callable[[], float]
 ) -> dict[str, list[PrunedPoint]]:
-    """For each part, and for all together, the score with 0, 10, ... 100 percent of heads off.
+    """The score with 0, 10, ... 100 percent of heads ablated, for each part and for all parts.
 
     Args:
-        model: the one that `score` asks; its modules are named as in the cards.
+        model: the one that `score` uses; its modules are named as in the cards.
         cards: all heads of the model.
-        score: computes a figure from the model as it is then.
+        score: computes a number from the model in its present state.
     """
     count = Counter(card.site for card in cards)
     known: dict[frozenset[tuple[str, int]], float] = {}

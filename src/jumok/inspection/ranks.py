@@ -1,4 +1,4 @@
-"""How far two measures agree on what comes before what: rank correlation.
+"""Rank correlation: the agreement of two measures on the order of their values.
 
 Source: Spearman 1904, The proof and measurement of association between two things; used on
 measures of attention by Jain and Wallace 2019, Attention is not explanation, section 4.1.
@@ -13,14 +13,14 @@ Numbers = npt.NDArray[np.floating]
 
 
 def ranks(values: Numbers) -> npt.NDArray[np.float64]:
-    """Each value's place, the smallest first, from 1; those that are equal share their mean."""
+    """Each value's rank, the smallest first, from 1; equal values share the mean of their ranks."""
     _, which, count = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(count)  # of a group of equal values
     return (last - (count - 1) / 2)[which]
 
 
 def spearman(first: Numbers, second: Numbers) -> float:
-    """Pearson's correlation of the ranks, -1 to 1; NaN where all values of a side are equal."""
+    """Pearson's correlation of the ranks, -1 to 1; NaN where all values of one side are equal."""
     if not len(first):
         return float("nan")
     a, b = (each - each.mean() for each in map(ranks, (first, second)))
@@ -29,5 +29,5 @@ def spearman(first: Numbers, second: Numbers) -> float:
 
 
 def rank_correlations(measures: Sequence[Numbers]) -> npt.NDArray[np.float64]:
-    """`spearman` of each measure with each: (measures, measures)."""
+    """`spearman` for every pair of measures: (measures, measures)."""
     return np.array([[spearman(first, second) for second in measures] for first in measures])

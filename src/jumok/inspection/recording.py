@@ -1,11 +1,11 @@
-"""Listening to a model while somebody else uses it: every look, every token read, every search.
+"""Records a model's work while other code runs it: attentions, tokens read, and searches.
 
-Attention modules tell observers what they looked at. What was read, and which hypothesis goes on,
-the encoder's and the decoder's own methods tell (`inspection/listening.py`). A search comes out
-as a tree of tokens: parents, and no copies of texts.
+Attention modules report their weights to observers. The methods of the encoder and the decoder
+report the tokens that were read and the hypotheses that continue (`inspection/listening.py`). A
+search is recorded as a tree of tokens with their parents, without copies of texts.
 
-Nothing is computed while the model works: what it made is kept as it is, and put together when
-the block has ended (`systems/record.py`).
+Nothing is computed while the model works: its tensors are kept as they are, and made into traces
+when the block ends (`systems/record.py`).
 """
 
 import threading
@@ -25,7 +25,7 @@ from jumok.inspection.trace import BEST, Array, Level
 from jumok.shapes import Float, Int, Tensor
 
 Fact = Literal["weights", "bias", "query", "key", "value"]
-"""What of a look is asked for."""
+"""The parts of an attention call."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class AttentionCall:
         return numpy_of(self.weights)
 
     def of_tokens(self, fact: Fact) -> Float[Tensor, "rows heads new width"]:
-        """What belongs to the tokens that look: of keys and values those of their own places."""
+        """The rows of the query tokens; for keys and values those at the queries' positions."""
         if fact == "weights":
             return self.weights
         if fact == "bias":
@@ -59,14 +59,14 @@ class AttentionCall:
 
 @dataclass
 class Call:
-    """What happened while one thing was read: a source, a picture, or tokens of a target.
+    """The records of one input: a source, an image, or tokens of a target.
 
     Attributes:
-        looks: for each site the calls one after another: an RNN looks step by step.
+        looks: for each site its calls in order: an RNN attends step by step.
         streams: for each stack and layer, the residual stream.
-        gates: how much of what was found was used, a tensor (rows 1) a step.
-        logits: (rows new choices), where the model's own readout was asked for them; of a
-            classifier (rows labels).
+        gates: the gates on the context vectors, a tensor (rows 1) for each step.
+        logits: (rows new choices), where the model's output layer computed them; for a classifier
+            (rows labels).
         grids: rows and columns of the feature maps that attention over pixels read.
     """
 
@@ -78,20 +78,20 @@ class Call:
 
     @cached_property
     def log_probabilities(self) -> Array:
-        """(rows new choices), of what was read out."""
+        """The log-probabilities (rows new choices)."""
         assert self.logits is not None
         return numpy_of(self.logits.float().log_softmax(dim=-1))
 
     @cached_property
     def best(self) -> tuple[list[Any], list[Any]]:
-        """The largest of them, and whose they are, row by row and token by token."""
+        """The largest of them and their ids, row by row and token by token."""
         choices = self.log_probabilities.shape[-1]
         found = torch.from_numpy(self.log_probabilities).topk(min(BEST, choices), dim=-1)
         return found.values.numpy().tolist(), found.indices.numpy().tolist()  # torch's is slow
 
 
 class TokenPosition(NamedTuple):
-    """Where a token was read; `line` counts all that were read in a pass, in any row."""
+    """Where a token was read; `line` counts all tokens read in a pass, over all rows."""
 
     call: int
     row: int
@@ -101,7 +101,7 @@ class TokenPosition(NamedTuple):
 
 @dataclass
 class Tree:
-    """Every token that was read for one sentence.
+    """Every target token that was read for one sentence.
 
     Attributes:
         tokens: START first.
@@ -114,7 +114,7 @@ class Tree:
     places: list[TokenPosition] = field(default_factory=list)
 
     def add(self, parent: int, token: int, place: TokenPosition) -> int:
-        """The number of the new token."""
+        """Adds a token; returns its number."""
         self.tokens.append(token)
         self.parents.append(parent)
         self.places.append(place)
@@ -130,12 +130,12 @@ class Tree:
 
     @property
     def leaves(self) -> list[int]:
-        """The tokens that nothing was written after."""
+        """The tokens without a successor."""
         inner = set(self.parents)
         return [node for node in range(len(self.tokens)) if node not in inner]
 
     def find(self, tokens: Sequence[int]) -> int:
-        """The token that ends these, START aside, or as many of them as were read."""
+        """The last of these tokens (without START), or the last of them that was read."""
         node = 0
         for token in tokens:
             for child, parent in enumerate(self.parents):
@@ -149,16 +149,16 @@ class Tree:
 
 @dataclass
 class Pass:
-    """A batch from its source to what was written about it.
+    """A batch from its source to its outputs.
 
     Attributes:
-        source: tokens (batch length), or pictures; None where nothing was encoded.
+        source: tokens (batch length), or images; None where nothing was encoded.
         allowed: which positions of the source are real; None: all.
-        reading: the encoder at work, or the whole of a model that writes nothing.
+        reading: the records of the encoder, or of the whole model if it writes nothing.
         trees: a tree for each row of the source.
-        calls: the decoder at work.
-        found: what a search ended with, for each row, best first; empty where none was made.
-        numbers: for each row, which of all that were given it is.
+        calls: the records of the decoder.
+        found: the hypotheses of a search, for each row, best first; empty without a search.
+        numbers: for each row, its index among all inputs.
     """
 
     source: Tensor | None = None
@@ -171,9 +171,9 @@ class Pass:
     _lines: dict[tuple[str, Fact], Array] = field(default_factory=dict)
 
     def lines(self, site: str, fact: Fact) -> Array:
-        """What every token looked with, (lines heads width), filled with zeros on the right.
+        """The attention weights of every token, (lines heads width), padded with zeros at the end.
 
-        All sentences read their own tokens' lines (`Place.line`) off at one go.
+        Sentences select their own tokens' lines (`Place.line`) from the result.
         """
         if (site, fact) not in self._lines:
             self._lines[site, fact] = _one_below_another(
@@ -183,7 +183,7 @@ class Pass:
 
 
 def _lines_of(looks: Sequence[AttentionCall], fact: Fact) -> Array:
-    """Of one call; an RNN looks once a token."""
+    """The rows of one reading, joined over its calls: an RNN attends once a token."""
     of_tokens = torch.cat([look.of_tokens(fact) for look in looks], dim=2)
     return numpy_of(of_tokens.transpose(1, 2).flatten(0, 1))  # -> (rows new) heads width
 
@@ -199,10 +199,10 @@ def _one_below_another(parts: Sequence[Array]) -> Array:
 
 
 class Shared:
-    """What the recorders of all threads share.
+    """The state that the recorders of all threads share.
 
     Args:
-        finish: is given each pass as soon as nothing can be added to it: when the next one begins,
+        finish: receives each pass once nothing more can be added to it: when the next one begins,
             or by `close`.
     """
 
@@ -213,38 +213,38 @@ class Shared:
         self._lock = threading.Lock()
 
     def close(self) -> None:
-        """Nothing will be added to any pass."""
+        """Finishes the last pass."""
         for begun in self.open:
             while begun:
                 self.finish(begun.pop())
 
     def take(self, count: int) -> range:
-        """The numbers of the next so many."""
+        """The numbers of the next `count` inputs."""
         with self._lock:
             first, self._next = self._next, self._next + count
         return range(first, first + count)
 
 
 class Recorder(threading.local):
-    """Hears what a model does, and sorts it by passes; in each thread those of that thread.
+    """Records what a model does, sorted by passes; each thread has passes of its own.
 
-    After one source only the first thing that is done with it is kept: a translator reads its own
-    alignments off in a second pass, which says nothing that the search did not.
+    Only the first pass of the decoder over a source is kept: a translator extracts alignments in a
+    second pass, which repeats the search's attention.
     """
 
-    def __init__(self, level: Level, shared: Shared) -> None:  # runs anew in each thread
+    def __init__(self, level: Level, shared: Shared) -> None:  # runs again in each thread
         self.level, self._shared = level, shared
-        self._begun: list[Pass] = []  # the present pass
+        self._begun: list[Pass] = []  # the current pass
         shared.open.append(self._begun)
-        self._given: Sequence[int] = ()  # the numbers of what the present call was given
+        self._given: Sequence[int] = ()  # the numbers of the current call's inputs
         self._next: list[int] | None = None  # the numbers of the rows that are read next
         self._now: Call | None = None
         self._rows: list[tuple[int, int] | None] = []  # (sentence, token) of each row
-        self._tokens = 0  # that this pass has read, in any row
+        self._tokens = 0  # the number of tokens that this pass has read, over all rows
         self._heard = True
 
     def looked(self, site: str, attention: Attention) -> None:
-        """An attention module looked."""
+        """Records one call of an attention module."""
         if self._now is None:
             return
         vectors = attention.query, attention.key, attention.value
@@ -262,26 +262,26 @@ class Recorder(threading.local):
         )
 
     def streamed(self, stack: str, layer: int, stream: Tensor) -> None:
-        """A block left its stream."""
+        """Records the residual stream after a block."""
         if self._now is not None:
             self._now.streams.setdefault(stack, {})[layer] = stream.detach()
 
     def sized(self, site: str, features: Tensor) -> None:
-        """Attention over pixels reads a feature map (batch channels height width)."""
+        """Records the size of the feature map (batch channels height width) that is read."""
         if self._now is not None:
             self._now.grids[site] = features.shape[2], features.shape[3]
 
     def gated(self, raw: Tensor) -> None:
-        """A decoder said how much of what it found it uses; a sigmoid makes a share of it."""
+        """Records the decoder's gate on the context vector, before the sigmoid."""
         if self._now is not None:
             self._now.gates.append(torch.sigmoid(raw.detach()))
 
     def given(self, count: int) -> None:
-        """A call is given so many texts or pictures."""
+        """Begins a call with this number of texts or images."""
         self._given = self._shared.take(count)
 
     def rows(self, places: Sequence[int]) -> None:
-        """Which of those the rows are that are read next."""
+        """Sets which of these inputs the next rows are."""
         self._next = [self._given[place] for place in places]
 
     @property
@@ -293,17 +293,17 @@ class Recorder(threading.local):
         while self._begun:
             self._shared.finish(self._begun.pop())
         numbers, self._next = self._next, None
-        if numbers is None or len(numbers) != rows:  # nobody said: they come as they are read
+        if numbers is None or len(numbers) != rows:  # not given: they are in the order of reading
             numbers = list(self._shared.take(rows))
         self._begun.append(Pass(source, allowed, numbers=numbers))
         return self._begun[0]
 
     def encoded(self, source: Tensor, allowed: Tensor | None = None) -> None:
-        """A source is being read, or a picture."""
+        """Begins a pass with a source or an image."""
         self._now = self._begin(len(source), source, allowed).reading
 
     def started(self, rows: int) -> None:
-        """A decoder begins, at START in so many rows."""
+        """Records that a decoder begins, at START in this number of rows."""
         last = self._pass
         self._heard = last is None or not last.calls or last.source is None
         if not self._heard:
@@ -315,7 +315,7 @@ class Recorder(threading.local):
         self._rows, self._tokens = [(row, -1) for row in range(rows)], 0
 
     def read(self, tokens: Int[Tensor, "rows new"]) -> None:
-        """A decoder reads tokens in each of its rows, from left to right."""
+        """Records the tokens that a decoder reads in each of its rows, from left to right."""
         if not self._heard:
             return
         here = self._pass
@@ -337,16 +337,16 @@ class Recorder(threading.local):
                 self._rows[row] = sentence, here.trees[sentence].add(parent, token, place)
 
     def wrote(self, logits: Tensor) -> None:
-        """What the decoder made of the tokens that it read last: (rows new choices)."""
+        """Records the logits after the tokens that were read last: (rows new choices)."""
         if self._now is not None:
             self._now.logits = logits.detach()
 
     def reordered(self, rows: Int[Tensor, " rows"]) -> None:
-        """Row i of the decoder goes on from its row rows[i]."""
+        """Records that row i of the decoder continues its row rows[i]."""
         if self._heard:
             self._rows = [self._rows[row] for row in rows.tolist()]
 
     def ended(self, found: Sequence[Sequence[Hypothesis]]) -> None:
-        """A search has ended with these hypotheses."""
+        """Records the hypotheses of a finished search."""
         if self._heard and self._pass is not None:
             self._pass.found = found

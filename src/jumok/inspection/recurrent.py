@@ -1,15 +1,15 @@
-"""What the layers of an RNN know at each word, what they would say, and what the others add to it.
+"""The states of an RNN's layers at each word, their predictions, and the effect of other words.
 
-A recurrent layer adds nothing to a stream: what it leaves lies in a space of its own, and is only
-compared with what the same layer leaves elsewhere. So a word's state stands beside that of the same
-word read alone: an encoder reads nothing but it, a decoder reads it first, with the same Memory.
-The cosine of the two says how much the others have changed, layer by layer.
+A recurrent layer adds nothing to a residual stream: its states lie in a space of their own, and are
+comparable only with other states of the same layer. So a word's state is compared with that of the
+same word read alone: by an encoder without other words, by a decoder as its first word, with the
+same Memory. The cosine of the two shows the effect of the other words, layer by layer.
 
-What a decoder says is read out from the state of its top layer, beside what it found in the Memory
-and, in some, the word that it read. To hear a lower layer, its state stands in the place of the
-top's (all are equally wide), and the rest stays; with zeros in that place nothing but the rest
-speaks. At the top layer it is the model's own prediction. No layer below it was trained to be read
-so.
+A decoder predicts from the state of its top layer, the context vector and, in some models, the word
+that it read. The prediction of a lower layer is computed with its state in place of the top
+layer's (all have the same width) and the same other inputs; row 0, with zeros in that place, shows
+what the other inputs predict. At the top layer it is the model's own prediction. No lower layer was
+trained to be read like this.
 
 Source: as in `lens.py`, for stacked RNNs; Sutskever et al. 2014 (stacks of them).
 """
@@ -35,21 +35,20 @@ Layers = Float[Tensor, "batch layers positions dim"]
 
 
 class RecurrentInputs(NamedTuple):
-    """What a recurrent stack was given: tokens (1 positions), and a decoder a Memory."""
+    """The inputs of a recurrent stack: tokens (1 positions), and for a decoder a Memory."""
 
     tokens: Tensor
     memory: Memory | None = None
 
 
 class RecurrentStates(NamedTuple):
-    """What was known in a stack.
+    """The states of a stack.
 
     Attributes:
-        states: (layers + 1 positions dim), of each layer what others see of it; row 0 is the
-            embedding. Where that is narrower or wider than a state, the narrower is filled up with
-            zeros, which changes no cosine.
-        read_out: (positions known), what each step of a decoder was read out from: the state of
-            the top layer, then the rest. None: an encoder.
+        states: (layers + 1 positions dim), the output of each layer; row 0 is the embedding. Where
+            widths differ, the narrower rows are padded with zeros, which changes no cosine.
+        read_out: (positions known), the inputs of a decoder's prediction at each step: the state
+            of the top layer, then the rest. None: an encoder.
     """
 
     states: Float[Tensor, "layers positions dim"]
@@ -58,7 +57,7 @@ class RecurrentStates(NamedTuple):
 
 @contextmanager
 def watch_recurrent(model: nn.Module) -> Iterator[dict[str, RecurrentInputs]]:
-    """Keeps what each recurrent stack is given inside the block, by its path in the model."""
+    """Keeps the inputs of each recurrent stack inside the block, by its path in the model."""
     given: dict[str, RecurrentInputs] = {}
 
     def reads(stack: str) -> Any:
@@ -66,7 +65,7 @@ def watch_recurrent(model: nn.Module) -> Iterator[dict[str, RecurrentInputs]]:
 
     def writes(stack: str) -> Any:
         def hear(args: tuple[Any, ...]) -> None:
-            if len(args) == 2:  # a step gives its state, too
+            if len(args) == 2:  # a step passes its state too
                 given[stack] = RecurrentInputs(args[1], args[0])
 
         return hear
@@ -83,9 +82,9 @@ def watch_recurrent(model: nn.Module) -> Iterator[dict[str, RecurrentInputs]]:
 def known_at_words(
     model: nn.Module, given: Mapping[str, RecurrentInputs]
 ) -> dict[str, RecurrentStates]:
-    """What every layer of every recurrent stack knew at each word; again, and step by step.
+    """The states of every recurrent stack at each word, recomputed step by step.
 
-    The model is as it was then: with the same heads off and words blanked.
+    The model must have the same changes (ablated heads, occluded words) as when it ran.
     """
     return {stack: _known(model.get_submodule(stack), *each) for stack, each in given.items()}
 
@@ -94,7 +93,7 @@ def known_at_words(
 def known_alone(
     model: nn.Module, given: Mapping[str, RecurrentInputs]
 ) -> dict[str, Float[Tensor, "layers positions dim"]]:
-    """What every layer knows of each word that is read alone, `Known.states` otherwise."""
+    """The states of every layer for each word read alone, like `RecurrentStates.states`."""
     found = {}
     for stack, (tokens, memory) in given.items():
         rows = torch.zeros(tokens.shape[1], dtype=torch.long, device=tokens.device)
@@ -134,7 +133,7 @@ def _read(encoder: RecurrentEncoder, tokens: Int[Tensor, "batch positions"]) -> 
 def _write(
     decoder: RecurrentDecoder, memory: Memory, tokens: Int[Tensor, "batch positions"]
 ) -> tuple[Layers, Float[Tensor, "batch positions known"]]:
-    """Step by step, which gives the states of all at once."""
+    """Runs the decoder step by step and stacks the states of all steps."""
     words, state = decoder.embedding(tokens), decoder.start(memory)
     cells: list[Tensor] = []
     known: list[Tensor] = []
@@ -147,13 +146,13 @@ def _write(
 
 
 def _side_by_side(layers: Sequence[Float[Tensor, "batch positions _"]]) -> Layers:
-    """All as wide as the widest."""
+    """Pads all tensors to the width of the widest."""
     width = max(layer.shape[2] for layer in layers)
     return torch.stack([F.pad(layer, (0, width - layer.shape[2])) for layer in layers], dim=1)
 
 
 def arrays_of(known: Mapping[str, RecurrentStates]) -> dict[str, Array]:
-    """As `Trace.streams` has them."""
+    """The states in the form of `Trace.streams`."""
     return {stack: numpy_of(each.states) for stack, each in known.items()}
 
 
@@ -164,9 +163,9 @@ def recurrent_facts(
     written: Sequence[int],
     pieces: Callable[[Sequence[int]], Sequence[str]] | None,
 ) -> dict[str, Any]:
-    """What the page shows of recurrent layers, as `jumok.inspection.lens.layer_facts` of others.
+    """The layer analysis of recurrent stacks, in the form of `jumok.inspection.lens.layer_facts`.
 
-    "moved" is from the same word read alone; "read" is "recurrent".
+    "moved" compares with the same word read alone; "read" is "recurrent".
     """
     facts: dict[str, Any] = {}
     for stack, (states, read_out) in known.items():
@@ -199,10 +198,10 @@ def _stand_ins(
     read_out: Float[Tensor, "positions known"],
     dim: int,
 ) -> Float[Tensor, "layers positions known"]:
-    """For each layer what is read out with its state in the place of the top's; row 0: with zeros.
+    """For each layer the prediction's inputs with its state in place of the top's; row 0: zeros.
 
     Args:
-        dim: width of a state; `states` may be filled up beyond it.
+        dim: width of a state; `states` may be padded beyond it.
     """
     stand_ins = read_out.repeat(len(states), 1, 1)
     stand_ins[0, :, :dim] = 0.0

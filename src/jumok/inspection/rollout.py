@@ -1,17 +1,16 @@
-"""Attention followed down through the layers: what a position knows of each word that was read.
+"""Attention rollout and flow: attention followed down through the layers to the input words.
 
-A block adds what its attention found to what it had (the residual stream), so half of what a
-position passes on is its own:  A' = A / 2 + I / 2, with A the mean of the heads. What the
-feed-forward layers, the norms and the values do is left out.
+A block adds its attention output to the residual stream, so half of each position is its own:
+A' = A / 2 + I / 2, with A the mean of the heads. The effects of the feed-forward layers, the norms
+and the values are left out.
 
-The paper has one stack. Here a decoder's position is first half of itself and half of what it
-found in the text so far, then half of that and half of what it found in the Memory; the Memory is
-what the encoder's rollout says it is. So with L decoder layers the source's share of a rollout
-row is 1 - 2^-L, whatever the sentence: rollout says which word mattered, never whether the source
-did.
+The paper has one stack. Here a decoder's position is first half of itself and half of its
+self-attention's context, then half of that and half of its cross-attention's context; the Memory
+is given by the encoder's rollout. So with L decoder layers the source's share of a rollout row is
+1 - 2^-L, whatever the sentence: rollout shows which word contributed, not whether the source did.
 
-Flow takes the same weights as pipes: how much can run from a position down to a word at once, if
-no pipe lets through more than its weight. The flows to several words do not add up to anything.
+Flow takes the same weights as capacities of pipes: the maximum flow from a position down to a word.
+The flows to several words have no meaningful sum.
 
 Source: Abnar and Zuidema 2020, Quantifying attention flow in Transformers, sections 3.1 and 3.2.
 """
@@ -37,8 +36,8 @@ class Layers:
     Attributes:
         encoder: (source source), each.
         decoder: (target target), each.
-        cross: (target source), one for each layer of the decoder; empty where nothing is read
-            but the text itself.
+        cross: (target source), one for each layer of the decoder; empty for a model without
+            cross-attention.
     """
 
     encoder: tuple[Matrix, ...] = ()
@@ -47,7 +46,7 @@ class Layers:
 
     @classmethod
     def of(cls, sites: Sequence[Site]) -> "Layers":
-        """Those of a trace."""
+        """The weights of a trace."""
         by_part: dict[str, list[Matrix]] = {}
         for site in sorted(sites, key=lambda site: site.layer):
             by_part.setdefault(site.part, []).append(heads_mean(site.weights))
@@ -61,11 +60,11 @@ def heads_mean(weights: Array) -> Matrix:
 
 
 def encoder_rollout(encoder: Sequence[Matrix], source: int) -> Matrix:
-    """What each state of the Memory is made of: (source source); rows sum to 1.
+    """The share of each word in each state of the Memory: (source source); rows sum to 1.
 
     Args:
-        encoder: the weights, the lowest layer first; none where nobody looks in the encoder.
-        source: how many positions there are.
+        encoder: the weights, the lowest layer first; none for an encoder without attention.
+        source: the number of positions.
     """
     known = np.eye(source)
     for weights in encoder:
@@ -74,10 +73,10 @@ def encoder_rollout(encoder: Sequence[Matrix], source: int) -> Matrix:
 
 
 def decoder_rollout(layers: Layers) -> tuple[Matrix | None, Matrix]:
-    """What each position of the decoder is made of at the end.
+    """The share of each word in each position of the decoder after the last layer.
 
     Returns:
-        (target source), None where there is no source, and (target target), of what was written;
+        (target source), None where there is no source, and (target target), for the prefix;
         together their rows sum to 1.
     """
     target = len(layers.decoder[0])
@@ -92,10 +91,10 @@ def decoder_rollout(layers: Layers) -> tuple[Matrix | None, Matrix]:
 
 
 def decoder_flow(layers: Layers) -> tuple[Matrix | None, Matrix]:
-    """How much can flow from each position of the decoder to each word at once.
+    """The maximum flow from each position of the decoder to each word.
 
     Returns:
-        As `decoder_rollout`; 0 to 1, but rows do not sum to anything.
+        As `decoder_rollout`; 0 to 1, but the sums of rows have no meaning.
     """
     target = len(layers.decoder[0])
     source = layers.cross[0].shape[1] if layers.cross else 0
@@ -124,12 +123,12 @@ class _Pipes:
         self.capacities: list[Matrix] = []
 
     def level(self, length: int) -> Nodes:
-        """New nodes, a position each."""
+        """Adds a node for each position."""
         self.nodes += length
         return np.arange(self.nodes - length, self.nodes)
 
     def above(self, own: Nodes, seen: Nodes, weights: Matrix) -> Nodes:
-        """A level that is half of its own positions below, half of what they looked at."""
+        """Adds a level: half its own positions in the level below, half those they attend to."""
         level = self.level(len(own))
         for below, looked in [(own, np.eye(len(own))), (seen, weights)]:
             query, key = np.nonzero(looked)
@@ -139,7 +138,7 @@ class _Pipes:
         return level
 
     def flows(self, tops: Nodes, bottoms: Nodes) -> Matrix:
-        """From each of the one to each of the other."""
+        """Adds edges from each node of the one level to each node of the other."""
         edges = (np.concatenate(each) for each in (self.tails, self.heads, self.capacities))
         found = max_flows(*(torch.from_numpy(each) for each in (*edges, tops, bottoms)))
         return found.double().numpy()

@@ -1,4 +1,4 @@
-"""A beam search as a tree: every hypothesis that was weighed, also those that lost.
+"""The search tree of a beam search: every hypothesis considered, the discarded ones included.
 
 A hypothesis is a node and its ancestors: parents are kept, not copies of the whole text.
 """
@@ -14,11 +14,11 @@ Fate = Literal["kept", "finished", "lost"]
 
 @dataclass(frozen=True)
 class Node:
-    """One token that was weighed.
+    """One token that was considered.
 
     Attributes:
         parent: the node before it; -1 at the first token.
-        log_probability: of the token (natural). total: of the hypothesis up to it.
+        log_probability: that of the token (natural). total: that of the hypothesis up to it.
         fate: stayed in the beam, ended with END, or neither.
     """
 
@@ -30,14 +30,14 @@ class Node:
 
 
 class SearchTree:
-    """Watches the search for the first sentence of a batch (`decoding.beam.Watch`)."""
+    """Records the search for the first sentence of a batch (`decoding.beam.Watch`)."""
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self._beam = [-1]
 
     def __call__(self, candidates: Candidates) -> None:
-        """Adds what one step weighed."""
+        """Adds the candidates of one step."""
         row = candidates.sentences.tolist().index(0)
         kept, finished = candidates.kept[row].tolist(), candidates.finished[row].tolist()
         beam = []
@@ -67,7 +67,7 @@ class SearchTree:
         return tokens[::-1]
 
     def leaves(self) -> list[int]:
-        """The nodes that stood in the beam, or ended, and have no child that did."""
+        """The nodes that were in the beam, or ended, and have no child that was or did."""
         alive = [index for index, node in enumerate(self.nodes) if node.fate != "lost"]
         parents = {self.nodes[index].parent for index in alive}
         return [index for index in alive if index not in parents]

@@ -1,7 +1,7 @@
-"""A trace as plain HTML that stands still: what is left of the page where nothing may run.
+"""A trace as static HTML: the form of the page where scripts may not run.
 
-Notebooks are read where no widget and no script is let in: by `nbconvert`, on GitHub, in a mail.
-There a cell shows what went in, what came out, and one map as a table with its numbers.
+Notebooks are also read where no widget and no script is permitted: in `nbconvert`, on GitHub, in
+mail. There a cell shows the input, the output, and one map as a table with its numbers.
 """
 
 from html import escape
@@ -11,16 +11,16 @@ import numpy as np
 from jumok.inspection.trace import Array, Axis, Site, Trace
 
 MOST_WORDS = 60
-"""Words of a side; a larger table is no picture any more."""
+"""The most words of a side; a larger table would be unreadable."""
 
 COLOUR = "62, 78, 192"
 
 
 def still(trace: Trace) -> str:
-    """What went in and came out, and where the model looked.
+    """The input, the output, and one attention map.
 
-    The map is that of the attention from which alignments are read, or of the last layer: the
-    mean of its heads, in percent.
+    The map is that of the alignment setting's layer, or of the last layer: the mean of its heads,
+    in percent.
     """
     parts = [f"<p><b>{escape(trace.model)}</b><br>{escape(trace.text)}"]
     if trace.steps:
@@ -35,7 +35,7 @@ def still(trace: Trace) -> str:
 
 
 def _site(trace: Trace) -> Site | None:
-    """Where alignments are read, or the last layer; None: what looks at cells is no table."""
+    """The site of the alignment setting, or of the last layer; None: its keys are cells."""
     cross = [site for site in trace.sites if site.part == "cross"]
     sites = cross or list(trace.sites)
     layer = trace.notes.get("reading", {}).get("layer") if cross else None
@@ -70,7 +70,7 @@ def _cell(value: float) -> str:
 
 
 def _by_words(weights: Array, queries: Axis, keys: Axis, shift: int) -> Array:
-    """(words of the queries, words of the keys + 1): means of rows, sums of columns, and the rest.
+    """(words of the queries, words of the keys + 1): means of rows, sums of columns; last the rest.
 
     Args:
         shift: 1: a word's rows are those of the steps that write it, one before its own.

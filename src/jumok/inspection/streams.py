@@ -1,4 +1,4 @@
-"""The residual stream of every stack of blocks, as it was between them."""
+"""The residual stream of every stack of blocks, before the first block and after each."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -14,20 +14,20 @@ from jumok.shapes import Float, Tensor
 
 
 class Streams:
-    """What was seen of each stack: for each layer the calls one after another."""
+    """The streams of each stack: for each layer the calls in order."""
 
     def __init__(self) -> None:
         self.calls: dict[str, list[list[Tensor]]] = {}
 
     def add(self, stack: str, layer: int, stream: Float[Tensor, "batch new dim"]) -> None:
-        """Takes in what a layer left; layer 0 is the embedding."""
+        """Adds the stream after a layer; layer 0 is the embedding."""
         layers = self.calls.setdefault(stack, [])
         while len(layers) <= layer:
             layers.append([])
         layers[layer].append(stream.detach())
 
     def arrays(self) -> dict[str, Array]:
-        """Of the batch's first row: (layers + 1, positions, dim) for each stack."""
+        """The streams of the batch's first row: (layers + 1, positions, dim) for each stack."""
         return {
             stack: torch.stack([torch.cat(calls, dim=1)[0] for calls in layers])
             .float()
@@ -38,14 +38,14 @@ class Streams:
 
 
 Hear = Callable[[str, int, Float[Tensor, "batch new dim"]], None]
-"""Is told the stack's path in the model, the layer (0: the embedding), and what it left."""
+"""Receives the stack's path in the model, the layer (0: the embedding), and its stream."""
 
 
 @contextmanager
 def watch_streams(model: nn.Module, hear: Hear) -> Iterator[None]:
-    """Tells what every layer of every stack leaves inside the block.
+    """Reports the stream after every layer of every stack inside the block.
 
-    What comes in is what the first norm reads.
+    The first row is the input of the first norm.
     """
     with ExitStack() as watching:
         for path, module in model.named_modules():

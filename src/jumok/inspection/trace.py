@@ -1,8 +1,8 @@
-"""What a model looked at, as one thing that can be saved: it feeds pictures, pages and tables.
+"""A trace: what a model computed for one input, saved for figures, pages and tables.
 
 A trace holds *axes* (the tokens along an edge of a map and the words they belong to, or the cells
-of a picture) and *sites* (one attention module each: which axis looks at which, the weights, and,
-at level "qk", the vectors they came from). Weights are those before dropout.
+of an image) and *sites* (one attention module each: the axes of its queries and keys, the weights,
+and, at level "qk", the vectors they came from). Weights are those before dropout.
 """
 
 import hashlib
@@ -27,26 +27,26 @@ Part = Literal["encoder", "decoder", "cross", "image"]
 FORMAT = 3
 HEAD, STREAM = "trace.json", "stream."
 BEST = 5
-"""How many of the most probable tokens a step keeps."""
+"""The number of most probable tokens that a step keeps."""
 
 ARRAYS = ("weights", "norms", "bias", "allowed", "energy", "query", "key", "value")
 
 JUDGED = {"extra": "forbid", "arbitrary_types_allowed": True}
-"""How pydantic judges what is read from a file (`jumok.inspection.trace_file`)."""
+"""How pydantic validates what is read from a file (`jumok.inspection.trace_file`)."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """Tokens along one edge of a map, or the cells of a picture.
+    """Tokens along one edge of a map, or the cells of an image.
 
     Attributes:
-        tokens: the pieces as the model knows them, START and END among them; of a picture the
-            cells' names, "row,column" from 1.
+        tokens: the subwords of the vocabulary, START and END included; for an image the cells'
+            names, "row,column" from 1.
         words: for each token the index of its word; None for START and END.
         texts: the words.
-        grid: rows and columns of a picture's cells, which are numbered row by row; None: a text.
-        parents: for each token the number of the one before it in its hypothesis, -1 at the
-            first: the tokens are those of a search, a tree. None: each follows the one before.
+        grid: rows and columns of an image's cells, which are numbered row by row; None: a text.
+        parents: for each token of a search tree the number of the token before it in its
+            hypothesis, -1 at the first. None: each token follows the one before.
     """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = JUDGED
@@ -68,7 +68,7 @@ class Axis:
 
 
 def grid_axis(rows: int, columns: int) -> Axis:
-    """The cells of a picture, row by row from the top left; each is a word of its own."""
+    """The cells of an image, row by row from the top left; each is a word of its own."""
     names = tuple(f"{row + 1},{column + 1}" for row in range(rows) for column in range(columns))
     return Axis(names, tuple(range(len(names))), names, (rows, columns))
 
@@ -79,21 +79,21 @@ class Site:
 
     Attributes:
         name: its path in the model, such as "decoder.blocks.2.cross_attention".
-        kind: the score function: "scaled-dot", ...; "convolution": of pixels.
-        part: who looks: the encoder at itself, the decoder at what it wrote, or at the source;
-            the pixels of a picture at one another.
+        kind: the score function: "scaled-dot", ...; "convolution": over pixels.
+        part: encoder self-attention, decoder self-attention, cross-attention, or self-attention
+            over the pixels of an image.
         layer: from 0.
         queries, keys: names of the axes.
         weights: (heads query key), before dropout; each row sums to 1.
-        norms: (query key), the length of what each key gave to each query: the sum over the heads
-            of weight x value x output projection. None where the module has no projection.
-        bias: (heads query key), what was added to the scores; None: nothing.
-        allowed: (query key), True where a query might look; None: everywhere.
-        energy: (dim), what the hidden layer of an additive score is weighed with; else None.
+        norms: (query key), the norm of each key's attended value for each query: the sum over the
+            heads of weight x value x output projection. None where the module has no projection.
+        bias: (heads query key), the bias that was added to the scores; None: none.
+        allowed: (query key), True where the mask permits attention; None: everywhere.
+        energy: (dim), the output weights of an additive score's hidden layer; otherwise None.
         query, key, value: (heads query dim), (heads key dim), (heads key value_dim); level "qk".
-        scale: what the products were multiplied by: 1 / sqrt(dim) in scaled dot products.
-        residual_gate: what the finding is multiplied by before it is added to the features (the
-            learnt gate of attention over pixels); None: nothing.
+        scale: the factor on the products: 1 / sqrt(dim) in scaled dot products.
+        residual_gate: the learned factor on the output of attention over pixels, before it is
+            added to the features; None: none.
     """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = JUDGED
@@ -118,13 +118,13 @@ class Site:
 
 @dataclass(frozen=True)
 class Step:
-    """What the model thought at one position.
+    """The model's prediction at one position.
 
     Attributes:
-        token: what was written there, filled in, or said of the whole; its log-probability
-            (natural).
+        token: the token that was written or filled in there, or the label; with its
+            log-probability (natural).
         best: the most probable tokens and their log-probabilities, best first.
-        gate: how much of what was looked up was used, 0 to 1; None: the model has no such gate.
+        gate: the gate on the context vector, 0 to 1; None: the model has no such gate.
     """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = JUDGED
@@ -137,32 +137,32 @@ class Step:
 
 @dataclass
 class Trace:
-    """One sentence, or one picture, through one model.
+    """The computation of one model for one sentence or one image.
 
-    Nobody changes a trace but `jumok.record`, which fills it when its block ends.
+    A trace does not change, except that `jumok.record` fills it when its block ends.
 
     Attributes:
         model: its name.
-        task: what the model is for: "translation", "captioning", "language-model", ...
-        level: "weights" alone, "qk" with the vectors, or "full" with the streams, too.
-        text, output: what came in (of a picture: its name) and what went out.
+        task: the model's task: "translation", "captioning", "language-model", ...
+        level: "weights" only, "qk" with the vectors, or "full" with the streams too.
+        text, output: the input (for an image, its name) and the output.
         axes: by name: "source" and "target"; "text"; "picture"; "grid 8x8".
-        steps: one a written token, a gap, or the label.
-        picture: what the model saw, where it saw one.
+        steps: one for each written token, each gap, or the label.
+        picture: the image as the model read it; None: the model reads none.
         streams: at level "full" the residual stream of each stack of blocks, by its path in the
             model ("encoder", "decoder"): (layers + 1, positions, dim). Row 0 is the embedding, row
-            i what block i left; in a pre-norm model no norm is in it, in a post-norm one the
-            block's last is. The positions are those of the stack's own axis. Of an RNN: the states
-            of its layers (`jumok.inspection.recurrent.RecurrentStates`); `jumok.record` keeps none
-            of them.
-        notes: what one view or another needs besides, as plain JSON.
-        tree: of a search that was recorded, the same for every hypothesis that stood in the beam,
-            also those that lost: the target's axis is a tree (`Axis.parents`), and each of its
-            tokens has its row at every site, once.
-        also: what else was recorded in the same block: the other sentences, and later passes.
-        fingerprint: which model it was (`jumok.bundle.fingerprint`): its name may be another's,
-            too. Empty where nobody said.
-        index: of several texts or pictures that were recorded, which one it was, from 0.
+            i the stream after block i; in a pre-norm model no norm is applied to it, in a
+            post-norm model the block's last norm. The positions are those of the stack's own axis.
+            For an RNN the states of its layers (`jumok.inspection.recurrent.RecurrentStates`);
+            `jumok.record` keeps none of them.
+        notes: further data for the views, as plain JSON.
+        tree: for a recorded search, a trace of every hypothesis that was in the beam, discarded
+            ones included: the target's axis is a tree (`Axis.parents`), and each of its tokens has
+            one row at every site.
+        also: the other traces of the same block: the other sentences, and later passes.
+        fingerprint: that of the model (`jumok.bundle.fingerprint`): names need not be unique.
+            Empty where it is not known.
+        index: the index of this input among all recorded texts or images, from 0.
     """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = JUDGED
@@ -184,7 +184,7 @@ class Trace:
     index: int = 0
 
     def hypothesis(self, token: int) -> "Trace":
-        """Of a tree, the hypothesis that ends with this token of the target, as a trace."""
+        """The hypothesis of a tree that ends with this token of the target, as a trace."""
         name = "target" if "target" in self.axes else "text"
         axis = self.axes[name]
         path = axis.path(token)
@@ -261,7 +261,7 @@ class Trace:
     def _repr_mimebundle_(
         self, include: Container[str] | None = None, exclude: Container[str] | None = None
     ) -> dict[str, Any]:
-        """The page itself, where a notebook shows a trace."""
+        """The page, as a notebook displays it."""
         from jumok.inspection.notebook import Page
 
         return Page(self)._repr_mimebundle_(include, exclude)
@@ -274,7 +274,7 @@ def _packed(array: Array | Mask) -> bytes:
 
 
 def digest_of(head: Mapping[str, Any], parts: Mapping[str, bytes]) -> str:
-    """Of everything in the file but the digest itself."""
+    """The digest of everything in the file except the digest itself."""
     digest = hashlib.sha256(json.dumps(head, sort_keys=True).encode())
     for name in sorted(parts):
         digest.update(name.encode() + parts[name])
@@ -282,11 +282,11 @@ def digest_of(head: Mapping[str, Any], parts: Mapping[str, bytes]) -> str:
 
 
 def _rows(site: Site, axis: str, path: list[int]) -> Site:
-    """The site with these rows of one axis alone, wherever that axis stands."""
+    """The site with only these positions of one axis, as queries and as keys."""
     asks, answers = site.queries == axis, site.keys == axis
 
     def cut(array: Any, rows: bool, columns: bool) -> Any:
-        """Of an array whose last two edges are (query key), or (position dim)."""
+        """The selection from an array whose last two axes are (query key), or (position dim)."""
         if array is None:
             return None
         array = array[..., path, :] if rows else array

@@ -1,8 +1,8 @@
-"""From a trace's file back to the trace: nothing in the file is believed before it is checked.
+"""Loading a trace from its file; everything in the file is checked before it is used.
 
-A trace comes from somewhere else as often as not, so the file may be cut off, edited, or made to
-hurt. Sizes are added up before anything is unpacked, each array is compared with its own header
-before memory is taken for it, types are judged by pydantic, and what must fit together is compared.
+Traces often come from other machines, so a file may be truncated, edited or malicious. The total
+size is checked before anything is unpacked, and each array's header before memory is allocated for
+it; pydantic validates the types, and shapes and indices are compared.
 """
 
 import io
@@ -36,10 +36,10 @@ from jumok.inspection.trace import (
 
 ALWAYS_UNPACKED = 64 << 20
 MOST_UNPACKED = 100
-"""A trace may unpack to this many times its file's size; where nearly all is masked it is 20."""
+"""A trace may unpack to this many times its file's size; with almost all masked, it is 20 times."""
 
 DEEPEST = 8
-"""A trace holds the trace of its search, and others that were recorded with it; no more."""
+"""The deepest nesting of traces: a trace contains its search's and those recorded with it."""
 
 HEADER = re.compile(
     r"\{'descr': '([<|][fb][1248])', 'fortran_order': (True|False), 'shape': (\([\d, ]*\)), \}\s*"
@@ -52,32 +52,32 @@ FAULTS = (
     *(zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, TypeError, KeyError),
     *(NotImplementedError, RecursionError),  # unknown kinds of zip; JSON in JSON in JSON
 )
-"""What the readers of zip, JSON and arrays raise where a file is damaged."""
+"""The exceptions of the readers of zip, JSON and arrays for a damaged file."""
 
 
 def load_trace(file: Path | str, of: Fingerprinted | Path | str | None = None) -> Trace:
     """The trace that `Trace.save` wrote.
 
     Args:
-        of: the model that it has to be of, loaded or by its folder; None: any.
+        of: the expected model, loaded or by its folder; None: any.
 
     Raises:
-        BundleError: no such file, cut off, edited, of another format, or of another model; one
-            that unpacks to more than a trace can.
+        BundleError: no such file, or one that is truncated, edited, of another format or of
+            another model, or too large when unpacked.
     """
     path = Path(file)
     if not os.path.isfile(path):  # as Path.is_file, but False of a name that no file can have
         there = os.path.exists(path)
         raise BundleError(
             "this is not a trace." if there else "there is no such trace.",
-            got="a folder, or something else that is no file" if there else None,
+            got="a folder, or something else that is not a file" if there else None,
             place=Place(path),
         )
     try:
         trace = _checked(path)
     except FAULTS as error:
         raise BundleError(
-            "this is not a trace, or it is cut off or edited.",
+            "this is not a trace, or it is truncated or edited.",
             got=_said(error),
             do="record it again: jumok look MODEL TEXT --save trace.npz",
             place=Place(path),
@@ -134,11 +134,11 @@ def _check_members(members: list[zipfile.ZipInfo], path: Path) -> None:
 def _array(name: str, part: bytes) -> Array | Mask:
     """An array of float32, or of bool.
 
-    The header is read here, and exactly as numpy writes it: numpy's own reader takes memory for
-    whatever it says.
+    The header is parsed here, in exactly the form that numpy writes: numpy's own reader allocates
+    memory for any header.
 
     Raises:
-        ValueError: not an array of numbers, or not as long as its header says.
+        ValueError: not an array of numbers, or not of the length in its header.
     """
     stream = io.BytesIO(part)
     if np.lib.format.read_magic(stream) != (1, 0):
@@ -159,7 +159,7 @@ def _array(name: str, part: bytes) -> Array | Mask:
 def _with_arrays(
     head: Mapping[str, Any], arrays: dict[str, Any], prefix: str, depth: int
 ) -> dict[str, Any]:
-    """The head with its arrays in their places; each is taken out of `arrays`."""
+    """The head with its arrays; each is removed from `arrays`."""
     if not depth:
         raise ValueError("traces in traces in traces")
     values = {name: value for name, value in head.items() if name != "format"}
@@ -181,7 +181,7 @@ def _with_arrays(
 
 
 def _all(trace: Trace) -> Iterator[Trace]:
-    """This trace and all that are in it."""
+    """This trace and all traces in it."""
     yield trace
     for inner in (*([trace.tree] if trace.tree else []), *trace.also):
         yield from _all(inner)
@@ -243,7 +243,7 @@ def _check_site(site: Site, axes: Mapping[str, Axis]) -> None:
 
 
 def _said(error: BaseException) -> str:
-    """What is wrong, in one line."""
+    """The error in one line."""
     if isinstance(error, ValidationError):
         fault = error.errors(include_url=False)[0]
         return f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"

@@ -13,13 +13,13 @@ try:
     import anywidget
     import traitlets
 except ModuleNotFoundError as error:
-    raise MissingExtraError("The page as a widget", "notebook") from error
+    raise MissingExtraError("the page as a widget", "notebook") from error
 
-HERE = "the trace stands here"
+HERE = "the trace goes here"
 
 
 def _shell() -> list[str]:
-    """The page without its trace: what comes before it, and after it."""
+    """The page without its trace: the parts before it and after it."""
     return document("page.js", {HERE: 0}).split(f'{{"{HERE}":0}}')
 
 
@@ -28,10 +28,10 @@ def _packed(trace: Trace, _: Any) -> dict[str, Any]:
 
 
 class TraceWidget(anywidget.AnyWidget):
-    """A trace that shows itself; another one that is assigned is drawn in its place.
+    """The page of a trace as a widget; assigning another trace redraws it.
 
     Attributes:
-        trace: what is shown.
+        trace: the trace on the page.
         shell: the page around it.
     """
 

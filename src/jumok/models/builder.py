@@ -1,7 +1,6 @@
-"""The parts every stack of blocks is made of, from its config.
+"""Builds the parts of every stack of blocks from its config.
 
-The encoder-decoder, the causal and the masked language model differ in what they do with these
-parts, not in the parts.
+The encoder-decoder, the causal and the masked language model use the same parts.
 """
 
 from collections.abc import Callable
@@ -25,19 +24,19 @@ from jumok.positions.rotary import RotaryPositions
 
 @dataclass(frozen=True)
 class BlockBuilder:
-    """Makes the parts that `config` describes, all with the same noise."""
+    """Builds the parts that `config` describes, all with the same noise."""
 
     config: StackConfig
     noise: Noise
 
     def embedding(self, table: nn.Parameter, norm: nn.Module | None = None) -> Embedding:
-        """Tokens to vectors with their positions, dropped out; `norm` comes before the dropout."""
+        """Tokens to vectors with positions, then dropout; `norm` comes before the dropout."""
         config = self.config
         dropout = Dropout(config.dropout, self.noise)
         return Embedding(table, self._positions(), dropout, self.noise, config.word_dropout, norm)
 
     def first_norm(self) -> nn.Module:
-        """Pre-norm normalises what the first part reads; post-norm reads the embedding itself."""
+        """The norm before the first block; the identity in post-norm models."""
         return nn.LayerNorm(self.config.dim) if self.config.norm == "pre" else nn.Identity()
 
     def block(self, cross: bool) -> Block:
@@ -51,7 +50,7 @@ class BlockBuilder:
         )
         return Block(
             self._attention(positions=config.positions),
-            # the Memory's positions and the target's are not counted from one beginning
+            # the positions of the Memory and of the target have different origins
             self._attention(positions="none") if cross else None,
             feedforward,
             self._residual(),

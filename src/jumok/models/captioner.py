@@ -1,10 +1,10 @@
-"""The captioner: a picture in, a sentence out.
+"""The captioner: from an image to a sentence.
 
     pixels -> convolutions -> a grid of cells [-> blocks: cells attend to cells] -> Memory
     pixels -> convolutions -> (all cells -> MLP -> one vector) -> Memory of length one
     START and words -> decoder, which attends to the Memory -> logits
 
-Decoders are those of translation: what they read was a sentence there, and is a picture here.
+The decoders are those of translation, whose Memory is of a sentence there and of an image here.
 
 Source: Vinyals et al. 2015 (one vector); Xu et al. 2015 (a grid); Carion et al. 2020, "End-to-End
 Object Detection with Transformers" (blocks over a grid of convolutions); lecture 004.
@@ -38,11 +38,11 @@ CELL_SHARE = 4  # the one-vector memory keeps dim / 4 numbers of every cell
 
 
 class CaptionerModel(SequenceToSequence):
-    """What reads pictures, and what writes sentences about them.
+    """An encoder of images, and a decoder that writes sentences about them.
 
     Attributes:
-        noise: where every dropout mask of this model comes from.
-        grid: rows and columns of what the decoder attends to; (1, 1) for one vector.
+        noise: the source of every dropout mask of this model.
+        grid: rows and columns of the cells that the decoder attends to; (1, 1) for one vector.
         doubly_stochastic: weight of the term that rewards attending to every cell; 0 for none.
     """
 
@@ -78,7 +78,7 @@ class CaptionerModel(SequenceToSequence):
 
     @heard
     def encode(self, pictures: Tensor, allowed: Allowed | None = None) -> Memory:
-        """Looks at every picture once.
+        """Reads every image once.
 
         Args:
             pictures: pixels (batch 3 height width) in bytes, or features (batch cells width).
@@ -87,14 +87,14 @@ class CaptionerModel(SequenceToSequence):
         return self.write(self.see(pictures), allowed)
 
     def see(self, pictures: Tensor) -> Float[Tensor, "batch cells width"]:
-        """What the convolutions make of each cell, row by row; features are that already."""
+        """The output of the convolutions for each cell, row by row; features are returned as is."""
         cells: Tensor = self.cells(pictures, self.reader.first_norm.weight)
         return cells
 
     def write(
         self, cells: Float[Tensor, "batch cells width"], allowed: Allowed | None = None
     ) -> Memory:
-        """The Memory of cells that were seen."""
+        """The Memory of the cells that `see` returned."""
         return Memory(self.reader(self.writer(cells), allowed), allowed)
 
 
@@ -115,7 +115,7 @@ class PixelEncoder(nn.Module):
 
 
 class Features(nn.Module):
-    """Features that were computed before are cells already."""
+    """Precomputed features, which are cells already."""
 
     def forward(
         self, pictures: Float[Tensor, "batch cells width"], like: Tensor
@@ -128,8 +128,8 @@ class GridWriter(nn.Module):
     """Each cell becomes a state of the Memory: W x + b + its position.
 
     Attributes:
-        edit: changes the cells' vectors before anything is done with them; None: nothing does. It
-            is the only way to intervene in a cell.
+        edit: changes the cells' vectors before they are used; None: no change. All interventions
+            in cells use it.
     """
 
     edit: Here[StateEdit | None] = Here()
@@ -150,9 +150,9 @@ class GridWriter(nn.Module):
 
 
 class GridReader(nn.Module):
-    """Blocks of self-attention between the cells; without a block, a norm.
+    """Blocks of self-attention between the cells; without a block, only a norm.
 
-    What a picture shows twice, or to the left of something, no cell can know alone.
+    Counts and spatial relations depend on several cells.
     """
 
     def __init__(self, config: ReaderConfig, dim: int, noise: Noise) -> None:
@@ -171,10 +171,9 @@ class GridReader(nn.Module):
 
 
 class VectorWriter(nn.Module):
-    """All cells become one state, h_0 = f_W(z): each is squeezed, and an MLP reads them all.
+    """All cells become one state, h_0 = f_W(z): each is projected down, and an MLP reads them all.
 
-    The cells are concatenated, so the vector may know where things are. What it cannot do is
-    hold more than its width.
+    The cells are concatenated, so the vector can represent positions, within its width.
     """
 
     def __init__(self, width: int, dim: int, grid: tuple[int, int]) -> None:

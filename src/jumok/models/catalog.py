@@ -1,4 +1,4 @@
-"""Every architecture by the section [model] that describes it."""
+"""Every architecture by the class of its [model] section."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -26,11 +26,11 @@ from jumok.models.size import BYTES, memory, numbers_in
 
 @dataclass(frozen=True)
 class DataSizes:
-    """What the data decides about a model.
+    """The sizes of a model that depend on the data.
 
     Attributes:
         vocabulary: the size of the tokenizer's vocabulary; 0 where there is none.
-        labels: what a classifier chooses from; 0 where nothing is classified.
+        labels: the number of a classifier's labels; 0 for other models.
     """
 
     vocabulary: int = 0
@@ -55,16 +55,16 @@ def build(config: ModelSection, sizes: DataSizes, most: int | None = None) -> nn
     """The untrained model that a recipe's [model] section describes.
 
     Args:
-        most: bytes that it may take; None: the machine's memory.
+        most: the memory limit in bytes; None: the machine's memory.
 
     Raises:
-        ModelError: it would take more.
+        ModelError: the model would need more.
     """
     most = memory() if most is None else min(most, memory())
     needed = BYTES * numbers_in(config, sizes.vocabulary, sizes.labels)
     if needed > most:
         raise ModelError(
-            "a model of these sizes needs more memory than there is for it.",
+            "a model of these sizes needs more memory than is available.",
             expected=f"at most {most / 1e9:,.1f} GB",
             got=f"about {needed / 1e9:,.1f} GB for its weights and tables",
             do="choose smaller sizes in [model]",
@@ -73,7 +73,7 @@ def build(config: ModelSection, sizes: DataSizes, most: int | None = None) -> nn
 
 
 def model_config(values: Mapping[str, Any]) -> ModelSection:
-    """A [model] section that a bundle kept.
+    """The [model] section from a bundle's values.
 
     Raises:
         ValidationError: pydantic's: keys or values that this kind does not have.

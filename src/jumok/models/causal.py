@@ -1,8 +1,8 @@
-"""The causal language model: a stack of blocks that reads nothing but what it wrote.
+"""The causal language model: a stack of blocks that reads only the tokens before.
 
     tokens -> embedding -> blocks with the look-ahead mask -> logits of the next token
 
-It is a decoder without a Memory, so it is decoded as one: its Memory has length 0.
+It is a decoder with an empty Memory, so decoding treats it like other decoders.
 
 Source: Radford et al. 2018 and 2019 (GPT, GPT-2); the look-ahead mask: lectures 000 to 004.
 """
@@ -20,11 +20,11 @@ from jumok.shapes import Float, Int, Tensor
 
 
 class CausalLanguageModel(nn.Module):
-    """Says how probable each next token is.
+    """Predicts the probability of each next token.
 
     Attributes:
-        noise: where every dropout mask of this model comes from.
-        decoder: the model itself, as decoding knows models.
+        noise: the source of every dropout mask of this model.
+        decoder: the model as a Decoder.
     """
 
     def __init__(self, config: CausalConfig, vocabulary_size: int) -> None:
@@ -50,7 +50,7 @@ class CausalLanguageModel(nn.Module):
 
         Args:
             documents: a number for each token, the same for the tokens of a document, which are
-                side by side. Each then looks back inside its own document only, and counts its
-                position from there. None: a row is one document.
+                adjacent. Attention and positions are then limited to a token's own document.
+                None: a row is one document.
         """
         return self.decoder.hidden(None, tokens, documents)

@@ -1,4 +1,4 @@
-"""The text classifier: an encoder, one vector a text, one score a label.
+"""The text classifier: an encoder, one vector for each text, one logit for each label.
 
 Source: Devlin et al. 2019, section 3.2 (fine-tuning); lecture 001.
 """
@@ -22,10 +22,10 @@ class TextClassifier(nn.Module):
         config: sizes and parts.
         pieces: the tokenizer's vocabulary size. The table has one row more, as that
             of a masked language model, whose weights can thus be taken over as they are.
-        labels: how many there are.
+        labels: the number of labels.
 
     Attributes:
-        noise: where every dropout mask of this model comes from.
+        noise: the source of every dropout mask of this model.
     """
 
     def __init__(self, config: TextClassifierConfig, pieces: int, labels: int) -> None:
@@ -40,11 +40,11 @@ class TextClassifier(nn.Module):
     def vectors(
         self, tokens: Int[Tensor, "batch length"], allowed: Allowed | None = None
     ) -> Float[Tensor, "batch dim"]:
-        """One vector a text."""
+        """One vector for each text."""
         return self._pool(self.encoder(tokens, allowed), allowed)
 
     def forward(
         self, tokens: Int[Tensor, "batch length"], allowed: Allowed | None = None
     ) -> Float[Tensor, "batch labels"]:
-        """One logit a label."""
+        """One logit for each label."""
         return self.output(self.dropout(self.vectors(tokens, allowed)))

@@ -1,4 +1,4 @@
-"""The stack of blocks that writes: in a Transformer with a Memory, in a language model without."""
+"""The decoder's stack of blocks: with a Memory in a Transformer, without in a language model."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,11 +18,11 @@ from jumok.shapes import Allowed, Float, Int, Tensor
 
 @dataclass
 class TransformerState:
-    """What the decoder keeps between steps.
+    """The decoder's state between steps.
 
     Attributes:
-        memory_rows: which row of the Memory each row reads. While a beam is searched the rows of
-            one sentence change places among themselves, and then its Memory need not be copied.
+        memory_rows: which row of the Memory each row reads. In beam search the rows of one sentence
+            are permuted among themselves, so its Memory need not be copied.
     """
 
     blocks: list[BlockState]
@@ -32,12 +32,12 @@ class TransformerState:
 
 
 class TransformerDecoder(nn.Module):
-    """A stack of blocks that look back at what was written, and at the Memory.
+    """A stack of blocks that attend to the prefix and to the Memory.
 
     Args:
         table: (vocabulary dim), the vectors of the tokens that are read.
-        output: (vocabulary dim), what states are multiplied by to become logits.
-        cross: False for a language model: its Memory is empty, and nothing looks at it.
+        output: (vocabulary dim), the matrix from states to logits.
+        cross: False for a language model, which has no cross-attention.
     """
 
     packs = True
@@ -67,9 +67,9 @@ class TransformerDecoder(nn.Module):
         """The states from which the logits are read; training projects only the real ones.
 
         Args:
-            memory: None for a language model, which has nothing to look at.
-            documents: where several share a row, which one each token is of; None: a row is
-                one document.
+            memory: None for a language model.
+            documents: where several share a row, the number of each token's document; None: a row
+                is one document.
         """
         allowed = causal(tokens.shape[1], tokens.shape[1], tokens.device)
         indexes = None
@@ -96,8 +96,8 @@ class TransformerDecoder(nn.Module):
         """The logits after every prefix of `tokens`: (batch target vocabulary).
 
         Args:
-            state: what was read before, the Memory too: then `tokens` go on from there, and the
-                logits come with the state after them. None: `tokens` are the whole text.
+            state: the state after earlier tokens, with the Memory: `tokens` then continue from it,
+                and the state after them is returned too. None: `tokens` are the whole text.
         """
         if state is None:
             return self.logits(self.hidden(memory, tokens))
@@ -112,7 +112,7 @@ class TransformerDecoder(nn.Module):
 
     @heard
     def start(self, memory: Memory) -> TransformerState:
-        """Projects the Memory's keys and values once for all steps."""
+        """The first state; projects the Memory's keys and values once for all steps."""
         rows = torch.arange(memory.states.shape[0], device=memory.states.device)
         return TransformerState(self.blocks.start(memory.states), memory.allowed, rows)
 
@@ -120,7 +120,7 @@ class TransformerDecoder(nn.Module):
     def step(
         self, tokens: Int[Tensor, " batch"], state: TransformerState
     ) -> tuple[Float[Tensor, "batch vocabulary"], TransformerState]:
-        """Reads one token a row; gives the logits of the next one."""
+        """Reads one token a row; returns the logits of the next one."""
         logits, state = self(None, tokens[:, None], state)
         return logits[:, 0], state
 
@@ -128,7 +128,7 @@ class TransformerDecoder(nn.Module):
     def read_all(
         self, tokens: Int[Tensor, "batch new"], state: TransformerState
     ) -> tuple[Float[Tensor, "batch new vocabulary"], TransformerState]:
-        """Reads several tokens a row in one pass; gives the logits after each."""
+        """Reads several tokens a row in one pass; returns the logits after each."""
         logits, state = self(None, tokens, state)
         return logits, state
 

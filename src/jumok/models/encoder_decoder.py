@@ -1,4 +1,4 @@
-"""The Transformer for sequence to sequence.
+"""The sequence-to-sequence Transformer.
 
     source -> embedding -> encoder blocks -> Memory
     target -> embedding -> decoder blocks, which attend to the Memory -> logits
@@ -27,7 +27,7 @@ class Transformer(SequenceToSequence):
         vocabulary_size: entries of the joint vocabulary.
 
     Attributes:
-        noise: where every dropout mask of this model comes from.
+        noise: the source of every dropout mask of this model.
     """
 
     def __init__(self, config: TransformerConfig, vocabulary_size: int) -> None:
@@ -68,6 +68,6 @@ class TransformerEncoder(nn.Module):
     def forward(
         self, tokens: Int[Tensor, "batch source"], allowed: Allowed | None = None
     ) -> Float[Tensor, "batch source dim"]:
-        """One vector a position."""
+        """One vector for each position."""
         stream = self.embedding(tokens, lengths=sentence_lengths(tokens, allowed))
         return self.blocks(stream, self.first_norm(stream), row_mask(allowed))

@@ -1,4 +1,4 @@
-"""A convolutional network that says what is in a picture, with or without attention.
+"""A convolutional network that classifies images, with or without attention.
 
     pixels -> stem -> stage [-> attention over the pixels] -> ... -> mean of all pixels -> labels
 
@@ -19,10 +19,10 @@ from jumok.shapes import Float, Tensor, UInt8
 
 
 class ImageClassifier(nn.Module):
-    """Pictures to logits of labels.
+    """From images to logits of labels.
 
     Attributes:
-        noise: where every dropout mask of this model comes from.
+        noise: the source of every dropout mask of this model.
     """
 
     def __init__(self, config: ImageClassifierConfig, labels: int) -> None:
@@ -57,11 +57,11 @@ class ImageClassifier(nn.Module):
     def probabilities(
         self, pixels: UInt8[Tensor, "batch colours height width"]
     ) -> Float[Tensor, "batch labels"]:
-        """How likely each label is; a row sums to 1."""
+        """The probability of each label; a row sums to 1."""
         return self(pixels).float().softmax(dim=1)
 
     def _attention(self, channels: int, config: ImageClassifierConfig) -> PixelAttention:
-        """Heads that share the channels."""
+        """The number of heads, which divide the channels."""
         heads = config.attention_heads
         dim = channels // heads
         return PixelAttention(channels, heads, dim, dim, self.noise, config.attention_dropout)

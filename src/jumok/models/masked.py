@@ -1,7 +1,7 @@
 """The masked language model: it reads a whole text at once and predicts its masked tokens.
 
     START tokens END -> embedding -> encoder blocks -> states
-    states of the positions to guess -> prediction head -> logits
+    states of the masked positions -> prediction head -> logits
 
 Source: Devlin et al. 2019 (BERT); lectures 000 and 001.
 """
@@ -36,7 +36,7 @@ class PredictionHead(nn.Module):
         self.bias = nn.Parameter(torch.zeros(table.shape[0]))
 
     def transform(self, states: Float[Tensor, "*axes dim"]) -> Float[Tensor, "*axes dim"]:
-        """What is compared with every row of the table."""
+        """The vectors that are multiplied with every row of the table."""
         return self.norm(F.gelu(self.dense(states)))
 
     def forward(self, states: Float[Tensor, "*axes dim"]) -> Float[Tensor, "*axes vocabulary"]:
@@ -53,7 +53,7 @@ class MaskedLanguageModel(nn.Module):
             which no text can spell.
 
     Attributes:
-        noise: where every dropout mask of this model comes from.
+        noise: the source of every dropout mask of this model.
         mask: the id of MASK.
     """
 

@@ -1,4 +1,4 @@
-"""The two nouns every system shares: what an encoder wrote, and what reads it while it writes."""
+"""The interfaces of all systems: the Memory that an encoder writes, and decoders that read it."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, runtime_checkable
@@ -21,8 +21,8 @@ class Memory:
         states: (batch source dim).
         allowed: (batch source), True where a position is real. None where all are: exact-length
             batches carry no padding, and attention without a mask is faster.
-        lengths: how many positions each row's source had, where the Memory has not as many (one
-            context vector for a whole sentence). None where it has.
+        lengths: the number of positions of each row's source, where the Memory has another number
+            (one context vector for a whole sentence). None where it has the same.
     """
 
     states: States
@@ -30,7 +30,7 @@ class Memory:
     lengths: Int[Tensor, " batch"] | None = None
 
     def select(self, rows: Int[Tensor, " rows"]) -> "Memory":
-        """The memories of these rows, in this order; a row may come twice or not at all."""
+        """The memories of these rows, in this order; rows may be repeated or left out."""
         allowed = None if self.allowed is None else self.allowed[rows]
         lengths = None if self.lengths is None else self.lengths[rows]
         return Memory(self.states[rows], allowed, lengths)
@@ -42,7 +42,7 @@ class Memory:
 
 @runtime_checkable  # the tests check annotations while they run
 class Decoder(Protocol[State]):
-    """What reads a Memory while it writes. Decoding knows models by these four alone."""
+    """A model that reads a Memory and writes. Decoding uses these four methods only."""
 
     vocabulary_size: int
 
@@ -53,11 +53,11 @@ class Decoder(Protocol[State]):
     def step(
         self, tokens: Int[Tensor, " batch"], state: State
     ) -> tuple[Float[Tensor, "batch vocabulary"], State]:
-        """Reads one token a row; gives the logits of the next one. Consumes `state`."""
+        """Reads one token a row; returns the logits of the next one. Consumes `state`."""
         ...
 
     def reorder(self, state: State, rows: Int[Tensor, " rows"]) -> State:
-        """The state whose row i is the old row rows[i]: rows repeat, leave and change places."""
+        """The state whose row i is the old row rows[i]; rows may repeat, be dropped and move."""
         ...
 
     def forward(
@@ -70,7 +70,7 @@ class Decoder(Protocol[State]):
 def logits_of(
     decoder: Decoder[Any], memory: Memory, tokens: Int[Tensor, "batch target"]
 ) -> Float[Tensor, "batch target vocabulary"]:
-    """The logits after every prefix; a module is called, so that its hooks hear of it."""
+    """The logits after every prefix, by a call of the module, so that its hooks run."""
     run = decoder if isinstance(decoder, nn.Module) else decoder.forward
     logits: Tensor = run(memory, tokens)
     return logits
@@ -83,7 +83,7 @@ class PrefillDecoder(Decoder[State], Protocol[State]):
     def read_all(
         self, tokens: Int[Tensor, "batch new"], state: State
     ) -> tuple[Float[Tensor, "batch new vocabulary"], State]:
-        """Reads `tokens` from left to right; gives the logits after each. Consumes `state`.
+        """Reads `tokens` from left to right; returns the logits after each. Consumes `state`.
 
         The same as a step for each column.
         """
@@ -92,12 +92,12 @@ class PrefillDecoder(Decoder[State], Protocol[State]):
 
 @runtime_checkable
 class TrainableDecoder(Decoder[State], Protocol[State]):
-    """A decoder that can be trained: it gives access to its states before they become logits.
+    """A decoder that can be trained: its states are available before they become logits.
 
     Attributes:
         output: states to logits; training projects only the real positions.
-        packs: whether several documents may share a row, and `hidden` takes their numbers as
-            well (`layers/packing.py`): captions of a picture, which then read one Memory.
+        packs: whether several documents may share a row, so that `hidden` takes their numbers too
+            (`layers/packing.py`): captions of one image, which then read one Memory.
     """
 
     output: Projection
@@ -114,10 +114,10 @@ class SequenceToSequence(nn.Module):
     """An encoder that writes a Memory and a decoder that reads it.
 
     Attributes:
-        noise: where every dropout mask of this model comes from.
-        decoder: a Writer.
-        looks: the names of the decoder's attentions over the Memory, the lowest layer's first;
-            empty where the decoder has none.
+        noise: the source of every dropout mask of this model.
+        decoder: a TrainableDecoder.
+        cross_sites: the names of the decoder's cross-attentions, the lowest layer's first; empty
+            where the decoder has none.
     """
 
     noise: Noise
@@ -125,7 +125,7 @@ class SequenceToSequence(nn.Module):
     cross_sites: tuple[str, ...] = ()
 
     def encode(self, source: Tensor, allowed: Allowed | None = None) -> Memory:
-        """Reads the source once: tokens, or pictures.
+        """Reads the source once: tokens, or images.
 
         Args:
             allowed: True where a position is real; None where all are.

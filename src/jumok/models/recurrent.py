@@ -1,7 +1,7 @@
 """Sequence to sequence with RNNs: an encoder that writes a Memory, and a decoder that reads it.
 
-Without attention the Memory is one vector, what the encoder knew at the end: the fixed context
-vector, through which a sentence of any length has to go. With attention it has a vector a word.
+Without attention the Memory is one vector, the encoder's last state: the fixed context vector for
+sentences of any length. With attention it has one vector for each word.
 
 Source: Sutskever et al. 2014; Bahdanau et al. 2015; lectures 000, 001 and 004.
 """
@@ -73,7 +73,7 @@ class RecurrentModel(SequenceToSequence):
 
 
 class RecurrentEncoder(nn.Module):
-    """Layers of RNNs, each of which reads what the one below knows at every position."""
+    """Layers of RNNs, each of which reads the states of the one below."""
 
     def __init__(
         self, embedding: Embedding, readers: list[RecurrentLayer], dropout: Dropout
@@ -86,7 +86,7 @@ class RecurrentEncoder(nn.Module):
     def forward(
         self, tokens: Int[Tensor, "batch source"], allowed: Allowed | None = None
     ) -> Float[Tensor, "batch source dim"]:
-        """One vector a position."""
+        """One vector for each position."""
         states = self.embedding(tokens)
         for reader in self.readers:
             states = self.dropout(reader(states, allowed))
@@ -95,7 +95,7 @@ class RecurrentEncoder(nn.Module):
     def last(
         self, tokens: Int[Tensor, "batch source"], allowed: Allowed | None = None
     ) -> Float[Tensor, "batch dim"]:
-        """One vector a sentence: what each direction knew at its end."""
+        """One vector for each sentence: the last states of both directions."""
         top = self.readers[-1]
         assert isinstance(top, RecurrentLayer)
         return top.last(self(tokens, allowed), allowed)
@@ -103,20 +103,20 @@ class RecurrentEncoder(nn.Module):
 
 @dataclass(frozen=True)
 class RecurrentParts:
-    """Makes the parts that `config` describes, all with the same noise."""
+    """Builds the parts that `config` describes, all with the same noise."""
 
     config: RecurrentConfig
     noise: Noise
 
     def encoder(self, table: nn.Parameter) -> RecurrentEncoder:
-        """Layers that read the source."""
+        """The layers that read the source."""
         config = self.config
         widths = [config.embedding, *[config.dim] * (config.encoder_layers - 1)]
         readers = [self._reader(width) for width in widths]
         return RecurrentEncoder(self._embedding(table), readers, self._dropout())
 
     def decoder(self, table: nn.Parameter, output: nn.Parameter) -> RecurrentDecoder:
-        """What writes, with or without an attention over a Memory of its own width."""
+        """The decoder, with or without attention over a Memory of its own width."""
         config = self.config
         word, state = config.embedding, config.dim
         memory = state  # the encoder writes vectors of the decoder's width
@@ -151,9 +151,9 @@ class RecurrentParts:
         """The parts by their widths.
 
         Args:
-            read: of the lowest layer's input.
-            known: of what a step is read out from.
-            above: of the other layers' inputs; None: of a layer's state.
+            read: that of the lowest layer's input.
+            known: that of the readout's input.
+            above: that of the other layers' inputs; None: that of a layer's state.
         """
         config = self.config
         widths = [read, *[above or config.dim] * (config.decoder_layers - 1)]

@@ -1,14 +1,14 @@
-"""RNNs that write a sequence, and what each of them looks at.
+"""RNN decoders, which differ in the use of the Memory.
 
     first state       s_t = f(s_{t-1}, y_{t-1}), and the Memory is where s_0 comes from
     every step        s_t = f(s_{t-1}, y_{t-1}, c), with one context c for the whole sequence
     Bahdanau's order  c_t = look(s_{t-1});  s_t = f(s_{t-1}, y_{t-1}, c_t)
     Luong's order     s_t = f(s_{t-1}, y_{t-1});  c_t = look(s_t)
     input feeding     s_t = f(s_{t-1}, y_{t-1}, h_{t-1});  c_t = look(s_t)
-    GNMT's order      as Luong's, and a layer above remembers: u_t = g(u_{t-1}, [s_t, c_t])
+    GNMT's order      as Luong's, and a layer above keeps c_t: u_t = g(u_{t-1}, [s_t, c_t])
 
-What is shown of a step is h_t = tanh(W [s_t, ...]), from which the next word is read. The first
-state is tanh(W m), with m the mean of the Memory.
+`look` is attention over the Memory. The output of a step is h_t = tanh(W [s_t, ...]), from which
+the next word is predicted. The first state is tanh(W m), with m the mean of the Memory.
 
 Source: Sutskever et al. 2014; Cho et al. 2014; Bahdanau et al. 2015; Luong et al. 2015,
 section 3.3 (input feeding); Wu et al. 2016, section 3 (GNMT); lecture 004.
@@ -35,17 +35,17 @@ Shown = Float[Tensor, "batch shown"]
 
 @dataclass(frozen=True)
 class RecurrentState:
-    """What the decoder keeps between steps.
+    """The decoder's state between steps.
 
     Attributes:
         cells: the states of all layers.
-        memory: what is read.
-        keys: the Memory as queries are compared with it; None without attention.
-        covered: the weight each position was given so far; None where it is not counted.
+        memory: the Memory.
+        keys: the keys of the Memory; None without attention.
+        covered: the total weight of each position so far; None where it is not counted.
         shown: h of the step before; None where it is not fed back.
-        memory_rows: which row of the Memory each row reads. While a beam is searched the rows of
-            one sentence change places among themselves, and then its Memory need not be copied.
-        position: how often the Memory was attended to: the number of the next query.
+        memory_rows: which row of the Memory each row reads. In beam search the rows of one sentence
+            are permuted among themselves, so its Memory need not be copied.
+        position: the number of the next query.
     """
 
     cells: Float[Tensor, "batch layers parts dim"]
@@ -58,7 +58,7 @@ class RecurrentState:
 
     @property
     def seen(self) -> Float[Tensor, "batch dim"]:
-        """What the last layer shows."""
+        """The output of the last layer."""
         return self.cells[:, -1, 0]
 
     def select(self, rows: Int[Tensor, " rows"]) -> "RecurrentState":
@@ -79,15 +79,15 @@ class RecurrentState:
 
 @dataclass(frozen=True)
 class DecoderParts:
-    """What every RNN decoder is made of.
+    """The parts of every RNN decoder.
 
     Attributes:
-        embedding: of target words.
+        embedding: that of target words.
         cells: the RNN.
-        first: the mean of the Memory to the first states.
-        readout: what a step is shown as: [state, ...] to the width of `output`.
-        dropout: of what is shown.
-        output: what is shown to logits.
+        first: from the mean of the Memory to the first states.
+        readout: from [state, ...] to a step's output h, of the width of `output`.
+        dropout: that of h.
+        output: from h to logits.
     """
 
     embedding: Embedding
@@ -99,7 +99,7 @@ class DecoderParts:
 
 
 class RecurrentDecoder(nn.Module):
-    """An RNN for which the Memory is where its first state comes from."""
+    """An RNN that uses the Memory for its first state only."""
 
     packs = False  # its state carries over from one word to the next
 
@@ -117,7 +117,7 @@ class RecurrentDecoder(nn.Module):
     def hidden(
         self, memory: Memory, tokens: Int[Tensor, "batch target"]
     ) -> Float[Tensor, "batch target shown"]:
-        """What is shown of every step: all steps at once."""
+        """h of every step, all steps at once."""
         seen = self.cells(self.embedding(tokens), self.start(memory).cells)
         return self.show(seen)
 
@@ -131,8 +131,8 @@ class RecurrentDecoder(nn.Module):
         """The logits after every prefix of `tokens`: (batch target vocabulary).
 
         Args:
-            state: what was read before, the Memory too: then one token a row goes on from there,
-                and its logits come with the state after it. None: `tokens` are the whole text.
+            state: the state after earlier tokens, with the Memory: one token a row then continues
+                from it, and the state after it is returned too. None: `tokens` are the whole text.
         """
         if state is None:
             assert memory is not None
@@ -151,12 +151,12 @@ class RecurrentDecoder(nn.Module):
     def step(
         self, tokens: Int[Tensor, " batch"], state: RecurrentState
     ) -> tuple[Float[Tensor, "batch vocabulary"], RecurrentState]:
-        """Reads one token a row; gives the logits of the next one."""
+        """Reads one token a row; returns the logits of the next one."""
         logits, state = self(None, tokens[:, None], state)
         return logits[:, 0], state
 
     def advance(self, word: Word, state: RecurrentState) -> tuple[Shown, RecurrentState]:
-        """One step: what is shown of it, and the state after it."""
+        """One step: its h, and the state after it."""
         state = replace(state, cells=self.cells.step(word, state.cells))
         return self.show(state.seen), state
 
@@ -174,7 +174,7 @@ class RecurrentDecoder(nn.Module):
     def one_by_one(
         self, memory: Memory, tokens: Int[Tensor, "batch target"]
     ) -> Float[Tensor, "batch target shown"]:
-        """`hidden` where a step needs what the step before it found; elsewhere its slow twin."""
+        """`hidden` step by step, for models whose steps depend on the previous attention."""
         state, words = self.start(memory), self.embedding(tokens)
         shown = []
         for position in range(tokens.shape[1]):
@@ -184,7 +184,7 @@ class RecurrentDecoder(nn.Module):
 
 
 class ContextDecoder(RecurrentDecoder):
-    """An RNN that is given the same context at every step: the mean of the Memory."""
+    """An RNN with the same context vector at every step: the mean of the Memory."""
 
     @heard
     def hidden(
@@ -203,10 +203,10 @@ class ContextDecoder(RecurrentDecoder):
 
 
 class AttentionDecoder(RecurrentDecoder):
-    """An RNN that looks at the Memory at every step.
+    """An RNN that attends to the Memory at every step.
 
     Args:
-        covers: keep count of what each position was given, for a score that reads it.
+        covers: sum up the weights of each position, for a score function with coverage.
     """
 
     def __init__(self, parts: DecoderParts, attention: ScoredAttention, covers: bool) -> None:
@@ -223,7 +223,7 @@ class AttentionDecoder(RecurrentDecoder):
     def look(
         self, query: Float[Tensor, "batch dim"], state: RecurrentState
     ) -> tuple[Float[Tensor, "batch memory_dim"], RecurrentState]:
-        """What one query a row finds, and the state that remembers where it looked."""
+        """The context vector of one query a row, and the state with the updated coverage."""
         memory = state.memory
         assert state.keys is not None
         found, weights = self.attention(
@@ -239,13 +239,13 @@ class AttentionDecoder(RecurrentDecoder):
 
 
 class BahdanauDecoder(AttentionDecoder):
-    """Looks with the state it had, then reads the word and what it found."""
+    """Attends with the previous state, then reads the word and the context vector."""
 
     @heard
     def hidden(
         self, memory: Memory, tokens: Int[Tensor, "batch target"]
     ) -> Float[Tensor, "batch target shown"]:
-        """Only the RNN and its looking go step by step; what is shown waits until all is known."""
+        """Only the RNN and its attention run step by step; h is computed for all steps at once."""
         state, words = self.start(memory), self.embedding(tokens)
         seen, contexts = [], []
         for position in range(tokens.shape[1]):
@@ -261,14 +261,14 @@ class BahdanauDecoder(AttentionDecoder):
     def read(
         self, word: Word, state: RecurrentState
     ) -> tuple[Float[Tensor, "batch memory_dim"], RecurrentState]:
-        """What the state before the word finds, and the state after both are read."""
+        """The context vector of the previous state, and the state after reading it and the word."""
         context, state = self.look(state.seen, state)
         cells = self.cells.step(torch.cat([word, context], dim=-1), state.cells)
         return context, replace(state, cells=cells)
 
 
 class GatedDecoder(BahdanauDecoder):
-    """In Bahdanau's order; how much of what is found is used, the state decides: sigmoid(w s) c.
+    """Bahdanau's order with a gate on the context vector: sigmoid(w s) c.
 
     Source: Xu et al. 2015, section 4.2.1, the scalar beta.
     """
@@ -287,7 +287,7 @@ class GatedDecoder(BahdanauDecoder):
 
 
 class LuongDecoder(AttentionDecoder):
-    """Reads the word, then looks with the state it has: the RNN need not wait for what is found."""
+    """Reads the word, then attends with the new state: the RNN does not depend on the context."""
 
     @heard
     def hidden(
@@ -300,14 +300,14 @@ class LuongDecoder(AttentionDecoder):
     def whole(
         self, words: Float[Tensor, "batch target embedding"], state: RecurrentState
     ) -> tuple[Float[Tensor, "batch target dim"], Float[Tensor, "batch target memory_dim"]]:
-        """All states at once, and what was found with them."""
+        """All states at once, and their context vectors."""
         seen = self.cells(words, state.cells)
         return seen, self.find(seen, state)
 
     def find(
         self, seen: Float[Tensor, "batch target dim"], state: RecurrentState
     ) -> Float[Tensor, "batch target memory_dim"]:
-        """What all states find."""
+        """The context vectors of all states."""
         memory = state.memory
         found, _ = self.attention(seen, state.keys, memory.states, memory.allowed)
         return found
@@ -319,16 +319,16 @@ class LuongDecoder(AttentionDecoder):
 
 
 class GNMTDecoder(LuongDecoder):
-    """The first layer looks; the layers above read its state and what it found.
+    """The first layer attends; the layers above read its state and its context vector.
 
-    So the past of what was attended to is remembered, and no layer waits for another's next step:
-    each goes over the whole sequence at once.
+    So the layers above keep a memory of the contexts, and no layer depends on another's previous
+    step: each computes the whole sequence at once.
     """
 
     def whole(
         self, words: Float[Tensor, "batch target embedding"], state: RecurrentState
     ) -> tuple[Float[Tensor, "batch target dim"], Float[Tensor, "batch target memory_dim"]]:
-        """All states of the last layer at once, and what the first one's found."""
+        """All states of the last layer at once, and the context vectors of the first layer."""
         first, *above = self.cells
         seen = first(words, state.cells[:, 0])
         found = self.find(seen, state)
@@ -337,7 +337,7 @@ class GNMTDecoder(LuongDecoder):
         return seen, found
 
     def advance(self, word: Word, state: RecurrentState) -> tuple[Shown, RecurrentState]:
-        """One step: the lowest layer looks, and all above read what it found."""
+        """One step: the lowest layer attends, and all above read its context vector."""
         first, *above = self.cells
         cells = [first.step(word, state.cells[:, 0])]
         found, state = self.look(cells[0][:, 0], state)
@@ -349,13 +349,13 @@ class GNMTDecoder(LuongDecoder):
     def beside(
         self, seen: Float[Tensor, "*axes dim"], found: Float[Tensor, "*axes memory_dim"]
     ) -> Float[Tensor, "*axes _"]:
-        """What a layer above the first reads, with the dropout between layers."""
+        """The input of a layer above the first, with the dropout between layers."""
         read: Tensor = self.cells.dropout(torch.cat([seen, found], dim=-1))
         return read
 
 
 class FeedingDecoder(AttentionDecoder):
-    """Luong's order, with what was shown of the step before as a further input."""
+    """Luong's order, with h of the previous step as a further input."""
 
     @heard
     def hidden(

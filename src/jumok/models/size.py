@@ -1,7 +1,7 @@
-"""How large a model will be, by arithmetic: before any of its memory is taken.
+"""The size of a model by arithmetic, before its memory is allocated.
 
-Sizes from a file may be anything, and what is asked for is not always refused: most systems lend
-memory that they do not have, and end the process when it is used. Biases and norms are not counted.
+Sizes from a file may be anything, and an allocation that is too large is not always refused: most
+systems overcommit memory, and kill the process when it is used. Biases and norms are not counted.
 """
 
 import os
@@ -20,16 +20,16 @@ from jumok.config.transformer import TransformerConfig
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}
 TABLES = {"all": 1, "target": 2, "none": 3}
 BYTES = 4
-"""Of a number in float32."""
+"""The size of a float32 number."""
 
 
 def numbers_in(config: ModelSection, vocabulary: int, labels: int) -> int:
-    """About how many numbers the model will hold, computed tables of positions among them."""
+    """The approximate number of the model's parameters and of its computed position tables."""
     return _COUNTED[type(config)](config, vocabulary, labels)
 
 
 def memory() -> int:
-    """Bytes of the machine's memory; where nobody says, a terabyte."""
+    """The machine's memory in bytes; a terabyte where the system does not report it."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):  # Windows has no sysconf

@@ -3,9 +3,9 @@
     figure = jumok.plot.alignment(trace)
     figure.savefig("alignment.pdf")
 
-Same numbers, same words, same colours and the same scale as on the page: a weight of 0.3 has one
-shade in every picture, and panels beside one another share one colour bar. Layers and heads count
-from 0, as in a Trace. Needs the extra "plot".
+The numbers, words, colours and scale are those of the page: a weight of 0.3 has one shade in every
+figure, and the panels of a figure share one colour bar. Layers and heads count from 0, as in a
+Trace. Needs the extra "plot".
 """
 
 from jumok.plot.attribution import mattered

@@ -25,25 +25,25 @@ NAMES = {
     "product": "gradient × input",
     "slope": "gradient",
     "blank": "blank-out",
-    "patch": "painted over",
+    "patch": "patch occlusion",
 }
 TALL = 0.24
-"""Inches of a bar."""
+"""Height of a bar, in inches."""
 
 ACROSS = 4
-"""Maps of a picture side by side."""
+"""The number of maps in a row."""
 
 LEAST = 0.005
-"""A share of less than this is not framed where it makes the word less probable."""
+"""A negative share smaller than this is not framed."""
 
 
 def mattered(trace: Trace, word: int | str = 0, *, unit: Unit = "words") -> "Figure":
     """The attribution of one word of the output, as shares of each measure; below 0: hollow.
 
-    For a picture they are maps over it, on one scale for all measures and words: from 0 to the
-    largest share; framed cells made the word less probable. Under the bars, or maps, the rank
-    correlations for this word and their mean over all, and for each word the share of the source
-    against what was written before.
+    For an image the shares are maps over it, on one scale for all measures and words: from 0 to
+    the largest share; framed cells made the word less probable. Below the bars or maps are the
+    rank correlations for this word and their mean over all words, and for each word the share of
+    the source against the prefix.
 
     Args:
         word: of the output, from 0, or as it is written.
@@ -76,7 +76,7 @@ def mattered(trace: Trace, word: int | str = 0, *, unit: Unit = "words") -> "Fig
         _bars(parts[0], facts, row, columns)
     else:
         _maps(parts[0], trace, facts, row, read.grid)
-    parts[0].suptitle(f"What mattered for {written[row]}: shares of each measure, %", fontsize=11)
+    parts[0].suptitle(f"Attribution of {written[row]}: shares of each measure, %", fontsize=11)
     _ranks(parts[1], facts, row, written[row])
     if shared:
         what = "source" if read.grid is None else "picture"
@@ -126,7 +126,7 @@ def _bars(figure: "SubFigure", facts: dict[str, Any], row: int, columns: list[st
 def _maps(
     figure: "SubFigure", trace: Trace, facts: dict[str, Any], row: int, grid: tuple[int, int]
 ) -> None:
-    """A map over the picture for each measure, in lines of a few."""
+    """A map over the image for each measure."""
     from matplotlib.patches import Rectangle
 
     shares = {
@@ -158,7 +158,7 @@ def _shares_of(measure: list[list[float]]) -> npt.NDArray[np.float64]:
 
 
 def _ranks(figure: "SubFigure", facts: dict[str, Any], row: int, word: str) -> None:
-    """Correlations below 0 have the shade of 0, and their number."""
+    """Rank correlations as a table; those below 0 have the shade of 0."""
     names = [NAMES[name] for name in facts["measures"]]
     panels = figure.subplots(1, 2)
     tables = {f"Rank correlation for {word}": facts["ranks"][row], "Mean": facts["mean_ranks"]}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TALL = 0.26
-"""Inches of a bar."""
+"""Height of a bar, in inches."""
 
 
 def row(
@@ -27,7 +27,7 @@ def row(
     layer: int | None = None,
     head: int = 0,
 ) -> "Figure":
-    """One row: the scores before the softmax, the weights after it, and what each key gave.
+    """One row: the scores before the softmax, the weights after it, and each key's norm.
 
     Args:
         query: the row, from 0.
@@ -48,7 +48,7 @@ def row(
             look.score for look in found.looks
         ],
         "weight: softmax of the scores": [look.weight for look in found.looks],
-        "given: length of weight × value": [look.given for look in found.looks],
+        "norm of the attended value: | weight × value |": [look.given for look in found.looks],
     }
     figure = new_figure(9.6, TALL * len(keys) + 1.3)
     for number, (axes, (title, values)) in enumerate(
@@ -100,7 +100,7 @@ def switches(trace: Trace) -> "Figure":
 
 
 def choices(trace: Trace) -> "Figure":
-    """At each step the tokens that the model thought most probable; what was written is dark.
+    """The most probable tokens at each step; the token that was written is dark.
 
     Raises:
         ModelError: the trace has no steps.

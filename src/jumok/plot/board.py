@@ -15,7 +15,7 @@ Unit = Literal["words", "pieces"]
 StepName = Literal["writes", "reads"]
 
 PARTS: tuple[Part, ...] = ("cross", "encoder", "decoder", "image")
-"""In the order in which they are shown where none is named."""
+"""The parts in the order in which one is chosen when none is named."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def chosen_site(trace: Trace, part: Part | None, layer: int | None) -> Site:
 
 
 def chosen_head(trace: Trace, site: Site, head: Head | None) -> Head:
-    """This one; None: the one that alignments are read from, if it is this site's, or the mean."""
+    """`head`; None: the head of the alignment setting if that is of this site, or the mean."""
     if head is not None:
         return head
     reading = trace.notes.get("reading", {})
@@ -82,8 +82,12 @@ def chosen_head(trace: Trace, site: Site, head: Head | None) -> Head:
 
 
 def title_of(site: Site) -> str:
-    """The kind of attention, such as "target at source"."""
-    return f"{site.queries} at {'itself' if site.queries == site.keys else site.keys}"
+    """The kind of attention, such as "cross-attention (target → source)"."""
+    if site.part == "image":
+        return "attention over the image"
+    queries, keys = (name.replace("picture", "image") for name in (site.queries, site.keys))
+    own = "self-attention" if site.queries == "text" else f"{site.part} self-attention"
+    return f"{'cross-attention' if site.part == 'cross' else own} ({queries} → {keys})"
 
 
 def matrix(site: Site, head: Head, value: Value = "weights") -> Array:
@@ -126,7 +130,7 @@ def board(
 
     Args:
         reading: a target word's row is that of the step that writes it, or of the one that reads
-            it. None: where the model's alignments are read.
+            it. None: that of the model's alignment setting.
     """
     queries, keys = trace.axes[site.queries], trace.axes[site.keys]
     if reading is None:

@@ -1,4 +1,4 @@
-"""Maps of weights: the alignment board, one head, all heads, and a picture word by word."""
+"""Maps of weights: the alignment board, one head, all heads, and an image word by word."""
 
 import io
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,18 +35,18 @@ if TYPE_CHECKING:
     from matplotlib.image import AxesImage
 
 LETTER = 0.085
-"""Inches, about, of a Latin letter of 10 points; a Hangul syllable takes two."""
+"""Approximate width of a Latin letter at 10 points, in inches; a Hangul syllable takes two."""
 
 NUMBERED = 40
-"""Up to so many rows and columns a cell has room for its number."""
+"""The most rows or columns at which a cell has room for its number."""
 
 NAMED = 100
-"""Of more rows or columns than this every second, third, ... has its word."""
+"""With more rows or columns than this, only every second, third, ... one is labelled."""
 
 LEAST = 0.04
-"""Inches of the smallest cell."""
+"""Side of the smallest cell, in inches."""
 
-BARS: dict[Value, str] = {"weights": "attention weight", "norms": "share of what was given"}
+BARS: dict[Value, str] = {"weights": "attention weight", "norms": "share of the norms"}
 
 
 def alignment(
@@ -66,12 +66,12 @@ def alignment(
         part: the kind of attention; None: cross-attention, or the first that the model has.
         layer: from 0; None: that of the alignment setting, or the last.
         head: from 0; the mean of all, or the largest. None: that of the alignment setting.
-        value: the weights, or what was given (norms), as a share of the row's sum.
+        value: the weights, or the norms of the attended values as shares of the row's sum.
         unit: words or tokens.
         reading: a target word's row is that of the step that writes it or of the one that reads
-            it; None: where the model's alignments are read.
-        gold: (source word, target word) that people linked; framed. None: those that the trace
-            brings along, merely possible ones dashed. By words only.
+            it; None: that of the model's alignment setting.
+        gold: gold links (source word, target word), which are framed. None: those in the trace,
+            with merely possible links dashed. By words only.
 
     Raises:
         ModelError: no such part, layer or head. MissingExtraError: matplotlib is not installed.
@@ -137,7 +137,7 @@ def grid(trace: Trace, *, part: Part | None = None) -> "Figure":
 
 
 def pictures(trace: Trace, *, layer: int | None = None, head: Head | None = None) -> "Figure":
-    """The picture as it is, then once for each token with the weights of the step that wrote it.
+    """The image, then a copy for each token with the weights of the step that wrote the token.
 
     All maps have one scale: from 0 to the largest weight of all steps.
 
@@ -145,13 +145,13 @@ def pictures(trace: Trace, *, layer: int | None = None, head: Head | None = None
         layer, head: as in `alignment`.
 
     Raises:
-        ModelError: the trace is of no picture with a text.
+        ModelError: the trace is not of a captioner.
     """
     site = chosen_site(trace, "cross", layer)
     size = trace.axes[site.keys].grid
     if trace.picture is None or size is None:
         raise ModelError(
-            "this trace has no picture.", do="give the trace of a captioner: jumok look MODEL PHOTO"
+            "this trace has no image.", do="give the trace of a captioner: jumok look MODEL PHOTO"
         )
     picture = pixels_of(trace.picture)
     weights = matrix(site, chosen_head(trace, site, head))
@@ -183,11 +183,11 @@ def pixels_of(picture: TracePicture) -> Array:
 def draw_over(
     axes: "Axes", picture: Array | None, values: npt.NDArray[np.floating], most: float
 ) -> "AxesImage":
-    """The map over a pale picture; cells as they are, not smoothed: that is all that is known.
+    """The map over the image in grey. Cells are not smoothed: the model knows nothing finer.
 
     Args:
         picture: (height width 3); None: it was not kept, and the map is drawn alone.
-        values: (rows columns). most: of which the darkest colour is.
+        values: (rows columns). most: the value that has the darkest colour.
     """
     from jumok.plot.paper import colours
 
@@ -204,10 +204,10 @@ def draw_over(
 def _one(
     shown: Map, title: str, bar: str, gold: Mapping[str, Iterable[Link]] | None = None
 ) -> "Figure":
-    """A map as large as its words, with its numbers where there is room.
+    """One map, as large as its words need, with numbers where there is room.
 
     Args:
-        gold: links to frame, by the style of the line.
+        gold: the links to frame, by line style.
     """
     rows, columns = len(shown.rows), len(shown.columns)
     longest = max(rows, columns)

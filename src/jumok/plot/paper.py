@@ -25,7 +25,7 @@ HANGUL_FILES = (
 )  # fmt: skip
 INK, MUTED, GOLD = "#1c1e26", "#5a5f70", "#c2410c"
 CELL = 0.42
-"""Inches of a cell with a number in it."""
+"""Side of a cell with a number in it, in inches."""
 
 
 @cache
@@ -38,12 +38,12 @@ def stops() -> tuple[tuple[int, int, int], ...]:
 
 
 def shade(place: int) -> tuple[float, ...]:
-    """One of the stops, as matplotlib has colours."""
+    """One of the stops as an RGB colour of matplotlib, 0 to 1."""
     return tuple(channel / 255 for channel in stops()[place])
 
 
 def colours() -> "Colormap":
-    """From 0 to 1 as on the page: lightness falls all the way, for every kind of colour vision."""
+    """The page's colours from 0 to 1: lightness falls monotonically, for all colour vision."""
     _matplotlib()
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -52,7 +52,7 @@ def colours() -> "Colormap":
 
 
 def new_figure(width: float, height: float) -> "Figure":
-    """An empty figure, in inches; it belongs to no window, and pyplot does not know it.
+    """An empty figure of this size in inches, in no window and not registered with pyplot.
 
     Raises:
         MissingExtraError: matplotlib is not installed.
@@ -64,7 +64,7 @@ def new_figure(width: float, height: float) -> "Figure":
 
 @cache
 def _figure_class() -> Any:
-    """A figure that shows itself in a notebook, whether or not pyplot is there."""
+    """A figure that a notebook displays, whether or not pyplot is imported."""
     from matplotlib.figure import Figure
 
     class NotebookFigure(Figure):
@@ -77,7 +77,7 @@ def _figure_class() -> Any:
 
 
 def draw_map(axes: "Axes", values: Any) -> "AxesImage":
-    """Weights from 0 to 1 in the colours of all pictures, whatever the largest of them is."""
+    """Weights on the fixed scale from 0 to 1 that all figures share."""
     image = axes.imshow(values, cmap=colours(), vmin=0.0, vmax=1.0, aspect="equal")
     for side in axes.spines.values():
         side.set_visible(False)
@@ -94,7 +94,7 @@ def colour_bar(figure: "Figure | SubFigure", image: "AxesImage", axes: Any, titl
 def hangul_font() -> str | None:
     """A font of this machine that has Hangul; None where there is none.
 
-    Looked for among the files: matplotlib's own list is of the day it was first imported.
+    The font files are searched: matplotlib's own list dates from its first import.
     """
     from matplotlib.font_manager import findSystemFonts, fontManager
 
@@ -110,10 +110,10 @@ def hangul_font() -> str | None:
 
 
 def families(texts: Iterable[str]) -> list[str]:
-    """The fonts for these texts: the second has what the first has not.
+    """The fonts for these texts: the second has the letters that the first lacks.
 
     Raises:
-        DataError: there is Hangul among them, and no font that has it.
+        DataError: the texts contain Hangul, and no font has it.
     """
     found = HANGUL.search(" ".join(texts))
     if not found:
@@ -136,7 +136,7 @@ def finish(figure: "Figure") -> "Figure":
     texts: list[Any] = figure.findobj(Text)
     fonts = families(text.get_text() for text in texts)
     for text in texts:
-        # Text between dollar signs is text here, and no formula.
+        # Text between dollar signs is plain text here, not a formula.
         text.set_parse_math(False)
         text.set_fontfamily(fonts)
     return figure
@@ -146,7 +146,7 @@ def save(figure: "Figure", file: Path | str) -> None:
     """Writes the figure as SVG or PDF, in which texts stay texts, or as PNG.
 
     Raises:
-        ConfigError: another kind of file. DataError: it cannot be written.
+        ConfigError: another kind of file. DataError: the file cannot be written.
     """
     import matplotlib
 
@@ -172,4 +172,4 @@ def _matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ModuleNotFoundError as error:
-        raise MissingExtraError("Drawing figures", "plot") from error
+        raise MissingExtraError("drawing figures", "plot") from error

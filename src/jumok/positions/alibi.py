@@ -1,15 +1,16 @@
-"""Attention with linear biases: a key's score falls with its distance, and nothing else is said.
+"""Attention with linear biases (ALiBi): a key's score falls linearly with its distance.
 
     score(i, j) = q_i . k_j / sqrt(d) - m_h (i - j)                  for j <= i
                   q_i . k_j / sqrt(d) - m_(heads + 1 - h) (j - i)    for j > i
     m_h = 2^(-8 h / heads),  h = 1 ... heads
 
-Heads see far or near by their slope m_h. No position is added to any vector, so nothing in the
-model has a length it was made for.
+The slope m_h sets the range of a head. No position is added to any vector, so the model has no
+maximum length.
 
-The paper is about causal attention, where j never exceeds i, and its first line is all there is.
-The second is for encoders, and ours: with one slope for both directions a sentence and its reverse
-would be the same to an encoder, so a head that sees far to the left sees near to the right.
+The paper is about causal attention, where j never exceeds i, and has the first line only. The
+second line is jumok's extension to encoders: with one slope for both directions a sentence and its
+reverse would be the same to an encoder, so a head of long range to the left is of short range to
+the right.
 
 Source: Press et al. 2022 (Train short, test long), section 3; the slopes where the number of heads
 is no power of two are those of its published code, whose authors name slopes of their own for each
@@ -23,7 +24,7 @@ from jumok.shapes import Float, Tensor
 
 
 def slopes(heads: int) -> list[float]:
-    """How much each head minds distance: for 8 heads 1/2, 1/4, ..., 1/256.
+    """The slope of each head: for 8 heads 1/2, 1/4, ..., 1/256.
 
     Where `heads` is no power of two: those of the power of two below, and then every other one of
     the power of two above.
@@ -36,11 +37,11 @@ def slopes(heads: int) -> list[float]:
 
 
 class AlibiPositions(nn.Module):
-    """What is added to the scores of each head."""
+    """The biases that are added to the scores of each head."""
 
     def __init__(self, heads: int) -> None:
         super().__init__()
-        # no buffer: the module's .to(bfloat16) must not round what distances are multiplied by
+        # no buffer: the module's .to(bfloat16) must not round the slopes
         self._slopes = torch.tensor(slopes(heads))
 
     def forward(
@@ -49,9 +50,7 @@ class AlibiPositions(nn.Module):
         key: Float[Tensor, "batch heads key dim"],
         position: int,
     ) -> Float[Tensor, "1 heads query key"]:
-        """The bias in float32, for queries of which the first is at `position`; keys start at
-        0.
-        """
+        """The bias in float32; the first query is at `position`, the first key at 0."""
         here = torch.arange(position, position + query.shape[2], device=query.device)
         there = torch.arange(key.shape[2], device=query.device)
         back = here[:, None] - there[None, :]

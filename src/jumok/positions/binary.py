@@ -1,9 +1,9 @@
-"""A position as a binary number: every element has a frequency of its own, as later the waves.
+"""Binary position encoding: every element has a frequency of its own, as in the sinusoidal one.
 
     P[t, i] = floor(t / 2^i) mod 2
 
-Bounded and unique, but bits jump where waves glide: neighbours 7 and 8 differ in four bits, 0 and 8
-in one.
+It is bounded and unique, but not continuous like sinusoids: the neighbours 7 and 8 differ in four
+bits, 0 and 8 in one.
 
 Source: lecture 002 ("binary values waste space").
 """
@@ -16,7 +16,7 @@ from jumok.shapes import Float, Tensor
 
 
 def bits_for(length: int) -> int:
-    """How many bits tell `length` positions apart; 1 at least."""
+    """The number of bits that distinguish `length` positions; at least 1."""
     return max(1, (length - 1).bit_length())
 
 
@@ -24,7 +24,7 @@ class BinaryPositions(nn.Module):
     """The bits of the position's number, the fastest first.
 
     Args:
-        length: how many positions must be told apart; the next power of two can be.
+        length: the number of positions to distinguish; it is rounded up to a power of two.
     """
 
     def __init__(self, length: int) -> None:
@@ -35,7 +35,7 @@ class BinaryPositions(nn.Module):
         """The bits of `length` positions from `position` on.
 
         Raises:
-            ModelError: the bits do not suffice, and the first numbers would come again.
+            ModelError: the bits do not suffice, so that codes would repeat.
         """
         check_reach(position + length, 2**self.width, "binary")
         place = torch.arange(position, position + length)

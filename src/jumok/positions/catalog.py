@@ -1,7 +1,7 @@
 """Every encoding that gives each position a vector, by its name in a recipe.
 
 Rotary positions and ALiBi are not among them: they enter inside attention (`rotary.py`,
-`alibi.py`), the one as a turn of queries and keys, the other as a bias on the scores.
+`alibi.py`), as a rotation of queries and keys, and as a bias on the scores.
 """
 
 from jumok.positions.binary import BinaryPositions

@@ -1,4 +1,4 @@
-"""The position of a cell in a grid: the sines and cosines of its row beside those of its column.
+"""The position encoding of cells in a grid: sinusoids of the row, joined with those of the column.
 
 Source: Parmar et al. 2018, "Image Transformer", section 3.1; Vaswani et al. 2017, section 3.5.
 """
@@ -11,10 +11,11 @@ from jumok.shapes import Float, Tensor
 
 
 class GridPositions(nn.Module):
-    """One vector a cell, row by row, as a flattened grid lies.
+    """One vector for each cell of the flattened grid, row by row.
 
     Args:
-        dim: of the vectors; a multiple of 4. The first half says the row, the second the column.
+        dim: that of the vectors; a multiple of 4. The first half encodes the row, the second half
+            the column.
     """
 
     table: Tensor

@@ -1,11 +1,11 @@
-"""A position as its number, and as its share of the sentence: the two encodings one tries first.
+"""Positions as numbers, and as fractions of the sentence: the two simplest encodings.
 
     index:     P[t] = t
     fraction:  P[t] = t / (n - 1),  n positions in the sentence
 
-Neither does. Indexes grow without bound, and a longer sentence holds numbers that training never
-saw. The step of a fraction depends on the sentence's length, so that equal distances differ. Both
-are here because seeing it is the argument for the encodings that followed.
+Neither is sufficient. Indexes grow without bound, and a longer sentence has numbers that were not
+in training. The step of a fraction depends on the sentence's length, so that equal distances
+differ. Both are here because their faults motivate the other encodings.
 
 Source: lecture 001 ("the numbers grow too large", "does not generalise"), lecture 002 (strategies 1
 and 2).
@@ -28,11 +28,11 @@ class IndexPositions(nn.Module):
 
 
 class FractionPositions(nn.Module):
-    """How much of the sentence is over: 0 at its first position, 1 at its last.
+    """The position as a fraction of the sentence: 0 at its first position, 1 at its last.
 
     Args:
-        length: what replaces the length of a sentence that is still being written, which no
-            decoder knows: it counts in shares of the longest one.
+        length: the assumed length of a sentence in a decoder, where it is not known: that of the
+            longest sentence.
     """
 
     width = 1
@@ -44,7 +44,7 @@ class FractionPositions(nn.Module):
     def forward(
         self, position: int, length: int, lengths: Int[Tensor, " batch"] | None = None
     ) -> Float[Tensor, "batch {length} 1"]:
-        """The shares of `length` positions from `position` on, in sentences of these lengths.
+        """The fractions of `length` positions from `position` on, in sentences of these lengths.
 
         Positions beyond a sentence's end, which are padding, get more than 1.
         """

@@ -8,7 +8,7 @@ from jumok.shapes import Float, Tensor
 
 
 class LearnedPositions(nn.Module):
-    """A table of vectors, as long as the longest sentence the model will ever see."""
+    """A table of vectors, one for each position up to the maximum length."""
 
     def __init__(self, dim: int, length: int) -> None:
         super().__init__()
@@ -19,7 +19,7 @@ class LearnedPositions(nn.Module):
         """The vectors of `length` positions from `position` on.
 
         Raises:
-            ModelError: the table ends before.
+            ModelError: the table is too short.
         """
         end = position + length
         check_reach(end, self.table.shape[0], "learned")
@@ -27,14 +27,14 @@ class LearnedPositions(nn.Module):
 
 
 def check_reach(needed: int, reach: int, kind: str) -> None:
-    """Refuses positions that an encoding does not have.
+    """Checks that an encoding has enough positions.
 
     Raises:
-        ModelError: more are needed than there are.
+        ModelError: more are needed than it has.
     """
     if needed > reach:
         raise ModelError(
-            f"the sentence is longer than the {kind} positions reach.",
+            f"the sentence is longer than the number of {kind} positions.",
             expected=f"at most {reach} positions (model.max_length)",
             got=str(needed),
             do="shorten it, or train with a larger model.max_length or another encoding",

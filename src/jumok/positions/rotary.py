@@ -1,6 +1,6 @@
-"""Positions as rotations: the score of a query and a key depends on their distance alone.
+"""Rotary positions: the score of a query and a key depends only on their distance.
 
-Pair (2i, 2i+1) of a head at position t is turned by the angle t / 10000^(2i/dim), so that
+Pair (2i, 2i+1) of a head at position t is rotated by the angle t / 10000^(2i/dim), so that
 (R_m q) . (R_n k) = q . R_(n-m) k.
 
 Source: Su et al. 2021 (RoFormer), section 3.2.2.
@@ -15,19 +15,19 @@ from jumok.shapes import Float, Tensor
 
 
 class RotaryPositions(nn.Module):
-    """Turns queries and keys; values stay as they are."""
+    """Rotates queries and keys; values are unchanged."""
 
     def __init__(self, head_dim: int) -> None:
         super().__init__()
         self.dim = head_dim
         exponent = torch.arange(0, head_dim, 2, dtype=torch.float64) / head_dim
-        # no buffer: the module's .to(bfloat16) must not round what positions are multiplied by
+        # no buffer: the module's .to(bfloat16) must not round the frequencies
         self._frequency = torch.exp(exponent * -math.log(1e4)).float()
 
     def forward(
         self, states: Float[Tensor, "batch heads length dim"], position: int
     ) -> Float[Tensor, "batch heads length dim"]:
-        """Turns each state by its position; the first one is at `position`."""
+        """Rotates each state by its position; the first one is at `position`."""
         end = position + states.shape[2]
         # angles in float32: a bfloat16 position would be off by whole turns
         place = torch.arange(position, end, device=states.device, dtype=torch.float32)

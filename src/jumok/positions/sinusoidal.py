@@ -1,4 +1,4 @@
-"""Positions as waves of geometrically growing length.
+"""Sinusoidal positions: sines and cosines of geometrically growing wavelengths.
 
     P[t, 2i] = sin(t / 10000^(2i/dim)),  P[t, 2i+1] = cos(t / 10000^(2i/dim))
 
@@ -25,7 +25,7 @@ def sinusoids(length: int, dim: int) -> Float[Tensor, "{length} {dim}"]:
 
 
 class SinusoidalPositions(nn.Module):
-    """Adds nothing to learn, and reaches as far as it is asked to."""
+    """A table of sinusoids without parameters; it is extended for longer inputs."""
 
     table: Tensor
 

@@ -1,1 +1,1 @@
-"""Models behind an address."""
+"""The server of the live page."""

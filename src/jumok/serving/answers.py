@@ -1,4 +1,4 @@
-"""What the live page is told: it asks in JSON, and gets a trace in JSON."""
+"""The answers to the live page: a request in JSON gets a trace in JSON."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeGuard
@@ -13,10 +13,10 @@ from jumok.systems.tracing_parts import NOTHING, Analyses
 
 
 def answers(sides: Comparison, pictures: ServedPictures | None = None) -> Answer:
-    """What the page is told when it asks for a text, of the model or of the model changed.
+    """The function that answers the page's requests, with the model as it is or changed.
 
     Args:
-        pictures: what is looked at is one of these; None: the text that the page asks for.
+        pictures: the images of a model that reads images; None: the page sends texts.
     """
 
     def answer(asked: Mapping[str, Any], heed: Callable[[], None]) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def answers(sides: Comparison, pictures: ServedPictures | None = None) -> Answer
         found = payload(trace) | ({"other": payload(other)} if other is not None else {})
         written = _pieces(asked.get("written"))
         if change and written:
-            # The old output under the new model: what it had been worth to each of its tokens.
+            # The log-probability of each token of the old output under the changed model.
             forced = sides.traced(text, written, change=change, extras=NOTHING)
             found["forced"] = [step.log_probability for step in forced.steps]
         return found
@@ -47,23 +47,23 @@ def answers(sides: Comparison, pictures: ServedPictures | None = None) -> Answer
 
 
 def _text(asked: object) -> str:
-    """The text that the page asks for.
+    """The text that the page sent.
 
     Raises:
-        DataError: it is none.
+        DataError: it is not a text.
     """
     if not isinstance(asked, str):
-        raise DataError("there is no text to look at.", expected='{"text": "..."}', got=repr(asked))
+        raise DataError("the request has no text.", expected='{"text": "..."}', got=repr(asked))
     return asked
 
 
 def _whole(number: object) -> TypeGuard[int]:
-    """Whether it is a whole number; true and false are none."""
+    """Whether it is an integer; true and false are not."""
     return isinstance(number, int) and not isinstance(number, bool)
 
 
 def _change(asked: Mapping[str, Any]) -> Change:
-    """What the page wants done to the model; what is no such thing is left out."""
+    """The change of the model that the page asks for; invalid parts are ignored."""
     row = asked.get("row")
     rows = []
     if isinstance(row, dict) and isinstance(row.get("site"), str):
@@ -74,10 +74,10 @@ def _change(asked: Mapping[str, Any]) -> Change:
 
 
 def _weights(asked: list[Any]) -> list[float]:
-    """The numbers among them.
+    """The numbers of the list.
 
     Raises:
-        DataError: one that is too large.
+        DataError: a number is too large.
     """
     try:
         return [float(each) for each in asked if isinstance(each, int | float)]
@@ -86,13 +86,13 @@ def _weights(asked: list[Any]) -> list[float]:
 
 
 def _pieces(asked: Any) -> list[int]:
-    """Pieces, or their places, that the page names; what is no such list is none."""
+    """The tokens, or positions, that the page names; empty where this is no list of integers."""
     numbers = isinstance(asked, list) and all(map(_whole, asked))
     return asked if numbers else []
 
 
 def _heads(asked: Any) -> dict[str, list[int]]:
-    """The heads that the page wants off; what is no such thing is none."""
+    """The heads that the page ablates, by site; invalid entries are ignored."""
     if not isinstance(asked, dict):
         return {}
     return {

@@ -1,8 +1,8 @@
-"""A page on this machine alone: who may ask, how much, and for how long.
+"""A server for one page on this machine: access, sizes of requests and time limits.
 
-Any web page that a person visits can send requests to 127.0.0.1, and a name that an attacker owns
-can be made to point there. So a request must name this very address (Host, and Origin where there
-is one) and carry the token that stands in the link which was printed.
+Any web page that a user visits can send requests to 127.0.0.1, and an attacker can make a host name
+of theirs point there. So a request must name exactly this address (Host, and Origin where there is
+one) and contain the token of the link that was printed.
 
 Source: DNS rebinding: Jackson et al. 2007, Protecting browsers from DNS rebinding attacks.
 """
@@ -26,31 +26,31 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from jumok.errors import JumokError
 
 Heed = Callable[[], None]
-"""Raises `NobodyWaits` where nobody waits for the answer any more."""
+"""The cancellation check: raises `NobodyWaits` once the page has closed the connection."""
 
 Answer = Callable[[Mapping[str, Any], Heed], dict[str, Any]]
 
 Receive = Callable[[str, bytes], dict[str, str]]
-"""Takes a file that the page sends, by its name and its bytes; says how to ask for it."""
+"""Takes the name and the bytes of a file that the page sends; returns how to request it."""
 
 
-class NobodyWaits(Exception):  # noqa: N818 - no error: nobody did anything wrong
-    """Who asked has hung up: the page is gone, or it asked for something newer."""
+class NobodyWaits(Exception):  # noqa: N818 - not an error
+    """The page has closed the connection: it was closed, or has sent a newer request."""
 
 
 MOST_BYTES = 64 * 1024
 MOST_FILE_BYTES = 32 * 1024**2
-"""Of a file that is sent; of a question it is MOST_BYTES."""
+"""The limit for a file that the page sends; for other requests it is MOST_BYTES."""
 
 SECONDS = 10.0
-"""For a question to come, however slowly its bytes follow one another."""
+"""The time limit for a whole request to arrive."""
 
 FILE_SECONDS = 120.0
-"""The same of a file, which may come through a tunnel."""
+"""The time limit for a file, which may come through a tunnel."""
 
 
 class _InTime(io.RawIOBase):
-    """What a connection says, until a deadline: a byte now and then does not put it off."""
+    """Reads a connection until a deadline, which arriving bytes do not extend."""
 
     def __init__(self, connection: socket.socket) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class _InTime(io.RawIOBase):
         self.allow(SECONDS)
 
     def allow(self, seconds: float) -> None:
-        """So long from now on."""
+        """Sets the deadline to this many seconds from now."""
         self._deadline = time.monotonic() + seconds
 
     def readable(self) -> bool:
@@ -73,16 +73,16 @@ class _InTime(io.RawIOBase):
 
 
 class LocalServer(ThreadingHTTPServer):
-    """Serves one page on a free port of 127.0.0.1, and answers what the page asks.
+    """Serves one page on a port of 127.0.0.1, and answers the page's requests.
 
     Args:
         page: makes the page's HTML, given the token.
-        answer: from the JSON that the page posts to the JSON it gets. One at a time; an answer
-            that is being computed hears, as often as it heeds, that nobody waits for it.
+        answer: from the JSON that the page posts to the JSON of the response. One at a time; the
+            second argument is called regularly, and raises `NobodyWaits` to abort the work.
         port: 0 takes a free one.
         receive: takes the files that the page sends; None: it sends none.
-        host: one more name that the page may be asked for under, with its port where a browser
-            names one: that of a proxy, or of a tunnel's other end. None: this machine's alone.
+        host: a further allowed name of the server, with its port where a browser names one: that
+            of a proxy, or of the other end of a tunnel. None: only this machine's.
     """
 
     daemon_threads = True
@@ -98,18 +98,18 @@ class LocalServer(ThreadingHTTPServer):
         self.token = secrets.token_urlsafe(16)
         self.page, self.answer, self.receive, self.host = page, answer, receive, host
         self.turn = threading.Lock()
-        # One thread for all answers: torch makes a pool of its own for each that computes.
+        # One thread for all answers: torch makes a thread pool for each thread that computes.
         self.worker = ThreadPoolExecutor(1)
         super().__init__(("127.0.0.1", port), _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A connection that was cut is nobody's fault, and no matter for the terminal."""
+        """Ignores connections that were cut; other errors are reported as usual."""
         if not isinstance(sys.exception(), ConnectionError | TimeoutError):
             super().handle_error(request, client_address)
 
     @property
     def hosts(self) -> set[str]:
-        """The names that the page may be asked for under."""
+        """The host names that a request may use."""
         own = {self.address, self.address.replace("127.0.0.1", "localhost")}
         return own | ({self.host} if self.host else set())
 
@@ -120,7 +120,7 @@ class LocalServer(ThreadingHTTPServer):
 
     @property
     def link(self) -> str:
-        """Where the page is; whoever has it may look."""
+        """The address of the page, with the token that gives access."""
         return f"http://{self.address}/?token={self.token}"
 
 
@@ -139,7 +139,7 @@ class _Handler(BaseHTTPRequestHandler):
         super().handle_one_request()
 
     def version_string(self) -> str:
-        """Who answers; of which version of Python is nobody's business."""
+        """The name of the server, without the version of Python."""
         return "jumok"
 
     def do_GET(self) -> None:
@@ -191,10 +191,10 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(HTTPStatus.OK, "application/json", json.dumps(found).encode())
 
     def _answer(self, asked: Mapping[str, Any]) -> None:
-        """Computes, until the page hangs up.
+        """Computes the answer unless the page closes the connection.
 
-        The page alone knows which of its questions is the newest: it hangs up on the others. The
-        order in which they come says nothing, for each has a connection and a thread of its own.
+        Only the page knows which of its requests is the newest: it closes the others. Their order
+        of arrival is no guide, since each has a connection and a thread of its own.
         """
         server = self.server
         with server.turn:
@@ -207,17 +207,17 @@ class _Handler(BaseHTTPRequestHandler):
             except JumokError as error:
                 self._fault(HTTPStatus.UNPROCESSABLE_ENTITY, str(error))
                 return
-            except Exception as error:  # whoever asked must hear of it
+            except Exception as error:  # the page must get a response
                 wrong = f"jumok failed: {type(error).__name__}: {error}\n  do: report this, please"
                 self._fault(HTTPStatus.INTERNAL_SERVER_ERROR, wrong)
                 return
         self._send(HTTPStatus.OK, "application/json", json.dumps(found).encode())
 
     def _heed(self) -> None:
-        """The page says nothing more while it waits, and a closed connection says that it is gone.
+        """Checks whether the page has closed the connection; it sends nothing while it waits.
 
         Raises:
-            NobodyWaits: it is.
+            NobodyWaits: it has.
         """
         readable, _, _ = select.select([self.connection], [], [], 0)
         try:
@@ -228,12 +228,12 @@ class _Handler(BaseHTTPRequestHandler):
             raise NobodyWaits
 
     def _refused(self, token: str) -> bool:
-        """Whether the request is somebody else's; then it has been told so."""
+        """Whether the request was refused: a wrong token, host or origin gets an error."""
         server, host = self.server, self.headers.get("Host")
         origin = self.headers.get("Origin")
         origins = {f"http://{each}" for each in server.hosts}
         if server.host:
-            origins.add(f"https://{server.host}")  # a proxy may speak it
+            origins.add(f"https://{server.host}")  # a proxy may send HTTP/1.0
         here = host in server.hosts and origin in (None, *origins)
         if here and hmac.compare_digest(token.encode(), server.token.encode()):
             return False
@@ -248,7 +248,7 @@ class _Handler(BaseHTTPRequestHandler):
         return True
 
     def _fault(self, status: HTTPStatus, text: str) -> None:
-        if self.command == "GET":  # a person reads it, and no page
+        if self.command == "GET":  # read by the user, not by the page
             self._send(status, "text/plain", f"{text}\n".encode())
             return
         self._send(status, "application/json", json.dumps({"error": text}).encode())
@@ -264,7 +264,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(body)
         except ConnectionError:
-            self.close_connection = True  # the page was closed meanwhile
+            self.close_connection = True  # the page was closed in the meantime
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Says nothing: the terminal shows the link, and faults are shown in the page."""
+        """Logs nothing: the terminal shows the link, and the page shows errors."""

@@ -1,9 +1,8 @@
-"""The pictures that a live page may look at: its first one, one by its path, or one that it sent.
+"""The images of a live page: the first one, one named by its path, or one that the page sent.
 
-What is sent is kept as a file in a folder of its own, of whose path the page chooses the last name
-alone; the folder goes when the page's server does. Whether it is a picture, how large it is and
-whether it is a decompression bomb finds out who reads it (`jumok.data.images`), as for any other
-file.
+A file that the page sends is kept in a temporary folder; the page chooses only the last part of its
+path. The folder is removed when the server stops. Whether the file is an image, its size and
+decompression bombs are checked when it is read (`jumok.data.images`), as for any other file.
 """
 
 import hashlib
@@ -18,18 +17,18 @@ from threading import Lock
 from jumok.errors import DataError, Place
 
 SENT = "sent:"
-"""How the page names a picture that it sent; a path stands for itself."""
+"""The prefix of the name of an image that the page sent; other names are paths."""
 
 KEPT = 8
-"""Pictures that were sent and can still be asked about: the latest ones."""
+"""The number of sent images that are kept, the latest ones."""
 
 
 class ServedPictures:
-    """What is looked at, whatever the page asks about it.
+    """The images that the page may ask about.
 
     Args:
-        first: the file that the page opened with; None: the picture itself is not there.
-        check: raises a DataError where a path is none that the model reads.
+        first: the file that the page opened with; None: the image file is not available.
+        check: raises a DataError where the model cannot read a path.
     """
 
     def __init__(self, first: str | None, check: Callable[[str], None]) -> None:
@@ -39,7 +38,7 @@ class ServedPictures:
         self._turn = Lock()  # files come in threads of their own
 
     def receive(self, name: str, content: bytes) -> dict[str, str]:
-        """Keeps a file that the page sent; gives how to ask for it, in "picture".
+        """Stores a file that the page sent; returns its name for later requests as "picture".
 
         Raises:
             DataError: it cannot be written: the disk may be full.
@@ -53,7 +52,7 @@ class ServedPictures:
                 file.write_bytes(content)
             except OSError as error:
                 raise DataError(
-                    "the picture cannot be kept.", got=error.strerror, place=Place(file)
+                    "the image cannot be stored.", got=error.strerror, place=Place(file)
                 ) from error
             self._sent.pop(key, None)
             self._sent[key] = file
@@ -63,16 +62,16 @@ class ServedPictures:
         return {"picture": key}
 
     def chosen(self, asked: object) -> str:
-        """The file of what the page asks about: a path, what it sent, or nothing for the first one.
+        """The file that the page asks about: a path, a sent image, or nothing for the first one.
 
         Raises:
-            DataError: there is no such picture.
+            DataError: there is no such image.
         """
         if not isinstance(asked, str) or not asked.strip():
             if self._first is None:
                 raise DataError(
-                    "the picture itself is not in its trace: nothing more can be asked about it.",
-                    do="give the picture above: its path, or its file",
+                    "the image file is not part of the trace, so the model cannot be run on it.",
+                    do="choose an image above: its path, or its file",
                 )
             return self._first
         if asked.startswith(SENT):
@@ -80,8 +79,8 @@ class ServedPictures:
                 sent = self._sent.get(asked)
             if sent is None:
                 raise DataError(
-                    "this picture was sent to another page, or many were sent after it.",
-                    do="choose its file again",
+                    "this image was sent to another page, or was replaced by later ones.",
+                    do="choose the file again",
                 )
             return str(sent)
         path = os.path.expanduser(asked.strip())
@@ -89,16 +88,16 @@ class ServedPictures:
         return path
 
     def name_of(self, file: Path | str) -> Path | str:
-        """How a file was called that was sent; of any other its path."""
+        """The original name of a file that was sent; for any other file its path."""
         sent = Path(self._folder.name) in Path(file).parents
         return Path(file).name if sent else file
 
     def close(self) -> None:
-        """Removes what was sent."""
+        """Removes the sent files."""
         self._folder.cleanup()
 
 
 def _plain(name: str) -> str:
-    """The file's own name without its folders, short, of letters, digits and a few signs."""
+    """The file's name without folders, shortened, with safe characters only."""
     last = PurePosixPath(name.replace("\\", "/")).name
     return re.sub(r"[^\w.()+ -]", "_", last)[-60:].lstrip(". ") or "picture"
