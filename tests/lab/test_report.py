@@ -176,7 +176,7 @@ def test_the_command_runs_a_lab_and_says_what_came_out(tmp_path: Path) -> None:
 def test_one_lab_and_all_of_them_is_refused() -> None:
     error = call("lab", "scale", "--all").exception
     assert isinstance(error, ConfigError)
-    assert "one lab, or all of them?" in str(error)
+    assert "give the name of a lab or --all, not both." in str(error)
 
 
 @pytest.mark.parametrize("asked", [["scale"], ["--all"], []])
