@@ -141,7 +141,7 @@ def test_a_chapter_has_one_lecture_or_several(lectures: str, named: str) -> None
 
 
 def test_a_page_of_nothing_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no lab has left its figures here"):
+    with pytest.raises(DataError, match="this folder holds no results of a lab"):
         report.page(tmp_path, tmp_path / "lab.md", "en")
 
 

@@ -133,7 +133,7 @@ def load_embedder(
         raise BundleError(
             "this model cannot embed texts.",
             place=Place(model),
-            do="use a model that reads text with an encoder: a translator or a masked one",
+            do="give one with an encoder of text: a translator or a masked language model",
         )
     return system
 

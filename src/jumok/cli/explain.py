@@ -32,7 +32,7 @@ def explain(
         Literal["encoder", "decoder", "cross", "image"] | None,
         typer.Option(
             help="Attention kind: encoder self-attention, decoder self-attention, cross-attention "
-            "(target → source), or image self-attention."
+            "(target to source), or image self-attention."
         ),
     ] = None,
     layer: Annotated[

@@ -29,7 +29,7 @@ Who = Annotated[
     Literal["cross", "encoder", "decoder", "image"] | None,
     typer.Option(
         "--part",
-        help="Attention kind: cross-attention (target → source), or the self-attention of the "
+        help="Attention kind: cross-attention (target to source), or the self-attention of the "
         "encoder, the decoder or an image.",
         rich_help_panel=FIGURE,
     ),
