@@ -42,7 +42,9 @@ Columns = Annotated[
 ]
 Layer = Annotated[
     int | None,
-    typer.Option(min=1, help="Decoder layer, counted from 1.", rich_help_panel=WHERE),
+    typer.Option(
+        min=1, help="Decoder layer, counted from 1 (default: the bundle's).", rich_help_panel=WHERE
+    ),
 ]
 Head = Annotated[
     int | None,
@@ -55,7 +57,8 @@ Head = Annotated[
 Step = Annotated[
     Literal["write", "read"] | None,
     typer.Option(
-        help="Use the attention of the step that writes a word, or of the next, which reads it.",
+        help="Use the attention of the step that writes a word, or of the next, which reads it "
+        "(default: the bundle's).",
         rich_help_panel=WHERE,
     ),
 ]

@@ -44,9 +44,9 @@ def smallworld(
 
     With --scenes, it writes images instead: for every split a folder with
     images.zip, captions.en.tsv, captions.ko.tsv and boxes.jsonl, with five
-    captions of each image in each language. Splits share no scene;
-    "unseen-combination" combines colours and shapes that are never combined
-    in training.
+    captions of each image in each language. Splits share no list of things;
+    "unseen-combination" combines colours and kinds of things that are never
+    combined in training.
 
       jumok smallworld corpus --pairs 100000
       jumok smallworld scenes --scenes 8000

@@ -27,7 +27,7 @@ Recipe = Annotated[
     Path | None,
     typer.Argument(
         help="A recipe: its file (TOML), or its name in `jumok recipes`; or a folder of images "
-        "with one subfolder a label. Without it, give --source and --target, or --data."
+        "with one subfolder a label. Without a recipe, give --source and --target, or --data."
     ),
 ]
 Set = Annotated[
