@@ -98,8 +98,8 @@ def test_what_cannot_be_aligned_is_said(tiny_bundle: Path, folder: Path) -> None
     short.write_text("나는\n", encoding="utf-8")
     assert str(short) in fault(tiny_bundle, "--source", folder / "a.en", "--target", short)
     columns = ["--data", folder / "a.tsv", "--columns"]
-    assert "--columns names" in fault(tiny_bundle, *columns, "0")
-    assert "--columns names" in fault(tiny_bundle, *columns, "0,1,2", "--gold", folder / "a.gold")
+    assert "--columns takes two" in fault(tiny_bundle, *columns, "0")
+    assert "named twice" in fault(tiny_bundle, *columns, "0,1,2", "--gold", folder / "a.gold")
     both = f"{tiny_bundle},{tiny_bundle}"
     assert "--gold needs a single model" in fault(both, *columns, "0,1,2")
     short.write_text("\n\n\n", encoding="utf-8")

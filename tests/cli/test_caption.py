@@ -150,7 +150,7 @@ def test_evaluate_says_what_meteor_needs_before_it_captions(model, files, monkey
     assert isinstance(done.exception, MissingExtraError)
     assert "METEOR needs the extra 'meteor'" in str(done.exception)
     done = jumok("evaluate", model, "--data", table(files), "--metrics", "spelling")
-    assert "--metrics spelling counts for nothing with this kind of model" in str(done.exception)
+    assert "--metrics spelling has no effect for this kind of model" in str(done.exception)
 
 
 def test_evaluate_gives_meteor_where_java_is(model, files):

@@ -65,7 +65,7 @@ def test_a_bad_picture_names_itself_and_does_not_stop_the_others(
     assert f"error: {bad}: " in done.stderr
     assert "none.png: There is no such file" in done.stderr
     assert isinstance(done.exception, DataError)
-    assert "2 of 4 could not be read; the others were classified" in str(done.exception)
+    assert "2 of 4 items could not be read; the others were classified" in str(done.exception)
 
 
 def test_json_says_what_was_wrong(bundle: Path, tmp_path: Path) -> None:

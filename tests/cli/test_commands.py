@@ -296,9 +296,9 @@ def test_info_says_where_alignments_are_read() -> None:
     config = BundleConfig("translation", {}, 8, max_tokens=5)
     assert alignment(config) == ""
     told = replace(config, alignment_layer=1, alignment_at_input=True)
-    assert alignment(told) == "from decoder layer 2, at the step that reads the piece"
+    assert alignment(told) == "from decoder layer 2, at the step that reads the token"
     told = replace(config, alignment_layer=0, alignment_head=3)
-    assert alignment(told) == "from decoder layer 1, head 4, at the step that writes the piece"
+    assert alignment(told) == "from decoder layer 1, head 4, at the step that writes the token"
 
 
 def test_info_says_what_the_model_is(tiny_bundle: Path) -> None:
