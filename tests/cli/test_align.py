@@ -49,9 +49,7 @@ def test_a_line_of_links_for_each_pair(tiny_bundle: Path, folder: Path) -> None:
         "1",
     ]
     assert (empty, len(third.split()), long, end) == ("", 1, "", "")
-    assert f"{folder / 'a.en'}: too long for the model, and left without links: line 4" in (
-        result.stderr
-    )
+    assert f"{folder / 'a.en'}: too long for the model, so without links: line 4" in (result.stderr)
 
 
 def test_json_is_an_object_a_pair(tiny_bundle: Path, folder: Path) -> None:
@@ -100,9 +98,9 @@ def test_what_cannot_be_aligned_is_said(tiny_bundle: Path, folder: Path) -> None
     short.write_text("나는\n", encoding="utf-8")
     assert str(short) in fault(tiny_bundle, "--source", folder / "a.en", "--target", short)
     columns = ["--data", folder / "a.tsv", "--columns"]
-    assert "--columns names" in fault(tiny_bundle, *columns, "0")
-    assert "--columns names" in fault(tiny_bundle, *columns, "0,1,2", "--gold", folder / "a.gold")
+    assert "--columns takes two" in fault(tiny_bundle, *columns, "0")
+    assert "named twice" in fault(tiny_bundle, *columns, "0,1,2", "--gold", folder / "a.gold")
     both = f"{tiny_bundle},{tiny_bundle}"
-    assert "table is that of one model" in fault(both, *columns, "0,1,2")
+    assert "--gold needs a single model" in fault(both, *columns, "0,1,2")
     short.write_text("\n\n\n", encoding="utf-8")
     assert "no links at line 4" in fault(tiny_bundle, *sides(folder), "--gold", short)

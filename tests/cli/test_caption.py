@@ -89,7 +89,7 @@ def test_evaluate_scores_captions_by_the_folder_beside_the_table(model, files):
     found = json.loads(done.stdout)
     names = [score["name"] for score in found["scores"]]
     assert names == ["BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "CIDEr-D", "ROUGE-L"]
-    assert found["examples"] == "3 pictures, beam 1"
+    assert found["examples"] == "3 images, beam 1"
 
 
 def test_evaluate_writes_what_caption_does_with_the_same_options(model, files, tmp_path):
@@ -111,7 +111,7 @@ def test_evaluate_takes_the_folder_that_images_names(model, files, tmp_path):
         *("--columns", "1,0", "--beam", 1, "--json"),
     )
     assert done.exit_code == 0, done.output
-    assert json.loads(done.stdout)["examples"] == "1 pictures, beam 1"
+    assert json.loads(done.stdout)["examples"] == "1 images, beam 1"
 
 
 def test_evaluate_scores_pointing_where_there_are_boxes(model, files):
@@ -137,7 +137,7 @@ def test_evaluate_asks_where_the_pictures_are(model, tmp_path):
     done = jumok("evaluate", model, "--data", captions)
     assert isinstance(done.exception, ConfigError)
     assert str(done.exception) == (
-        "nobody said where the pictures are.\n"
+        "image folder not found.\n"
         f"  expected: --images, or {tmp_path}/images, or {tmp_path}/images.zip\n"
         f"  do:       jumok evaluate {model} --data {captions} --images FOLDER"
     )
@@ -150,7 +150,7 @@ def test_evaluate_says_what_meteor_needs_before_it_captions(model, files, monkey
     assert isinstance(done.exception, MissingExtraError)
     assert "METEOR needs the extra 'meteor'" in str(done.exception)
     done = jumok("evaluate", model, "--data", table(files), "--metrics", "spelling")
-    assert "--metrics spelling counts for nothing with this kind of model" in str(done.exception)
+    assert "--metrics spelling has no effect for this kind of model" in str(done.exception)
 
 
 def test_evaluate_gives_meteor_where_java_is(model, files):

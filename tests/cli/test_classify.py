@@ -65,7 +65,7 @@ def test_a_bad_picture_names_itself_and_does_not_stop_the_others(
     assert f"error: {bad}: " in done.stderr
     assert "none.png: There is no such file" in done.stderr
     assert isinstance(done.exception, DataError)
-    assert "2 of 4 could not be read; the others were classified" in str(done.exception)
+    assert "2 of 4 items could not be read; the others were classified" in str(done.exception)
 
 
 def test_json_says_what_was_wrong(bundle: Path, tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_evaluate_gives_accuracy_and_who_was_taken_for_whom(bundle: Path, painte
     for data in (painted, pack(painted)):
         done = call("evaluate", bundle, "--data", data, "--json", "--batch", "4", *FAST)
         facts = json.loads(done.stdout)
-        assert facts["examples"] == "9 pictures"
+        assert facts["examples"] == "9 images"
         assert [score["name"] for score in facts["scores"]] == ["accuracy", "macro-F1"]
         counts = [re.findall(r"(?:blue|green|red) (\d)", line) for line in facts["details"]]
         assert [sum(map(int, of_label)) for of_label in counts] == [3, 3, 3]
@@ -103,11 +103,11 @@ def test_evaluate_writes_the_labels_that_were_found(
 def test_evaluate_takes_a_table_and_idx_files(bundle: Path, painted: Path, tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_text("file\tlabel\npainted/red/0000.png\tred\n")
     done = call("evaluate", bundle, "--data", tmp_path / "t.tsv", "--json", *FAST)
-    assert json.loads(done.stdout)["examples"] == "1 pictures"
+    assert json.loads(done.stdout)["examples"] == "1 images"
     digits = write_classifier(tmp_path / "digits", labels=("0", "1"))
     images = write_idx(tmp_path / "t-images-idx3-ubyte", np.zeros((2, 8, 10)))
     error = fault("evaluate", digits, "--data", images)
-    assert "labels of these pictures are not beside them" in str(error)
+    assert "labels of these images are not next to them" in str(error)
     write_idx(tmp_path / "t-labels-idx1-ubyte", np.array([1, 0]))
     done = call("evaluate", digits, "--data", images, "--json", *FAST)
     assert json.loads(done.stdout)["scores"][0]["value"] == 50.0
@@ -116,7 +116,7 @@ def test_evaluate_takes_a_table_and_idx_files(bundle: Path, painted: Path, tmp_p
 def test_evaluate_names_a_label_that_the_model_does_not_have(painted: Path, tmp_path: Path) -> None:
     other = write_classifier(tmp_path / "other", labels=("blue", "green", "owl"))
     error = fault("evaluate", other, "--data", painted)
-    assert "The label is none of those that the model has" in str(error)
+    assert "the model does not have this label" in str(error)
     assert "red/0000.png" in str(error)
 
 
@@ -129,5 +129,5 @@ def test_pictures_that_cannot_be_read_are_left_out_where_that_is_asked_for(
     assert str(broken) in str(error)
     assert "--skip-damaged" in str(error)
     done = call("evaluate", bundle, "--data", painted, "--skip-damaged", "--json", *FAST)
-    assert json.loads(done.stdout)["examples"] == "9 pictures"
-    assert f"left out, as they cannot be read: 1, the first {broken}" in done.stderr
+    assert json.loads(done.stdout)["examples"] == "9 images"
+    assert f"skipped unreadable images: 1, the first: {broken}" in done.stderr

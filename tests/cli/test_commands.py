@@ -125,7 +125,7 @@ def test_translate_with_several_models_is_an_ensemble(tiny_bundle: Path) -> None
     one, two = (call("translate", model, *FAST, given="the cat\n") for model in (tiny_bundle, both))
     assert one.stdout == two.stdout
     error = fault("translate", f"{tiny_bundle},", given="a\n")
-    assert "a model's name is missing beside a comma" in str(error)
+    assert "a model's name is empty" in str(error)
 
 
 def test_translate_with_a_missing_model_says_what_to_give(tmp_path: Path) -> None:
@@ -137,9 +137,9 @@ def test_translate_with_a_missing_model_says_what_to_give(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        (["--temperature", "0.5"], "--temperature, --top-k, --top-p and --seed say how to draw"),
+        (["--temperature", "0.5"], "--temperature, --top-k, --top-p and --seed need --sample"),
         (["--top-k", "5"], "do:       add --sample, or leave them out"),
-        (["--nbest", "6"], "a beam cannot give more translations than it keeps"),
+        (["--nbest", "6"], "--nbest cannot exceed the beam size"),
         (["--nbest", "6"], "do:       add --beam 6"),
         (["--beam", "0"], "the beam size and the number of hypotheses to return"),
         (["--minimum-length", "9", "--maximum-length", "5"], "minimum length is above the maximum"),
@@ -296,9 +296,9 @@ def test_info_says_where_alignments_are_read() -> None:
     config = BundleConfig("translation", {}, 8, max_tokens=5)
     assert alignment(config) == ""
     told = replace(config, alignment_layer=1, alignment_at_input=True)
-    assert alignment(told) == "from decoder layer 2, at the step that reads the piece"
+    assert alignment(told) == "from decoder layer 2, at the step that reads the token"
     told = replace(config, alignment_layer=0, alignment_head=3)
-    assert alignment(told) == "from decoder layer 1, head 4, at the step that writes the piece"
+    assert alignment(told) == "from decoder layer 1, head 4, at the step that writes the token"
 
 
 def test_info_says_what_the_model_is(tiny_bundle: Path) -> None:
@@ -306,7 +306,7 @@ def test_info_says_what_the_model_is(tiny_bundle: Path) -> None:
     for fact in (
         "tiny (translation, en → ko)",
         "31,604 (F32)",
-        "350 pieces",
+        "350 subwords",
         "dim 24",
         "12.50",
         "test.en",
@@ -336,7 +336,7 @@ def test_an_output_that_would_replace_an_input_is_refused(
     given = [texts[0]] if verb == "translate" else pairs
     error = fault(verb, tiny_bundle, *given, "--output", texts[0])
     assert isinstance(error, ConfigError)
-    assert "the output would replace what is read" in str(error)
+    assert "the output would replace the input" in str(error)
     assert texts[0].read_bytes() == before
 
 

@@ -39,7 +39,7 @@ def test_a_demo_trains_translates_draws_and_reports(tmp_path, monkeypatch, short
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(app, ["demo", "--minutes", "0.05"])
     assert result.exit_code == 0, result.output
-    assert "Sentences it never saw" in result.output
+    assert "Unseen sentences" in result.output
     assert "on 13 unseen sentences" in result.output
     assert "translate demo/smallworld-en-ko/model --alignments" in result.output
     assert (tmp_path / "demo" / "smallworld-en-ko" / "model" / "config.json").exists()
@@ -72,7 +72,7 @@ def test_a_folder_that_holds_something_else_is_left_alone(tmp_path):
     precious.mkdir(parents=True)
     result = CliRunner().invoke(app, ["demo", "--folder", str(tmp_path)])
     assert isinstance(result.exception, ConfigError)
-    assert "something that is not a run stands where the demo trains" in str(result.exception)
+    assert "this folder exists and is not a run" in str(result.exception)
     assert precious.exists()
 
 

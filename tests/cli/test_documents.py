@@ -62,7 +62,7 @@ def test_a_word_document_needs_an_output(tmp_path: Path, tiny_bundle: Path) -> N
     assert isinstance(error, ConfigError)
     assert "add --output FILE.docx" in str(error)
     error = fault("translate", tiny_bundle, file, "--output", tmp_path / "b.pdf", *FAST)
-    assert "the output has the format of the document that is read" in str(error)
+    assert "the output has the format of the input document" in str(error)
     assert run("translate", tiny_bundle, file, "--output", output, *FAST).exit_code == 0
     assert docx.Document(output).paragraphs[0].text != "the cat and the dog"
 
@@ -96,7 +96,7 @@ def test_columns_are_for_lines(tmp_path: Path, tiny_bundle: Path, option: str) -
     file = tmp_path / "a.html"
     file.write_text(HTML, encoding="utf-8")
     error = fault("translate", tiny_bundle, file, option, *FAST)
-    assert "--resume are for lines" in str(error)
+    assert "--resume need lines of text" in str(error)
     assert "got:      a document (html)" in str(error)
 
 

@@ -112,7 +112,7 @@ def test_a_file_of_vectors_that_is_not_there_is_no_missing_bundle(tmp_path: Path
 def test_what_cannot_be_is_refused(tiny_bundle: Path, tmp_path: Path) -> None:
     error = fault(tiny_bundle, "--corpus", tmp_path / "a.txt")
     assert isinstance(error, ConfigError)
-    assert "--corpus needs a text to look for." in str(error)
+    assert "--corpus needs --nearest." in str(error)
     error = fault(tiny_bundle, "--words", "--output", tmp_path / "a.npy", given="a\n")
     assert isinstance(error, ConfigError)
     assert "a matrix has no room for the names of words." in str(error)

@@ -38,11 +38,11 @@ def named(folder: Path) -> list[str]:
 def test_a_folder_stands_for_its_pictures_in_order(photos, capsys):
     found = list(pictures_in(["a.jpg", photos]))
     assert [str(each) for each in found] == ["a.jpg", *named(photos)]
-    assert capsys.readouterr().err == f"{photos}: 1 file is not a picture and was left out\n"
+    assert capsys.readouterr().err == f"{photos}: skipped 1 file that is not an image\n"
 
 
 def test_a_folder_without_a_picture_is_refused(photos):
-    with pytest.raises(DataError, match=r"(?s)there is no picture in this folder.*0 other files"):
+    with pytest.raises(DataError, match=r"(?s)there is no image in this folder.*0 other files"):
         list(pictures_in([photos / "fox"]))
 
 
@@ -54,7 +54,7 @@ def test_classify_takes_a_folder_and_names_what_is_broken(photos, tmp_path):
     assert all(row[1] for row in rows[:-1])
     assert rows[-1][1] == ""
     assert "0009.png: The file is not a picture" in done.stderr
-    assert "1 file is not a picture and was left out" in done.stderr
+    assert "skipped 1 file that is not an image" in done.stderr
 
 
 def test_caption_takes_a_folder(photos, tmp_path):
@@ -71,7 +71,7 @@ def test_a_folder_of_folders_becomes_a_classifier(photos, tmp_path, monkeypatch)
     )
     assert done.exit_code == 0, done.output
     assert "# Made by jumok for 12 pictures of 3 labels" in done.stderr
-    assert "no picture is in: fox; no such label is learnt" in done.stderr
+    assert "folders without images, whose labels are not learnt: fox" in done.stderr
     facts = json.loads(done.stdout.splitlines()[-1])
     assert facts["run"] == "runs/photos"
     assert facts["model"] == "runs/photos/model"

@@ -134,7 +134,7 @@ def test_a_table_without_a_header_has_columns_and_languages(
     ("more", "said"),
     [
         (["--data", "a.tmx", "--from", "en"], "--from and --to go together"),
-        (["--source", "a", "--target", "b", "--from", "en", "--to", "ko"], "are about --data"),
+        (["--source", "a", "--target", "b", "--from", "en", "--to", "ko"], "need --data"),
         (
             ["--data", "a.tsv", "--columns", "0,1", "--from", "en", "--to", "ko"],
             "give --columns alone, or --from and --to",
@@ -199,5 +199,5 @@ def test_a_language_model_is_evaluated_and_not_scored(tmp_path: Path) -> None:
     from tests.systems.lm import write_lm
 
     error = fault("score", write_lm(tmp_path / "lm"), "--data", tmp_path / "held.txt")
-    assert "this model does not translate, and has no pairs to score" in str(error)
+    assert "this model does not translate, so it cannot score pairs" in str(error)
     assert "do:       jumok evaluate " in str(error)

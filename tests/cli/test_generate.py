@@ -39,7 +39,7 @@ def test_generate_without_a_prompt_begins_a_text(bundle, tmp_path):
 def test_generate_reads_a_prompt_from_standard_input_and_says_what_it_forgets(bundle):
     out = call("generate", bundle, "-", "--greedy", "--max-tokens", 1, given="나는 학생이다.\n")
     assert out.stdout.startswith("나는 학생이다.")
-    assert "the prompt has 20 tokens and the model reads 8 at once" in out.stderr
+    assert "the prompt has 20 tokens and the context of the model 8" in out.stderr
 
 
 def test_generate_refuses_a_prompt_that_is_no_text(bundle):
@@ -80,9 +80,9 @@ def test_generate_with_a_beam(bundle):
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["--greedy", "--top-k", "3"], "say how to draw"),
-        (["--beam", "2", "--samples", "2"], "say how to draw"),
-        (["--greedy", "--beam", "2"], "--greedy is a beam of 1"),
+        (["--greedy", "--top-k", "3"], "need sampling, not a search"),
+        (["--beam", "2", "--samples", "2"], "need sampling, not a search"),
+        (["--greedy", "--beam", "2"], "--greedy means beam size 1"),
         (["--temperature", "0"], "emperature"),
     ],
 )

@@ -57,7 +57,7 @@ def test_pruned_translations_are_scored_and_written_to_a_file(
     arguments = ["--data", pairs, "--sentences", "1", "--prune", "--output", file]
     assert call(tiny_bundle, *arguments).stdout == ""
     text = file.read_text("utf-8")
-    assert "BLEU, greedy, with the least important heads off:" in text
+    assert "BLEU, greedy, with the least important heads pruned:" in text
     assert text.splitlines()[-1].split()[:2] == ["100", "%"]
 
 
@@ -140,9 +140,9 @@ def test_what_models_of_single_texts_cannot_is_said(tiny_bundle: Path, tmp_path:
         assert isinstance(error, JumokError), error
         return str(error)
 
-    assert "--data FILE, a text a line" in fault(folder, "--source", "a", "--target", "b")
-    assert "--prune is for models that translate" in fault(folder, "--data", "a", "--prune")
-    assert "of models of one kind" in fault(folder, tiny_bundle, "--data", "a")
+    assert "--data FILE, one text a line" in fault(folder, "--source", "a", "--target", "b")
+    assert "--prune needs a translation model" in fault(folder, "--data", "a", "--prune")
+    assert "of one kind that has head cards" in fault(folder, tiny_bundle, "--data", "a")
     assert "got:      text-classification, translation" in fault(folder, tiny_bundle, "--data", "a")
 
 
@@ -152,7 +152,9 @@ def test_what_has_no_heads_is_said(tiny_bundle: Path, pairs: Path) -> None:
         assert isinstance(error, JumokError), error
         return str(error)
 
-    assert "those of one model" in fault(f"{tiny_bundle},{tiny_bundle}", "--data", pairs)
+    assert "need single models, not an ensemble" in fault(
+        f"{tiny_bundle},{tiny_bundle}", "--data", pairs
+    )
     assert "named twice" in fault(tiny_bundle, tiny_bundle, "--data", pairs)
     assert "--prune takes one model" in fault(tiny_bundle, "b", "--data", pairs, "--prune")
     assert "--save FILE.html" in fault(tiny_bundle, "--data", pairs, "--save", "cards.png")

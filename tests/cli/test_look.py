@@ -92,11 +92,13 @@ def test_a_written_word_is_explained_at_the_step_that_is_asked_for(models):
 def test_of_a_picture_the_strongest_ten_cells_are_printed(models):
     model, given = models["image-classification"]
     done = call("explain", model, given, "--row", "2", "--device", "cpu")
-    table = done.output.split("|weight x v|")[1].split("The strongest")[0].strip().splitlines()
+    table = done.output.split("|weight x v|")[1].split("The 10 cells")[0].strip().splitlines()
     weights = [float(line.split()[3]) for line in table]
     assert len(weights) == 10
     assert weights == sorted(weights, reverse=True)
-    assert re.search(r"The strongest 10 cells; \d+ more have 0\.\d{4} together\.", done.output)
+    assert re.search(
+        r"The 10 cells with the largest weights; the other \d+ share 0\.\d{4}\.", done.output
+    )
 
 
 def test_a_label_can_be_asked_about(models):
@@ -202,7 +204,7 @@ def test_nothing_is_recorded_anew_where_a_trace_is_given(models, tmp_path):
     assert call("look", model, text, "--save", file, "--device", "cpu").exit_code == 0
     for option in (["--target", "b"], ["--against", text], ["--with", model], ["--beam", "2"]):
         message = str(fault("look", model, file, *option, "--save", tmp_path / "x.html"))
-        assert "a saved trace is shown as it was recorded." in message
+        assert "these options have no effect on a saved trace." in message
         assert f"{option[0]} with {file}" in message
 
 
@@ -243,5 +245,5 @@ def test_texts_for_pictures_and_pictures_for_texts_are_refused(models, tmp_path)
 def test_without_a_text_nothing_can_be_saved(models, tmp_path):
     model, _ = models["translation"]
     message = str(fault("look", model, "--save", tmp_path / "x.html"))
-    assert "there is nothing to look at" in message
+    assert "these options need a text or an image" in message
     assert "--save without one" in message

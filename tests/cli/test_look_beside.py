@@ -44,7 +44,7 @@ def test_a_second_model_reads_and_writes_the_same(tiny_bundle, tmp_path):
 
 
 def test_two_traces_are_no_file_of_numbers(tiny_bundle, tmp_path):
-    with pytest.raises(ConfigError, match="a file of numbers holds one trace"):
+    with pytest.raises(ConfigError, match=r"an \.npz file holds one trace"):
         look(tiny_bundle, "the cat", "--against", "the", "--save", tmp_path / "t.npz")
 
 

@@ -60,10 +60,10 @@ def test_every_figure_is_drawn(
 @pytest.mark.parametrize(
     ("options", "fault"),
     [
-        (["--figure", "grid"], "a figure has a name and a file."),
+        (["--figure", "grid"], "--figure and --to must be given together."),
         (["--to", "a.svg"], "--figure alignment --to FILE.svg, .pdf or .png"),
         (["--figure", "grid", "--to", "a.doc"], "--figure grid --to a.doc"),
-        (["--layer", "2"], "choose what a figure shows"),
+        (["--layer", "2"], "need --figure"),
         (["--figure", "head", "--to", "a.svg", "--layer", "9"], "the model has no such layer."),
         (["--figure", "head", "--to", "a.svg", "--head", "9"], "the model has no such head."),
         (["--figure", "pictures", "--to", "a.svg"], "this trace has no image."),

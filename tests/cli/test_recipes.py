@@ -48,7 +48,7 @@ def test_a_recipe_is_copied_and_never_over_another_file(tmp_path, monkeypatch):
     copied.write_text("mine", "utf-8")
     again = jumok("recipes", "copy", "mnist", "mine")
     assert isinstance(again.exception, ConfigError)
-    assert "there is a file of this name already" in str(again.exception)
+    assert "a file of this name exists already" in str(again.exception)
     assert copied.read_text("utf-8") == "mine"
 
 

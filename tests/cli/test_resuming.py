@@ -100,8 +100,8 @@ def test_what_is_done_is_not_overwritten_by_accident(tiny_bundle, book, tmp_path
     kept = (tmp_path / "out.part").read_bytes()
     error = call(command(tiny_bundle, book, broken), check=False).exception
     assert isinstance(error, ConfigError)
-    assert "out.part holds 96 lines of a command that was interrupted" in str(error)
-    assert "add --resume to go on with it, or begin anew: rm " in str(error)
+    assert "out.part holds 96 lines of an interrupted command" in str(error)
+    assert "add --resume to continue it, or start again: rm " in str(error)
     assert (tmp_path / "out.part").read_bytes() == kept
 
 
@@ -123,7 +123,7 @@ def test_only_the_same_command_goes_on(tiny_bundle, book, tmp_path, broken):
     assert "model 1 was " in refusal(command(changed, book, broken))
     book.write_text("other\n" + "\n".join(LINES[1:]), "utf-8")
     said = refusal(command(tiny_bundle, book, broken))
-    assert "the input is not the one that was begun with: its first 96 lines differ" in said
+    assert "the input has changed: its first 96 lines differ" in said
     assert (tmp_path / "out.part").exists()
     book.write_text("\n".join(LINES[:50]), "utf-8")
     assert "its first 96 lines differ" in refusal(command(tiny_bundle, book, broken))
@@ -132,19 +132,19 @@ def test_only_the_same_command_goes_on(tiny_bundle, book, tmp_path, broken):
 def test_an_output_that_was_cut_is_not_gone_on_with(tiny_bundle, book, tmp_path, broken):
     part = tmp_path / "out.part"
     part.write_bytes(part.read_bytes()[:-1])
-    assert "the output is shorter than what was written" in refusal(
+    assert "the output is shorter than its record says" in refusal(
         command(tiny_bundle, book, broken)
     )
 
 
 def test_nothing_to_go_on_with_is_said(tiny_bundle, book, tmp_path):
     out = tmp_path / "out"
-    assert "there is nothing to go on with" in refusal(command(tiny_bundle, book, out))
+    assert "there is nothing to resume" in refusal(command(tiny_bundle, book, out))
     error = call(["translate", str(tiny_bundle), str(book), "--resume"], check=False).exception
-    assert "--resume goes on with a file" in str(error)
+    assert "--resume needs an output file" in str(error)
     (tmp_path / "out.part").write_text("of nobody", "utf-8")
     (tmp_path / "out.part.json").write_text('{"format": 1, "lines": []}', "utf-8")
-    assert "there is nothing to go on with" in refusal(command(tiny_bundle, book, out))
+    assert "there is nothing to resume" in refusal(command(tiny_bundle, book, out))
 
 
 def test_two_processes_do_not_write_one_output(tiny_bundle, book, tmp_path):

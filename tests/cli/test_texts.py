@@ -52,7 +52,7 @@ def test_fill_keeps_the_lines_and_names_those_without_a_gap(bundles):
     assert lines[1:3] == ["", "no gap"]
     assert len(lines[0].split("\t")[1].split(", ")) == 3
     assert len(lines[3].split("\t")) == 3
-    assert "passed unchanged: line 3" in result.stderr
+    assert "passed through unchanged: line 3" in result.stderr
 
 
 def test_fill_goes_on_behind_a_line_that_cannot_be_read(bundles):
@@ -84,7 +84,7 @@ def test_evaluate_says_accuracy_and_who_was_taken_for_whom(bundles, tmp_path):
     judged = json.loads(result.stdout)
     assert [score["name"] for score in judged["scores"]] == ["accuracy", "macro-F1"]
     assert judged["details"][0].startswith("bad: predicted as ")
-    assert "1 empty texts left out, the first in line 4" in result.stderr
+    assert "skipped empty texts: 1, the first in line 4" in result.stderr
     file.write_text("text\tlabel\nthe cat\tugly\n")
     result = run("evaluate", bundles["text-classification"], *columns)
     assert "line 2: This label is unknown to the model." in str(result.exception)
@@ -133,7 +133,7 @@ def test_evaluate_refuses_what_counts_for_nothing(bundles, tmp_path, option):
     words = ["evaluate", bundles["text-classification"], "--data", data, *option]
     error = run(*words).exception
     assert isinstance(error, ConfigError)
-    assert f"{option[0]} counts for nothing with this kind of model" in str(error)
+    assert f"{option[0]} has no effect for this kind of model" in str(error)
 
 
 def test_fill_reads_as_many_lines_at_once_as_it_is_told(bundles, monkeypatch):

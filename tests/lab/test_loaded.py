@@ -29,7 +29,7 @@ def test_pieces_are_put_together_to_words() -> None:
     )[None, None]
     found = by_words(weights, [None, 0, 1, 1, 2], SENTENCE, 1)
     torch.testing.assert_close(found, torch.tensor([[[0.1, 0.5, 0.2]]]))
-    with pytest.raises(DataError, match="cuts the sentence into other words"):
+    with pytest.raises(DataError, match="not those between spaces"):
         by_words(weights, [None, 0, 1, 2, 3], SENTENCE, 1)
 
 
@@ -52,5 +52,5 @@ def test_what_turns_texts_into_vectors_is_taken(tiny_bundle: Path, tmp_path: Pat
 
 def test_a_model_without_such_an_encoder_is_refused(tmp_path: Path) -> None:
     looks = looks_of(bundle(tmp_path / "rnn", Tokenizer.train(TINY_TEXT, "bpe", 350)))
-    with pytest.raises(ConfigError, match="no encoder that looks at its text"):
+    with pytest.raises(ConfigError, match="no encoder with self-attention"):
         looks(SENTENCE, 1)

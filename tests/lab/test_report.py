@@ -141,7 +141,7 @@ def test_a_chapter_has_one_lecture_or_several(lectures: str, named: str) -> None
 
 
 def test_a_page_of_nothing_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no lab has left its figures here"):
+    with pytest.raises(DataError, match="this folder holds no results of a lab"):
         report.page(tmp_path, tmp_path / "lab.md", "en")
 
 
@@ -176,7 +176,7 @@ def test_the_command_runs_a_lab_and_says_what_came_out(tmp_path: Path) -> None:
 def test_one_lab_and_all_of_them_is_refused() -> None:
     error = call("lab", "scale", "--all").exception
     assert isinstance(error, ConfigError)
-    assert "one lab, or all of them?" in str(error)
+    assert "give the name of a lab or --all, not both." in str(error)
 
 
 @pytest.mark.parametrize("asked", [["scale"], ["--all"], []])

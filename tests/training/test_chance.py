@@ -74,4 +74,4 @@ def test_a_model_that_has_learnt_nothing_is_called_so(
     assert "This model has learnt next to nothing: BLEU is 0.0" in text
     assert f"do: train longer: jumok train --source {source}" in text
     assert f"--set {longer} --resume" in text
-    assert "check that the data fits together" in text
+    assert "check that the data is aligned" in text

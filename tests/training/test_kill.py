@@ -132,7 +132,7 @@ def test_a_signal_saves_says_how_to_go_on_and_leaves(tmp_path, write_corpus, num
     process.send_signal(number)
     _, errors = process.communicate(timeout=300)
     assert process.returncode == code, errors
-    assert "everything is saved. Go on with:" in errors
+    assert "everything is saved. Continue with:" in errors
     assert "jumok train tiny.toml --runs runs --resume" in errors
     saved, damage = checkpoint.load(tmp_path / "runs" / "tiny")
     assert damage is None

@@ -1,4 +1,4 @@
-"""`jumok align`: which word is which, and how right that is."""
+"""`jumok align`: word alignments, and their error rate against gold links."""
 
 import json
 from collections import deque
@@ -25,33 +25,50 @@ if TYPE_CHECKING:
     from jumok.systems.translator import Translator
 
 AHEAD = 32
-"""Batches that are read before the first is aligned, so that lines of like length meet in one."""
+"""Batches that are read before the first is aligned, to put lines of similar length into one."""
 
-WHERE = "Where it is read"
+WHERE = "Alignment setting"
 
 
 Gold = Annotated[
-    Path | None, typer.Option(help="Links by people, line for line: 0-0 sure, 1p2 possible.")
+    Path | None,
+    typer.Option(help="Gold alignments, one line per pair (0-0 = sure, 1p2 = possible)."),
 ]
 Columns = Annotated[
     str | None,
-    typer.Option(help="In --data: source, target and, if there are any, gold links; else 0,1."),
+    typer.Option(
+        help="In --data: columns of source, target and, optionally, gold links (default: 0,1)."
+    ),
 ]
 Layer = Annotated[
-    int | None, typer.Option(min=1, help="Of the decoder, from 1.", rich_help_panel=WHERE)
+    int | None,
+    typer.Option(
+        min=1, help="Decoder layer, counted from 1 (default: the bundle's).", rich_help_panel=WHERE
+    ),
 ]
 Head = Annotated[
-    int | None, typer.Option(min=1, help="From 1; else all together.", rich_help_panel=WHERE)
+    int | None,
+    typer.Option(
+        min=1,
+        help="Head, counted from 1 (default: the bundle's, or the mean over heads).",
+        rich_help_panel=WHERE,
+    ),
 ]
 Step = Annotated[
     Literal["write", "read"] | None,
     typer.Option(
-        help="At the step that writes a word, or the next, which reads it.", rich_help_panel=WHERE
+        help="Use the attention of the step that writes a word, or of the next, which reads it "
+        "(default: the bundle's).",
+        rich_help_panel=WHERE,
     ),
 ]
 Norms = Annotated[
     bool,
-    typer.Option("--norms", help="By what was given, not by the weight.", rich_help_panel=WHERE),
+    typer.Option(
+        "--norms",
+        help="Rank by the norm of the attended value instead of the attention weight.",
+        rich_help_panel=WHERE,
+    ),
 ]
 
 
@@ -75,15 +92,15 @@ def align(
     precision: option.Precision = "fp32",
     threads: option.Threads = 0,
 ) -> None:
-    """Align the words of texts and their translations, by what the model looks at.
+    """Align the words of texts and their translations by a model's attention.
 
-    Prints for each pair its links, source word first: 0-0 1-2 (Pharaoh's
-    format). Words are what plain spaces separate.
+    Prints the links of each pair, source word first: 0-0 1-2 (Pharaoh
+    format). Words are separated by spaces.
 
       jumok align MODEL --source a.en --target a.fr > a.align
 
-    With gold links it prints how right every layer and head is instead: the
-    alignment error rate. --output then keeps the links.
+    With gold links it prints the alignment error rate of every layer and
+    head instead, and --output receives the links.
 
       jumok align MODEL --data gold.tsv --columns 0,1,2
     """
@@ -94,7 +111,9 @@ def align(
     corpus, links = linked_pairs_of(source, target, data, named, gold)
     judged = gold is not None or links is not None
     if judged and len(option.model_folders(model)) > 1:
-        raise ConfigError("the table is that of one model.", got=model, do="give one model")
+        raise ConfigError(
+            "--gold needs a single model, not an ensemble.", got=model, do="give one model"
+        )
     translator = option.load_translator(model, device, precision, threads)
     changes = {
         "layer": None if layer is None else layer - 1,
@@ -118,18 +137,16 @@ def align(
 def _aligner(
     translator: "Translator", changes: Mapping[str, int | bool | None], model: str
 ) -> "Aligner":
-    """Reads where the bundles say that it is best, but for what was asked.
+    """The aligner with the bundles' alignment settings, changed by the given options.
 
     Raises:
-        ConfigError: no model has attention over the source.
+        ConfigError: no model has cross-attention.
     """
     from jumok.systems.aligner import Aligner
 
     aligner = translator.aligner
     if not aligner.aligns:
-        raise ConfigError(
-            "this model has no attention over the source, and nothing to align words by.", got=model
-        )
+        raise ConfigError("this model has no cross-attention, so it cannot align words.", got=model)
     asked: dict[str, Any] = {name: value for name, value in changes.items() if value is not None}
     readings = [reading and replace(reading, **asked) for reading in aligner.readings]
     return Aligner(aligner.models, readings, aligner.tokenizer)
@@ -143,7 +160,7 @@ class _Work(NamedTuple):
 
 
 def _lines(work: _Work, pairs: "Iterator[AlignedPair]", as_json: bool, file: Path) -> Iterator[str]:
-    """The links of each pair as a line; says in the end which pairs are too long to have any."""
+    """The links of each pair as a line; at the end, pairs too long for the model are reported."""
     from jumok.inspection.alignment import pharaoh
     from jumok.systems.pairs import align_pairs, encode_pairs
 
@@ -164,9 +181,7 @@ def _lines(work: _Work, pairs: "Iterator[AlignedPair]", as_json: bool, file: Pat
                 yield pharaoh(links) + "\n"
     if long:
         lines = ", ".join(map(str, long[:10])) + (", ..." if len(long) > 10 else "")
-        typer.echo(
-            f"{file}: too long for the model, and left without links: line {lines}", err=True
-        )
+        typer.echo(f"{file}: too long for the model, so without links: line {lines}", err=True)
 
 
 def _say(
@@ -175,7 +190,7 @@ def _say(
     model: str,
     as_json: bool,
 ) -> None:
-    """The error rates by layer and head, or everything as one JSON object."""
+    """Prints the error rates by layer and head, or everything as one JSON object."""
     best = min(scores, key=lambda reading: scores[reading].error_rate)
     if as_json:
         rows = [_facts(reading, scores[reading]) for reading in scores]
@@ -221,7 +236,7 @@ def _named(reading: "AlignmentSetting") -> str:
 
 
 def _facts(reading: "AlignmentSetting", scores: "AlignmentScores") -> dict[str, Any]:
-    """Layers and heads counted from 1, as everywhere a person sees them."""
+    """A setting and its scores for JSON; layers and heads are counted from 1."""
     return {
         "layer": reading.layer + 1,
         "head": None if reading.head is None else reading.head + 1,

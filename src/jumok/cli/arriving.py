@@ -1,8 +1,8 @@
-"""Lines in lists that are answered together, as large as they may be without making anybody wait.
+"""Input lines in batches, as large as possible without making the writer wait.
 
-From a file a list is as long as it may be. From a pipe it ends where the writer pauses: whoever
-writes a line and waits for its answer gets it. (With standard input read ahead, both would wait
-for each other for ever.)
+From a file, a batch has its full size. From a pipe, it ends where the writer pauses, so that a
+program that writes a line and waits for its answer gets it. (If standard input were read ahead,
+both would wait for each other for ever.)
 """
 
 import os
@@ -24,13 +24,13 @@ from jumok.data.formats import HEAD, check_text
 Line = TypeVar("Line")
 
 PAUSE = 0.05  # seconds without a further line, after which the writer waits for an answer
-BLOCK, BLOCKS = 1 << 16, 64  # bytes that are read at once, and blocks that wait at most
-MOST_PARTS = LONGEST_LINE // BLOCK  # fewer blocks are never a line that is too long
+BLOCK, BLOCKS = 1 << 16, 64  # bytes that are read at once; the maximum of blocks that wait
+MOST_PARTS = LONGEST_LINE // BLOCK  # a line of fewer blocks is never too long
 
 
 @dataclass(frozen=True)
 class Lines(Generic[Line]):
-    """Lines, as they are or numbered, and whether the next is there without waiting for its writer.
+    """Lines, plain or numbered, and whether the next can be read without waiting for its writer.
 
     Attributes:
         is_ready: also true where there is no further line.
@@ -57,8 +57,8 @@ def arriving(
 
     Args:
         plain: refuse markup, as `read_lines` does.
-        alone: every line is a list of its own, as for a person who types.
-        whole: no list ends early at a pause, where the answers depend on the lists (samples do).
+        alone: every line is a batch of its own, as for a user who types.
+        whole: no batch ends early at a pause; for answers that depend on the batch (samples do).
     """
     if alone or is_typed(file):
         return Lines(read_lines(file, plain=plain), lambda: False)
@@ -71,7 +71,7 @@ def arriving(
 
 
 def _checked(source: "Arriving", name: Path, plain: bool) -> Iterator[bytes]:
-    """The lines; what is no text is refused when the first of them comes."""
+    """The lines; input that is not text is refused when the first line arrives."""
     for number, line in enumerate(source):
         if number == 0:
             check_text(name, source.head, plain=plain)
@@ -82,7 +82,7 @@ def is_pipe() -> bool:
     """Whether standard input comes from another process, which may wait for answers."""
     try:
         mode = os.fstat(sys.stdin.fileno()).st_mode
-    except (AttributeError, OSError, ValueError):  # closed, or no file of the system's
+    except (AttributeError, OSError, ValueError):  # closed, or not a file of the system
         return False
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
@@ -90,12 +90,12 @@ def is_pipe() -> bool:
 class Arriving(Iterator[bytes]):
     """The lines of a pipe, with their line breaks, read by a thread of its own.
 
-    A thread, since Windows cannot be asked whether a pipe has something to read. It reads the
-    descriptor itself: a thread that waits inside of Python's own buffer would hold the lock that
+    A thread is needed because Windows cannot report whether a pipe has something to read. It reads
+    the descriptor itself: a thread that waits inside Python's own buffer would hold the lock that
     the interpreter needs when it ends.
 
     Attributes:
-        head: the first bytes that came.
+        head: the first bytes that arrived.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -121,7 +121,7 @@ class Arriving(Iterator[bytes]):
         return next(self, b"")
 
     def is_ready(self, seconds: float) -> bool:
-        """Whether a line, or the end, is there within so many seconds."""
+        """Whether a line, or the end, arrives within this many seconds."""
         return self._wait(time.monotonic() + seconds)
 
     def _wait(self, until: float | None) -> bool:
@@ -151,7 +151,7 @@ class Arriving(Iterator[bytes]):
         if rest:
             self._begun.append(rest)
         if len(self._begun) > MOST_PARTS and sum(map(len, self._begun)) > LONGEST_LINE:
-            # whoever decodes it refuses it
+            # `decoded` refuses it
             self._lines.append(b"".join(self._begun))
             self._begun.clear()
 

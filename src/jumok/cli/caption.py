@@ -1,4 +1,4 @@
-"""`jumok caption`: pictures in, sentences out."""
+"""`jumok caption`: images in, captions out."""
 
 import json
 from collections.abc import Iterator
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 Images = Annotated[
     list[Path],
     typer.Argument(
-        help="Pictures (JPEG, PNG, ...) and folders of them, or files of features, as the model "
-        "reads."
+        help="Images (JPEG, PNG, ...) and folders of images; files of features for a model that "
+        "reads features."
     ),
 ]
 LooksOption = Annotated[
     bool,
     typer.Option(
         "--looks",
-        help="With --json: where the model looked for each word, a share for each cell.",
+        help="With --json: the attention map of each word, one weight a cell.",
         rich_help_panel=option.OUTPUT,
     ),
 ]
@@ -39,9 +39,7 @@ def caption(
     model: option.OneModel,
     images: Images,
     beam: option.Beam = 5,
-    nbest: Annotated[
-        int, typer.Option(max=1000, help="Captions for each picture, best first.")
-    ] = 1,
+    nbest: Annotated[int, typer.Option(max=1000, help="Captions for each image, best first.")] = 1,
     length_penalty: option.LengthPenalty = 1.0,
     no_repeat_ngram: option.NoRepeatNgram = 0,
     sample: option.Sample = False,
@@ -58,11 +56,11 @@ def caption(
     precision: option.Precision = "fp32",
     threads: option.Threads = 0,
 ) -> None:
-    """Say what is in pictures: a line for each, its file's name, a tab and the caption.
+    """Describe images: one line each, with the file name, a tab and the caption.
 
-    A file that is no picture gives an empty caption, and is named with what
-    is wrong with it; the others are not held up by it. With --json every
-    picture gives one object.
+    A file that cannot be read as an image gets an empty caption, and the
+    error is reported on stderr; the others are captioned all the same.
+    With --json every image gives one object.
 
       jumok caption MODEL holiday
 
@@ -71,7 +69,7 @@ def caption(
     options = decoding_options(
         beam, nbest, length_penalty, 0, 256, sample, temperature, top_k, top_p, seed
     )
-    # How long a caption may get does not depend on how many cells a picture has.
+    # The maximum length of a caption does not depend on the number of cells of its image.
     options = replace(options, maximum_ratio=None, no_repeat_ngram=no_repeat_ngram)
     check_output(output, *images)
     captioner = option.load_system(model, "caption", device, precision, threads)
@@ -114,7 +112,7 @@ def _facts(one: "Caption") -> dict[str, Any]:
 
 
 def _maps(looks: "Looks") -> dict[str, Any]:
-    """The words, and for each word the rows of its map from the top."""
+    """The words, and the map of each word row by row from the top."""
     rounded = [
         [[round(share, 4) for share in row] for row in of_word]
         for of_word in looks.weights.tolist()

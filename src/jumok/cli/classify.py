@@ -1,4 +1,4 @@
-"""`jumok classify`: a label for each picture or text."""
+"""`jumok classify`: a label for each image or text."""
 
 import json
 import sys
@@ -20,12 +20,12 @@ from jumok.errors import BundleError, DataError, JumokError, Place
 
 @dataclass(frozen=True)
 class Prediction:
-    """What one item was taken for.
+    """The predicted labels of one item.
 
     Attributes:
-        item: as it was given.
-        probabilities: of every label, the likeliest first; empty where it could not be read.
-        error: why it could not be read.
+        item: the text, or the image's file, as it was given.
+        probabilities: of every label, the most probable first; empty if the item could not be read.
+        error: why the item could not be read; None: it could.
     """
 
     item: str
@@ -39,16 +39,16 @@ CLASSIFIERS: dict[str, str] = {
     "image-classification": "jumok.cli.classify:classify_pictures",
     "text-classification": "jumok.cli.classify:classify_texts",
 }
-"""By task the function that classifies: (system, lists of items, how many at once) -> answers."""
+"""By task, the function that classifies: (system, lists of items, batch size) -> predictions."""
 
 Items = Annotated[
     list[str] | None,
-    typer.Argument(help="Pictures' files and folders, or texts; else standard input, one a line."),
+    typer.Argument(help="Image files and folders, or texts (default: stdin, one item a line)."),
 ]
 Top = Annotated[
     int,
     typer.Option(
-        min=1, max=option.MOST, help="Labels shown for each, likeliest first.", metavar="N"
+        min=1, max=option.MOST, help="Labels to print for each item, best first.", metavar="N"
     ),
 ]
 
@@ -64,10 +64,11 @@ def classify(
     precision: option.Precision = "fp32",
     threads: option.Threads = 0,
 ) -> None:
-    """Say what pictures show, or of what kind texts are.
+    """Classify images or texts.
 
-    A line each: the item, its label, how likely that is (0 to 1). Where a
-    picture cannot be read its label stays empty and the error names it.
+    Prints one line for each: the item, its label and the label's
+    probability. An item that cannot be read gets an empty label, and the
+    error is reported on stderr.
 
       jumok classify runs/cifar10/model photos
 
@@ -85,23 +86,23 @@ def classify(
                 unread += 1
                 sys.stderr.write(f"error: {answer.error}\n")
             stream.write(to_json(answer, top) if as_json else to_columns(answer, top))
-            if not items:  # whoever wrote the line may wait for its answer
+            if not items:  # the writer of the line may wait for its answer
                 stream.flush()
     if unread:
         raise DataError(
-            f"{unread:,} of {total:,} could not be read; the others were classified.",
+            f"{unread:,} of {total:,} items could not be read; the others were classified.",
             do="see the errors above",
         )
 
 
 def to_columns(answer: Prediction, top: int) -> str:
-    """The item, and label and probability of the `top` likeliest, with tabs between them."""
+    """The item and the `top` most probable labels with their probabilities, tab-separated."""
     ranked = [f"{label}\t{value:.4f}" for label, value in answer.probabilities.items()][:top]
     return "\t".join([answer.item, *(ranked or ["\t"])]) + "\n"
 
 
 def to_json(answer: Prediction, top: int) -> str:
-    """One object an item."""
+    """The prediction as one JSON object, on one line."""
     ranked = dict(list(answer.probabilities.items())[:top])
     facts: dict[str, Any] = {"item": answer.item, "label": next(iter(ranked), None)}
     facts["probabilities"] = ranked
@@ -125,10 +126,10 @@ def _classifier(model: str) -> Classify:
 def classify_pictures(
     system: Any, lists: Iterable[Sequence[str]], batch: int
 ) -> Iterator[Prediction]:
-    """Pictures by the names of their files; those that cannot be read come with their error."""
+    """Predictions for image files and folders; an image that cannot be read gets its error."""
     import numpy as np
 
-    waiting: list[tuple[str, Any]] = []  # the fitted picture, or the error that came of it
+    waiting: list[tuple[str, Any]] = []  # the fitted image, or its error
 
     def flush() -> Iterator[Prediction]:
         good = [fitted for _, fitted in waiting if not isinstance(fitted, JumokError)]
@@ -152,7 +153,7 @@ def classify_pictures(
 
 
 def classify_texts(system: Any, lists: Iterable[Sequence[str]], batch: int) -> Iterator[Prediction]:
-    """Texts, one an item; those without a word come with their error."""
+    """Predictions for texts, one an item; a text without a word gets its error."""
     done = 0
     for items in lists:
         chunk = list(enumerate(items, start=done + 1))
@@ -170,7 +171,7 @@ def classify_texts(system: Any, lists: Iterable[Sequence[str]], batch: int) -> I
 
 
 def probe(system: Any, text: str, number: int) -> DataError | None:
-    """What is wrong with this text; None where nothing is."""
+    """Why this text cannot be classified; None: it can."""
     try:
         system.check(text, number)
     except DataError as error:

@@ -1,4 +1,4 @@
-"""Which columns of a table a verb reads, and where pairs of texts are."""
+"""Which columns of a table a command reads, and where pairs of texts are."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ MOST_DIGITS = 9
 
 
 def column_of(name: str) -> "Column":
-    """A column by its name, or by its number where digits were given."""
+    """A column by its name, or by its number if `name` consists of digits."""
     name = name.strip()
     return int(name) if name.isdecimal() and len(name) <= MOST_DIGITS else name
 
@@ -22,16 +22,16 @@ def two_columns(named: str, sides: str, names: str) -> "tuple[Column, Column]":
     """The two columns that --columns names.
 
     Args:
-        sides: what they are, such as "the text's and the label's".
-        names: what they may be called, for the error: "text,label".
+        sides: what they hold, for the error: "the text's and the label's".
+        names: an example of their names, for the error: "text,label".
 
     Raises:
-        ConfigError: there are not two.
+        ConfigError: --columns does not name two columns.
     """
     columns = named.split(",")
     if len(columns) != 2:
         raise ConfigError(
-            f"--columns names two: {sides}.",
+            f"--columns takes two column names or numbers: {sides}.",
             expected=f"for example --columns 0,1 or --columns {names}",
             got=named,
         )
@@ -41,7 +41,7 @@ def two_columns(named: str, sides: str, names: str) -> "tuple[Column, Column]":
 def named_columns(
     data: Path | None, columns: str | None, source: str | None, target: str | None
 ) -> str | None:
-    """What --columns says, or --from and --to in its stead; None where neither was given.
+    """The value of --columns, or --from and --to in its place; None: none of them was given.
 
     Raises:
         ConfigError: one of --from and --to without the other, with --columns, or any of them
@@ -49,13 +49,13 @@ def named_columns(
     """
     if data is None and (columns, source, target) != (None, None, None):
         raise ConfigError(
-            "--columns, --from and --to are about --data.", do="give --data, or leave them out"
+            "--columns, --from and --to need --data.", do="give --data, or leave them out"
         )
     if (source is None) != (target is None):
         raise ConfigError("--from and --to go together.", do="give both: --from en --to fr")
     if columns is not None and source is not None:
         raise ConfigError(
-            "--columns, --from and --to all name the columns of --data.",
+            "--columns cannot be combined with --from and --to: both name columns of --data.",
             do="give --columns alone, or --from and --to",
         )
     return columns if source is None else f"{source},{target}"
@@ -71,7 +71,7 @@ def pairs_of(
     """Pairs of texts: two files, or two columns of one.
 
     Args:
-        target_option: what the translation is called.
+        target_option: the option that names the translation, for the error.
 
     Raises:
         ConfigError: a side is missing, or named twice.
@@ -93,17 +93,17 @@ def pairs_of(
 def linked_pairs_of(
     source: Path | None, target: Path | None, data: Path | None, columns: str, gold: Path | None
 ) -> "tuple[Corpus, Column | None]":
-    """As `pairs_of`, and of a table the column of the pairs' links, where --columns names a third.
+    """The pairs of `pairs_of`, and the column of gold links if --columns names a third.
 
     Raises:
-        ConfigError: as `pairs_of`; links are named twice.
+        ConfigError: as `pairs_of`; or gold links are named twice.
     """
     links = ""
     if data is not None and columns.count(",") == 2:
         columns, _, links = columns.rpartition(",")
     if links and gold is not None:
         raise ConfigError(
-            "--columns names the links' column, and --gold their file.",
+            "gold links are named twice: by the third column of --columns and by --gold.",
             do="leave out the third column, or --gold",
         )
     return pairs_of(source, target, data, columns), column_of(links) if links else None

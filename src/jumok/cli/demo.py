@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from jumok.training.loop import Progress
 
 PAGE = "page.html"
-"""The interactive page, beside the report."""
+"""The interactive page, next to the report."""
 RECIPE = "smallworld-en-ko"
 SENTENCES, LISTED, DRAWN = 300, 12, 4
 
-Folder = Annotated[Path, typer.Option(help="Where everything goes.")]
-Minutes = Annotated[float, typer.Option(min=0.05, max=10_000, help="How long to train.")]
+Folder = Annotated[Path, typer.Option(help="Output folder.")]
+Minutes = Annotated[float, typer.Option(min=0.05, max=10_000, help="Minutes of training.")]
 
 
 def demo(folder: Folder = Path("demo"), minutes: Minutes = 3.0) -> None:
-    """Train a small English-Korean Transformer from nothing and look at it.
+    """Train a small English-Korean Transformer from scratch and inspect it.
 
-    Writes the embedded corpus, trains, translates sentences the model never
-    saw, draws where it looked, and leaves FOLDER/report.html, with a page
-    beside it in which one can look inside.
+    Writes the built-in corpus, trains a model, translates unseen sentences,
+    draws a word alignment, and writes FOLDER/report.html and the interactive
+    page FOLDER/page.html.
     """
     from jumok.bundle.reading import read_bundle
     from jumok.cli.report import report
@@ -72,12 +72,12 @@ def demo(folder: Folder = Path("demo"), minutes: Minutes = 3.0) -> None:
 
 
 def _clear(home: Path) -> None:
-    """Every demo starts from nothing: the run of the demo before goes."""
+    """Removes the run of an earlier demo: every demo trains from scratch."""
     from jumok.training.lock import held
 
     if home.exists() and not (home / "config.json").exists():
         raise ConfigError(
-            "something that is not a run stands where the demo trains.",
+            "this folder exists and is not a run, so the demo does not replace it.",
             place=Place(home),
             do="choose another folder: jumok demo --folder OTHER",
         )
@@ -87,7 +87,10 @@ def _clear(home: Path) -> None:
 
 
 def try_out(translator: "Translator", test: Path) -> tuple[list["ReportExample"], list["Score"]]:
-    """Translates sentences of the test split; the first few are drawn, some more are listed."""
+    """Translates and scores sentences of the test split.
+
+    Returns the examples to list, the first few with the attention to draw, and the scores.
+    """
     from jumok.cli.report import ReportExample
     from jumok.evaluation.text import score_text
 
@@ -119,7 +122,7 @@ def try_out(translator: "Translator", test: Path) -> tuple[list["ReportExample"]
 
 
 def key_figures(progress: "Progress", scores: Sequence["Score"], parameters: int) -> dict[str, str]:
-    """What stands at the top of the report."""
+    """The key figures at the top of the report."""
     return {
         f"BLEU on {SENTENCES} unseen sentences": f"{scores[0].value:.1f}",
         "chrF on the same": f"{scores[1].value:.1f}",
@@ -143,7 +146,7 @@ def save_page(model: Path, examples: Sequence["ReportExample"], file: Path) -> N
 
 
 def next_commands(model: Path, test: Path) -> list[str]:
-    """What to do with the model, ready to be copied."""
+    """Commands to try next, ready to be copied."""
     program = Path(sys.argv[0])
     here = program.relative_to(Path.cwd()) if program.is_relative_to(Path.cwd()) else program
     jumok = shlex.quote(str(here))
@@ -161,11 +164,11 @@ def show(
     file: Path,
     commands: Sequence[str],
 ) -> None:
-    """Translations, one alignment, and what to do next, in the terminal."""
+    """Prints translations, one alignment and the next commands to the terminal."""
     from jumok.inspection.alignment import heatmap
 
     screen = console()
-    screen.print("\nSentences it never saw:\n")
+    screen.print("\nUnseen sentences:\n")
     for example in examples[:8]:
         same = example.translation == example.reference
         screen.print(f"  {example.source}", soft_wrap=True)
@@ -181,14 +184,14 @@ def show(
     drawn = next((example for example in examples if example.attention is not None), None)
     if drawn is not None and drawn.attention is not None:
         seen = drawn.attention
-        screen.print("\nWhere each Korean word looked:\n")
+        screen.print("\nWhich English words each Korean word attended to:\n")
         screen.print(
             heatmap(seen.weights, seen.source_words, seen.target_words, screen.width),
             soft_wrap=True,
         )
     screen.print(
-        f"\nThe whole story with curves and attention: {file}\n"
-        f"One translation, layer by layer and head by head: {file.parent / PAGE}\n\nTry next:\n",
+        f"\nReport with learning curves and attention: {file}\n"
+        f"One translation, every layer and head: {file.parent / PAGE}\n\nTry next:\n",
         soft_wrap=True,
     )
     for command in commands:

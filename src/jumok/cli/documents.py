@@ -1,4 +1,4 @@
-"""Documents on the command line: which format, from where and to where."""
+"""Documents on the command line: their format, input and output."""
 
 import sys
 from collections.abc import Iterable
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 
 def document_asked(file: Path | None, format: Formats, columns: bool) -> str | None:
-    """The format of the document that is to be translated; None: lines of text.
+    """The format of the document to be translated; None: the input is lines of text.
 
     Args:
-        columns: whether more than translations was asked for, which lines alone have room for.
+        columns: whether an option was given that only lines support, such as --scores.
 
     Raises:
-        ConfigError: more was asked of a document.
-        DataError: the file cannot be read, or is something that cannot be translated.
+        ConfigError: such an option was given for a document.
+        DataError: the file cannot be read, or cannot be translated.
     """
     kind = _format_of(file, format)
     if kind and columns:
         raise ConfigError(
             "--nbest, --scores, --confidence, --flag-below, --alignments, --json, --stream and "
-            "--resume are for lines.",
+            "--resume need lines of text.",
             got=f"a document ({kind})",
             do="leave them out, or read the file as lines: --format lines",
         )
@@ -46,7 +46,7 @@ def _format_of(file: Path | None, format: Formats) -> str | None:
         return None
     if format != "auto":
         return format
-    # What comes through a pipe can be read only once.
+    # A pipe can be read only once.
     if file is None or not file.is_file() or file.stat().st_size == 0:
         return None
     with open_bytes(file) as stream:
@@ -57,7 +57,7 @@ def translate_to(answers: "Answers", file: Path | None, output: Path | None, for
     """Translates a document, from a file or standard input to a file or standard output.
 
     Raises:
-        ConfigError: the output's name is that of another format; a binary one has none.
+        ConfigError: the output's name is that of another format, or a binary format has no file.
         DataError: the document cannot be read, or the output cannot be written.
     """
     from jumok.documents.catalog import BINARY
@@ -65,7 +65,7 @@ def translate_to(answers: "Answers", file: Path | None, output: Path | None, for
     standard = output is None or output == STANDARD
     if standard and format in BINARY:
         raise ConfigError(
-            f"a document of this format ({format}) is not for a terminal.",
+            f"a document of this format ({format}) is not written to standard output.",
             do=f"add --output FILE.{format}",
         )
     if output is not None and not standard:
@@ -90,12 +90,12 @@ def translate_to(answers: "Answers", file: Path | None, output: Path | None, for
 
 
 def _check_name(output: Path, format: str) -> None:
-    """Raises ConfigError where the output's name promises another format."""
+    """Raises ConfigError if the output's suffix is that of another format."""
     said = kind_of_name(output)
     if output.suffix in COMPRESSED or (said is not None and said != format):
         raise ConfigError(
-            "the output has the format of the document that is read.",
-            expected=f"a name for {format}",
+            "the output has the format of the input document.",
+            expected=f"a file name for {format}",
             got=str(output),
-            do="give it such a name",
+            do="change the suffix of --output",
         )

@@ -1,4 +1,4 @@
-"""`jumok embed`: texts and words as vectors, their neighbours, and how good they are."""
+"""`jumok embed`: texts and words as vectors, their nearest neighbours, and word benchmarks."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -19,9 +19,14 @@ if TYPE_CHECKING:
     from jumok.systems.embedding import Embedder
     from jumok.systems.words import Neighbour
 
-ASK, DIGITS, AHEAD = "Ask", 6, 16
+ASK, DIGITS, AHEAD = "Questions about words", 6, 16
 
-Top = Annotated[int, typer.Option(min=1, max=option.MOST, help="Neighbours.", rich_help_panel=ASK)]
+Top = Annotated[
+    int,
+    typer.Option(
+        min=1, max=option.MOST, help="Number of neighbours to print.", rich_help_panel=ASK
+    ),
+]
 
 
 def embed(
@@ -32,25 +37,32 @@ def embed(
     file: option.Text = None,
     nearest: Annotated[
         str | None,
-        typer.Option(help="The words near this one; with --corpus, lines.", rich_help_panel=ASK),
+        typer.Option(
+            help="Print the nearest neighbours of this word; with --corpus, of this text.",
+            rich_help_panel=ASK,
+        ),
     ] = None,
     analogy: Annotated[
         tuple[str, str, str] | None,
-        typer.Option(help="king man woman: king - man + woman.", rich_help_panel=ASK),
+        typer.Option(
+            help="Solve an analogy: king man woman = king - man + woman.", rich_help_panel=ASK
+        ),
     ] = None,
     evaluate: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Questions about words, or pairs with people's scores; may come again.",
+            help="Analogy or word-similarity file; repeatable.",
             rich_help_panel=ASK,
         ),
     ] = None,
     corpus: Annotated[
         Path | None,
-        typer.Option(help="Lines to look for neighbours in.", rich_help_panel=ASK),
+        typer.Option(
+            help="File whose lines --nearest searches, instead of words.", rich_help_panel=ASK
+        ),
     ] = None,
     words: Annotated[
-        bool, typer.Option("--words", help="A vector for each word too, in its place.")
+        bool, typer.Option("--words", help="Also write a contextual vector for each word.")
     ] = False,
     top: Top = 10,
     as_json: option.Json = False,
@@ -62,10 +74,10 @@ def embed(
 ) -> None:
     """Turn texts into vectors: one JSON object a line, or a matrix to a file NAME.npy.
 
-    A sentence's vector is the mean of what the model's encoder wrote for it,
-    and a word's the mean over its pieces. --nearest, --analogy and --evaluate
-    ask about words before any context: those in the model's own table, or in
-    a file of vectors that somebody learnt before.
+    The vector of a sentence is the mean of the encoder's output, and that
+    of a word the mean over its tokens. --nearest, --analogy and --evaluate
+    use words without context: the model's own embeddings, or a file of
+    pretrained vectors.
 
       jumok embed MODEL texts.txt --output vectors.npy
 
@@ -88,11 +100,11 @@ def embed(
 def _check_asked(
     corpus: Path | None, nearest: str | None, asked: bool, file: Path | None, output: Path | None
 ) -> None:
-    """Raises ConfigError where an option has nothing to do, and as `check_output`."""
+    """Raises ConfigError if an option would have no effect; otherwise as `check_output`."""
     if corpus is not None and nearest is None:
-        raise ConfigError("--corpus needs a text to look for.", do="add --nearest TEXT")
+        raise ConfigError("--corpus needs --nearest.", do="add --nearest TEXT")
     if output is not None and file is None and asked:
-        raise ConfigError("--output is for the vectors of a text.", do="name a file of texts too")
+        raise ConfigError("--output needs a file of texts.", do="name a file of texts, too")
     check_output(output, file)
 
 
@@ -113,7 +125,7 @@ def load_embedder(
 
     if threads:
         torch.set_num_threads(threads)
-    # What is not there is told apart by its suffix: which message helps depends on what was meant.
+    # A missing path with a suffix is meant as a file, one without as a bundle: the errors differ.
     if model.is_file() or (model.suffix and not model.is_dir()):
         return GivenVectors(read_vectors(model))
     system = load(model, device=device, precision=precision)
@@ -121,7 +133,7 @@ def load_embedder(
         raise BundleError(
             "this model cannot embed texts.",
             place=Place(model),
-            do="use a model that reads text with an encoder: a translator or a masked one",
+            do="give one with an encoder of text: a translator or a masked language model",
         )
     return system
 
@@ -129,10 +141,10 @@ def load_embedder(
 def write_vectors(
     embedder: "Embedder", lines: Iterable[str], words: bool, batch: int, output: Path | None
 ) -> None:
-    """A JSON object a line, or one matrix.
+    """Writes a JSON object a line, or one matrix, shape (lines, width).
 
     Raises:
-        ConfigError: a matrix of words, which would not say whose they are.
+        ConfigError: vectors of words for a matrix, which has no room for the words.
     """
     if output is None or output.suffix != ".npy":
         with open_output(output) as stream:
@@ -152,7 +164,7 @@ def write_vectors(
     import numpy as np
 
     rows = [vector.numpy() for _, vector in _sentences(embedder, lines, batch)]
-    width = embedder.sentence_vectors([""]).shape[1]  # of a text without a line there is no row
+    width = embedder.sentence_vectors([""]).shape[1]  # a file without lines gives no row
     with atomic_file(output) as part, part.open("wb") as stream:
         np.save(stream, np.array(rows, np.float32).reshape(-1, width))
 
@@ -160,7 +172,7 @@ def write_vectors(
 def nearest_lines(
     embedder: "Embedder", text: str, corpus: Path, top: int, batch: int
 ) -> "list[Neighbour]":
-    """The lines of a corpus whose vectors have the smallest angle to that of `text`."""
+    """The `top` lines of a corpus by cosine similarity of their vectors to that of `text`."""
     import torch
 
     from jumok.systems.words import Neighbour

@@ -1,4 +1,4 @@
-"""`jumok evaluate`: how good a model is, by its kind's usual measures."""
+"""`jumok evaluate`: scores a model with the usual metrics of its kind."""
 
 import json
 import time
@@ -23,28 +23,32 @@ if TYPE_CHECKING:
 Outputs = list[str]
 Data = Annotated[
     Path | None,
-    typer.Option("--data", "-d", help="One file instead: columns, or other kinds' data."),
+    typer.Option(
+        "--data",
+        "-d",
+        help="One data file instead of --source and --reference; its format depends on the model.",
+    ),
 ]
 Columns = Annotated[
     str | None,
     typer.Option(
-        help="In --data: the text's column, and its translation's or label's; else 0,1. "
-        "Captions: the file's and the caption's; else 0,2."
+        help="In --data: columns of the text and of its translation or label (default: 0,1). "
+        "Captions: columns of the file and the caption (default: 0,2)."
     ),
 ]
 By = Annotated[
-    str | None, typer.Option(help="A column of --data; each of its values is scored apart.")
+    str | None, typer.Option(help="Also report scores per value of this column of --data.")
 ]
 Tokenize = Annotated[
     str | None,
-    typer.Option(help="How BLEU cuts words: 13a, intl, char, zh, ko-mecab, ja-mecab, none."),
+    typer.Option(help="Tokenizer for BLEU: 13a, intl, char, zh, ko-mecab, ja-mecab, none."),
 ]
-Lowercase = Annotated[bool, typer.Option("--lowercase", help="Do not tell cases apart.")]
+Lowercase = Annotated[bool, typer.Option("--lowercase", help="Case-insensitive scoring.")]
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What the command line asks for; see the options of `evaluate`."""
+    """The options of one evaluation; see those of `evaluate`."""
 
     model: str
     source: Path | None
@@ -66,7 +70,7 @@ class Evaluation:
     threads: int
 
     def search(self, defaults: "DecodingOptions") -> "DecodingOptions":
-        """How to write: as asked, and as this kind of model has it where nobody was asked."""
+        """The decoding options: the given ones over the defaults of this kind of model."""
         return replace(
             defaults,
             beam=self.beam,
@@ -75,10 +79,10 @@ class Evaluation:
         )
 
     def needs_data(self) -> Path:
-        """The file that --data names.
+        """The file of --data.
 
         Raises:
-            ConfigError: it was not given, or --source and --reference were.
+            ConfigError: --data is missing, or --source or --reference was given.
         """
         if self.data is None or self.source is not None or self.reference is not None:
             raise ConfigError(
@@ -90,11 +94,11 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Judged:
-    """What came out: scores, and what the model wrote, one line an example.
+    """The result: scores, and the outputs of the model, one line an example.
 
     Attributes:
-        examples: how many, in words: "1,000 sentences, beam 5".
-        details: what else a person should see, line by line.
+        examples: how many examples, in words: "1,000 sentences, beam 5".
+        details: further lines to print.
     """
 
     scores: "tuple[Score, ...]"
@@ -111,7 +115,7 @@ EVALUATORS: dict[str, str] = {
     "masked-lm": "jumok.cli.evaluation_texts:evaluate_guesses",
     "text-classification": "jumok.cli.evaluation_texts:evaluate_labels",
 }
-"""By task the function that evaluates it, imported when it is needed."""
+"""By task, the function that evaluates it, imported when it is needed."""
 
 WRITERS = {"translation", "captioning"}
 ONLY: dict[str, set[str]] = {
@@ -129,24 +133,24 @@ ONLY: dict[str, set[str]] = {
     "metrics": WRITERS,
     "output": EVALUATORS.keys() - {"masked-lm"},
 }
-"""The tasks that an option is for, where it is not for all."""
+"""The tasks of each option that is not for all tasks."""
 
 METRICS = {"text": WRITERS, "spelling": {"translation"}, "meteor": {"captioning"}}
-"""The tasks that each of --metrics is for."""
+"""The tasks of each value of --metrics."""
 
 USUAL_COLUMNS = {"captioning": "0,2"}
-"""By task what --columns is where it was not given; "0,1" in all others."""
+"""By task, the default of --columns; "0,1" for all others."""
 
 
 def evaluate(
     context: typer.Context,
     model: option.Model,
     source: Annotated[
-        Path | None, typer.Option("--source", "-s", help="Text to translate, a sentence a line.")
+        Path | None, typer.Option("--source", "-s", help="Text to translate, one sentence a line.")
     ] = None,
     reference: Annotated[
         Path | None,
-        typer.Option("--reference", "-r", help="Its translation by people, line for line."),
+        typer.Option("--reference", "-r", help="Reference translation, line-aligned."),
     ] = None,
     data: Data = None,
     images: option.Images = None,
@@ -168,10 +172,10 @@ def evaluate(
     precision: option.Precision = "fp32",
     threads: option.Threads = 0,
 ) -> None:
-    """Score a model. Translations are compared with people's: BLEU, chrF, TER.
+    """Score a model: a translator by BLEU, chrF and TER against references.
 
-    Each score comes with its 95 % interval and its signature; only scores
-    with equal signatures may be compared. --output keeps what was written.
+    Each score has a 95 % confidence interval and a signature; compare only
+    scores with equal signatures. --output saves the outputs of the model.
 
       jumok evaluate MODEL --source test.en --reference test.ko
 
@@ -198,7 +202,7 @@ def evaluate(
 
 
 def _run(task: str, asked: Evaluation, as_json: bool, output: Path | None) -> None:
-    """Scores, says the scores, and keeps what was written."""
+    """Evaluates the model, prints the scores and saves the outputs."""
     started = time.perf_counter()
     judged = _evaluator(task)(asked)
     say(judged, asked.model, time.perf_counter() - started, as_json)
@@ -216,7 +220,7 @@ def _refuse_unread(task: str, context: typer.Context, metrics: option.MetricSets
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE" and task not in tasks:
             raise ConfigError(
-                f"{said} counts for nothing with this kind of model.",
+                f"{said} has no effect for this kind of model.",
                 expected=f"a model for {' or '.join(sorted(tasks))}",
                 got=f"one for {task}",
                 do="leave it out",
@@ -224,7 +228,7 @@ def _refuse_unread(task: str, context: typer.Context, metrics: option.MetricSets
 
 
 def say(judged: Judged, model: str, seconds: float, as_json: bool) -> None:
-    """The scores as a table, or as one JSON object."""
+    """Prints the scores as a table, or as one JSON object."""
     if as_json:
         facts = {"model": model, "examples": judged.examples, "seconds": seconds}
         scores = [asdict(score) for score in judged.scores]

@@ -1,4 +1,4 @@
-"""`jumok evaluate` for captioners: what they write against what people wrote."""
+"""`jumok evaluate` for captioners: their captions against reference captions."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -23,11 +23,11 @@ BOXES = "boxes.jsonl"
 
 
 def evaluate_captions(asked: Evaluation) -> Judged:
-    """BLEU-1 to BLEU-4, CIDEr-D and ROUGE-L; pointing where boxes.jsonl stands by the captions.
+    """BLEU-1 to BLEU-4, CIDEr-D and ROUGE-L; pointing if boxes.jsonl is next to the captions.
 
     Raises:
-        ConfigError: nobody knows where the pictures are.
-        DataError: a table, a picture or boxes that cannot be read.
+        ConfigError: the folder of the images is not known.
+        DataError: the table, an image or the boxes cannot be read.
     """
     from jumok.data.captions import CaptionCorpus, read_captions
     from jumok.data.images import ImageSource
@@ -38,7 +38,7 @@ def evaluate_captions(asked: Evaluation) -> Judged:
 
     with_meteor = asked.metrics == "meteor"
     if with_meteor:
-        meteor_program()  # what is missing is said before minutes of captioning
+        meteor_program()  # a missing program is reported before minutes of captioning
     table = asked.needs_data()
     images = images_of(asked.images, table, f"jumok evaluate {asked.model}")
     captioner: Captioner = option.load_system(
@@ -48,7 +48,7 @@ def evaluate_captions(asked: Evaluation) -> Judged:
     corpus = CaptionCorpus(table, images, *caption_columns(asked.columns))
     pictures = read_captions(corpus, files, others=True)
     boxes = table.parent / BOXES
-    # Boxes are in pixels of pictures, and features do not say how many these had.
+    # Boxes are in pixels, and features do not hold the sizes of their images.
     boxed = boxes.is_file() and not captioner.reads_features
     pointing = boxed and captioner.reading is not None
     captions = list(counted(_write(asked, captioner, files, pictures, pointing)))
@@ -58,28 +58,28 @@ def evaluate_captions(asked: Evaluation) -> Judged:
     scores = score_captions(texts, references, tokenizer=tokenizer, meteor=with_meteor)
     if pointing:
         scores += _pointing(boxes, captioner.language, files, pictures, captions)
-    return Judged(tuple(scores), texts, f"{len(pictures):,} pictures, beam {asked.beam}")
+    return Judged(tuple(scores), texts, f"{len(pictures):,} images, beam {asked.beam}")
 
 
 def caption_columns(named: str) -> "tuple[Column, Column]":
-    """The pictures' column and the captions'."""
-    return two_columns(named, "the picture's and the caption's", "file,caption")
+    """The columns of the image files and of the captions."""
+    return two_columns(named, "the image's and the caption's", "file,caption")
 
 
 def images_of(images: Path | None, table: Path, command: str) -> Path:
-    """The folder or archive of the pictures: the one that is named, or the one by the table.
+    """The folder or archive of the images: the one that is named, or the one next to the table.
 
     Args:
-        command: what was called, such as "jumok evaluate MODEL", for the error.
+        command: the command, such as "jumok evaluate MODEL", for the error.
 
     Raises:
-        ConfigError: nobody said where the pictures are.
+        ConfigError: neither exists.
     """
     beside = [table.parent / name for name in ("images", "images.zip")]
     found = images or next((path for path in beside if path.exists()), None)
     if found is None:
         raise ConfigError(
-            "nobody said where the pictures are.",
+            "image folder not found.",
             expected=f"--images, or {beside[0]}, or {beside[1]}",
             do=f"{command} --data {table} --images FOLDER",
         )
@@ -121,4 +121,4 @@ def _pointing(
     pointed = Pointed(names, sizes_of((files, name) for name in names), gold)
     texts = [caption.text for caption in captions]
     looks = list(pointed.looks(texts, [caption.looks for caption in captions]))
-    return score_pointing(looks) if looks else []  # a poor captioner may write no noun
+    return score_pointing(looks) if looks else []  # a poor captioner may not write any noun

@@ -1,4 +1,4 @@
-"""`jumok evaluate` for language models: how probable unseen text is."""
+"""`jumok evaluate` for language models: the loss and perplexity of unseen text."""
 
 from jumok.bundle.card import Score
 from jumok.cli import options as option
@@ -9,7 +9,7 @@ from jumok.systems.language_model import LanguageModel, together
 
 
 def evaluate_language_model(asked: Evaluation) -> Judged:
-    """Loss in nats a token, perplexity and bits per byte of a text; each document with its own.
+    """Loss in nats a token, perplexity and bits per byte of a text, and of each document.
 
     Raises:
         ConfigError: --data is missing.

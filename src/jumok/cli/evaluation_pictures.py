@@ -1,4 +1,4 @@
-"""`jumok evaluate` for classifiers of pictures: how often they are right."""
+"""`jumok evaluate` for image classifiers: accuracy and F1."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def evaluate_pictures(asked: Evaluation) -> Judged:
-    """Accuracy and macro F1, and how many of each label were taken for which.
+    """Accuracy, macro F1 and the confusion matrix.
 
     Raises:
-        DataError: a picture that cannot be read, or a label that the model does not have.
+        DataError: an image cannot be read, or the model does not have a label.
     """
     import numpy as np
 
@@ -47,13 +47,13 @@ def evaluate_pictures(asked: Evaluation) -> Judged:
         found += [each.label for each in system.classify_fitted(np.stack(waiting))]
     if damaged:
         typer.echo(
-            f"left out, as they cannot be read: {len(damaged):,}, the first {damaged[0].place}",
+            f"skipped unreadable images: {len(damaged):,}, the first: {damaged[0].place}",
             err=True,
         )
     if not truth:
-        raise DataError("Not one of the pictures can be read.", place=Place(asked.needs_data()))
+        raise DataError("none of the images can be read.", place=Place(asked.needs_data()))
     labelled = Labels.of(truth, [system.labels.index(label) for label in found])
-    on = f"{len(truth):,} pictures"
+    on = f"{len(truth):,} images"
     return Judged(
         labelled.scores(system.labels, on),
         found,
@@ -65,7 +65,7 @@ def evaluate_pictures(asked: Evaluation) -> Judged:
 def _readable(
     pictures: "Iterable[PictureExample]", damaged: "list[PictureExample]"
 ) -> "Iterator[PictureExample]":
-    """The pictures that can be read; the others go to `damaged`."""
+    """The images that can be read; the others are appended to `damaged`."""
     for picture in pictures:
         if isinstance(picture.pixels, DataError):
             damaged.append(picture)
@@ -95,7 +95,7 @@ def labelled_pictures(
             )
         if picture.label not in system.labels:
             raise DataError(
-                "The label is none of those that the model has.",
+                "the model does not have this label.",
                 expected=", ".join(system.labels),
                 got=repr(picture.label),
                 place=picture.place,
@@ -105,10 +105,10 @@ def labelled_pictures(
 
 
 def source_of(data: Path) -> "PictureSource":
-    """What --data names: a folder, a zip archive, a table, or an idx file beside its labels.
+    """The images of --data: a folder, a zip archive, a table, or an idx file next to its labels.
 
     Raises:
-        DataError: an idx file of pictures whose labels are not beside it.
+        DataError: the labels of an idx file of images are not next to it.
     """
     from jumok.data.pictures import PictureSource
 
@@ -119,7 +119,7 @@ def source_of(data: Path) -> "PictureSource":
     labels = data.with_name(data.name.replace("images", "labels").replace("idx3", "idx1"))
     if not labels.is_file():
         raise DataError(
-            "The labels of these pictures are not beside them.",
+            "the labels of these images are not next to them.",
             expected=labels.name,
             place=Place(data),
         )

@@ -1,4 +1,4 @@
-"""`jumok evaluate` for models that read whole texts: guesses and labels."""
+"""`jumok evaluate` for models that read whole texts: masked tokens and labels."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,12 +19,12 @@ GUESSED_SHARE = 0.15
 
 
 def evaluate_guesses(asked: Evaluation) -> Judged:
-    """Loss and accuracy of pieces taken out of unseen texts: always the same 15 %, whole words.
+    """Loss and accuracy on masked tokens of unseen texts: always the same 15 %, whole words.
 
-    All of them are MASK, as in the gaps that people fill; training puts other pieces in some.
+    All of them are replaced by [MASK], as `jumok fill` does; training puts other tokens in some.
 
     Raises:
-        DataError: a file that cannot be read, or without a text.
+        DataError: the file cannot be read, or holds no text.
     """
     from jumok.data.masking import Masking, word_starts
     from jumok.data.text_batches import batches_of_guesses
@@ -36,16 +36,16 @@ def evaluate_guesses(asked: Evaluation) -> Judged:
     masking = Masking(GUESSED_SHARE, 1.0, 0.0, True, word_starts(system.tokenizer))
     ids = [each[: system.max_tokens] for each in system.tokenizer.encode_batch(texts)]
     guesses = score_masked_lm(system.model, counted(batches_of_guesses(ids, asked.batch, masking)))
-    on = f"{int(guesses.guesses.sum()):,} pieces of {len(texts):,} texts"
+    on = f"{int(guesses.guesses.sum()):,} tokens of {len(texts):,} texts"
     return Judged(guesses.scores(masking.signature, on), [], f"{len(texts):,} texts")
 
 
 def evaluate_labels(asked: Evaluation) -> Judged:
-    """Accuracy and macro F1, and how many of each label were taken for which.
+    """Accuracy, macro F1 and the confusion matrix.
 
     Raises:
-        ConfigError: --columns does not name two.
-        DataError: a file that cannot be read, or a label that the model does not have.
+        ConfigError: --columns does not name two columns.
+        DataError: the file cannot be read, or the model does not have a label.
     """
     from jumok.data.examples import label_number
     from jumok.evaluation.classification import ClassifiedExamples, confusion_lines
@@ -70,14 +70,14 @@ def evaluate_labels(asked: Evaluation) -> Judged:
 
 
 def read(file: Path, text: "Column", label: "Column | None") -> "list[Example]":
-    """The examples that have a word; how many have none is told on standard error."""
+    """The examples with at least one word; the number of the others is reported on stderr."""
     from jumok.data.texts import TextCorpus, read_examples
 
     found = list(read_examples(TextCorpus(file, text, label)))
     examples = [example for example in found if example.text.strip()]
     if not examples:
-        raise DataError("There is no text in it.", place=Place(file))
+        raise DataError("the file holds no text.", place=Place(file))
     if empty := len(found) - len(examples):
         first = next(example.line for example in found if not example.text.strip())
-        typer.echo(f"{empty:,} empty texts left out, the first in line {first}", err=True)
+        typer.echo(f"skipped empty texts: {empty:,}, the first in line {first}", err=True)
     return examples

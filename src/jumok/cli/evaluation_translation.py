@@ -1,4 +1,4 @@
-"""`jumok evaluate` for translations: how near they come to people's."""
+"""`jumok evaluate` for translations: BLEU, chrF and TER against references."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def evaluate_translation(asked: Evaluation) -> Judged:
-    """BLEU, chrF and TER of translations, or their spelling, over all and each part of the text.
+    """BLEU, chrF and TER of translations, or their spelling, overall and per value of --by.
 
     Raises:
-        ConfigError: a side is missing, or BLEU cannot cut words that way.
+        ConfigError: a side is missing, or the tokenizer for BLEU is not known.
     """
     from jumok.data.corpora import read_pairs
     from jumok.evaluation.text import check_tokenizer, tokenizer_note
@@ -39,7 +39,7 @@ def evaluate_translation(asked: Evaluation) -> Judged:
         asked.search(DEFAULTS),
         alignments=False,
         batch_size=asked.batch,
-        split="length",  # what is measured is the model alone, line by line as the references are
+        split="length",  # measures the model alone, line by line like the references
         keep=False,
     )
     hypotheses = [translation.text for translation in counted(translations)]
@@ -50,12 +50,12 @@ def evaluate_translation(asked: Evaluation) -> Judged:
 
 
 def _parts(corpus: "Corpus", by: str | None) -> list[str]:
-    """What stands in the column `by` of each row; nothing where nobody asked."""
+    """The value of the column `by` in each row; an empty list without --by."""
     from jumok.data.corpora import read_pairs
 
     if by is None:
         return []
-    # The column is read as if it were the translation: rows and faults are then the same.
+    # The column is read as if it were the translation, so that rows and errors are the same.
     return [pair.target for pair in read_pairs(replace(corpus, target_column=column_of(by)))]
 
 

@@ -18,47 +18,53 @@ if TYPE_CHECKING:
 
 BAR = 24
 MOST_CELLS = 10
-"""Of a picture the strongest cells: nobody reads a hundred rows."""
+"""For an image, only the cells with the largest weights are printed."""
 
 
 def explain(
     model: option.Model,
     given: Given,
     row: Annotated[
-        str, typer.Option(help="The word or token that looks, or the number of its row from 1.")
+        str,
+        typer.Option(help="The query: a word or token, or the number of its row, counted from 1."),
     ],
     part: Annotated[
         Literal["encoder", "decoder", "cross", "image"] | None,
         typer.Option(
-            help="The source at itself, the target at itself, the target at the source, or pixels "
-            "at pixels."
+            help="Attention kind: encoder self-attention, decoder self-attention, cross-attention "
+            "(target to source), or image self-attention."
         ),
     ] = None,
     layer: Annotated[
         int | None,
         typer.Option(
-            min=1, help="From 1; else the one that alignments are read from, or the last."
+            min=1, help="Layer, counted from 1 (default: the one used for alignments, or the last)."
         ),
     ] = None,
-    head: Annotated[int | None, typer.Option(min=1, help="From 1; else the sharpest.")] = None,
+    head: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Head, counted from 1 (default: the one with the highest weight)."
+        ),
+    ] = None,
     read_at: Annotated[
         Literal["writes", "reads"] | None,
         typer.Option(
-            help="The row of a written word: the step that writes it, or the one that reads it. "
-            "Else as the model's alignments are read."
+            help="Which row of an output word: that of the step that writes it, or of the step "
+            "that reads it (default: the bundle's alignment setting)."
         ),
     ] = None,
     target: Annotated[
-        str | None, typer.Option(help="This translation instead of the model's own.")
+        str | None, typer.Option(help="Use this translation instead of the model's own.")
     ] = None,
     beam: Beams = None,
     device: option.Device = "auto",
 ) -> None:
-    """Redo one row of attention from its vectors: q·k, scale, softmax, values.
+    """Recompute one row of attention from its vectors: q·k, scale, softmax, values.
 
-    Every number is computed anew and compared with what the model computed.
-    A word that the model wrote is looked up where its alignments are read;
-    the first line says at which step.
+    Every number is recomputed and compared with what the model computed.
+    For a word of the output, the row is that of the bundle's alignment
+    setting; the first line names the step.
 
       jumok explain MODEL "The cat saw a dog because it barked." --row it
     """
@@ -83,7 +89,7 @@ def explain(
 def _print_name(
     trace: "Trace", found: "ExplainedRow", number: int, word: str, at_input: bool | None
 ) -> None:
-    """Which row it is, of which head, and what other rows the word has."""
+    """Prints the row, its layer and head, and the other rows of the word."""
     from jumok.inspection.explain import row_name
 
     screen, site = console(), found.site
@@ -94,7 +100,7 @@ def _print_name(
 
 
 def _read_head(trace: "Trace", site: "Site") -> int | None:
-    """The head that alignments are read from, where it is one of this site's."""
+    """The head that alignments are extracted from, if it is at this site."""
     reading = trace.notes.get("reading", {})
     here = site.part == "cross" and reading.get("layer") == site.layer
     return reading.get("head") if here else None
@@ -103,7 +109,7 @@ def _read_head(trace: "Trace", site: "Site") -> int | None:
 def _others(
     trace: "Trace", site: "Site", word: str, row: int, at_input: bool | None
 ) -> Iterator[str]:
-    """That a word has several rows, of which one is shown."""
+    """Lines that name the other rows of a word with several."""
     from jumok.inspection.explain import row_name, rows_of
 
     rows = rows_of(trace, site, word, at_input=at_input)
@@ -123,15 +129,15 @@ def _print_row(found: "ExplainedRow", *, cells: bool) -> None:
     product = "q·k" if site.energy is None else "v·tanh(q+k)"
     score = "score" if site.scale == 1 else f"x {site.scale:.4f}"
     table = Table(box=None)
-    for heading in ("looks at", product, score, "softmax", "", "|weight x v|"):
-        text = heading in ("looks at", "")
+    for heading in ("attends to", product, score, "softmax", "", "|weight x v|"):
+        text = heading in ("attends to", "")
         table.add_column(heading, justify="left" if text else "right", overflow="fold")
     for look in looks:
         hidden = look.score == float("-inf")
         table.add_row(
             look.key,
             f"{look.product:.4f}",
-            "hidden" if hidden else f"{look.score:.4f}",
+            "masked" if hidden else f"{look.score:.4f}",
             f"{look.weight:.4f}",
             "█" * round(BAR * look.weight) or "▏",
             f"{look.given:.4f}",
@@ -141,7 +147,9 @@ def _print_row(found: "ExplainedRow", *, cells: bool) -> None:
     others = len(found.looks) - len(looks)
     if others:
         rest = 1 - sum(look.weight for look in looks)
-        screen.print(f"The strongest {len(looks)} cells; {others} more have {rest:.4f} together.")
+        screen.print(
+            f"The {len(looks)} cells with the largest weights; the other {others} share {rest:.4f}."
+        )
     total = sum(look.weight for look in found.looks)
     screen.print(f"\nsum of the weights {total:.4f}; recomputed - recorded: {found.recorded:.1e}")
 

@@ -1,4 +1,4 @@
-"""`jumok look --figure`: what the page shows, as a picture for a paper."""
+"""`jumok look --figure`: a view of the page as a figure for a paper."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
@@ -19,35 +19,50 @@ Name = Literal["alignment", "row", "grid", "head", "switches", "choices", "pictu
 
 Kind = Annotated[
     Name | None,
-    typer.Option("--figure", help="Which view; --to says where it goes.", rich_help_panel=FIGURE),
+    typer.Option("--figure", help="The view to draw; --to names its file.", rich_help_panel=FIGURE),
 ]
-To = Annotated[Path | None, typer.Option(help="FILE.svg, .pdf or .png.", rich_help_panel=FIGURE)]
+To = Annotated[
+    Path | None,
+    typer.Option(help="File of the figure: .svg, .pdf or .png.", rich_help_panel=FIGURE),
+]
 Who = Annotated[
     Literal["cross", "encoder", "decoder", "image"] | None,
     typer.Option(
         "--part",
-        help="Who looks: the target at the source (cross), or a side at itself.",
+        help="Attention kind: cross-attention (target to source), or the self-attention of the "
+        "encoder, the decoder or an image.",
         rich_help_panel=FIGURE,
     ),
 ]
 Layer = Annotated[
     int | None,
-    typer.Option(min=1, help="Else where alignments are read.", rich_help_panel=FIGURE),
+    typer.Option(
+        min=1,
+        help="Layer, counted from 1 (default: the one used for alignments).",
+        rich_help_panel=FIGURE,
+    ),
 ]
 Head = Annotated[
     int | None,
-    typer.Option(min=1, help="Else where alignments are read; the first.", rich_help_panel=FIGURE),
+    typer.Option(
+        min=1,
+        help="Head, counted from 1 (default: the one used for alignments, or the first).",
+        rich_help_panel=FIGURE,
+    ),
 ]
 RowOf = Annotated[
     str | None,
     typer.Option(
-        "--row", help="Of row and mattered: a word, or its number from 1.", rich_help_panel=FIGURE
+        "--row",
+        help="The query of the row, or the output word to attribute: a word, or its number, "
+        "counted from 1.",
+        rich_help_panel=FIGURE,
     ),
 ]
 
 
 class Wanted(NamedTuple):
-    """A figure that was asked for; layer and head from 1."""
+    """A requested figure; layer and head are counted from 1."""
 
     kind: Name
     to: Path
@@ -65,21 +80,21 @@ def wanted_figure(
     head: int | None,
     row: str | None,
 ) -> Wanted | None:
-    """The figure that the options ask for; None: they ask for none.
+    """The figure that the options request; None: they request none.
 
     Raises:
-        ConfigError: half of it, or another kind of file.
+        ConfigError: --figure or --to is missing, or the file is of another kind.
     """
     if kind is None and to is None:
         if (part, layer, head, row) != (None,) * 4:
             raise ConfigError(
-                "--part, --layer, --head and --row choose what a figure shows.",
+                "--part, --layer, --head and --row need --figure.",
                 do="add --figure alignment --to FILE.svg; the page has its own controls",
             )
         return None
     if kind is None or to is None or to.suffix not in SUFFIXES:
         raise ConfigError(
-            "a figure has a name and a file.",
+            "--figure and --to must be given together.",
             expected="--figure alignment --to FILE.svg, .pdf or .png",
             got=f"--figure {kind or ''} --to {to or ''}",
         )
@@ -87,7 +102,7 @@ def wanted_figure(
 
 
 def save_figure(trace: "Trace", wanted: Wanted) -> None:
-    """Draws the figure, writes it, whole or not at all, and says where.
+    """Draws the figure, writes it atomically, and reports the file on stderr.
 
     Raises:
         JumokError: see `jumok.plot`.

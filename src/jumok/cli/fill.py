@@ -1,4 +1,4 @@
-"""`jumok fill`: lines with gaps in, lines without gaps out."""
+"""`jumok fill`: predicts the masked words of lines."""
 
 import json
 from collections.abc import Iterator
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 def fill(
     model: option.OneModel,
     file: option.Text = None,
-    top: Annotated[int, typer.Option(min=1, max=option.MOST, help="Candidates for each gap.")] = 5,
+    top: Annotated[
+        int, typer.Option(min=1, max=option.MOST, help="Candidates to print for each gap.")
+    ] = 5,
     as_json: option.Json = False,
     output: option.Output = None,
     batch: option.Batch = 32,
@@ -29,12 +31,13 @@ def fill(
     precision: option.Precision = "fp32",
     threads: option.Threads = 0,
 ) -> None:
-    """Guess what stands in the gaps of a text. N lines in, N lines out.
+    """Predict the words in the gaps of a text. N lines in, N lines out.
 
-    A gap is written [MASK] or ___ (three underscores or more). The best
-    candidates fill the line; behind tabs stand each gap's candidates with
-    their probabilities. A line without a gap, or one that cannot be read,
-    passes unchanged, and its number is told on standard error.
+    A gap is written [MASK] or ___ (three underscores or more). Prints the
+    line with the best candidates, then the candidates of each gap with
+    their probabilities, tab-separated. A line without a gap, or one that
+    cannot be read, is passed through unchanged, and its line number is
+    reported on stderr.
 
       echo "정말 ___ 영화였다" | jumok fill runs/nsmc-mlm/model
     """
@@ -52,10 +55,10 @@ def fill(
             if not filled.gaps and line.strip():
                 plain.append(number)
             stream.write(to_json(number, line, filled) if as_json else to_columns(filled))
-            stream.flush()  # whoever wrote the line may wait for its answer
+            stream.flush()  # the writer of the line may wait for its answer
     if plain:
         numbers = ", ".join(map(str, plain[:5])) + (", ..." if len(plain) > 5 else "")
-        typer.echo(f"no gap ([MASK] or ___), passed unchanged: line {numbers}", err=True)
+        typer.echo(f"no gap ([MASK] or ___), passed through unchanged: line {numbers}", err=True)
     if unread:
         raise DataError(
             f"{unread:,} lines could not be read; the others were filled.",
@@ -66,7 +69,7 @@ def fill(
 def _filled(
     system: "MaskedModel", file: Path | None, top: int, batch: int
 ) -> "Iterator[tuple[int, str, Filled | None]]":
-    """Every line with its number, and what came of it: None where it could not be read."""
+    """Every line with its number and its predictions; None: it could not be read."""
     incoming = arriving(file)
     numbered = enumerate(counted(incoming.lines), start=1)
     for chunk in Lines(numbered, incoming.is_ready).chunks(batch):
@@ -78,7 +81,7 @@ def _filled(
 
 
 def _readable(system: "MaskedModel", number: int, line: str) -> bool:
-    """Whether the line can be read; if not, it is said why."""
+    """Whether the line can be read; if not, the error is printed on stderr."""
     try:
         system.check(line)
     except DataError as error:
@@ -88,7 +91,7 @@ def _readable(system: "MaskedModel", number: int, line: str) -> bool:
 
 
 def to_columns(filled: "Filled") -> str:
-    """The filled text, and behind tabs the candidates of each gap."""
+    """The filled text and the candidates of each gap, tab-separated."""
 
     def column(candidates: "tuple[Candidate, ...]") -> str:
         return ", ".join(f"{each.text} {each.probability:.3f}" for each in candidates)
@@ -97,6 +100,6 @@ def to_columns(filled: "Filled") -> str:
 
 
 def to_json(number: int, line: str, filled: "Filled | None") -> str:
-    """One object a line; "text" is null where the line could not be read."""
+    """One JSON object a line; "text" is null if the line could not be read."""
     facts = {"text": None, "gaps": []} if filled is None else asdict(filled)
     return json.dumps({"line": number, "source": line} | facts, ensure_ascii=False) + "\n"

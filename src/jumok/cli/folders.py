@@ -1,4 +1,4 @@
-"""Folders where pictures' files could stand: every picture in them, in the order of their names."""
+"""Folders given instead of image files: all images in them, sorted by name."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -9,13 +9,12 @@ from jumok.errors import DataError, Place
 
 
 def pictures_in(items: Iterable[str | Path]) -> Iterator[Path]:
-    """The files as they are given; for a folder the pictures in it and in its folders.
+    """The files as they are given; for a folder, the images in it and in its subfolders.
 
-    What in a folder is not a picture by its name is left out, and counted on standard error;
-    hidden files are passed over.
+    Other files of a folder are skipped, and counted on stderr; hidden files are ignored.
 
     Raises:
-        DataError: a folder without a picture.
+        DataError: a folder holds no image.
     """
     from jumok.data.images import SUFFIXES
 
@@ -27,16 +26,16 @@ def pictures_in(items: Iterable[str | Path]) -> Iterator[Path]:
         pictures = [path for path in found if path.name.lower().endswith(SUFFIXES)]
         if not pictures:
             raise DataError(
-                "there is no picture in this folder.",
+                "there is no image in this folder.",
                 expected=f"files that end in {', '.join(SUFFIXES)}",
                 got=f"{len(found):,} other files",
                 place=Place(item),
             )
         if others := len(found) - len(pictures):
-            files = "1 file is not a picture and was" if others == 1 else (
-                f"{others:,} files are not pictures and were"
+            files = "1 file that is not an image" if others == 1 else (
+                f"{others:,} files that are not images"
             )  # fmt: skip
-            typer.echo(f"{item}: {files} left out", err=True)
+            typer.echo(f"{item}: skipped {files}", err=True)
         yield from pictures
 
 

@@ -1,4 +1,4 @@
-"""`jumok generate`: text that goes on."""
+"""`jumok generate`: text from a language model."""
 
 import json
 from collections.abc import Iterator
@@ -17,17 +17,18 @@ if TYPE_CHECKING:
 
 BETWEEN = "-" * 20
 
-Prompt = Annotated[
-    str, typer.Argument(help="What the text begins with; - reads it from standard input.")
-]
+Prompt = Annotated[str, typer.Argument(help="The beginning of the text; - reads it from stdin.")]
 MaximumTokens = Annotated[
-    int, typer.Option("--max-tokens", min=1, max=option.MOST, help="Tokens at most.")
+    int,
+    typer.Option("--max-tokens", min=1, max=option.MOST, help="Maximum output length in tokens."),
 ]
-Samples = Annotated[int, typer.Option(min=1, max=option.MOST, help="Texts, each drawn anew.")]
-Greedy = Annotated[bool, typer.Option("--greedy", help="Always the likeliest token.")]
+Samples = Annotated[int, typer.Option(min=1, max=option.MOST, help="Number of texts to sample.")]
+Greedy = Annotated[
+    bool, typer.Option("--greedy", help="Greedy decoding: always the most probable token.")
+]
 Beam = Annotated[
     int,
-    typer.Option("--beam", "-b", min=1, max=1000, help="Search with so many hypotheses; 1 draws."),
+    typer.Option("--beam", "-b", min=1, max=1000, help="Beam size; 1 = sampling."),
 ]
 
 
@@ -49,11 +50,12 @@ def generate(
     precision: option.Precision = "fp32",
     threads: option.Threads = 0,
 ) -> None:
-    """Write on from a prompt, and show the text while it is written.
+    """Continue a prompt, and print the text while it is generated.
 
-    Without a prompt a text is begun. What is longer than the model's context
-    is read in a sliding window: the older half is forgotten when it is full.
-    With --json every text is one object, written when the text is whole.
+    Without a prompt, generation starts from scratch. Text longer than the
+    model's context is read in a sliding window: when it is full, its older
+    half is dropped. With --json every text is one object, printed when the
+    text is complete.
 
       jumok generate runs/shakespeare/model "ROMEO:" --temperature 0.8
     """
@@ -62,11 +64,11 @@ def generate(
     searched = greedy or beam > 1
     if searched and (samples > 1 or temperature != 1.0 or top_k or top_p or seed):
         raise ConfigError(
-            "--samples, --temperature, --top-k, --top-p and --seed say how to draw.",
-            do="leave them out, or --greedy and --beam",
+            "--samples, --temperature, --top-k, --top-p and --seed need sampling, not a search.",
+            do="leave them out, or leave out --greedy and --beam",
         )
     if greedy and beam > 1:
-        raise ConfigError("--greedy is a beam of 1.", got=f"--beam {beam}", do="choose one")
+        raise ConfigError("--greedy means beam size 1.", got=f"--beam {beam}", do="choose one")
     options = DecodingOptions(
         beam=beam,
         sample=not searched,
@@ -75,7 +77,7 @@ def generate(
         top_p=top_p,
         no_repeat_ngram=no_repeat_ngram,
     )
-    options.filters()  # out of range is said before a model is loaded
+    options.filters()  # an option out of range is reported before the model is loaded
     system: LanguageModel = option.load_system(model, "generate", device, precision, threads)
     prompt = read_prompt(prompt)
     say_what_is_forgotten(system, prompt)
@@ -91,7 +93,7 @@ def generate(
 
 
 def write_text(stream: TextIO, begin: str, pieces: Iterator[str]) -> None:
-    """One text, shown while it is written."""
+    """Writes one text token by token."""
     stream.write(begin)
     for piece in pieces:
         stream.write(piece)
@@ -100,7 +102,7 @@ def write_text(stream: TextIO, begin: str, pieces: Iterator[str]) -> None:
 
 
 def to_json(prompt: str, text: str, options: "DecodingOptions") -> str:
-    """One object a text; the seed stands where one was used."""
+    """One JSON object a text; it has a seed if the text was sampled."""
     facts: dict[str, str | int] = {"prompt": prompt, "text": text}
     if options.sample:
         facts["seed"] = options.seed
@@ -108,11 +110,11 @@ def to_json(prompt: str, text: str, options: "DecodingOptions") -> str:
 
 
 def read_prompt(given: str) -> str:
-    """The prompt; "-" reads standard input, without the line break at its end.
+    """The prompt; "-" reads standard input, without its final line break.
 
     Raises:
-        DataError: what was read is not UTF-8.
-        ConfigError: what was typed is not.
+        DataError: the text from standard input is not UTF-8.
+        ConfigError: the prompt on the command line is not UTF-8.
     """
     if given == "-":
         return "\n".join(read_lines(None))
@@ -128,11 +130,11 @@ def read_prompt(given: str) -> str:
 
 
 def say_what_is_forgotten(system: "LanguageModel", prompt: str) -> None:
-    """A prompt longer than the context is no fault, but not all of it counts."""
+    """Warns on stderr if the prompt is longer than the context."""
     tokens = len(system.tokenizer.encode(prompt))
     if tokens >= system.context:
         typer.echo(
-            f"the prompt has {tokens:,} tokens and the model reads {system.context:,} at once: "
-            "it goes on from the end of it",
+            f"the prompt has {tokens:,} tokens and the context of the model {system.context:,}: "
+            "only the end of the prompt is used",
             err=True,
         )

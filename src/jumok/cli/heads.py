@@ -1,4 +1,4 @@
-"""`jumok heads`: what every attention head does, and how many of them are needed."""
+"""`jumok heads`: head cards over a corpus, and pruning curves."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -23,37 +23,43 @@ if TYPE_CHECKING:
 Models = Annotated[
     list[str],
     typer.Argument(
-        help="A bundle; several, with the same heads, are put side by side: "
-        "a run after less and after more training."
+        help="A bundle; several with the same heads are printed side by side, such as a run after "
+        "less and after more training."
     ),
 ]
 Columns = Annotated[
     str | None,
     typer.Option(
-        help="In --data: source, target and, if there are any, gold links; else 0,1. "
-        "Captions: the file's and the caption's; else 0,2."
+        help="In --data: columns of source, target and, optionally, gold links (default: 0,1). "
+        "Captions: columns of the file and the caption (default: 0,2)."
     ),
 ]
 Gold = Annotated[
-    Path | None, typer.Option(help="Links by people, line for line: 0-0 sure, 1p2 possible.")
+    Path | None,
+    typer.Option(help="Gold alignments, one line per pair (0-0 = sure, 1p2 = possible)."),
 ]
 Sentences = Annotated[
     int | None,
     typer.Option(
-        min=1, max=option.MOST, help="Only so many pairs, texts or pictures, from the beginning."
+        min=1, max=option.MOST, help="Use only the first N pairs, texts or images.", metavar="N"
     ),
 ]
 Prune = Annotated[
-    bool, typer.Option("--prune", help="Switch off ever more heads, and score what is left.")
+    bool,
+    typer.Option(
+        "--prune", help="Prune heads step by step (least important first) and score the model."
+    ),
 ]
 Scorer = Annotated[
     Literal["bleu", "likelihood"],
-    typer.Option(help="With --prune: BLEU of greedy translations, or the quick one."),
+    typer.Option(
+        help="With --prune: score by greedy BLEU, or by the (faster) reference likelihood."
+    ),
 ]
 Save = Annotated[
-    Path | None, typer.Option(help="The cards as a page (.html) that needs no network.")
+    Path | None, typer.Option(help="Save the cards as a page (.html) that works offline.")
 ]
-SCORERS = {"bleu": "BLEU, greedy", "likelihood": "log-probability, nats a piece"}
+SCORERS = {"bleu": "BLEU, greedy", "likelihood": "log-probability, nats a token"}
 
 
 def heads(
@@ -74,15 +80,16 @@ def heads(
     device: option.Device = "auto",
     threads: option.Threads = 0,
 ) -> None:
-    """Say what every attention head does, over texts and their translations.
+    """Summarise what each attention head does over a parallel corpus.
 
-    Models of single texts take --data FILE with a text a line; models of
-    pictures the --data that jumok evaluate takes.
+    Models of single texts take --data FILE with one text a line; models of
+    images take the --data of jumok evaluate.
 
-    Entropy in nats and as a share of the most it could be; confidence, the
-    mean of the largest weight; the offset it looks at most often; its
-    importance for the loss, as a share of its layer's; its role, if any; with
-    gold links, its alignment error rate (AER), with gold boxes its pointing.
+    Prints for each head its entropy in nats and as a share of its maximum;
+    its confidence (the mean of the largest weight); its most frequent
+    offset; its importance for the loss, as a share of its layer's; its role,
+    if any; with gold links its alignment error rate (AER), with gold boxes
+    its pointing accuracy.
 
       jumok heads MODEL --source dev.en --target dev.de --save cards.html
 
@@ -100,7 +107,7 @@ def heads(
     task = _task(folders)
     corpus = CORPORA[task](CorpusArgs(task, source, target, data, images, columns, gold, sentences))
     if prune and not isinstance(corpus, PairsCorpus):
-        raise ConfigError("--prune is for models that translate.", got=models[0])
+        raise ConfigError("--prune needs a translation model.", got=models[0])
     measured: dict[str, list[AnyHeadCard]] = {}
     curves: dict[str, list[PrunedPoint]] = {}
     for model in folders:
@@ -122,7 +129,7 @@ def _write(
     curves: "Mapping[str, Sequence[PrunedPoint]]",
     score: str,
 ) -> None:
-    """The cards, as `_kind` says."""
+    """Writes the cards in the format that `_kind` returns."""
     if kind in CELLS:
         write_cells(stream, _facts(measured), CELLS[kind])
     elif kind == ".json":
@@ -133,17 +140,17 @@ def _write(
 
 
 def _kind(output: Path | None, as_json: bool) -> str:
-    """The suffix of what is written: ".json", ".csv", ".tsv", or "" for the table of the terminal.
+    """The format of the output: ".json", ".csv", ".tsv", or "" for the table of the terminal.
 
     Raises:
-        ConfigError: a file of another kind.
+        ConfigError: the output file is of another kind.
     """
     suffix = "" if output is None else output.suffix
     if as_json and suffix in ("", ".json"):
         return ".json"
     if as_json or suffix not in ("", ".txt", ".json", *CELLS):
         raise ConfigError(
-            "the cards are not written as such a file.",
+            "the cards cannot be written in this format.",
             expected="--output FILE.csv, .tsv, .json or .txt; --json is for .json",
             got=f"{output}{' with --json' if as_json else ''}",
         )
@@ -162,17 +169,17 @@ def _show(
 
 
 def _task(folders: "Mapping[str, Path]") -> str:
-    """What the models are for.
+    """The task of the models.
 
     Raises:
-        ConfigError: not all for the same, or for something that has no head cards.
+        ConfigError: the tasks differ, or models for this task have no head cards.
     """
     from jumok.bundle.reading import read_bundle
 
     tasks = {read_bundle(folder).config.task for folder in folders.values()}
     if len(tasks) > 1 or not tasks <= set(CORPORA):
         raise ConfigError(
-            "head cards are of models of one kind.",
+            "the models must be of one kind that has head cards.",
             expected=f"one of {', '.join(CORPORA)}",
             got=", ".join(sorted(tasks)),
         )
@@ -180,7 +187,7 @@ def _task(folders: "Mapping[str, Path]") -> str:
 
 
 def _facts(measured: "Mapping[str, Sequence[AnyHeadCard]]") -> dict[str, Any]:
-    """The cards of one model, or those of each."""
+    """The cards of one model, or a list of the cards of each model."""
     told = [
         {"model": model, "heads": [card.facts() for card in cards]}
         for model, cards in measured.items()
@@ -192,14 +199,17 @@ def _folders(models: Sequence[str], prune: bool, save: Path | None) -> dict[str,
     """The folder of each model.
 
     Raises:
-        ConfigError: an ensemble; a model twice; several to prune; a page of another kind of file.
+        ConfigError: an ensemble, or a model given twice; several models with --prune; --save with
+            another suffix than .html.
     """
     folders = {}
     for model in models:
         named = option.model_folders(model)
         if len(named) > 1:
             raise ConfigError(
-                "the heads are those of one model.", got=model, do="give the models one by one"
+                "head cards need single models, not an ensemble.",
+                got=model,
+                do="separate the models by spaces",
             )
         folders[model] = named[0]
     if prune and len(models) > 1:
@@ -207,16 +217,14 @@ def _folders(models: Sequence[str], prune: bool, save: Path | None) -> dict[str,
     if len(folders) < len(models):
         raise ConfigError("a model is named twice.", got=" ".join(models))
     if save is not None and save.suffix != ".html":
-        raise ConfigError(
-            "the cards are saved as a page.", expected="--save FILE.html", got=str(save)
-        )
+        raise ConfigError("--save writes a page.", expected="--save FILE.html", got=str(save))
     return folders
 
 
 def _named(
     measured: "Mapping[str, Sequence[AnyHeadCard]]", folders: "Mapping[str, Path]"
 ) -> "Mapping[str, Sequence[AnyHeadCard]]":
-    """The models by the names on their cards, or as they were given where names are alike."""
+    """The models by the names on their cards, or by their folders if two names are equal."""
     from jumok.bundle.reading import read_bundle
 
     names = {model: read_bundle(folder).card.name for model, folder in folders.items()}

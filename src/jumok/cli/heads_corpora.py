@@ -1,4 +1,4 @@
-"""What `jumok heads` looks at the heads over: pairs, texts, captions of pictures, or labels."""
+"""The corpora of `jumok heads`: pairs, texts, captioned images, or labelled images."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CorpusArgs:
-    """Where the corpus is, as the options say it.
+    """The options that name the corpus.
 
     Attributes:
-        task: what the models are for.
-        most: only so many pairs, texts or pictures; None: all.
+        task: the task of the models.
+        most: the maximum number of pairs, texts or images; None: all.
     """
 
     task: str
@@ -40,23 +40,28 @@ class CorpusArgs:
     def one_file(self, expected: str) -> Path:
         """The one file that --data, or --source, names.
 
+        Args:
+            expected: the expected option, for the error.
+
         Raises:
-            ConfigError: none, or more than that; the text says what is expected.
+            ConfigError: no file, or more than one.
         """
         file = self.data or self.source
         if file is None or self.target or self.gold or (self.data and self.source):
             raise ConfigError(
-                "this kind of model is looked at over one file.", expected=expected, got=self.task
+                "head cards of this kind of model need one file.",
+                expected=expected,
+                got=self.task,
             )
         return file
 
 
 @runtime_checkable  # the tests check annotations while they run
 class HeadCorpus(Protocol):
-    """What heads are looked at over.
+    """A corpus over which head cards are computed.
 
     Attributes:
-        title: for a person.
+        title: its name on the page of cards.
         unit: what `count` counts.
     """
 
@@ -68,12 +73,12 @@ class HeadCorpus(Protocol):
         ...
 
     def count(self) -> int:
-        """How many of it were looked at."""
+        """The number of examples that the cards are computed over."""
         ...
 
 
 class PairsCorpus:
-    """Texts and their translations, and links by people where there are any."""
+    """Texts and their translations, with gold links if there are any."""
 
     unit: "Unit" = "sentences"
 
@@ -105,7 +110,7 @@ class TextsCorpus:
     unit: "Unit" = "sentences"
 
     def __init__(self, given: CorpusArgs) -> None:
-        self._file, self._most = given.one_file("--data FILE, a text a line"), given.most
+        self._file, self._most = given.one_file("--data FILE, one text a line"), given.most
         self.title = self._file.name
 
     def _texts(self) -> Iterator[str]:
@@ -121,7 +126,7 @@ class TextsCorpus:
 
 
 class CaptionsCorpus:
-    """Pictures with captions by people, as `jumok evaluate` takes them; gold boxes beside them."""
+    """Images with reference captions, as for `jumok evaluate`; gold boxes may be next to them."""
 
     unit: "Unit" = "pictures"
 
@@ -151,7 +156,7 @@ class CaptionsCorpus:
         self._looked_at = len(captioned)
         boxes = self._table.parent / BOXES
         gold = None
-        # Boxes are in pixels of pictures, and features do not say how many these had.
+        # Boxes are in pixels, and features do not hold the sizes of their images.
         if boxes.is_file() and not features:
             gold = Gold(read_boxes(boxes, system.language), captioned)
         pictures = PictureCorpus(lambda: counted(captioned), files, gold)
@@ -162,14 +167,14 @@ class CaptionsCorpus:
 
 
 class LabelsCorpus:
-    """Pictures with labels, as `jumok evaluate` takes them."""
+    """Images with labels, as for `jumok evaluate`."""
 
     unit: "Unit" = "pictures"
 
     def __init__(self, given: CorpusArgs) -> None:
         from jumok.cli.evaluation_pictures import source_of
 
-        self._source = source_of(given.one_file("--data FOLDER or FILE, pictures with labels"))
+        self._source = source_of(given.one_file("--data FOLDER or FILE, images with labels"))
         self._most = given.most
         self.title = self._source.title
         self._looked_at = 0
@@ -204,4 +209,4 @@ CORPORA: dict[str, Callable[[CorpusArgs], HeadCorpus]] = {
     "captioning": CaptionsCorpus,
     "image-classification": LabelsCorpus,
 }
-"""By task what its heads are looked at over."""
+"""By task, the corpus of its head cards."""

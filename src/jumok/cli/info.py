@@ -1,4 +1,4 @@
-"""`jumok info`: what a model is, without loading it."""
+"""`jumok info`: describes a model without loading it."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -17,9 +17,9 @@ from jumok.kernels.compiler import NONE, find_compiler
 
 def info(
     model: Annotated[Path, typer.Argument(help="A bundle: the folder that training wrote.")],
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Say what a model is: sizes, languages, what it was trained on, its scores."""
+    """Describe a model: its sizes, languages, training data and scores."""
     bundle = read_bundle(model)
     if as_json:
         sizes = {"parameters": bundle.parameters, "bytes": bundle.size, "jumok": bundle.jumok}
@@ -32,19 +32,19 @@ def info(
 
 
 def facts_table(bundle: Bundle) -> Table:
-    """What the bundle says of itself, as two columns."""
+    """The description of the bundle, as two columns."""
     config, card = bundle.config, bundle.card
     stored = ", ".join(sorted({tensor.dtype for tensor in bundle.tensors.values()}))
     facts = {
         "model": f"{card.name} ({config.task}{languages(config)})",
         "folder": str(bundle.folder),
         "parameters": f"{bundle.parameters:,} ({stored}); {bundle.size / 1e6:.1f} MB on disk",
-        "vocabulary": f"{config.vocabulary_size:,} pieces" if config.vocabulary_size else "",
+        "vocabulary": f"{config.vocabulary_size:,} subwords" if config.vocabulary_size else "",
         "labels": ", ".join(config.labels),
-        "texts": f"up to {config.max_tokens} pieces" if config.max_tokens else "",
+        "texts": f"up to {config.max_tokens} tokens" if config.max_tokens else "",
         "architecture": ", ".join(architecture(config.model)),
         "alignment": alignment(config),
-        "trained on": "\n".join(card.trained_on) or "not said",
+        "trained on": "\n".join(card.trained_on) or "not known",
         "examples": card.examples,
         "training": f"{card.steps:,} steps, {card.minutes:.1f} minutes, finished {card.date}",
         "written by": f"jumok {bundle.jumok}",
@@ -61,20 +61,20 @@ def facts_table(bundle: Bundle) -> Table:
 
 
 def architecture(model: Mapping[str, Any], part: str = "") -> Iterator[str]:
-    """Each key with its value; those of a part, such as a captioner's encoder, with its name."""
+    """Each key with its value; keys of a part, such as a captioner's encoder, with its name."""
     for key, value in model.items():
         if isinstance(value, Mapping):
             yield from architecture(value, f"{part}{key}.")
-        elif value is not None:  # what is left to its default is no fact of the model
+        elif value is not None:  # None: the default
             yield f"{part}{key} {value}"
 
 
 def alignment(config: BundleConfig) -> str:
-    """Where it is read, in words; empty where nobody measured."""
+    """The alignment setting in words; empty if it was not measured."""
     if config.alignment_layer is None:
         return ""
     step = "reads" if config.alignment_at_input else "writes"
     head = "" if config.alignment_head is None else f", head {config.alignment_head + 1}"
     return (
-        f"from decoder layer {config.alignment_layer + 1}{head}, at the step that {step} the piece"
+        f"from decoder layer {config.alignment_layer + 1}{head}, at the step that {step} the token"
     )

@@ -1,4 +1,4 @@
-"""`jumok lab`: the lectures' claims as experiments."""
+"""`jumok lab`: claims of the lectures as experiments."""
 
 import os
 from pathlib import Path
@@ -15,23 +15,26 @@ if TYPE_CHECKING:
     from jumok.lab.catalog import Lab
     from jumok.lab.findings import Findings
 
-Name = Annotated[str, typer.Argument(help="Which lab; without a name they are listed.")]
+Name = Annotated[str, typer.Argument(help="Name of the lab (default: list all labs).")]
 All = Annotated[bool, typer.Option("--all", help="Run every lab.")]
-Full = Annotated[bool, typer.Option("--full", help="The long form, with 3 seeds.")]
-Folder = Annotated[Path, typer.Option(help="Where pictures and figures go.")]
+Full = Annotated[bool, typer.Option("--full", help="Run the long form, with 3 seeds.")]
+Folder = Annotated[Path, typer.Option(help="Output folder of plots and results.")]
 Page = Annotated[
-    Path | None, typer.Option(help="Write a Markdown page of all labs that ran into --folder.")
+    Path | None,
+    typer.Option(help="Write a Markdown page of all labs with results in --folder."),
 ]
-Lang = Annotated[Literal["en", "ko"], typer.Option(help="English or Korean.", envvar="JUMOK_LANG")]
+Lang = Annotated[
+    Literal["en", "ko"], typer.Option(help="Language of the output.", envvar="JUMOK_LANG")
+]
 Seed = Annotated[int, typer.Option(min=0, max=2**31, help="The first seed.")]
 Encoder = Annotated[
     Path | None,
     typer.Option(
-        help="context, coreference: a trained encoder to read, a bundle or a BERT of Hugging "
-        "Face's (config.json, model.safetensors, tokenizer.json)."
+        help="For the labs context and coreference: a trained encoder, as a bundle or a BERT in a "
+        "Hugging Face folder (config.json, model.safetensors, tokenizer.json)."
     ),
 ]
-Threads = Annotated[int, typer.Option(min=0, max=1024, help="Cores to use; 0 takes all.")]
+Threads = Annotated[int, typer.Option(min=0, max=1024, help="CPU threads; 0 = all cores.")]
 
 
 def lab(
@@ -45,10 +48,10 @@ def lab(
     encoder: Encoder = None,
     threads: Threads = 0,
 ) -> None:
-    """Try a claim of the lectures on this machine.
+    """Test a claim of the lectures on this machine.
 
-    Prints a table and one sentence: does the claim hold here, and by how much.
-    Leaves NAME.svg, NAME.png and NAME.json in FOLDER. Without a name: the list.
+    Prints a table and one sentence: whether the claim holds here, and by how
+    much. Writes NAME.svg, NAME.png and NAME.json to --folder.
 
       jumok lab scale
       jumok lab alignment --lang ko
@@ -57,13 +60,17 @@ def lab(
     from jumok.lab.catalog import LABS, find
 
     if name and every:
-        raise ConfigError("one lab, or all of them?", got=f"{name} and --all", do="leave one out")
+        raise ConfigError(
+            "give the name of a lab or --all, not both.",
+            got=f"{name} and --all",
+            do="leave one out",
+        )
     chosen = LABS if every else (find(name),) if name else ()
     if encoder is not None and not (name and find(name).reads_encoders):
         readers = ", ".join(each.name for each in LABS if each.reads_encoders)
         raise ConfigError(
-            "--encoder counts for nothing here.",
-            expected=f"a lab that reads one: {readers}",
+            "--encoder has no effect here.",
+            expected=f"a lab that reads an encoder: {readers}",
             do="leave it out, or name that lab",
         )
     if not chosen and page is None:
@@ -115,7 +122,7 @@ def _run(
 
 
 def show_list(labs: "tuple[Lab, ...]", lang: Literal["en", "ko"]) -> None:
-    """Every lab's name, how long it takes, and what it tries."""
+    """Prints the name, the duration and the claim of every lab."""
     grid = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     grid.add_column(no_wrap=True, style="bold")
     grid.add_column(no_wrap=True, justify="right")
@@ -127,7 +134,7 @@ def show_list(labs: "tuple[Lab, ...]", lang: Literal["en", "ko"]) -> None:
 
 
 def show(findings: "Findings", lang: Literal["en", "ko"]) -> None:
-    """The table and the sentence."""
+    """Prints the table and the verdict."""
     from jumok.lab.findings import table
 
     columns, rows = table(findings, lang)

@@ -1,4 +1,4 @@
-"""`jumok look`: what a model looked at, as a page."""
+"""`jumok look`: the attention of a model as a page."""
 
 import webbrowser
 from dataclasses import replace
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
     from jumok.systems.tracers import Family
 
 Save = Annotated[
-    Path | None, typer.Option(help="A page (.html) that needs no network, or a trace (.npz).")
+    Path | None,
+    typer.Option(help="Save a page (.html) that works offline, or a trace (.npz)."),
 ]
 
 
 Given = Annotated[
     str,
     typer.Argument(
-        metavar="TEXT|PICTURE|TRACE",
-        help="A sentence, a picture's file, or a trace that was saved (.npz).",
+        metavar="TEXT|IMAGE|TRACE",
+        help="A sentence, an image file, or a saved trace (.npz).",
     ),
 ]
 PerhapsGiven = Annotated[
     str | None,
     typer.Argument(
-        metavar="[TEXT|PICTURE|TRACE]",
-        help="A sentence, a picture's file, or a trace that was saved (.npz); without one a page "
-        "opens in which it is given.",
+        metavar="[TEXT|IMAGE|TRACE]",
+        help="A sentence, an image file, or a saved trace (.npz) (default: enter it in the page).",
     ),
 ]
 Beams = Annotated[
@@ -48,25 +48,26 @@ Beams = Annotated[
         "-b",
         min=1,
         max=1000,
-        help="Hypotheses kept; 1 is greedy. Else 5; language models 1.",
+        help="Beam size; 1 = greedy (default: 5, for language models 1).",
     ),
 ]
 Instead = Annotated[
     str | None,
-    typer.Option(help="This translation, caption or label instead of the model's own."),
+    typer.Option(help="Use this translation, caption or label instead of the model's own."),
 ]
 Gold = Annotated[
     str | None,
     typer.Option(
-        help="Links that are right, source word - target word from 0: '0-0 1-2'; 1p2 is possible.",
+        help="Gold alignment to show, as SOURCE-TARGET word indices from 0: '0-0 1-2'; 1p2 = "
+        "possible.",
         metavar="LINKS",
     ),
 ]
 Kept = Annotated[
     Literal["weights", "qk", "full"],
     typer.Option(
-        help="qk also keeps queries, keys and values: larger, and it adds up; full also the "
-        "residual streams."
+        help="What the trace keeps. qk adds queries, keys and values: larger; weights can be "
+        "recomputed from it. full also adds the residual streams."
     ),
 ]
 
@@ -75,15 +76,15 @@ Host = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Also answer under this name, with its port: behind a proxy, or at the other end of "
-        "a tunnel with another port: localhost:9000.",
+        help="Also accept requests for this host name and port, for a proxy or a tunnel: "
+        "localhost:9000.",
     ),
 ]
 Threads = Annotated[
     int,
     typer.Option(
         min=0,
-        help="0 takes all processor cores: for large models; one sentence keeps no two busy.",
+        help="CPU threads; 0 = all cores; a single sentence does not benefit from more than one.",
         rich_help_panel=option.MACHINE,
     ),
 ]
@@ -98,7 +99,7 @@ def look(
     against: second_model.Against = None,
     with_: second_model.With = None,
     level: Kept = "qk",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 = any free one.")] = 0,
     host: Host = None,
     browser: Annotated[bool, typer.Option(help="Open a browser window.")] = True,
     beam: Beams = None,
@@ -112,12 +113,12 @@ def look(
     precision: option.Precision = "fp32",
     threads: Threads = 1,
 ) -> None:
-    """Show what every attention of a model looked at: in a sentence, or in a picture.
+    """Show the attention of a model in every layer and head, for a sentence or an image.
 
-    For every kind of model: translation, captions, language models, fillers
-    of gaps, classifiers. Without --save a page opens that only this machine
-    can reach: type another sentence, or give another picture, and it is
-    recomputed.
+    For every kind of model: translation, captioning, language models, masked
+    language models, classifiers. Without --save a live page opens that only
+    this machine can reach: type another sentence, or choose another image,
+    and it is recomputed.
 
       jumok look runs/demo/model "The cat saw a dog."
 
@@ -159,7 +160,7 @@ def _looked(
     against: str | None,
     target: str | None,
 ) -> "tuple[Trace, Trace | None]":
-    """What is looked at first; without a text or a picture a trace with nothing in it."""
+    """The traces to show first; without a text or an image, an empty trace."""
     from jumok.inspection.trace import Trace
     from jumok.systems.tracers import check_given
     from jumok.systems.tracing_parts import EVERYTHING
@@ -171,7 +172,7 @@ def _looked(
 
 
 def _pictures(family: "Family", first: str | None) -> "ServedPictures | None":
-    """What the live page may look at; None: the model reads text."""
+    """The images that the live page may read; None: the model reads text."""
     from jumok.serving.pictures import ServedPictures
     from jumok.systems.tracers import check_given
 
@@ -187,7 +188,7 @@ def _linked(trace: "Trace", gold: str) -> "Trace":
 
 
 def _check_alone(asked: dict[str, object]) -> None:
-    """Without a text or a picture there is nothing that these options could be about.
+    """Checks the options that need a text or an image when there is none.
 
     Raises:
         ConfigError: one of them is given.
@@ -195,8 +196,8 @@ def _check_alone(asked: dict[str, object]) -> None:
     options = [name for name, value in asked.items() if value is not None]
     if options:
         raise ConfigError(
-            "there is nothing to look at.",
-            expected='a text or a picture after the model: jumok look MODEL "..."',
+            "these options need a text or an image.",
+            expected='a text or an image after the model: jumok look MODEL "..."',
             got=f"{', '.join(sorted(options))} without one",
         )
 
@@ -204,20 +205,20 @@ def _check_alone(asked: dict[str, object]) -> None:
 def _check_save(save: Path | None, two: bool) -> None:
     if save is not None and save.suffix not in (".html", ".npz"):
         raise ConfigError(
-            "a page or a trace can be saved.",
-            expected="--save FILE.html, or --save FILE.npz for the numbers alone",
+            "--save writes a page or a trace.",
+            expected="--save FILE.html, or --save FILE.npz for the trace",
             got=str(save),
         )
     if save is not None and two and save.suffix == ".npz":
         raise ConfigError(
-            "a file of numbers holds one trace.",
+            "an .npz file holds one trace.",
             got="--save FILE.npz with --against or --with",
-            do="save a page, or each trace for itself",
+            do="save a page, or each trace by itself",
         )
 
 
 def save_trace(trace: "Trace", file: Path, other: "Trace | None" = None) -> None:
-    """Writes the page, or the numbers alone, by the file's suffix, and says where."""
+    """Saves the page or the trace, by the file's suffix, and reports the file on stderr."""
     from jumok.inspection.page import page
 
     typer.echo(f"{trace.output}\n{file}", err=True)
@@ -236,12 +237,12 @@ def serve(
     pictures: "ServedPictures | None" = None,
     host: str | None = None,
 ) -> None:
-    """A page on 127.0.0.1 until Ctrl-C; what is typed or switched in it is traced anew.
+    """Serves the page on 127.0.0.1 until Ctrl-C; a changed input or setting is traced again.
 
     Args:
-        traces: what the page shows first: A, and B where there is one.
-        pictures: what the page may look at; None: a text.
-        host: one more name that the page may be asked for under.
+        traces: what the page shows first: A, and B or None.
+        pictures: the images that the page may read; None: the model reads text.
+        host: a further host name, with its port, to accept requests for.
     """
     from jumok.inspection.page import page
     from jumok.serving.answers import answers
@@ -257,11 +258,11 @@ def serve(
         )
     except OSError as error:
         raise ConfigError(
-            "the page's port cannot be had.",
+            "cannot listen on this port.",
             got=f"{port}: {error.strerror}",
-            do="leave --port out: a free one is taken",
+            do="leave out --port to use a free one",
         ) from error
-    typer.echo(f"{server.link}\nCtrl-C ends it.", err=True)
+    typer.echo(f"{server.link}\nPress Ctrl-C to stop.", err=True)
     if browser:
         webbrowser.open(server.link)
     with server:

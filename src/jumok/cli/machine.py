@@ -1,13 +1,13 @@
-"""What the machine lacks, said by the verbs that train."""
+"""A warning of the commands that train, if this machine lacks a C compiler."""
 
 import typer
 
 
 def say_what_is_missing() -> None:
-    """One line on standard error where training is slower than it could be."""
+    """Warns in one line on stderr if training is slower than it could be."""
     from jumok.kernels.compiler import NONE, find_compiler
     from jumok.kernels.native import library
 
     if library() is None:
-        failed = "the C compiler of this machine cannot make the kernels: training is slower"
+        failed = "the C compiler of this machine cannot compile the kernels: training is slower"
         typer.echo(NONE if find_compiler() is None else failed, err=True)

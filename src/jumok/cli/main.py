@@ -1,4 +1,4 @@
-"""The command `jumok`: one verb a file. Starting it imports neither torch nor sacreBLEU."""
+"""The command `jumok`: one file for each command. Starting imports neither torch nor sacreBLEU."""
 
 import errno
 import io
@@ -33,18 +33,18 @@ from jumok.errors import JumokError
 
 TEACH = "Train attention models, look inside them, and ship them."
 
-# At the end, where a terminal of 24 lines still shows it; a blank line keeps lines apart.
+# At the end, where a terminal of 24 lines still shows it; blank lines separate its paragraphs.
 FIRST_STEPS = """[bold]First steps[/bold]
 
-jumok demo [dim]- a whole run, in five minutes[/dim]
+jumok demo [dim]- train and inspect a small translator in five minutes[/dim]
 
-jumok train --source a.en --target a.ko [dim]- two text files become a model[/dim]
+jumok train --source a.en --target a.ko [dim]- train on two text files[/dim]
 
 echo "I am a student." | jumok translate runs/a/model
 
-jumok look runs/a/model "I am a student." [dim]- and what it looked at[/dim]
+jumok look runs/a/model "I am a student." [dim]- see what it attended to[/dim]
 
-Every command explains itself: jumok translate --help"""
+Help for each command: jumok translate --help"""
 
 app = typer.Typer(
     name="jumok",
@@ -56,10 +56,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-MAKE, USE, JUDGE, INSIDE = "Make a model", "Use a model", "Judge a model", "Look inside"
-LEARN = "Try what the lectures claim"
+MAKE, USE, JUDGE, INSIDE = "Train a model", "Use a model", "Evaluate a model", "Look inside"
+LEARN = "Test the claims of the lectures"
 
-# What torch says where there is none, of the processor and of a GPU.
+# The messages of torch when there is no memory left, on a CPU and on a GPU.
 OUT_OF_MEMORY = re.compile("can't allocate memory|out of memory")
 
 app.command(rich_help_panel=MAKE)(demo)
@@ -94,21 +94,21 @@ def jumok(
     show_version: Annotated[
         bool,
         typer.Option(
-            "--version", help="Say the version and leave.", is_eager=True, callback=_say_version
+            "--version", help="Show the version and exit.", is_eager=True, callback=_say_version
         ),
     ] = False,
 ) -> None:
-    """Its options stand before a command; the version has spoken for itself by now."""
+    """Takes the options before a command; --version has been handled by its callback."""
 
 
 def run() -> None:
-    """The entry point. What the user can mend is said in plain words; exit code 2."""
-    # OpenMP's threads wait for each other at every product. By default they wait busily, and beside
-    # any other work that takes four times as long; asleep they are as fast where nothing else runs.
-    # It is read when torch comes, which is later than this.
+    """The entry point; an error that the user can fix has no traceback, and exit code 2."""
+    # OpenMP's threads wait for each other at every product. By default they spin, which takes four
+    # times as long next to any other work; sleeping threads are as fast on an idle machine.
+    # torch reads this variable when it is imported, which is later.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a terminal that knows ASCII alone shows "?"
+        if isinstance(stream, io.TextIOWrapper):  # an ASCII terminal shows "?"
             stream.reconfigure(errors="replace")
     try:
         if cores := threads():  # PyTorch reads it when it is imported
@@ -130,8 +130,8 @@ def run() -> None:
         if error.errno != errno.ENOSPC:
             if error.filename is None:
                 raise
-            # The machine said no to a file that somebody named; there is nothing to trace.
+            # The system refused a file that the user named; a traceback would not help.
             typer.echo(f"error: {error.filename}: {error.strerror}", err=True)
             sys.exit(JumokError.exit_code)
         typer.echo("error: the output cannot be written: the disk is full.", err=True)
-        os._exit(JumokError.exit_code)  # what is still to be written would fail once more
+        os._exit(JumokError.exit_code)  # flushing at exit would fail again

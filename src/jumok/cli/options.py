@@ -1,4 +1,4 @@
-"""The options of the verbs that use a model: each is written once, whoever takes it."""
+"""The options that several commands share, each defined once."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -12,25 +12,25 @@ if TYPE_CHECKING:
     from jumok.systems.translator import Translator
 
 MOST = 10**6
-"""Of what nobody needs more: a slip of the finger is refused, and not tried for hours."""
+"""The maximum of counts and lengths: a typing error is refused at once, not after hours."""
 
-LENGTH, SAMPLING, OUTPUT, MACHINE = "Length and beginning", "Sampling", "Output", "Machine"
+LENGTH, SAMPLING, OUTPUT, MACHINE = "Length and prefix", "Sampling", "Output", "Machine"
 CONTENT = "Sentences and terms"
 
 Model = Annotated[
     str,
     typer.Argument(
-        help="A bundle: the folder that training wrote. Several with commas between them "
-        "write together (an ensemble)."
+        help="A bundle: the folder that training wrote. Comma-separated bundles form an ensemble."
     ),
 ]
 OneModel = Annotated[str, typer.Argument(help="A bundle: the folder that training wrote.")]
 Text = Annotated[
-    Path | None, typer.Argument(help="Text, one sentence a line (also .gz, .zst); else stdin.")
+    Path | None,
+    typer.Argument(help="Text, one sentence a line, also .gz or .zst (default: stdin)."),
 ]
 SkipDamaged = Annotated[
     bool,
-    typer.Option("--skip-damaged", help="Leave out and count what cannot be read, and go on."),
+    typer.Option("--skip-damaged", help="Skip and count what cannot be read."),
 ]
 Formats = Literal[
     "auto", "lines", "paragraphs", "markdown", "html", "srt", "vtt", "po", "xliff", "tmx", "docx"
@@ -38,100 +38,116 @@ Formats = Literal[
 Format = Annotated[
     Formats,
     typer.Option(
-        help="What the file is; auto goes by its first bytes and its name. lines: a sentence a "
+        help="Format of the file; auto goes by its first bytes and its name. lines: one sentence a "
         "line; paragraphs: plain text whose lines are wrapped."
     ),
 ]
 Source = Annotated[Path | None, typer.Option("--source", "-s", help="Text, one sentence a line.")]
 Target = Annotated[
-    Path | None, typer.Option("--target", "-t", help="Its translation, line by line.")
+    Path | None, typer.Option("--target", "-t", help="Its translation, line-aligned.")
 ]
 Pairs = Annotated[
     Path | None,
     typer.Option(
-        "--data", "-d", help="One file instead: TMX, PO, XLIFF, TSV, CSV, JSONL or Parquet."
+        "--data",
+        "-d",
+        help="One file with both sides instead: TMX, PO, XLIFF, TSV, CSV, JSONL or Parquet.",
     ),
 ]
 From = Annotated[
     str | None,
-    typer.Option("--from", help="In --data: the source's language, or its column's name."),
+    typer.Option(
+        "--from", help="In --data: the language of the source, or the name of its column."
+    ),
 ]
 To = Annotated[
     str | None,
-    typer.Option("--to", help="In --data: the target's language, or its column's name."),
+    typer.Option("--to", help="In --data: the language of the target, or the name of its column."),
 ]
 Images = Annotated[
     Path | None,
-    typer.Option(help="Captions: where --data's pictures are; else images or images.zip by it."),
+    typer.Option(
+        help="Captions: folder or .zip with the images named in --data (default: images/ or "
+        "images.zip next to it)."
+    ),
 ]
-Beam = Annotated[int, typer.Option("--beam", "-b", max=1000, help="Hypotheses kept; 1 is greedy.")]
+Beam = Annotated[int, typer.Option("--beam", "-b", max=1000, help="Beam size; 1 = greedy.")]
 Nbest = Annotated[int, typer.Option(max=1000, help="Translations for each line, best first.")]
 
 MetricSets = Literal["text", "spelling", "meteor"]
 Metrics = Annotated[
     MetricSets,
     typer.Option(
-        help="text: BLEU, chrF, TER, of captions BLEU, CIDEr-D, ROUGE-L; spelling: lines and "
-        "characters that are right; meteor, of English captions: METEOR too, by Java."
+        help="text: BLEU, chrF and TER, for captions BLEU, CIDEr-D and ROUGE-L; spelling: accuracy "
+        "of lines and characters; meteor: adds METEOR (English captions only, needs Java)."
     ),
 ]
 
 LengthPenalty = Annotated[
-    float, typer.Option(help="0 favours short ones, 1 is about even.", rich_help_panel=LENGTH)
+    float,
+    typer.Option(
+        help="Length penalty: 0 favours short outputs, 1 is roughly neutral.",
+        rich_help_panel=LENGTH,
+    ),
 ]
 CoveragePenalty = Annotated[
     float,
     typer.Option(
         min=0.0,
-        help="How much it costs to leave source words unlooked at; with a beam.",
+        help="Coverage penalty: cost of unattended source words (beam search only).",
         rich_help_panel=LENGTH,
     ),
 ]
 MinimumLength = Annotated[
-    int, typer.Option(max=MOST, help="Pieces at least.", rich_help_panel=LENGTH)
+    int, typer.Option(max=MOST, help="Minimum output length in tokens.", rich_help_panel=LENGTH)
 ]
 MaximumLength = Annotated[
-    int, typer.Option(max=MOST, help="Pieces at most.", rich_help_panel=LENGTH)
+    int, typer.Option(max=MOST, help="Maximum output length in tokens.", rich_help_panel=LENGTH)
 ]
 NoRepeatNgram = Annotated[
     int,
     typer.Option(
         min=0,
         max=MOST,
-        help="So many pieces in a row are never written twice; 0: they may be.",
+        help="Never repeat an n-gram of this many tokens (0 = off).",
         rich_help_panel=LENGTH,
     ),
 ]
-Prefix = Annotated[str, typer.Option(help="How all translations begin.", rich_help_panel=LENGTH)]
+Prefix = Annotated[
+    str,
+    typer.Option(help="Force every translation to start with this text.", rich_help_panel=LENGTH),
+]
 
 Splits = Literal["auto", "sentences", "length", "none"]
 Split = Annotated[
     Splits,
     typer.Option(
-        help="Where lines are cut: after each sentence, only where too long, or never; auto does "
-        "as the model was trained.",
+        help="Where to cut lines into segments: after each sentence, only where a line is too "
+        "long, or never; auto follows the lines that the model was trained on.",
         rich_help_panel=CONTENT,
     ),
 ]
 Keep = Annotated[
     list[str] | None,
     typer.Option(
-        help="A regular expression of what must come through unchanged; may be given again. Tags, "
-        "placeholders, addresses and numbers do anyway.",
+        help="Regular expression of text to copy unchanged, besides tags, placeholders, "
+        "addresses and numbers. Repeatable.",
         rich_help_panel=CONTENT,
     ),
 ]
 NoKeep = Annotated[
     bool,
     typer.Option(
-        "--no-keep", help="Leave it to the model what comes through.", rich_help_panel=CONTENT
+        "--no-keep",
+        help="Copy nothing unchanged: leave tags, placeholders and numbers to the model.",
+        rich_help_panel=CONTENT,
     ),
 ]
 GlossaryFile = Annotated[
     Path | None,
     typer.Option(
         "--glossary",
-        help="Terms and the translations they must have, a tab between them.",
+        help="File of terms and their required translations, tab-separated.",
         rich_help_panel=CONTENT,
     ),
 ]
@@ -139,40 +155,55 @@ GlossaryFile = Annotated[
 Sample = Annotated[
     bool,
     typer.Option(
-        "--sample", help="Draw instead of search; the beam is not used.", rich_help_panel=SAMPLING
+        "--sample",
+        help="Sample instead of beam search; ignores --beam.",
+        rich_help_panel=SAMPLING,
     ),
 ]
 Temperature = Annotated[
-    float, typer.Option(help="Below 1 sharpens, above 1 flattens.", rich_help_panel=SAMPLING)
+    float,
+    typer.Option(
+        help="Temperature: below 1 sharpens the distribution, above 1 flattens it.",
+        rich_help_panel=SAMPLING,
+    ),
 ]
 TopK = Annotated[
     int | None,
-    typer.Option(max=MOST, help="Only the K likeliest pieces.", rich_help_panel=SAMPLING),
+    typer.Option(
+        max=MOST,
+        help="Top-k sampling: keep only the K most probable tokens.",
+        rich_help_panel=SAMPLING,
+    ),
 ]
 TopP = Annotated[
     float | None,
-    typer.Option(help="Only the likeliest that hold this share.", rich_help_panel=SAMPLING),
+    typer.Option(
+        help="Nucleus sampling: keep the smallest set of tokens with total probability P.",
+        rich_help_panel=SAMPLING,
+    ),
 ]
 Seed = Annotated[
     int,
-    typer.Option(min=0, max=2**63 - 1, help="Equal seeds draw equally.", rich_help_panel=SAMPLING),
+    typer.Option(min=0, max=2**63 - 1, help="Random seed for sampling.", rich_help_panel=SAMPLING),
 ]
 
 Alignments = Annotated[
     bool,
     typer.Option(
-        "--alignments", help="Add word links, source first: 0-0 1-2.", rich_help_panel=OUTPUT
+        "--alignments",
+        help="Also print the word alignment (Pharaoh format, e.g. 0-0 1-2).",
+        rich_help_panel=OUTPUT,
     ),
 ]
 Scores = Annotated[
     bool,
-    typer.Option("--scores", help="Add what they were ranked by.", rich_help_panel=OUTPUT),
+    typer.Option("--scores", help="Also print the ranking score.", rich_help_panel=OUTPUT),
 ]
 Confidence = Annotated[
     bool,
     typer.Option(
         "--confidence",
-        help="Add how sure the model was, 0 to 1: not how likely the translation is right.",
+        help="Also print the model's confidence, 0 to 1 (not the probability of being correct).",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -181,15 +212,20 @@ FlagBelow = Annotated[
     typer.Option(
         min=0.0,
         max=1.0,
-        help="Name the lines on standard error whose confidence is lower.",
+        help="Report lines with a lower confidence on stderr.",
         rich_help_panel=OUTPUT,
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="JSON.", rich_help_panel=OUTPUT)]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print the output as JSON.", rich_help_panel=OUTPUT)
+]
 Output = Annotated[
     Path | None,
     typer.Option(
-        "--output", "-o", help="A file, there whole or not at all.", rich_help_panel=OUTPUT
+        "--output",
+        "-o",
+        help="Output file, written atomically (default: stdout).",
+        rich_help_panel=OUTPUT,
     ),
 ]
 
@@ -197,8 +233,8 @@ Stream = Annotated[
     bool,
     typer.Option(
         "--stream",
-        help="Answer every line before the next is read. (From a pipe, what is waiting is answered "
-        "together whenever its writer pauses.)",
+        help="Translate every line before reading the next. (Without it, lines from a pipe are "
+        "translated as soon as their writer pauses.)",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -206,7 +242,7 @@ Resume = Annotated[
     bool,
     typer.Option(
         "--resume",
-        help="Go on with the --output of a command that was interrupted.",
+        help="Continue the --output of an interrupted command.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -214,43 +250,47 @@ Resume = Annotated[
 Batch = Annotated[
     int,
     typer.Option(
-        "--batch", min=1, max=MOST, help="Sentences done together.", rich_help_panel=MACHINE
+        "--batch", min=1, max=MOST, help="Batch size in examples.", rich_help_panel=MACHINE
     ),
 ]
-Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:0.", rich_help_panel=MACHINE)]
+Device = Annotated[
+    str, typer.Option(help="Device: auto, cpu, cuda or cuda:0.", rich_help_panel=MACHINE)
+]
 Precisions = Literal["fp32", "bf16"]
 Precision = Annotated[
     Precisions,
     typer.Option(
-        help="bf16 is up to twice as fast on processors that multiply it.",
+        help="Number format; bf16 is up to twice as fast on CPUs with native bfloat16.",
         rich_help_panel=MACHINE,
     ),
 ]
 Threads = Annotated[
-    int, typer.Option(min=0, max=1024, help="0 takes all processor cores.", rich_help_panel=MACHINE)
+    int,
+    typer.Option(min=0, max=1024, help="CPU threads; 0 = all cores.", rich_help_panel=MACHINE),
 ]
 
 
 def model_folders(models: str) -> list[Path]:
-    """The folders named with commas between them.
+    """Splits a comma-separated list of bundle folders.
 
     Raises:
-        ConfigError: a name is missing beside a comma.
+        ConfigError: a name before or after a comma is empty.
     """
     # A folder may itself have a comma in its name.
     folders = [models] if Path(models).exists() else models.split(",")
     if not all(folders):
-        raise ConfigError(
-            "a model's name is missing beside a comma.", got=models, do="write MODEL or MODEL,MODEL"
-        )
+        raise ConfigError("a model's name is empty.", got=models, do="write MODEL or MODEL,MODEL")
     return [Path(folder) for folder in folders]
 
 
 def load_system(models: str, verb: str, device: str, precision: Precisions, threads: int) -> Any:
-    """The model, or the ensemble of the models, that this verb is for.
+    """Loads the model, or the ensemble, for a command.
+
+    Args:
+        verb: the command's name, such as "translate".
 
     Raises:
-        BundleError: a bundle that cannot be read, or that is for another verb.
+        BundleError: a bundle cannot be read, or is for another command.
     """
     import torch
 
@@ -267,7 +307,7 @@ def load_system(models: str, verb: str, device: str, precision: Precisions, thre
 def load_family(
     models: str, device: str, precision: Precisions, threads: int
 ) -> "tuple[Family, str]":
-    """What traces the model, or the ensemble of the models, and the first one's name."""
+    """Loads what traces the model, or the ensemble; also returns the first model's name."""
     import torch
 
     from jumok.systems.tracers import load_family as load
@@ -279,6 +319,6 @@ def load_family(
 
 
 def load_translator(models: str, device: str, precision: Precisions, threads: int) -> "Translator":
-    """The models named with commas between them, as one."""
+    """Loads a translation model, or an ensemble of comma-separated ones."""
     translator: Translator = load_system(models, "translate", device, precision, threads)
     return translator

@@ -1,4 +1,4 @@
-"""`jumok recipes`: those that come with jumok, to be listed, read and copied."""
+"""`jumok recipes`: lists, shows and copies the recipes that come with jumok."""
 
 import shlex
 import sys
@@ -22,8 +22,8 @@ from jumok.errors import ConfigError, DataError, Place
 
 HELP = """List the recipes that come with jumok, show one, or copy it.
 
-A recipe is a text file that says what is trained, on what and how long; its
-comments explain every key. It is trained from by its name alone.
+A recipe is a text file that describes a run: model, data and training. Its
+comments explain every key. `jumok train` takes it by its name.
 
   jumok recipes
 
@@ -33,7 +33,7 @@ comments explain every key. It is trained from by its name alone.
 
   jumok train smallworld-en-ko
 
-A file goes before a recipe of the same name: jumok train FILE.toml
+A file takes precedence over a recipe of the same name: jumok train FILE.toml
 """
 
 recipes = typer.Typer(help=HELP, invoke_without_command=True, rich_markup_mode="rich")
@@ -44,20 +44,21 @@ def _begun(incomplete: str) -> list[str]:
 
 
 Name = Annotated[
-    str, typer.Argument(help="A recipe's name, as the list has it.", autocompletion=_begun)
+    str,
+    typer.Argument(help="Name of a recipe, as listed by jumok recipes.", autocompletion=_begun),
 ]
-Folder = Annotated[Path, typer.Argument(help="Where the copy goes.")]
+Folder = Annotated[Path, typer.Argument(help="Folder of the copy.")]
 
 
 @recipes.callback()
 def list_recipes(context: typer.Context) -> None:
-    """The list, where no command follows."""
+    """Prints the list if no command follows."""
     if context.invoked_subcommand is None:
         console().print(table())
 
 
 def table() -> Table:
-    """Every recipe with what it needs and what it is."""
+    """Every recipe with its requirements and its summary."""
     grid = Table(box=None, padding=(0, 2, 0, 0))
     grid.add_column("recipe", style="bold", no_wrap=True)
     grid.add_column("needs", no_wrap=True)
@@ -69,7 +70,7 @@ def table() -> Table:
 
 
 def said(needs: Needs) -> str:
-    """What has to be there before: corpora and runs."""
+    """The requirements in words: corpora and runs."""
     data = [f"$JUMOK_DATA/{folder}" for folder in needs.data]
     return ", ".join([*data, *(f"the run {run}" for run in needs.runs)]) or "nothing"
 
@@ -87,21 +88,25 @@ def show(name: Name) -> None:
 
 @recipes.command("copy")
 def copy(name: Name, folder: Folder = Path()) -> None:
-    """Copy a recipe into a folder, to be changed and trained from.
+    """Copy a recipe into a folder, to edit it and train from it.
 
     jumok recipes copy multi30k-en-de
     """
     file = shipped_recipe(name)
     target = folder / file.name
     if target.resolve() == (recipes_folder() / file.name).resolve():
-        raise ConfigError("this folder is where the recipes of jumok are.", place=Place(folder))
+        raise ConfigError(
+            "this folder holds jumok's own recipes.",
+            place=Place(folder),
+            do="name another folder",
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with target.open("x", encoding="utf-8") as stream:
             stream.write(file.read_text("utf-8"))
     except FileExistsError:
         raise ConfigError(
-            "there is a file of this name already.",
+            "a file of this name exists already.",
             place=Place(target),
             do="name another folder, or move that file away",
         ) from None

@@ -1,4 +1,4 @@
-"""The demo's report: one page that needs no network and runs no script."""
+"""The report of the demo: one page that works offline and without scripts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -63,11 +63,11 @@ svg .weight { font-size: 11px; } svg .weight.light { fill: var(--card); }
 
 @dataclass(frozen=True)
 class ReportExample:
-    """An unseen sentence, what the model made of it and what is right.
+    """An unseen sentence, its translation by the model, and the reference.
 
     Attributes:
-        attention: of the model's own translation; None for sentences that are only listed.
-        gold: the right word links, where the translation is the reference word for word.
+        attention: cross-attention of the model's translation; None: the sentence is only listed.
+        gold: the gold links, if the translation equals the reference.
     """
 
     source: str
@@ -87,11 +87,11 @@ def report(
     """The whole page.
 
     Args:
-        figures: key figures by what they count.
+        figures: key figures by their names.
         records: the lines of the run's log.
-        examples: those with attention are drawn as well as listed.
-        commands: what to try next.
-        page: the interactive page's file, beside the report; empty: there is none.
+        examples: all are listed, and those with attention are drawn.
+        commands: the commands to try next.
+        page: the file of the interactive page, next to the report; empty: there is none.
     """
     drawn = [example for example in examples if example.attention is not None]
     right = sum(example.translation == example.reference for example in examples)
@@ -101,24 +101,24 @@ def report(
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>jumok: demo report</title><style>{STYLE}</style></head><body><main>
 <h1>jumok<small lang="ko">주목</small></h1>
-<p class="muted">A Transformer that was just trained on this machine, from nothing, to translate
+<p class="muted">A Transformer that was just trained on this machine, from scratch, to translate
 the sentences of a small world from English into Korean. It has seen none of the sentences below.
 </p>
 <div class="figures">{"".join(map(_figure, figures.items()))}</div>
-<h2>How it learnt</h2>
-<p class="muted">The loss is the model's surprise at each token of the right translation, in nats.
-That of training includes dropout and label smoothing, so it ends above that of validation.</p>
+<h2>Learning curves</h2>
+<p class="muted">The loss is the negative log-probability of each token of the reference, in nats.
+The training loss includes dropout and label smoothing, so it ends above the validation loss.</p>
 <div class="row">{_curves(records)}</div>
-<h2>What it translates</h2>
+<h2>Translations</h2>
 <p class="muted">Unseen sentences: {right} of these {len(examples)} are the reference word for
 word.</p>
 <div class="card" tabindex="0"><table><tr><th>English</th><th>jumok</th><th>reference</th></tr>
 {"".join(map(_row, examples))}</table></div>
-<h2>Where it looks</h2>
-<p class="muted">Cross-attention: for every Korean word, how much of its attention each English
-word got, in percent. What a row lacks to 100 went to the end of the sentence.</p>
-<p class="muted">0<span class="scale"></span>100<span class="framed"></span>a link that is right
-by the corpus's own gold alignment</p>
+<h2>What it attends to</h2>
+<p class="muted">Cross-attention: for every Korean word, the attention weight of each English word,
+in percent. The rest of a row, up to 100, is the weight of the end of the sentence.</p>
+<p class="muted">0<span class="scale"></span>100<span class="framed"></span>a link of the corpus's
+gold alignment</p>
 <div class="row">{"".join(map(_attention, drawn))}</div>
 {_way_in(page)}<h2>What to try next</h2>
 <pre tabindex="0">{chr(10).join(map(escape, commands))}</pre>
@@ -127,12 +127,12 @@ by the corpus's own gold alignment</p>
 
 
 def _way_in(page: str) -> str:
-    """The link to the page where one can look at every head; nothing without a page."""
+    """The link to the interactive page; empty without a page."""
     if not page:
         return ""
     return (
         f'<p><a href="{escape(page)}">Look inside: every layer and head of one translation, the '
-        "steps from query to output, and what the search weighed</a></p>\n"
+        "steps from query to output, and the beam search tree</a></p>\n"
     )
 
 

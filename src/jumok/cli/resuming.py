@@ -1,7 +1,7 @@
-"""An output that is written in steps, and gone on with where it was interrupted.
+"""An output that is written in steps, and can be resumed after an interruption.
 
-FILE.part holds what is done, FILE.part.json says of what command and how much of it is whole.
-When all is done, FILE.part becomes FILE.
+FILE.part holds the finished lines, FILE.part.json the command and the number of finished lines.
+At the end, FILE.part is renamed to FILE.
 """
 
 import hashlib
@@ -27,13 +27,13 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Done:
-    """How far an output came.
+    """The progress of an output.
 
     Attributes:
-        command: what it depends on: models, options, version.
-        lines: of the input.
+        command: what the output depends on: models, options, version.
+        lines: the number of finished lines of the input.
         digest: SHA-256 of those lines.
-        bytes: of the output.
+        bytes: the length of the output for them.
     """
 
     command: Mapping[str, str]
@@ -43,10 +43,10 @@ class Done:
 
 
 class Steps:
-    """Where a verb writes; it says which lines are answered, and these are kept.
+    """The output of a command, which records the finished lines of the input.
 
     Attributes:
-        done: what of the output stands from before and from now.
+        done: the progress, including that of the interrupted command.
     """
 
     def __init__(self, stream: IO[str], done: Done, part: Path | None) -> None:
@@ -58,10 +58,10 @@ class Steps:
         self._stream.write(text)
 
     def skip(self, lines: Iterator[str]) -> None:
-        """Leaves out the lines that are done.
+        """Skips the finished lines of the input.
 
         Raises:
-            ConfigError: other lines than these were answered.
+            ConfigError: the finished lines were other lines.
         """
         for _ in range(self.done.lines):
             line = next(lines, None)
@@ -69,13 +69,13 @@ class Steps:
                 self._count([line])
         if self.done.lines and self._digest.hexdigest() != self.done.digest:
             raise ConfigError(
-                "the input is not the one that was begun with: "
-                f"its first {self.done.lines:,} lines differ.",
+                f"the input has changed: its first {self.done.lines:,} lines differ from those of "
+                "the interrupted command.",
                 do=_begin_anew(self._part),
             )
 
     def settle(self, lines: Sequence[str]) -> None:
-        """What was written answers these lines too: it is shown, or kept for good."""
+        """Records these lines as finished, and flushes the output."""
         self._stream.flush()
         self._count(lines)
         if self._part is None:
@@ -96,20 +96,20 @@ class Steps:
 
 @contextmanager
 def open_steps(file: Path | None, command: Mapping[str, str], resume: bool) -> Iterator[Steps]:
-    """Standard output, or a file that is there when it is whole; what is done of it is kept.
+    """Opens standard output, or a file that appears when it is complete and can be resumed.
 
     Args:
-        command: what the output depends on beside its input.
-        resume: go on where an earlier command stopped.
+        command: what the output depends on besides its input.
+        resume: continue where an interrupted command stopped.
 
     Raises:
-        ConfigError: nothing to go on with, or another command's; or there is something, and
-            `resume` was not asked for.
-        DataError: it cannot be written.
+        ConfigError: there is nothing to resume, or the interrupted command was another one; or
+            there is something to resume, and `resume` is false.
+        DataError: the output cannot be written.
     """
     if file is None or file == STANDARD or (file.exists() and not file.is_file()):
         if resume:
-            raise ConfigError("--resume goes on with a file.", do="add --output FILE")
+            raise ConfigError("--resume needs an output file.", do="add --output FILE")
         with _open_device(file) if is_device(file) else open_output(file) as stream:
             yield Steps(stream, Done(command), None)
         return
@@ -135,14 +135,14 @@ def open_steps(file: Path | None, command: Mapping[str, str], resume: bool) -> I
             if isinstance(error, OSError):
                 raise _cannot_write(file, error) from error
             raise
-        if has_locks():  # while it is held; Windows, which has none, renames no open file
+        if has_locks():  # while it is locked; Windows has no locks, and cannot rename an open file
             _finish(part, file)
     if not has_locks():
         _finish(part, file)
 
 
 def is_device(file: Path | None) -> bool:
-    """Whether it is a device or a pipe with a name: written to as it is, and never replaced."""
+    """Whether it is a device or a named pipe: written to directly, and never replaced."""
     return file is not None and file.exists() and not (file.is_file() or file.is_dir())
 
 
@@ -163,14 +163,14 @@ def _finish(part: Path, file: Path) -> None:
 
 
 def record_of(part: Path) -> Path:
-    """The file that says how far this part of an output came."""
+    """The file with the progress of this partial output."""
     return part.with_name(f"{part.name}.json")
 
 
 def command_of(
     parameters: Mapping[str, Any], models: Sequence[Path], version: str
 ) -> dict[str, str]:
-    """What an output depends on, as texts: options, the models' files, and jumok itself."""
+    """What an output depends on, as strings: options, the files of the models, jumok's version."""
     from jumok.data.cache import digest
 
     facts = {"jumok": version}
@@ -186,7 +186,7 @@ def command_of(
 
 
 def _begin(stream: IO[str], part: Path, command: Mapping[str, str], resume: bool) -> Done:
-    """How far the output came, with the stream standing behind it."""
+    """The progress of the output; the stream is positioned at its end."""
     done = _read_record(part)
     if done is None or not done.lines:
         if resume:
@@ -195,25 +195,25 @@ def _begin(stream: IO[str], part: Path, command: Mapping[str, str], resume: bool
         return Done(command)
     if not resume:
         raise ConfigError(
-            f"{part} holds {done.lines:,} lines of a command that was interrupted.",
-            do=f"add --resume to go on with it, or {_begin_anew(part)}",
+            f"{part} holds {done.lines:,} lines of an interrupted command.",
+            do=f"add --resume to continue it, or {_begin_anew(part)}",
         )
     other = [
         key for key in {**done.command, **command} if done.command.get(key) != command.get(key)
     ]
     if other:
         said = "; ".join(
-            f"{key} was {done.command.get(key, 'not there')}, is {command.get(key, 'not there')}"
+            f"{key} was {done.command.get(key, 'missing')}, is {command.get(key, 'missing')}"
             for key in other
         )
         raise ConfigError(
-            "this is not the command that was begun with.",
+            "this is not the command that was interrupted.",
             got=said,
             do=f"give the same command, or {_begin_anew(part)}",
         )
     if os.fstat(stream.fileno()).st_size < done.bytes:
         raise DataError(
-            "the output is shorter than what was written.",
+            "the output is shorter than its record says.",
             expected=f"{done.bytes:,} bytes",
             do=_begin_anew(part),
             place=Place(part),
@@ -224,15 +224,13 @@ def _begin(stream: IO[str], part: Path, command: Mapping[str, str], resume: bool
 
 
 def _nothing(part: Path) -> ConfigError:
-    return ConfigError(
-        "there is nothing to go on with.", place=Place(part), do="leave --resume out"
-    )
+    return ConfigError("there is nothing to resume.", place=Place(part), do="leave out --resume")
 
 
 def _begin_anew(part: Path | None) -> str:
     if part is None:
-        return "begin anew"
-    return f"begin anew: rm {shlex.join([str(part), str(record_of(part))])}"
+        return "start again"
+    return f"start again: rm {shlex.join([str(part), str(record_of(part))])}"
 
 
 def _read_record(part: Path) -> Done | None:
@@ -254,12 +252,12 @@ def _write_record(part: Path, done: Done) -> None:
 
 
 def has_locks() -> bool:
-    """Whether a file can be held for one process: on Unix."""
+    """Whether this system can lock a file for one process, as Unix can."""
     return find_spec("fcntl") is not None
 
 
 def _lock(stream: IO[str], part: Path) -> None:
-    """Holds the file for this process, where the system can."""
+    """Locks the file for this process, if the system has locks."""
     busy = ConfigError(
         "another process is writing this output.", place=Place(part), do="name another file"
     )
@@ -286,10 +284,10 @@ def _say_how_to_go_on(done: Done, part: Path, error: BaseException) -> None:
         for each in (part, record_of(part)):
             with suppress(OSError):
                 each.unlink(missing_ok=True)
-    elif not isinstance(error, ConfigError):  # one that refuses to go on has said what to do
+    elif not isinstance(error, ConfigError):  # a ConfigError says itself what to do
         again = [word for word in sys.argv[1:] if word != "--resume"]
         typer.echo(
-            f"\nstopped after {done.lines:,} lines, which are kept in {part}. Go on with:\n"
+            f"\nstopped after {done.lines:,} lines, which are kept in {part}. Continue with:\n"
             f"  {shlex.join(['jumok', *again, '--resume'])}",
             err=True,
         )

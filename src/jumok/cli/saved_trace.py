@@ -1,4 +1,4 @@
-"""A saved trace where a text or a picture could stand: what was recorded is shown again."""
+"""A saved trace given in place of a text or an image."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,25 +12,25 @@ if TYPE_CHECKING:
 
 
 def saved_trace(family: "Family", given: str, asked: Mapping[str, object]) -> "Trace | None":
-    """The trace in this file; None: what is given is no trace.
+    """The trace in this file; None: `given` is not a trace.
 
     Args:
-        asked: options that would have something recorded, by their names; None: not given.
+        asked: options that need a new trace, by their names; None: not given.
 
     Raises:
-        BundleError: the file is missing, cut off or edited, or its trace is of another model.
-        ConfigError: such an option.
+        BundleError: the file is missing, truncated or edited, or its trace is of another model.
+        ConfigError: such an option was given.
     """
     from jumok.inspection.trace_file import load_trace
 
-    # A sentence may end with the name of a file; one that is nothing else is meant as a file.
+    # A sentence may end with the name of a file; a name without spaces is meant as a file.
     if not given.endswith(".npz") or (" " in given and not Path(given).is_file()):
         return None
     wanted = [name for name, value in asked.items() if value is not None]
     if wanted:
         raise ConfigError(
-            "a saved trace is shown as it was recorded.",
+            "these options have no effect on a saved trace.",
             got=f"{', '.join(wanted)} with {given}",
-            do="give the text or the picture itself",
+            do="give the text or the image itself",
         )
     return load_trace(given, of=family.system)

@@ -1,4 +1,4 @@
-"""`jumok score`: how probable given translations are."""
+"""`jumok score`: log-probabilities of given translations."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ from jumok.errors import BundleError, Place
 
 Columns = Annotated[
     str | None,
-    typer.Option(help="In --data: the text's column and its translation's; else 0,1."),
+    typer.Option(help="In --data: columns of the text and of its translation (default: 0,1)."),
 ]
 
 
@@ -32,10 +32,10 @@ def score(
     precision: option.Precision = "fp32",
     threads: option.Threads = 0,
 ) -> None:
-    """Say how probable given translations are.
+    """Print the log-probabilities of given translations.
 
-    Prints for each pair the log-probability of the whole target and the mean
-    over its pieces, END counted; on standard error the perplexity of all.
+    Prints for each pair the log-probability of the target in nats and the
+    mean over its tokens, END included; on stderr, the perplexity of all.
 
       jumok score MODEL --source test.en --target test.ko
 
@@ -70,19 +70,19 @@ def score(
                 stream.write(f"{whole:.4f}\t{whole / len(values):.4f}\n")
     total = likelihood(scored)
     typer.echo(
-        f"{len(pairs):,} pairs, {total.tokens:,} pieces: loss {total.loss:.4f} nats a piece, "
+        f"{len(pairs):,} pairs, {total.tokens:,} tokens: loss {total.loss:.4f} nats a token, "
         f"perplexity {total.perplexity:.2f}",
         err=True,
     )
 
 
 def _check_translates(folder: Path) -> None:
-    """Raises BundleError for a model of another kind, which has no pairs to score."""
+    """Raises BundleError for a model that is not for translation."""
     from jumok.systems.catalog import system_of
 
     if system_of(folder).verb != "translate":
         raise BundleError(
-            "this model does not translate, and has no pairs to score.",
+            "this model does not translate, so it cannot score pairs.",
             place=Place(folder),
             expected="a translation model",
             do=f"jumok evaluate {folder} --data FILE",

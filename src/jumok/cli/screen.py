@@ -1,4 +1,4 @@
-"""What several verbs draw."""
+"""What several commands print: scores and a count of lines."""
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,30 +14,30 @@ Item = TypeVar("Item")
 
 
 def console() -> Console:
-    """Standard output, where [brackets] of the user's text are text."""
+    """Standard output; [brackets] in text are not markup."""
     return Console(markup=False, highlight=False)
 
 
 def print_scores(scores: Sequence[Score]) -> None:
-    """Each score with its interval and, since figures mislead without it, its signature."""
+    """Prints each score with its confidence interval and its signature."""
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("", "score", "95 %"):
         table.add_column(heading, no_wrap=True, justify="right" if heading == "score" else "left")
-    table.add_column("on", overflow="fold")  # may be long, and no figure gives way to it
+    table.add_column("on", overflow="fold")  # may be long, but must not crowd out a number
     for score in scores:
         interval = "" if score.low is None else f"{score.low:.2f} to {score.high:.2f}"
         table.add_row(score.name, f"{score.value:.2f}", interval, score.on)
     screen = console()
     screen.print(table)
     for line in dict.fromkeys(f"{score.name}|{score.signature}" for score in scores):
-        # One line each, however narrow the terminal: signatures are copied.
+        # One line each even in a narrow terminal, since signatures are copied.
         screen.print(line, soft_wrap=True)
 
 
 def counted(items: Iterable[Item]) -> Iterator[Item]:
-    """The items, with their number shown while they come.
+    """Yields the items and shows their number.
 
-    Shown on standard error, where that is a terminal and standard output is not the same one.
+    It is shown on stderr, if that is a terminal and stdout is not one.
     """
     silent = not sys.stderr.isatty() or sys.stdout.isatty()
     columns = (SpinnerColumn(), TextColumn("{task.completed:,.0f} lines"), TimeElapsedColumn())

@@ -1,4 +1,4 @@
-"""A second sentence, or a second model, beside the first: what `jumok look` shows as A | B."""
+"""A second input or a second model for `jumok look`, which shows them as A | B."""
 
 from collections.abc import Callable
 from functools import partial
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 Against = Annotated[
     str | None,
-    typer.Option(metavar="TEXT|PICTURE", help="A second sentence or picture, beside the first."),
+    typer.Option(metavar="TEXT|IMAGE", help="Compare with a second sentence or image."),
 ]
 With = Annotated[
-    str | None, typer.Option("--with", metavar="MODEL", help="A second model, beside the first.")
+    str | None, typer.Option("--with", metavar="MODEL", help="Compare with a second model.")
 ]
 
 
@@ -29,7 +29,7 @@ def load_beside(
     device: str,
     precision: option.Precisions,
 ) -> "Callable[..., Trace] | None":
-    """What traces the second model, which must be able to read `given`; None: there is none."""
+    """Loads what traces the second model, which must be able to read `given`; None: no model."""
     from jumok.systems.tracers import check_given
 
     if models is None:

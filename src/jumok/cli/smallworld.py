@@ -1,4 +1,4 @@
-"""`jumok smallworld`: the embedded English-Korean corpus, or captioned pictures, as files."""
+"""`jumok smallworld`: the built-in English-Korean corpus, or captioned images, as files."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,20 +10,21 @@ from jumok.cli.streams import check_folder
 
 MOST = 10**8
 
-Folder = Annotated[Path, typer.Argument(help="Where the files go; made if missing.")]
-Pairs = Annotated[int, typer.Option(min=1, max=MOST, help="Training pairs.")]
+Folder = Annotated[Path, typer.Argument(help="Output folder; made if missing.")]
+Pairs = Annotated[int, typer.Option(min=1, max=MOST, help="Number of training pairs.")]
 Scenes = Annotated[
     int | None,
     typer.Option(
-        min=1, max=MOST, help="Write this many training pictures with captions, and no pairs."
+        min=1, max=MOST, help="Write this many training images with captions instead of pairs."
     ),
 ]
 Held = Annotated[
-    int, typer.Option(min=0, max=MOST, help="Pairs or pictures of each of the other splits.")
+    int,
+    typer.Option(min=0, max=MOST, help="Number of pairs or images in each of the other splits."),
 ]
-Seed = Annotated[int, typer.Option(help="Equal seeds write equal files.")]
-Shortest = Annotated[int, typer.Option(help="English words at least.")]
-Longest = Annotated[int, typer.Option(help="English words at most.")]
+Seed = Annotated[int, typer.Option(help="Random seed; equal seeds write equal files.")]
+Shortest = Annotated[int, typer.Option(help="Minimum number of English words in a sentence.")]
+Longest = Annotated[int, typer.Option(help="Maximum number of English words in a sentence.")]
 
 
 def smallworld(
@@ -35,14 +36,17 @@ def smallworld(
     minimum_words: Shortest = 3,
     maximum_words: Longest = 16,
 ) -> None:
-    """Write the embedded corpus: NAME.en, NAME.ko and NAME.align for every split.
+    """Write the built-in corpus: NAME.en, NAME.ko and NAME.align for every split.
 
-    Splits share no sentence. "longer" begins one word above --maximum-words;
-    "unseen-combination" joins verbs with objects that training never joins.
+    Splits share no sentence. Sentences of "longer" have more words than
+    --maximum-words; "unseen-combination" combines verbs and objects that are
+    never combined in training.
 
-    With --scenes, pictures instead: for every split a folder with images.zip, captions.en.tsv,
-    captions.ko.tsv and boxes.jsonl, five captions a picture in each language. Splits share no
-    list of things; "unseen-combination" joins colours with kinds that training never joins.
+    With --scenes, it writes images instead: for every split a folder with
+    images.zip, captions.en.tsv, captions.ko.tsv and boxes.jsonl, with five
+    captions of each image in each language. Splits share no list of things;
+    "unseen-combination" combines colours and kinds of things that are never
+    combined in training.
 
       jumok smallworld corpus --pairs 100000
       jumok smallworld scenes --scenes 8000

@@ -12,24 +12,23 @@ from jumok.data.formats import check_text
 from jumok.data.reading import first_bytes, open_bytes
 from jumok.errors import ConfigError, DataError, Place
 
-# What a terminal and a pipe both understand as "standard input".
+# The usual name for standard input, and for standard output.
 STANDARD = Path("-")
 LONGEST_LINE = 1 << 28
 
 
 def read_lines(file: Path | None, *, plain: bool = True) -> Iterator[str]:
-    """The lines of a text file (also .gz and .zst) or of standard input, as they come.
+    """The lines of a text file (also .gz and .zst) or of standard input, as they arrive.
 
-    A line ends at \\n, or \\r\\n as on Windows; a byte order mark before the first is dropped.
-    Whatever else a line holds is left to the translator, which copes with it: a NUL or a lone CR
-    is no reason to refuse a book.
+    A line ends at \\n, or at \\r\\n as on Windows; a byte order mark before the first is dropped.
+    All other characters are kept, since translators can read them: a NUL or a lone CR is no reason
+    to refuse a book.
 
     Args:
-        plain: refuse markup (TMX, PO, HTML, subtitles, tables) as well as what is no text.
+        plain: refuse markup (TMX, PO, HTML, subtitles, tables), besides files that are not text.
 
     Raises:
-        DataError: no such file, a folder, damaged compression, something else than text, or bytes
-            that are not UTF-8.
+        DataError: there is no such file, or it is a folder, damaged, not text, or not UTF-8.
     """
     if file is None or file == STANDARD:
         name = Path("standard input")
@@ -43,7 +42,7 @@ def read_lines(file: Path | None, *, plain: bool = True) -> Iterator[str]:
 
 
 def _say_if_a_pipe(file: Path) -> None:
-    """A pipe is read as it fills; without a writer it would be waited for in silence."""
+    """Reports on stderr that the file is a pipe, since reading waits for its writer."""
     with suppress(OSError, ValueError):
         if file.is_fifo() and not str(file).startswith("/dev/fd/"):
             sys.stderr.write(f"{file} is a pipe: it is read until its writer closes it.\n")
@@ -51,17 +50,17 @@ def _say_if_a_pipe(file: Path) -> None:
 
 
 def _lines_of(stream: BinaryIO) -> Iterator[bytes]:
-    """The stream's lines; one that is too long is cut, so that it can be refused."""
+    """The lines of the stream; a line that is too long is cut, so that it can be refused."""
     return iter(lambda: stream.readline(LONGEST_LINE + 1), b"")
 
 
 def decoded(lines: Iterable[bytes], name: Path) -> Iterator[str]:
-    """Lines of bytes as `read_lines` gives them; errors call their source `name`."""
+    """Decodes lines of bytes as `read_lines` does; errors name the source `name`."""
     offset = 0
     for number, line in enumerate(lines, start=1):
         if len(line) > LONGEST_LINE:
             raise DataError(
-                "the line has no end.",
+                "the line is too long.",
                 expected=f"at most {LONGEST_LINE:,} bytes",
                 do="give text, one sentence a line",
                 place=Place(name, number),
@@ -81,22 +80,22 @@ def decoded(lines: Iterable[bytes], name: Path) -> Iterator[str]:
 
 
 def is_typed(file: Path | None) -> bool:
-    """Whether a person types the lines, and waits for each answer."""
+    """Whether the lines are typed in a terminal."""
     return file in (None, STANDARD) and sys.stdin is not None and sys.stdin.isatty()
 
 
 def check_output(output: Path | None, *inputs: Path | None) -> None:
-    """Says before the work is done what would spoil it.
+    """Checks before the work that the output can be written.
 
     Raises:
         ConfigError: the output would replace an input.
-        DataError: the output's folder is not there.
+        DataError: the output is a folder, has no valid name, or its folder does not exist.
     """
     if output is None or output == STANDARD:
         return
     if any(each is not None and _same(each, output) for each in inputs):
         raise ConfigError(
-            "the output would replace what is read.", got=str(output), do="name another file"
+            "the output would replace the input.", got=str(output), do="name another file"
         )
     if not output.name or "\0" in str(output) or os.path.isdir(output):
         raise DataError(
@@ -116,7 +115,7 @@ def check_output(output: Path | None, *inputs: Path | None) -> None:
 
 
 def check_folder(folder: Path) -> None:
-    """Raises a DataError where no folder can be: a file stands there, or there is no such name."""
+    """Makes the folder; raises DataError if a file has its name, or the name is not valid."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
@@ -131,22 +130,22 @@ def check_folder(folder: Path) -> None:
 def _same(one: Path, other: Path) -> bool:
     try:
         return one.samefile(other)
-    except (OSError, ValueError):  # what is not there, or has no name that could be
+    except (OSError, ValueError):  # missing, or not a valid name
         return False
 
 
 @contextmanager
 def open_output(file: Path | None) -> Iterator[TextIO]:
-    """Where to write: standard output, or a file that is there whole or not at all.
+    """Opens standard output, or a file that is written atomically.
 
     Raises:
         DataError: the file cannot be written.
     """
     if file is None or file == STANDARD:
-        # Whatever the terminal's own encoding is, files of text are UTF-8.
+        # Output is UTF-8, whatever the encoding of the terminal.
         sys.stdout.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
         yield sys.stdout
-        sys.stdout.flush()  # here a reader that left is no fault; at the interpreter's end it is
+        sys.stdout.flush()  # a closed pipe is handled here, but would be an error at exit
         return
     with atomic_file(file) as part, part.open("w", encoding="utf-8", errors="replace") as stream:
         yield stream

@@ -1,4 +1,4 @@
-"""`jumok train`: a recipe, or files of translations, to a model."""
+"""`jumok train`: trains a model from a recipe, or on files without a recipe."""
 
 import json
 import os
@@ -26,31 +26,31 @@ if TYPE_CHECKING:
 Recipe = Annotated[
     Path | None,
     typer.Argument(
-        help="A recipe: its file (TOML), or its name in `jumok recipes`; a folder of pictures, "
-        "one folder a label in it; or give --source and --target, or --data."
+        help="A recipe: its file (TOML), or its name in `jumok recipes`; or a folder of images "
+        "with one subfolder a label. Without a recipe, give --source and --target, or --data."
     ),
 ]
 Set = Annotated[
     list[str] | None,
     typer.Option("--set", help="Change a key of the recipe: training.steps=2000. Repeatable."),
 ]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Resume from the last checkpoint.")]
 Source = Annotated[
-    Path | None, typer.Option(help="Sentences, one a line (also .gz, .zst), without a recipe.")
+    Path | None, typer.Option(help="Train without a recipe: sentences, one a line (.gz, .zst too).")
 ]
-Target = Annotated[Path | None, typer.Option(help="Their translations, line by line.")]
+Target = Annotated[Path | None, typer.Option(help="Their translations, line-aligned.")]
 Columns = Annotated[
     str | None,
     typer.Option(
-        help="In --data: the text's column and its translation's; else those that --from and --to "
-        "name, else 0,1."
+        help="In --data: columns of the text and of its translation (default: those of --from and "
+        "--to, or 0,1)."
     ),
 ]
-Name = Annotated[str | None, typer.Option(help="The run's name; else the recipe's.")]
-Runs = Annotated[Path, typer.Option(help="The folder of all runs.", envvar="JUMOK_RUNS")]
+Name = Annotated[str | None, typer.Option(help="Name of the run (default: the recipe's).")]
+Runs = Annotated[Path, typer.Option(help="Folder of all runs.", envvar="JUMOK_RUNS")]
 
 AsJson = Annotated[
-    bool, typer.Option("--json", help="Say the result as one JSON object, the last line.")
+    bool, typer.Option("--json", help="Print the result as one JSON object on the last line.")
 ]
 
 
@@ -69,10 +69,11 @@ def train(
     resume: Resume = False,
     as_json: AsJson = False,
 ) -> None:
-    """Train a model. The best one becomes the bundle runs/NAME/model.
+    """Train a model; the one with the best validation score becomes the
+    bundle runs/NAME/model.
 
-    Without a recipe one is made to the size of the corpus and kept in
-    runs/NAME/recipe.toml, to be read, changed and trained from.
+    Without a recipe, one that fits the size of the corpus is made and saved
+    as runs/NAME/recipe.toml, to edit it and train from it.
 
       jumok train smallworld-en-ko
 
@@ -109,7 +110,7 @@ def train(
 
 
 def read_config(recipe: Path, name: str | None, runs: Path, overrides: list[str]) -> "Config":
-    """Of a recipe, or of a folder of pictures."""
+    """The config of a recipe, or of a folder of images."""
     from jumok.config import load_config
 
     if is_folder(recipe):
@@ -118,7 +119,7 @@ def read_config(recipe: Path, name: str | None, runs: Path, overrides: list[str]
 
 
 def _columns(data: Path | None, columns: str | None, source: str | None, target: str | None) -> str:
-    """Where in --data the texts are; beside --columns, --from and --to name languages alone."""
+    """The columns of the texts in --data; with --columns, --from and --to only name languages."""
     named = named_columns(data, None if source and target else columns, source, target)
     return columns or named or "0,1"
 
@@ -131,7 +132,7 @@ def make_recipe(
     overrides: list[str],
     resume: bool,
 ) -> "Config":
-    """The recipe sized to the corpus; a new run prints it."""
+    """The config of a recipe that fits the size of the corpus; a new run prints the recipe."""
     from jumok.config import parse_config
     from jumok.training import folder
     from jumok.training.defaults import recipe_for
@@ -146,12 +147,12 @@ def make_recipe(
 
 
 def is_folder(recipe: Path) -> bool:
-    """Whether a folder is meant; a recipe's bare name goes before a folder's."""
+    """Whether a folder is meant; the name of a recipe takes precedence over a folder's."""
     return recipe.is_dir() and not (recipe.parent == Path() and recipe.name in recipe_names())
 
 
 def make_picture_recipe(folder: Path, name: str | None, overrides: list[str]) -> "Config":
-    """The recipe of a folder of pictures, which is printed."""
+    """The config of a recipe for a folder of images; the recipe is printed."""
     from jumok.config import parse_config
     from jumok.training.defaults_pictures import read_folder, recipe_for_pictures
 
@@ -159,16 +160,19 @@ def make_picture_recipe(folder: Path, name: str | None, overrides: list[str]) ->
     text = recipe_for_pictures(folder, found, name or folder.resolve().name)
     typer.echo(text, err=True)
     if found.empty:
-        typer.echo(f"no picture is in: {', '.join(found.empty)}; no such label is learnt", err=True)
+        typer.echo(
+            f"folders without images, whose labels are not learnt: {', '.join(found.empty)}",
+            err=True,
+        )
     return parse_config(tomllib.loads(text), overrides)
 
 
 def say_result(result: "Result", as_json: bool = False) -> None:
-    """What came out, and what to do next; an interrupted run leaves with 128 + its signal."""
+    """Prints the result and the next commands; an interrupted run exits with 128 + its signal."""
     progress = result.progress
     if result.outcome.signal is not None:
         typer.echo(
-            f"\nstopped at step {progress.step:,}; everything is saved. Go on with:", err=True
+            f"\nstopped at step {progress.step:,}; everything is saved. Continue with:", err=True
         )
         typer.echo(f"  {resumed()}", err=True)
         raise typer.Exit(128 + result.outcome.signal)
@@ -191,15 +195,15 @@ def say_result(result: "Result", as_json: bool = False) -> None:
 
 
 def look_of(model: Path) -> str:
-    """How to look inside a bundle, with {} for its folder."""
+    """The command that looks inside a bundle, with {} for its folder."""
     from jumok.bundle.reading import read_bundle
 
     pictures = read_bundle(model).config.task in ("captioning", "image-classification")
-    return "jumok look {} " + ("PICTURE" if pictures else '"..."')
+    return "jumok look {} " + ("IMAGE" if pictures else '"..."')
 
 
 def say_untrained(reason: str, config: "Config") -> None:
-    """Calls a model that has learnt nothing so, and says what to do."""
+    """Reports that a model has learnt next to nothing, and what to do."""
     training = config.training
     longer = (
         f"training.minutes={training.minutes * 5:g}"
@@ -209,21 +213,21 @@ def say_untrained(reason: str, config: "Config") -> None:
     typer.echo(
         f"\nThis model has learnt next to nothing: {reason}.\n"
         f"  do: train longer: {resumed('--set', longer)}\n"
-        "      If that does not help, check that the data fits together (each line and its "
-        "translation,\n      each thing and its label), or start anew with another "
+        "      If that does not help, check that the data is aligned (each line with its "
+        "translation,\n      each example with its label), or start again with another "
         "training.learning_rate.",
         err=True,
     )
 
 
 def resumed(*further: str) -> str:
-    """The command that goes on with this run."""
+    """The command that resumes this run."""
     again = [word for word in sys.argv[1:] if word != "--resume"]
     return shlex.join(["jumok", *again, *further, "--resume"])
 
 
 def facts_of(result: "Result") -> dict[str, Any]:
-    """What came out, for a program; the scores are those of the best model."""
+    """The result as JSON; the scores are those of the best model."""
     from jumok.bundle.reading import read_bundle
 
     scores = read_bundle(result.model).card.scores if result.model else ()
@@ -240,7 +244,7 @@ def facts_of(result: "Result") -> dict[str, Any]:
 
 
 def use_of(model: Path) -> str:
-    """How to try a bundle out, with {} for its folder."""
+    """The command that uses a bundle, with {} for its folder."""
     from jumok.systems.catalog import system_of
 
     verb = system_of(model).verb

@@ -1,4 +1,4 @@
-"""`jumok translate`: lines in, lines out; or a document, translated as a whole."""
+"""`jumok translate`: lines in, lines out; or a document in, a document out."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -60,11 +60,11 @@ def translate(
     precision: option.Precision = "fp32",
     threads: option.Threads = 0,
 ) -> None:
-    """Translate lines of text: N lines in, N lines out. Or a document: HTML,
-    Markdown, DOCX, SRT, WebVTT, PO, XLIFF, TMX, whose structure is kept.
+    """Translate lines of text (N lines in, N lines out), or a document (HTML,
+    Markdown, DOCX, SRT, WebVTT, PO, XLIFF, TMX), keeping its structure.
 
-    Added columns stand behind tabs. With --nbest above 1 every translation
-    has a line of its own, which starts with the number of the source line.
+    Further columns are tab-separated. With --nbest above 1 every translation
+    has a line of its own that starts with the number of the source line.
     With --json every source line gives one object.
 
       echo "I am a student." | jumok translate runs/demo/model --alignments
@@ -99,7 +99,7 @@ def write_all(
     write: Callable[[int, "Translation"], str],
     flag: "Flag",
 ) -> None:
-    """Writes the translation of every line that is not done yet."""
+    """Writes the translation of every line that is not finished yet."""
     steps.skip(incoming.lines)
     first = steps.done.lines + 1
     for number, translation in enumerate(counted(answers.of(incoming, steps)), start=first):
@@ -107,7 +107,7 @@ def write_all(
         flag.see(number, translation)
 
 
-AHEAD = 16  # batches that are read before the first is translated: lines of like length meet
+AHEAD = 16  # batches read before the first is translated, to sort lines by length
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class Answers:
     glossary: Path | None
 
     def of(self, incoming: Lines[str], steps: Steps) -> "Iterator[Translation]":
-        """Each line's translation; what stands between two lists of lines is kept."""
+        """The translation of each line; after each chunk of lines, the progress is recorded."""
         done = steps.done.lines
         for chunk in incoming.chunks(AHEAD * self.batch):
             yield from self.each(chunk, done)
@@ -132,7 +132,7 @@ class Answers:
             steps.settle(chunk)
 
     def each(self, lines: Iterable[str], done: int = 0) -> "Iterator[Translation]":
-        """The translation of each of these lines, of which `done` came before."""
+        """The translation of each of these lines; `done` lines came before them."""
         return self.translator.translate_lines(
             lines,
             replace(self.options, seed=self.options.seed + done),
@@ -153,7 +153,7 @@ class Answers:
 def this_command(
     context: typer.Context, output: Path | None, glossary: Path | None
 ) -> dict[str, str]:
-    """What the output of this very command depends on, beside its input; nothing without one."""
+    """What the output of this command depends on besides its input; empty without --output."""
     if output is None:
         return {}
     apart = {"model", "file", "output", "resume", "threads"}
@@ -177,19 +177,19 @@ def decoding_options(
     coverage_penalty: float = 0.0,
     no_repeat_ngram: int = 0,
 ) -> "DecodingOptions":
-    """What the options of the command line say together.
+    """The decoding options of the command line.
 
     Raises:
-        ConfigError: one is out of range, or they contradict each other.
+        ConfigError: an option is out of range, or options contradict each other.
     """
     if not sample and (temperature != 1.0 or top_k or top_p or seed):
         raise ConfigError(
-            "--temperature, --top-k, --top-p and --seed say how to draw.",
+            "--temperature, --top-k, --top-p and --seed need --sample.",
             do="add --sample, or leave them out",
         )
     if not sample and nbest > beam >= 1:
         raise ConfigError(
-            "a beam cannot give more translations than it keeps.",
+            "--nbest cannot exceed the beam size.",
             expected=f"--nbest {beam} or less",
             got=f"--nbest {nbest}",
             do=f"add --beam {nbest}",
@@ -214,10 +214,10 @@ def decoding_options(
 
 
 def patterns_kept(patterns: list[str] | None, nothing: bool) -> bool | list[str]:
-    """What must come through, as `Translator.translate` takes it.
+    """The argument `keep` of `Translator.translate`.
 
     Raises:
-        ConfigError: patterns, and that nothing shall come through.
+        ConfigError: both --keep and --no-keep were given.
     """
     if nothing and patterns:
         raise ConfigError("--keep and --no-keep contradict each other.", do="leave one of them out")
@@ -226,19 +226,19 @@ def patterns_kept(patterns: list[str] | None, nothing: bool) -> bool | list[str]
 
 @dataclass
 class Flag:
-    """Names the lines on standard error that the model was less sure of than `below`."""
+    """Reports lines with a confidence below `below` on stderr; None: no line."""
 
     below: float | None
 
     def see(self, number: int, translation: "Translation") -> None:
-        """Says so if this line is one of them; a line without a word never is."""
+        """Reports this line if its confidence is too low; a line without a word has none."""
         sure = translation.confidence
         if self.below is not None and sure is not None and sure < self.below:
             typer.echo(f"line {number}: confidence {sure:.3f}", err=True)
 
 
 def to_json(number: int, translation: "Translation") -> str:
-    """One object a source line; the numbers of lines count from 1."""
+    """One JSON object a source line; lines are counted from 1."""
     return json.dumps({"line": number} | _facts(translation), ensure_ascii=False) + "\n"
 
 
@@ -255,7 +255,7 @@ def _share(value: float | None) -> str:
 def to_columns(
     numbered: bool, scores: bool, alignments: bool, confidence: bool = False
 ) -> Callable[[int, "Translation"], str]:
-    """A writer of tab-separated columns: number, text, score, confidence, alignment, as asked."""
+    """A writer of tab-separated columns: number, text, score, confidence, alignment, if given."""
     from jumok.inspection.alignment import pharaoh
 
     def write(number: int, translation: "Translation") -> str:

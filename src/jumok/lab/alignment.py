@@ -1,4 +1,4 @@
-"""Where each target word looked: alignment read from attention.
+"""What each target word attended to: alignment extracted from attention.
 
 The notes show English-French as a near diagonal with a crossing here and there. Korean puts its
 verb last and its particles after, so English-Korean crosses. Tried: how much gold links cross in
@@ -31,7 +31,7 @@ SENTENCES = 100
 LONG_STEPS = 1_200
 LARGER = {"dim": 128, "encoder_layers": 3, "decoder_layers": 3, "feedforward": 512}
 FOUND = 0.25  # the claim: attention's links are right to an error rate below this
-CROSSES = 1.5  # and English-Korean crosses more than so many times as often as English-French
+CROSSES = 1.5  # and English-Korean crosses more than this many times as often as English-French
 
 
 # What is compared: sentences of both sides, and their gold links.
@@ -46,7 +46,7 @@ ENGLISH, KOREAN, FRENCH = (
 
 @dataclass(frozen=True)
 class TriedSetting:
-    """Where attention is read: a layer, a head (None: the mean of all), and which step."""
+    """An alignment setting: a layer, a head (None: the mean of all), and the step."""
 
     layer: int
     head: int | None
@@ -106,7 +106,7 @@ def seen(
 
 
 def run(setting: Setting) -> Findings:
-    """Trains a model and reads its attention at every place."""
+    """Trains a model and extracts alignments with every setting."""
     *sides, known = world.read(setting.cache, "test")
     sure = [GoldLinks(frozenset(each), frozenset(each)) for each in known]
     korean: Pairs = list(zip(*sides, sure, strict=True))
@@ -168,7 +168,7 @@ def _grid(pair: tuple[str, str, GoldLinks], weights: Tensor, language: Text) -> 
 def report(
     rates: dict[TriedSetting, float], target: Text, korean: float, french: float | None, grid: Grid
 ) -> Findings:
-    """The error rate at every place, and how much gold links cross."""
+    """The error rate of every setting, and how often gold links cross."""
     ordered = sorted(rates, key=lambda place: rates[place])
     best, layers = ordered[0], [place for place in rates if place.head is None]
     writing = min(rates[place] for place in layers if not place.at_input)

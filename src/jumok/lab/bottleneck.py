@@ -19,7 +19,7 @@ from jumok.lab.text import Text
 RNN = {"kind": "rnn", "cell": "gru", "dim": 128, "embedding": 64, "dropout": 0.0}
 STEPS = 600  # a fixed vector takes longest to learn
 BUCKETS = ((3, 4), (5, 6), (7, 8), (9, 10), (11, 12))  # words; training ends at 8
-LOST = 5.0  # the claim: from the shortest to the longest, attention keeps so many BLEU more
+LOST = 5.0  # the claim: from the shortest to the longest, attention loses this much less BLEU
 
 NAMES = {
     "fixed": Text("RNN, one context vector", "RNN, 문맥 벡터 하나"),
@@ -76,7 +76,7 @@ def run(setting: Setting) -> Findings:
 def report(
     curves: dict[str, list[list[float]]], parameters: dict[str, int], losses: dict[str, float]
 ) -> Findings:
-    """How much each loses on the way from the shortest to the longest."""
+    """How much BLEU each model loses from the shortest to the longest sentences."""
     means = {name: [mean(each) for each in zip(*curves[name], strict=True)] for name in NAMES}
     lost = {name: means[name][0] - means[name][-1] for name in NAMES}
     keeps = [

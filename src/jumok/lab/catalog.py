@@ -1,4 +1,4 @@
-"""Every lab by name: what it tries, and where its file is. Nothing is imported before it runs."""
+"""Every lab by name: its claim and its module, which is imported when it runs."""
 
 import difflib
 from collections.abc import Callable
@@ -65,8 +65,7 @@ LABS = (
         "errata",
         Text("Where the notes slip or disagree", "강의 노트가 틀렸거나 서로 어긋나는 곳"),
         Text(
-            "Six statements of the notes, each run in the form that is written and in the form "
-            "that is right.",
+            "Six statements of the notes, each computed as written and as corrected.",
             "강의 노트의 여섯 가지 설명을 그대로, 그리고 바로잡아 각각 계산합니다.",
         ),
         "000, 001, 002, 004",
@@ -99,8 +98,8 @@ LABS = (
         "residual",
         Text("Residual connections", "잔차 연결"),
         Text(
-            "With x + F(x) only the rest is left to learn, and training converges faster.",
-            "x + F(x)에서는 나머지만 학습하면 되므로 더 빨리 수렴합니다.",
+            "With x + F(x) only the residual is left to learn, and training converges faster.",
+            "x + F(x)에서는 잔차만 학습하면 되므로 더 빨리 수렴합니다.",
         ),
         "000, 001",
         70,
@@ -208,7 +207,7 @@ LABS = (
         "convolution",
         Text("A convolutional network with attention", "어텐션이 있는 합성곱 신경망"),
         Text(
-            "Attention over the pixels brings together what lies apart; convolutions of the same "
+            "Attention over the pixels connects distant positions; convolutions of the same "
             "size do not.",
             "픽셀 사이의 어텐션은 떨어져 있는 것을 이어 주지만, 같은 크기의 합성곱은 그러지 "
             "못합니다.",

@@ -1,4 +1,4 @@
-"""The look-ahead mask, and what comes of training without it.
+"""The look-ahead mask, and training without it.
 
 In training the decoder reads the right words all at once. Without the mask each position sees
 the word it is to predict: the loss falls, and nothing is learned that helps when the next word
@@ -58,7 +58,7 @@ def gap(model: Transformer, batch: Batch) -> float:
 
 
 def run(setting: Setting) -> Findings:
-    """Trains both, and lets both translate with nothing but their own words."""
+    """Trains both, and translates with both without teacher forcing."""
     variants = {"masked": Small(), "cheating": Small(objective=peeking)}
     found = contest(variants, NAMES, setting)
     loss = {name: found.loss(name) for name in NAMES}

@@ -1,4 +1,4 @@
-"""Variants of one model, trained alike: the shape of many labs."""
+"""Variants of one model, trained in the same way, which many labs compare."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Contest:
-    """What came of each variant, once a seed.
+    """The results of each variant, one a seed.
 
     Attributes:
         names: what a variant is called; their order is that of the table.
@@ -81,7 +81,7 @@ class Contest:
             Text("training loss (nats a token)", "학습 손실 (토큰당 nat)"),
             series,
             least=0.0,
-            # one that begins far off must not flatten the others
+            # a curve that begins far away must not flatten the others
             most=1.25 * min(each.points[0][1] for each in series),
         )
 

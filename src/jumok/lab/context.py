@@ -33,9 +33,9 @@ from jumok.shapes import Float, Tensor
 from jumok.systems.embedding import Embedder
 from jumok.systems.words import WordSpace
 
-WORDS, MOST = 8, 20  # the commonest words, and so many sentences of each at most
+WORDS, MOST = 8, 20  # the most frequent words, and the maximum number of sentences of each
 APART = 0.9  # the claim: contextual vectors of a word have a mean cosine below this; static: 1
-MORE = 0.02  # and neighbours in context share so much more of their constructions
+MORE = 0.02  # and neighbours in context share this much more of their constructions
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def _is_word(name: str) -> bool:
 
 
 def report(cosines: dict[str, float], share: dict[str, float]) -> Findings:
-    """Words apart, and neighbours alike."""
+    """The cosines of words, and the constructions that neighbours share."""
     average = mean(list(cosines.values()))
     gain = share["contextual"] - share["static"]
     apart, alike = average < APART, gain > MORE

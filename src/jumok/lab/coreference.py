@@ -201,7 +201,7 @@ def run(setting: Setting) -> Findings:
 
 
 def report(found: Preferred, told: float | None) -> Findings:
-    """How often "it" looks at the right noun, by layer and head.
+    """How often "it" attends more to the right noun, by layer and head.
 
     Args:
         told: in what share its state names the right noun; None: it was not trained to.
@@ -274,7 +274,7 @@ def _sentence(found: Preferred, told: float | None, where: Text) -> Text:
         f"{known.en} The head that a first half of the sentences chose ({where.en}) looks more at "
         f"the right noun than at the other in {at_best:.0%} of the second half (chance: 50%), with "
         f"{right:.0%} of its attention against {wrong:.0%}; all heads together in {average:.0%}. "
-        "One head found by looking is not “the attention”.",
+        "A single head found by a search is not “the attention”.",
         f"{known.ko} 앞 절반의 문장으로 고른 헤드({where.ko})는 뒤 절반의 {at_best:.0%}에서 다른 "
         f"명사보다 옳은 명사를 더 봅니다(우연: 50%). 어텐션의 {right:.0%}가 옳은 명사에, "
         f"{wrong:.0%}가 다른 명사에 갑니다. 모든 헤드의 평균은 {average:.0%}입니다. 찾아서 "

@@ -14,11 +14,11 @@ from jumok.models.encoder_decoder import Transformer
 from jumok.shapes import States
 from jumok.training.objectives import translation
 
-DEEP = 12  # encoder layers, for the gradient; nothing that deep is trained
+DEEP = 12  # encoder layers for the gradient; models this deep are not trained
 
 
 class WithoutResidual(PreNorm):
-    """norm(update): what came before the part is forgotten."""
+    """norm(update), without the residual connection."""
 
     def forward(self, stream: States, update: States) -> tuple[States, States]:  # noqa: ARG002
         """Gives (update, norm(update))."""
@@ -26,7 +26,7 @@ class WithoutResidual(PreNorm):
 
 
 class WithoutNorm(PreNorm):
-    """stream + update, as it comes."""
+    """stream + update, without normalization."""
 
     def forward(self, stream: States, update: States) -> tuple[States, States]:
         """Gives the sum twice."""

@@ -1,4 +1,4 @@
-"""Where the notes slip or disagree: both forms are run, and the numbers decide.
+"""Where the notes slip or disagree: both forms are computed, and the numbers decide.
 
 Source: the statements are quoted with their lecture; the right forms are those of Vaswani et al.
 2017, sections 3.2 and 3.5, and table 3.

@@ -14,7 +14,7 @@ VERDICTS: Mapping[Outcome, Text] = {"holds": HOLDS, "fails": FAILS, "partly": PA
 
 @dataclass(frozen=True)
 class Setting:
-    """How a lab is to be run.
+    """The settings of a lab.
 
     Attributes:
         seeds: one run each; labs without chance, and those too long for it, take the first.
@@ -115,7 +115,7 @@ Panel = Chart | Bars | Grid
 
 @dataclass(frozen=True)
 class Findings:
-    """What came out.
+    """The results of a lab.
 
     Attributes:
         figures: every number the sentence rests on, by name; plain JSON.
@@ -137,7 +137,7 @@ class Findings:
 
 
 def judged(holds: bool, in_part: bool = False) -> Outcome:
-    """The word for what came out."""
+    """The outcome in words."""
     return "holds" if holds else "partly" if in_part else "fails"
 
 

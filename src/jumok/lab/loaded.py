@@ -32,15 +32,15 @@ def looks_of(folder: Path) -> Looks:
     translates = isinstance(family.system, Translator)
 
     def looks(sentence: str, word: int) -> Float[Tensor, "layer head word"]:
-        """Raises ConfigError where the model has no encoder that looks at its text."""
+        """Raises ConfigError if the model has no encoder with self-attention."""
         target = sentence if translates else None
         trace = family.trace(sentence, target, level="weights", extras=NOTHING)
         sites = [site for site in trace.sites if site.part == "encoder"]
         if not sites:
             raise ConfigError(
-                "this model has no encoder that looks at its text.",
+                "this model has no encoder with self-attention.",
                 got=str(folder),
-                do="take a Transformer that translates, fills gaps or classifies texts",
+                do="give a Transformer for translation, masked words or classification",
             )
         weights = torch.from_numpy(np.stack([site.weights for site in sites]).astype(np.float32))
         return by_words(weights, trace.axes[sites[0].queries].words, sentence, word)
@@ -60,7 +60,7 @@ def embedder_of(folder: Path) -> Embedder:
         raise ConfigError(
             "this model does not turn texts into vectors.",
             got=str(folder),
-            do="take one that reads text with an encoder: a translator or a masked one",
+            do="give one with an encoder of text: a translator or a masked language model",
         )
     return system
 
@@ -81,7 +81,9 @@ def by_words(
     """
     count = len(sentence.split())
     if {each for each in words if each is not None} != set(range(count)):
-        raise DataError("this tokenizer cuts the sentence into other words.", got=repr(sentence))
+        raise DataError(
+            "the words of this tokenizer are not those between spaces.", got=repr(sentence)
+        )
     to = torch.zeros(len(words), count)
     for position, each in enumerate(words):
         if each is not None:

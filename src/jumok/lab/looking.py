@@ -98,7 +98,7 @@ def batch_of(pictures: list[DrawnScene]) -> CaptionBatch:
 
 
 def build(memory: str) -> CaptionerModel:
-    """A small network and a GRU, which reads one vector or looks at 4 x 4 cells."""
+    """A small network and a GRU, which reads one vector or attends to 4 x 4 cells."""
     encoder = {"kind": "cnn", "size": SIDE, "patch": 4, "channels": (32, 64), "blocks": 1}
     decoder = {"kind": "rnn", "dim": 64, "embedding": 64, "dropout": 0.0}
     config = CaptionerConfig.model_validate(

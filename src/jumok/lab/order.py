@@ -1,4 +1,4 @@
-"""Attention sees a set.
+"""Attention treats its input as a set.
 
 The lectures build the layer up step by step: x itself as query, key and value; then W_K and W_V,
 with queries from elsewhere; then W_Q; then many heads. Permute the words: where the queries come

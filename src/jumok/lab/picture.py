@@ -1,4 +1,4 @@
-"""Findings as a picture: SVG and PNG, readable without colour, and no letter as an empty box."""
+"""Findings as a figure: SVG and PNG, readable without colour, and no letter as an empty box."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", "-.", ":", "-", "--", "-.", ":")
 NO_FONT = (
-    "No font with Hangul was found, so the picture is labelled in English and its Korean words "
+    "no font with Hangul was found, so the figure is labelled in English and its Korean words "
     "are numbered. Install one, for instance the package fonts-nanum (Debian, Ubuntu) or "
     "google-noto-sans-cjk-fonts (Fedora)."
 )
@@ -29,7 +29,7 @@ def draw(findings: Findings, file: Path, language: Language) -> str | None:
     """Writes file.svg and file.png.
 
     Returns:
-        What the reader has to know of the picture; None where there is nothing.
+        A note about the figure for the reader; None: there is none.
 
     Raises:
         MissingExtraError: matplotlib is not installed.

@@ -126,7 +126,7 @@ def wishes(kind: str) -> Wishes:
 
 
 def run(setting: Setting) -> Findings:
-    """The wishes of each, and translators that meet longer sentences."""
+    """Measures every encoding, and trains translators to test on longer sentences."""
     usual = world.read(setting.cache, "test")[:2]
     longer = world.read(setting.cache, "longer")[:2]
     measured = {kind: wishes(kind) for kind in KINDS}
@@ -147,7 +147,7 @@ def run(setting: Setting) -> Findings:
 def report(
     measured: dict[str, Wishes], losses: dict[str, tuple[float, float]], bleu: dict[str, float]
 ) -> Findings:
-    """Who is granted what, and who bears longer sentences."""
+    """The requirements that each encoding meets, and its loss on longer sentences."""
     encodings = [kind for kind in KINDS if kind != "none"]
     cost = {kind: losses[kind][1] - losses[kind][0] for kind in KINDS}
     all_four = [kind for kind in encodings if all(measured[kind].granted)]

@@ -1,4 +1,4 @@
-"""Running a lab, and what it leaves: NAME.svg, NAME.png, NAME.json, and a page of all labs."""
+"""Runs a lab and writes its files: NAME.svg, NAME.png, NAME.json, and a page of all labs."""
 
 import json
 import shlex
@@ -109,9 +109,9 @@ def page(folder: Path, file: Path, language: Language) -> None:
     there = [path for lab in LABS if (path := folder / f"{lab.name}.json").exists()]
     if not there:
         raise DataError(
-            "no lab has left its figures here.",
+            "this folder holds no results of a lab.",
             place=Place(folder),
-            do="run some first: jumok lab --all",
+            do="run the labs first: jumok lab --all",
         )
     records = [_read(path) for path in there]
     pictures = Path(*[".."] * len(_apart(folder, file)[1]), *_apart(folder, file)[0])
@@ -145,7 +145,7 @@ def _made(folder: Path, file: Path, language: Language) -> str:
         command += ["--lang", language]
     line = shlex.join(command)
     return Text(
-        f"Made by `{line}`. Every figure comes from the JSON beside its picture.",
+        f"Made by `{line}`. Every number comes from the JSON next to its figure.",
         f"`{line}` 명령으로 만든 페이지입니다. 모든 수치는 그림 옆의 JSON에 있습니다.",
     ).of(language)
 

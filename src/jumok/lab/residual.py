@@ -1,7 +1,7 @@
 """Residual connections: H(x) = x + F(x).
 
 The input of a part is handed past it and added to what it made. The notes say that such a model
-has only the rest to learn and so converges faster. Tried: training with and without, and the
+has only the residual to learn and so converges faster. Tried: training with and without, and the
 gradient that reaches the first of many layers.
 
 Source: He et al. 2016; lectures 000, 001.

@@ -17,7 +17,7 @@ SEED = 1
 LENGTHS = {"train": (3, 8), "validation": (3, 8), "test": (3, 8), "longer": (9, 12)}  # words
 SIZES = {"train": 12_000, "validation": 300, "test": 300, "longer": 100}
 HOME = "sentences"
-WORDS, COUNTED = 300, 15_000  # the commonest words, by so many sentences
+WORDS, COUNTED = 300, 15_000  # the most frequent words of this many sentences
 
 
 def write(folder: Path) -> Path:
