@@ -103,10 +103,10 @@ def test_columns_are_for_lines(tmp_path: Path, tiny_bundle: Path, option: str) -
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("a.pdf", b"%PDF-1.7\n", "This is a PDF, which cannot be translated as it is"),
+        ("a.pdf", b"%PDF-1.7\n", "this is a PDF, which cannot be translated as it is"),
         ("a.txt", "hello".encode("utf-16"), "iconv -f UTF-16 -t UTF-8"),
-        ("a.tsv", b"a\tb\n", "This is a table (TSV)"),
-        ("photo.en", b"\x89PNG\r\n\x1a\n", "This is a picture"),
+        ("a.tsv", b"a\tb\n", "this is a table (TSV)"),
+        ("photo.en", b"\x89PNG\r\n\x1a\n", "this is a picture"),
     ],
 )
 def test_what_is_no_document_is_refused_by_name(

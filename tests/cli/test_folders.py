@@ -53,7 +53,7 @@ def test_classify_takes_a_folder_and_names_what_is_broken(photos, tmp_path):
     assert [row[0] for row in rows] == [*named(photos), str(photos / "red" / "0009.png")]
     assert all(row[1] for row in rows[:-1])
     assert rows[-1][1] == ""
-    assert "0009.png: The file is not a picture" in done.stderr
+    assert "0009.png: the file is not an image" in done.stderr
     assert "1 file is not a picture and was left out" in done.stderr
 
 

@@ -143,7 +143,7 @@ def test_rotary_needs_an_even_head(tmp_path):
 def test_what_gives_no_vectors_cannot_be_concatenated(tmp_path, positions):
     text = MINIMAL + f'[model]\npositions = "{positions}"\npositions_join = "concatenate"\n'
     message = refusal(tmp_path, text)
-    assert f'positions = "{positions}" gives no vectors that could be concatenated' in message
+    assert f'positions = "{positions}" has no vectors to concatenate' in message
     assert "leave positions_join out" in message
 
 

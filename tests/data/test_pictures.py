@@ -64,15 +64,15 @@ def test_a_table_names_the_row_of_a_missing_picture(tmp_path: Path) -> None:
     (found,) = PictureSource(table=table).read()
     assert isinstance(found.pixels, DataError)
     said = str(found.pixels)
-    assert said.startswith(f"{table}, line 2: There is no such file.")
+    assert said.startswith(f"{table}, line 2: there is no such file.")
     assert "nowhere.png" in said
 
 
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ("name\tlabel\na.png\tx\n", "There is no column 'file'"),
-        ("file\tlabel\na.png\n", "line 2: The row has too few columns"),
+        ("name\tlabel\na.png\tx\n", "there is no column 'file'"),
+        ("file\tlabel\na.png\n", "line 2: the row has too few columns"),
     ],
 )
 def test_a_faulty_table_is_refused(tmp_path: Path, rows: str, said: str) -> None:
@@ -85,17 +85,17 @@ def test_a_picture_without_a_labels_folder_is_named(tmp_path: Path) -> None:
     folder = paint(tmp_path / "all", 1)
     (folder / "stray.png").write_bytes((folder / "red" / "0000.png").read_bytes())
     *_, stray = PictureSource(folder=folder).read()
-    assert "stray.png: The picture lies in no label's folder" in str(stray.pixels)
+    assert "stray.png: the image is not in the folder of a label" in str(stray.pixels)
 
 
 def test_a_row_without_a_label_is_named(tmp_path: Path) -> None:
     (tmp_path / "table.tsv").write_text("file\tlabel\na.png\t \n")
     (found,) = PictureSource(table=tmp_path / "table.tsv").read()
-    assert "table.tsv, line 2: The row has no label" in str(found.pixels)
+    assert "table.tsv, line 2: the row has no label" in str(found.pixels)
 
 
 def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="There is no picture in this folder or archive"):
+    with pytest.raises(DataError, match="there are no images in this folder or archive"):
         list(PictureSource(folder=tmp_path).read())
 
 

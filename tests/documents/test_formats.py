@@ -316,7 +316,7 @@ def test_a_damaged_document_is_named(format: str) -> None:
     with pytest.raises(DataError) as caught:
         translate_document(b"<a><b></a>", list, format, languages=EN_KO, name="book.x")
     assert str(caught.value).startswith("book.x")
-    assert "The file is not" in str(caught.value)
+    assert "the file is not" in str(caught.value)
 
 
 def test_an_unknown_format_is_told_the_known_ones() -> None:
@@ -348,7 +348,7 @@ def test_what_is_no_document_is_refused_by_name(tmp_path) -> None:
     with pytest.raises(DataError) as caught:
         document_format(tmp_path / "a.pdf", b"%PDF-1.4")
     assert str(caught.value) == (
-        f"{tmp_path}/a.pdf: This is a PDF, which cannot be translated as it is.\n"
+        f"{tmp_path}/a.pdf: this is a PDF, which cannot be translated as it is.\n"
         f"  expected: lines of text, or one of {', '.join(FORMATS)}\n"
-        f"  do:       take the text out: pdftotext -layout {tmp_path}/a.pdf"
+        f"  do:       extract the text: pdftotext -layout {tmp_path}/a.pdf"
     )

@@ -80,7 +80,7 @@ def test_vectors_of_another_width_are_refused(tokenizer, tmp_path):
     assert "vectors.txt: the vectors are not as wide as the model's embeddings." in str(
         caught.value
     )
-    assert "expected: 48 numbers a word" in str(caught.value)
+    assert "expected: 48 numbers per word" in str(caught.value)
     assert "set model.dim (of a recurrent model: model.embedding) to 50" in str(caught.value)
 
 
