@@ -35,7 +35,7 @@ class Count:
 class CorpusReport:
     """The lines that were read, corrected and dropped in one corpus.
 
-    Lines in the first dictionary were changed and kept; `dropped` pairs are not in the store;
+    Corrected lines were changed and kept; `dropped` pairs are not in the store;
     `noticed` ones are suspicious, and kept unchanged. All are counted by reason, in the words of
     the report. `unit` is what is counted: "pairs", "texts". With `skip_damaged`, a row that cannot
     be read is dropped too, and is not an error.
