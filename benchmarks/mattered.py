@@ -32,7 +32,7 @@ def found_of(model: Path, texts: list[str]) -> list[dict[str, Any]]:
 
 
 def agreement(found: list[dict[str, Any]]) -> list[tuple[str, float, float]]:
-    """Each method's mean rank correlation with occlusion, and how often the first word is the same."""
+    """Each method's mean rank correlation with occlusion, and how often the first is the same."""
     names = list(found[0]["measures"])
     tables = np.array([row for each in found for row in each["ranks"]], dtype=float)
     correlations = np.nanmean(tables, axis=0)[:, names.index("blank")]

@@ -128,7 +128,7 @@ def shoot(browser: Browser, address: str, shots: tuple[Shot, ...]) -> None:
 
 
 def shrink(file: Path, colours: int) -> None:
-    """Converts the image to a palette of its own colours: a third of the size, with the same shades.
+    """Converts the image to a palette of its own colours: a third of the size, the same shades.
 
     Raises:
         SystemExit: it is still too large for the documentation.
