@@ -135,7 +135,7 @@ def test_sentences_that_there_are_no_more_of(monkeypatch: pytest.MonkeyPatch) ->
     found = list(islice(stream, 7))
     with pytest.raises(ConfigError) as caught:
         next(stream)
-    assert "there are no more sentences of these lengths" in str(caught.value)
+    assert "there are no more distinct sentences of these lengths" in str(caught.value)
     assert f"{len(found)} different sentences" in str(caught.value)
     monkeypatch.setattr("jumok.smallworld.corpus.split_of", lambda _: "nowhere")
     with pytest.raises(

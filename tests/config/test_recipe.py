@@ -73,7 +73,7 @@ def test_a_relative_variable_counts_from_where_the_user_stands(tmp_path):
 
 def test_a_stray_dollar_is_explained(tmp_path):
     message = refusal(tmp_path, MINIMAL.replace('"a.en"', '"a$.en"'))
-    assert "write $$ for the sign itself" in message
+    assert "write $$ for a literal $" in message
 
 
 def test_a_config_without_a_file_counts_from_where_the_user_stands():

@@ -108,7 +108,7 @@ def test_a_translation_memory_is_not_trained_on_as_text(tmp_path: Path) -> None:
         f"{file}: this is a translation memory (TMX), not plain text in UTF-8.\n"
         "  do:       train, evaluate, score and align read it as "
         f"--data {file} --from en --to fr; jumok translate translates it as a document; "
-        "if these are plain lines all the same, say so: "
+        "if these are plain lines nevertheless: "
         'format = "text" in a recipe, --format lines of translate, or another name'
     )
 

@@ -164,7 +164,7 @@ def test_open_store_refuses_a_damaged_one(
 
 def test_store_without_texts_says_so(corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path) -> None:
     store = prepare(corpus, tokenizer, tokenizer, tmp_path / "cache")
-    with pytest.raises(DataError, match="This prepared corpus holds no texts"):
+    with pytest.raises(DataError, match="this prepared corpus contains no texts"):
         store.texts([0])
 
 

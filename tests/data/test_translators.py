@@ -57,7 +57,7 @@ def test_tmx_names_the_line_where_it_is_malformed(tmp_path: Path) -> None:
 def test_tmx_cut_short_inside_gzip_is_an_error(tmp_path: Path) -> None:
     file = tmp_path / "a.tmx.gz"
     file.write_bytes(gzip.compress(TMX.encode())[:-20])
-    with pytest.raises(DataError, match="The compressed file is damaged or truncated"):
+    with pytest.raises(DataError, match="the compressed file is damaged or truncated"):
         list(read_pairs(tmx(file)))
 
 

@@ -118,7 +118,7 @@ def test_a_header_that_lies_is_named(tmp_path, count, kind):
 def test_a_word_that_comes_twice_is_named(tmp_path):
     message = refusal(tmp_path, f"4 3\n{ROWS}king 0 0 1\n")
     assert "line 5: a word occurs twice." in message
-    assert "got:      'king', which stands on line 2 too" in message
+    assert "got:      'king', also on line 2" in message
     message = refusal(tmp_path, binary(words=["king", ".", "king"]))
     assert "got:      'king', words 1 and 3" in message
 

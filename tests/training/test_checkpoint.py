@@ -92,7 +92,7 @@ def test_an_older_format_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoint, "FORMAT", 2)
     with pytest.raises(BundleError, match="of an older format") as caught:
         checkpoint.load(tmp_path)
-    assert "end the run with the jumok that began it" in str(caught.value)
+    assert "finish the run with the jumok version that started it" in str(caught.value)
 
 
 def test_every_changed_byte_is_noticed(tmp_path):

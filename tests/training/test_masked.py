@@ -194,5 +194,5 @@ def test_a_classifier_takes_its_sizes_from_one_place(rows, tmp_path):
 
 def test_a_classifier_cannot_start_from_any_model(rows, tmp_path, tiny_bundle):
     config = classifier(rows, {"pretrained": str(tiny_bundle)})
-    with pytest.raises(ConfigError, match="not what a classifier of texts can start from"):
+    with pytest.raises(ConfigError, match="a text classifier cannot start from this model"):
         prepare(config, tmp_path, tmp_path / "cache", print)

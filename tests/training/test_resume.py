@@ -81,12 +81,12 @@ def test_the_checkpoint_of_another_run_is_refused(tmp_path, make_config, recorde
 @pytest.mark.parametrize(
     ("change", "got"),
     [
-        (lambda saved: saved.run["progress"].update(wisdom=3), "where the run stands: wisdom"),
-        (lambda saved: saved.run["progress"].pop("worse"), "where the run stands: worse"),
+        (lambda saved: saved.run["progress"].update(wisdom=3), "a different run state: wisdom"),
+        (lambda saved: saved.run["progress"].pop("worse"), "a different run state: worse"),
         (lambda saved: saved.tensors.pop("master"), "weights of different sizes"),
         (
             lambda saved: saved.tensors.update(extra=saved.tensors["master"].clone()),
-            "of other sizes",
+            "of different sizes",
         ),
         (
             lambda saved: saved.tensors.update(master=saved.tensors["master"][:-1]),
