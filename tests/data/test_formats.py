@@ -137,7 +137,7 @@ def test_a_table_in_utf16_is_told_how_to_become_utf8(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         list(read_pairs(Corpus(file=file)))
     assert str(caught.value) == (
-        f"{file}: This is text in UTF-16, not plain text in UTF-8.\n"
+        f"{file}: this is text in UTF-16, not plain text in UTF-8.\n"
         f"  do:       convert it to UTF-8: iconv -f UTF-16 -t UTF-8 {file} > FILE.txt"
     )
 

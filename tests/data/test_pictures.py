@@ -104,7 +104,9 @@ def test_labels_that_do_not_count_the_pictures_are_refused(tmp_path: Path) -> No
         images=write_idx(tmp_path / "images", np.zeros((2, 3, 5))),
         labels=write_idx(tmp_path / "labels", np.zeros(3)),
     )
-    with pytest.raises(DataError, match=r"(?s)the numbers of labels and images differ.*expected: 2 labels"):
+    with pytest.raises(
+        DataError, match=r"(?s)the numbers of labels and images differ.*expected: 2 labels"
+    ):
         list(source.read())
 
 

@@ -132,7 +132,7 @@ def test_translators_formats_ask_for_their_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, name: str, what: str
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(MissingExtraError, match=f"Reading {what} files needs the extra 'formats'"):
+    with pytest.raises(MissingExtraError, match=f"reading {what} files needs the extra 'formats'"):
         list(read_pairs(tmx(tmp_path / name)))
 
 

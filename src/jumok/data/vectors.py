@@ -139,7 +139,7 @@ def _check_text(path: Path, header: bool) -> None:
             if word in lines:
                 raise DataError(
                     "a word occurs twice.",
-                    got=f"{word.decode()!r}, also on line {lines[word]} too",
+                    got=f"{word.decode()!r}, also on line {lines[word]}",
                     do="remove one of the rows",
                     place=Place(path, number),
                 )
