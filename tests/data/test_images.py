@@ -135,7 +135,7 @@ def test_a_truncated_picture_is_named(tmp_path: Path, kind: str) -> None:
     with pytest.raises(DataError) as caught:
         read_image(file)
     assert str(caught.value).startswith(f"{file}: The ")
-    assert "cut short" in str(caught.value) or "not a picture" in str(caught.value)
+    assert "truncated" in str(caught.value) or "not an image" in str(caught.value)
 
 
 @pytest.mark.parametrize(

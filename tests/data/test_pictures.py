@@ -37,7 +37,7 @@ def test_idx_pictures_are_grey_and_their_labels_numbers(tmp_path: Path) -> None:
     )
     found = list(source.read())
     assert [one.label for one in found] == ["7", "0"]
-    assert str(found[1].place) == f"{tmp_path / 'images.gz'}, picture 2"
+    assert str(found[1].place) == f"{tmp_path / 'images.gz'}, image 2"
     assert found[1].pixels[2, 4].tolist() == [29, 29, 29]
     assert np.array_equal(Shape(3, 5, 1).fit(found[0].pixels)[:, :, 0], grey[0])
 
