@@ -134,7 +134,7 @@ def test_a_truncated_picture_is_named(tmp_path: Path, kind: str) -> None:
     file.write_bytes(content[: len(content) * 2 // 3])
     with pytest.raises(DataError) as caught:
         read_image(file)
-    assert str(caught.value).startswith(f"{file}: The ")
+    assert str(caught.value).startswith(f"{file}: the ")
     assert "truncated" in str(caught.value) or "not an image" in str(caught.value)
 
 
