@@ -209,7 +209,7 @@ def test_resuming_on_changed_data_is_refused(tmp_path, make_config, recorder):
     train(config, tmp_path, recorder())
     source = config.data.train[0].source
     source.write_text(source.read_text("utf-8").replace("one", "two"), encoding="utf-8")
-    with pytest.raises(DataError, match="The data is not what it was"):
+    with pytest.raises(DataError, match="the data has changed"):
         train(make_config("training.steps=9"), tmp_path, recorder(), resume=True)
 
 
