@@ -1,18 +1,19 @@
-# make demo   train a small English-Korean Transformer from nothing and look at it
-# make test   lint, types, architecture and every test
-# make bench  this project against its peers, in one run
+# make demo   train a small English-Korean Transformer from scratch and look inside it
+# make test   linter, type checker, architecture checks and all tests
+# make bench  benchmarks against other toolkits
 # make lab    the claims of the lectures, each as an experiment
-# make matrix the wheel in every Python from 3.11 to 3.14 that is installed
+# make matrix test the wheel in every installed Python from 3.11 to 3.14
 #
-# torch: a local wheel folder (PIP_FIND_LINKS) decides if there is one; else uv takes the CPU
-# build where it finds no GPU driver, and the right CUDA build where it finds one.
+# torch comes from a local wheel folder if PIP_FIND_LINKS names one; otherwise uv installs the CPU
+# build, or the matching CUDA build if it finds a GPU driver.
 TORCH ?= torch==2.13.0
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 UV := $(BIN)/uv
 
-# uv reads its own name for a local wheel folder; bytecode makes the second start of torch 2x faster.
+# UV_FIND_LINKS is uv's variable for a local wheel folder; bytecode makes later starts of torch 2x
+# faster.
 export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
 export UV_LINK_MODE ?= copy
 INSTALL = $(UV) pip install --quiet --python $(BIN)/python -c constraints.txt \
@@ -50,7 +51,7 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# The kernels' tests with every access to memory checked; needs gcc's libasan.
+# Runs the kernels' tests with all memory accesses checked; needs gcc's libasan.
 sanitize: $(VENV)/.dev
 	LD_PRELOAD="$$(cc -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 \
 		$(BIN)/pytest -p tests.sanitizing tests/kernels tests/attention tests/layers

@@ -1,1 +1,1 @@
-"""This project against its peers, each in an environment of its own: `python -m benchmarks`."""
+"""Benchmarks against other toolkits, each in its own environment: `python -m benchmarks`."""

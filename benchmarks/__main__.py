@@ -1,8 +1,8 @@
-"""Measure this project against its peers; see docs/benchmarks.md.
+"""Benchmarks against other toolkits; see docs/benchmarks.md.
 
 Without a part: all of them. Results go to benchmarks/results.json and, as tables, to the terminal
-and docs/benchmarks.md; `report` writes the tables anew. A run with --only prints its table and
-keeps nothing, since ratios hold within one run alone.
+and docs/benchmarks.md; `report` writes the tables again. A run with --only prints its table and
+stores nothing, because ratios are only valid within one run.
 """
 
 import argparse
@@ -18,7 +18,7 @@ PARTS = {"train": train.run, "decode": decode.run, "start": start.run, "prepare"
 
 
 def main() -> int:
-    """Run the parts asked for; 1 when one of them failed, which does not keep the others."""
+    """Runs the requested parts; returns 1 if one of them failed, without stopping the others."""
     arguments = _arguments()
     options = Options(arguments.core, arguments.seconds, arguments.pairs, arguments.only)
     failed = 0

@@ -1,9 +1,9 @@
-"""What attention makes of word alignment, beside an aligner that does nothing else.
+"""Word alignment from attention, compared with a dedicated aligner.
 
     python -m benchmarks.aligners runs/tatoeba-en-fr/model
 
-Both have read Tatoeba's English-French pairs and are asked for the links of align_gold's 447
-sentences of the Hansards. Prints eflomal's error rate and jumok's table by layer, reading and norm.
+Both were trained on Tatoeba's English-French pairs and align align_gold's 447
+sentences of the Hansards. Prints eflomal's error rate and jumok's by layer, setting and norm.
 """
 
 import subprocess

@@ -1,4 +1,4 @@
-"""Multi30k English-German with one joint BPE vocabulary of 8,000 pieces, for every peer the same.
+"""Multi30k English-German with one joint BPE vocabulary of 8,000 subwords, the same for all.
 
 Everything is written once into benchmarks/.work/corpus (git-ignored); the data itself stays where
 JUMOK_DATA (default ../shared/data) points.
@@ -24,9 +24,9 @@ PAD, UNKNOWN, START, END = range(4)
 class Corpus:
     """The files a trainer may ask for; LANGUAGE is `en` (source) or `de` (target).
 
-    SPLIT.LANGUAGE raw text; SPLIT.pieces.LANGUAGE the same cut into pieces, separated by spaces;
+    SPLIT.LANGUAGE raw text; SPLIT.pieces.LANGUAGE the same as tokens, separated by spaces;
     SPLIT.ids.LANGUAGE as numbers. SPLIT is train or val. `model` is the SentencePiece model and
-    `vocabulary` its pieces without the four special ones, one a line.
+    `vocabulary` its subwords without the four special tokens, one per line.
     """
 
     folder: Path

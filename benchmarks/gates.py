@@ -1,9 +1,9 @@
-"""How well the gradient of a head's gate says what switching the head off would cost.
+"""How well the gradient of a head's gate predicts the effect of ablating the head.
 
     python -m benchmarks.gates MODEL --source val.en --target val.de    # the first 100 pairs
 
-Every head is switched off alone, and the mean of how far that moves a pair's loss, up or down, is
-ranked beside the gradient's size, E | dL / dgate | (Michel et al. 2019).
+Every head is ablated alone, and the mean absolute change of a pair's loss is compared in rank with
+the size of the gradient, E | dL / dgate | (Michel et al. 2019).
 """
 
 import argparse
@@ -28,7 +28,7 @@ Head = tuple[str, int]
 
 
 def by_gradient(model: SequenceToSequence, batches: Sequence[Batch]) -> dict[Head, float]:
-    """One pass and one back for all heads."""
+    """One forward and one backward pass for all heads."""
     importance = Importance(model)
     for batch in batches:
         importance.take(len(batch.source), partial(translation_losses, model, batch))
@@ -38,7 +38,7 @@ def by_gradient(model: SequenceToSequence, batches: Sequence[Batch]) -> dict[Hea
 
 @torch.no_grad()
 def by_switching(model: SequenceToSequence, batches: Sequence[Batch]) -> dict[Head, float]:
-    """A pass for each head: the mean size of the loss's change, in nats a piece."""
+    """A forward pass for each head: the mean size of the loss's change, in nats per token."""
     count = heads_of(model)
     whole = torch.cat([translation_losses(model, batch) for batch in batches])
     moved = {}

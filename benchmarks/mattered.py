@@ -1,9 +1,9 @@
-"""How far measures of what mattered agree with taking words out, over sentences of a corpus.
+"""How far attribution methods agree with occlusion, over sentences of a corpus.
 
     python -m benchmarks.mattered MODEL FILE            # the first 100 lines of FILE
 
 Each sentence is translated (beam 5). For each word of a translation the source words are ranked by
-every measure, and by what the word's log-probability loses without them (blank-out). The table has
+every method, and by the drop of the word's log-probability without them (occlusion). The table has
 the mean Spearman rank correlation of the two, how often both find the same word the most important,
 and the share of the source by fifths of the sentence.
 """
@@ -25,14 +25,14 @@ FIFTHS = 5
 
 
 def found_of(model: Path, texts: list[str]) -> list[dict[str, Any]]:
-    """What mattered in each translation, by words."""
+    """The attributions of each translation, by words."""
     family = load_family(model, device="cpu")
     traces = [family.trace(text, level="weights", extras=WORDS) for text in texts]
     return [trace.notes["mattered"]["words"] for trace in traces]
 
 
 def agreement(found: list[dict[str, Any]]) -> list[tuple[str, float, float]]:
-    """Each measure's mean rank correlation with blank-out, and how often the first is the same."""
+    """Each method's mean rank correlation with occlusion, and how often the first is the same."""
     names = list(found[0]["measures"])
     tables = np.array([row for each in found for row in each["ranks"]], dtype=float)
     correlations = np.nanmean(tables, axis=0)[:, names.index("blank")]

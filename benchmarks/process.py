@@ -80,7 +80,7 @@ def _stat_of_session(session: int) -> Iterator[list[str]]:
 
 
 def _stat(process: Path) -> list[str]:
-    # The command's name stands in brackets and may hold spaces: count fields behind the last one.
+    # The command's name is in parentheses and may contain spaces: count fields after the last one.
     return _read(process / "stat").rpartition(")")[2].split()
 
 

@@ -1,9 +1,9 @@
-"""What recording costs while sentences are translated.
+"""The cost of recording during translation.
 
     python -m benchmarks.recording MODEL FILE           # the first 32 lines of FILE
 
-Translates the same sentences with nobody watching, with `jumok.record` at each level, and with the
-listening alone (without the trace that is put together at the end); one thread, processor time,
+Translates the same sentences without observers, with `jumok.record` at each level, and with the
+observers alone (without building the trace at the end); one thread, processor time,
 the best of five turns.
 """
 

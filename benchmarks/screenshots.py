@@ -128,10 +128,10 @@ def shoot(browser: Browser, address: str, shots: tuple[Shot, ...]) -> None:
 
 
 def shrink(file: Path, colours: int) -> None:
-    """A palette of the picture's own colours: a third of the size, and no shade is another.
+    """Converts the image to a palette of its own colours: a third of the size, the same shades.
 
     Raises:
-        SystemExit: it is still too large to stand in the documentation.
+        SystemExit: it is still too large for the documentation.
     """
     with Image.open(file) as picture:
         few = picture.convert("RGB").quantize(colours, dither=Image.Dither.NONE)

@@ -110,7 +110,7 @@ def _evaluate(recipe: Path, run: Path) -> dict[str, float]:
 
 
 def _jumok(*words: str) -> str:
-    """What one command wrote; what it says of its progress goes to our own stderr."""
+    """The output of one command; its progress goes to our own stderr."""
     command = [str(python_of(OURS).with_name("jumok")), *words]
     environment = os.environ | {"JUMOK_DATA": str(data_folder())}
     print("$ jumok", *words, file=sys.stderr, flush=True)

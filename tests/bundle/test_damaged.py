@@ -160,7 +160,7 @@ def test_tensors_that_overlap_are_no_traceback(copy: Path) -> None:
 def test_a_tokenizer_that_is_none_though_its_digest_fits(copy: Path, content: bytes) -> None:
     (copy / "tokenizer.model").write_bytes(content)
     change(copy / "config.json", tokenizer_sha256=hashlib.sha256(content).hexdigest())
-    assert f"{copy / 'tokenizer.model'}: This is not a SentencePiece model." in refused(copy)
+    assert f"{copy / 'tokenizer.model'}: this is not a SentencePiece model." in refused(copy)
 
 
 def test_a_tokenizer_of_another_model_though_its_digest_fits(copy: Path) -> None:

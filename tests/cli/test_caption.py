@@ -45,7 +45,7 @@ def test_caption_names_a_bad_picture_at_once_and_goes_on(model, files, tmp_path)
     assert [line.split("\t")[0] for line in done.stdout.splitlines()] == [
         str(files[0]), str(bad), str(files[1])
     ]  # fmt: skip
-    assert f"error: {bad}: The file is not a picture." in done.stderr
+    assert f"error: {bad}: the file is not an image." in done.stderr
 
 
 def test_caption_gives_several_with_their_scores(model, files):
@@ -66,7 +66,7 @@ def test_caption_says_where_it_looked_in_json(model, files, tmp_path):
         assert (len(rows), len(rows[0])) == (4, 4)
     assert list(second) == ["file", "error"]
     assert second["file"] == str(bad)
-    assert second["error"].startswith(f"{bad}: The file is empty.\n  expected: one of JPEG, PNG")
+    assert second["error"].startswith(f"{bad}: the file is empty.\n  expected: one of JPEG, PNG")
 
 
 def test_info_names_the_parts_of_a_captioner(model):

@@ -63,7 +63,7 @@ def test_a_bad_picture_names_itself_and_does_not_stop_the_others(
     assert lines[0] == lines[3]
     assert lines[1:3] == [f"{bad}\t\t", f"{tmp_path / 'none.png'}\t\t"]
     assert f"error: {bad}: " in done.stderr
-    assert "none.png: There is no such file" in done.stderr
+    assert "none.png: there is no such file" in done.stderr
     assert isinstance(done.exception, DataError)
     assert "2 of 4 items could not be read; the others were classified" in str(done.exception)
 
@@ -72,7 +72,7 @@ def test_json_says_what_was_wrong(bundle: Path, tmp_path: Path) -> None:
     out = call("classify", bundle, tmp_path / "none.png", "--json", *FAST).stdout
     facts = json.loads(out)
     assert facts["label"] is None
-    assert "There is no such file" in facts["error"]
+    assert "there is no such file" in facts["error"]
 
 
 def test_a_model_that_translates_does_not_classify(tiny_bundle: Path) -> None:

@@ -117,7 +117,7 @@ def test_translate_into_a_folder_that_is_not_there_says_so(
 
 def test_translate_of_a_missing_file_says_so(tiny_bundle: Path, tmp_path: Path) -> None:
     error = fault("translate", tiny_bundle, tmp_path / "nothing.en")
-    assert "nothing.en: There is no such file." in str(error)
+    assert "nothing.en: there is no such file." in str(error)
 
 
 def test_translate_with_several_models_is_an_ensemble(tiny_bundle: Path) -> None:

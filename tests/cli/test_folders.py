@@ -42,7 +42,7 @@ def test_a_folder_stands_for_its_pictures_in_order(photos, capsys):
 
 
 def test_a_folder_without_a_picture_is_refused(photos):
-    with pytest.raises(DataError, match=r"(?s)there is no image in this folder.*0 other files"):
+    with pytest.raises(DataError, match=r"(?s)there are no images in this folder.*0 other files"):
         list(pictures_in([photos / "fox"]))
 
 
@@ -53,7 +53,7 @@ def test_classify_takes_a_folder_and_names_what_is_broken(photos, tmp_path):
     assert [row[0] for row in rows] == [*named(photos), str(photos / "red" / "0009.png")]
     assert all(row[1] for row in rows[:-1])
     assert rows[-1][1] == ""
-    assert "0009.png: The file is not a picture" in done.stderr
+    assert "0009.png: the file is not an image" in done.stderr
     assert "skipped 1 file that is not an image" in done.stderr
 
 
@@ -83,8 +83,8 @@ def test_a_folder_of_folders_becomes_a_classifier(photos, tmp_path, monkeypatch)
 
 def test_pictures_without_labels_cannot_be_trained_on(photos):
     error = jumok("train", photos / "red").exception
-    assert "4 pictures lie in no label's folder" in str(error)
-    assert "a folder for each label" in str(error)
+    assert "4 images are not in the folder of a label" in str(error)
+    assert "a folder of images for each label" in str(error)
 
 
 def test_a_text_instead_of_a_recipe_is_told_its_recipe(tmp_path, monkeypatch):

@@ -121,7 +121,7 @@ def test_a_table_without_a_header_has_columns_and_languages(
     file = tmp_path / "talk.tsv"
     file.write_text("".join(f"1\t{one}\t{other}\n" for one, other in PAIRS), encoding="utf-8")
     error = fault("train", "--data", file, "--from", "en", "--to", "ko", *SMALL)
-    assert "There is no column 'en'" in str(error)
+    assert "there is no column 'en'" in str(error)
     assert "--columns 0,1" in str(error)
     named = ["--columns", "1,2", "--from", "en", "--to", "ko"]
     result = run("train", "--data", file, *named, *SMALL)
@@ -190,8 +190,8 @@ def test_lines_that_are_no_text_are_left_out_where_that_is_asked_for(
     result = run(*asked, "--skip-damaged", *SMALL)
     assert result.exit_code == 0, result.output
     said = " ".join(result.output.split())
-    assert "mended, line that contains a NUL byte made empty: 1 (line 21)" in said
-    assert "mended, line that is not valid UTF-8 made empty: 1 (line 41)" in said
+    assert "corrected, line that contains a NUL byte made empty: 1 (line 21)" in said
+    assert "corrected, line that is not valid UTF-8 made empty: 1 (line 41)" in said
     assert "dropped, one side empty: 2 (lines 21, 41)" in said
 
 

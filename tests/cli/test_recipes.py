@@ -31,7 +31,7 @@ def test_every_recipe_is_listed_with_what_it_needs(monkeypatch):
     assert " $JUMOK_DATA/enko " in listed["enko"]
     assert " $JUMOK_DATA/nsmc, the run nsmc-mlm " in listed["nsmc-pretrained"]
     assert listed["mnist"].endswith(
-        "MNIST: which digit is it? A small convolutional network without attention"
+        "MNIST, digit classification: a small convolutional network without attention"
     )
 
 

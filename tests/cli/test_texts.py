@@ -87,7 +87,7 @@ def test_evaluate_says_accuracy_and_who_was_taken_for_whom(bundles, tmp_path):
     assert "skipped empty texts: 1, the first in line 4" in result.stderr
     file.write_text("text\tlabel\nthe cat\tugly\n")
     result = run("evaluate", bundles["text-classification"], *columns)
-    assert "line 2: This label is unknown to the model." in str(result.exception)
+    assert "line 2: the model does not know this label." in str(result.exception)
     assert "one of bad, good" in str(result.exception)
 
 

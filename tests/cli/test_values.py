@@ -135,10 +135,12 @@ def test_sentences_that_there_are_no_more_of(monkeypatch: pytest.MonkeyPatch) ->
     found = list(islice(stream, 7))
     with pytest.raises(ConfigError) as caught:
         next(stream)
-    assert "there are no more sentences of these lengths" in str(caught.value)
+    assert "there are no more distinct sentences of these lengths" in str(caught.value)
     assert f"{len(found)} different sentences" in str(caught.value)
     monkeypatch.setattr("jumok.smallworld.corpus.split_of", lambda _: "nowhere")
-    with pytest.raises(ConfigError, match="there are no more sentences of these lengths in train"):
+    with pytest.raises(
+        ConfigError, match="there are no more distinct sentences of these lengths in train"
+    ):
         next(pairs("train", 1, 3, 3))
 
 
@@ -167,7 +169,7 @@ def test_a_pipe_is_said_to_be_one_and_read(tiny_bundle: Path, tmp_path: Path) ->
     assert done.exit_code == 0
     assert done.stdout.count("\n") == 1
     assert f"{pipe} is a pipe: it is read until its writer closes it." in done.stderr
-    with pytest.raises(DataError, match="This is a pipe, not a picture"):
+    with pytest.raises(DataError, match="this is a pipe, not an image"):
         read_image(pipe)
 
 
@@ -191,7 +193,7 @@ def test_what_the_machine_refuses_is_no_traceback(
 
 
 def test_a_folder_of_pictures_is_told_how_to_be_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"name the pictures in it: .*/\*"):
+    with pytest.raises(DataError, match=r"give the images in it: .*/\*"):
         read_image(tmp_path)
 
 

@@ -73,7 +73,7 @@ def test_a_relative_variable_counts_from_where_the_user_stands(tmp_path):
 
 def test_a_stray_dollar_is_explained(tmp_path):
     message = refusal(tmp_path, MINIMAL.replace('"a.en"', '"a$.en"'))
-    assert "write $$ for the sign itself" in message
+    assert "write $$ for a literal $" in message
 
 
 def test_a_config_without_a_file_counts_from_where_the_user_stands():
@@ -143,7 +143,7 @@ def test_rotary_needs_an_even_head(tmp_path):
 def test_what_gives_no_vectors_cannot_be_concatenated(tmp_path, positions):
     text = MINIMAL + f'[model]\npositions = "{positions}"\npositions_join = "concatenate"\n'
     message = refusal(tmp_path, text)
-    assert f'positions = "{positions}" gives no vectors that could be concatenated' in message
+    assert f'positions = "{positions}" has no vectors to concatenate' in message
     assert "leave positions_join out" in message
 
 

@@ -35,7 +35,7 @@ def test_a_file_goes_before_a_recipe_of_its_name(tmp_path, monkeypatch):
     ("given", "advice"),
     [
         ("smalworld-en-ko", "did you mean smallworld-en-ko?"),
-        ("recipes/mnist.toml", "is called by its name: jumok train mnist"),
+        ("recipes/mnist.toml", "are called by name: jumok train mnist"),
         ("recipes/mnits.toml", "did you mean mnist?"),
         ("qqqqqq", "jumok recipes lists those that come with jumok"),
     ],

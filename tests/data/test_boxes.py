@@ -20,14 +20,14 @@ def test_read_boxes_reads_things_and_the_nouns_of_every_caption(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("[", "does not describe a picture's boxes"),
-        ("[]", "does not describe a picture's boxes"),
+        ("[", "does not describe an image's boxes"),
+        ("[]", "does not describe an image's boxes"),
         (GOOD.replace("[1, 2, 3, 5]", "[1, 2, 3]"), "not enough values"),
-        (GOOD.replace("[1, 2, 3, 5]", "[3, 2, 1, 5]"), "a box that holds no pixel"),
-        (GOOD.replace("[1, 2, 3, 5]", "[1, -9, 3, -2]"), "a box that holds no pixel"),
+        (GOOD.replace("[1, 2, 3, 5]", "[3, 2, 1, 5]"), "an empty box"),
+        (GOOD.replace("[1, 2, 3, 5]", "[1, -9, 3, -2]"), "an empty box"),
         (GOOD.replace('"en"', '"fr"'), "no 'en'"),
-        (GOOD.replace("[7, [0]]", "[7, [1]]"), "names no thing, or one that is not there"),
-        (GOOD.replace("[7, [0]]", "[7, []]"), "names no thing, or one that is not there"),
+        (GOOD.replace("[7, [0]]", "[7, [1]]"), "has no object, or one that does not exist"),
+        (GOOD.replace("[7, [0]]", "[7, []]"), "has no object, or one that does not exist"),
     ],
 )
 def test_read_boxes_names_the_line_that_is_wrong(tmp_path: Path, line: str, message: str) -> None:

@@ -61,7 +61,7 @@ def test_a_stream_goes_on_where_its_cursor_was_taken():
 
 
 def test_a_cursor_of_other_batches_is_refused():
-    with pytest.raises(DataError, match="The data is not what it was when training stopped"):
+    with pytest.raises(DataError, match="the data has changed since training stopped"):
         stream(seed=2).restore(stream().cursor)
 
 

@@ -36,11 +36,11 @@ def test_read_captions_takes_columns_by_name(tmp_path: Path) -> None:
     [
         (
             "a.png\t0\tone\nc.png\t0\ttwo\nb.png\t0\tthree\n",
-            "captions.tsv, line 2: The row names a picture that is not there.",
+            "captions.tsv, line 2: the row names an image that does not exist.",
         ),
-        ("a.png\t0\tone\nb.png\t0\t \n", "captions.tsv, line 2: The caption of 'b.png' is empty."),
-        ("a.png\t0\tone\n", "images: Some pictures have no caption."),
-        ("a.png\tone\n", "captions.tsv, line 1: The row has too few columns."),
+        ("a.png\t0\tone\nb.png\t0\t \n", "captions.tsv, line 2: the caption of 'b.png' is empty."),
+        ("a.png\t0\tone\n", "images: some images have no caption."),
+        ("a.png\tone\n", "captions.tsv, line 1: the row has too few columns."),
     ],
 )
 def test_read_captions_stops_at_what_is_wrong(tmp_path: Path, table: str, message: str) -> None:
@@ -56,14 +56,14 @@ def test_read_captions_counts_what_it_skips(tmp_path: Path) -> None:
     assert found == [Captioned("a.png", ("one",), 1)]
     assert str(report) == (
         "captions: 4 pairs read, 1 kept\n"
-        "  dropped, there is no such picture: 2 (lines 2, 4)\n"
+        "  dropped, there is no such image: 2 (lines 2, 4)\n"
         "  dropped, the caption is empty: 1 (line 3)\n"
-        "  dropped, the picture has no caption: 1"
+        "  dropped, the image has no caption: 1"
     )
 
 
 def test_read_captions_wants_at_least_one(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="not one captioned picture"):
+    with pytest.raises(DataError, match="no captioned image"):
         read_captions(corpus(tmp_path, "c.png\t0\tone\n"), skip=True)
 
 

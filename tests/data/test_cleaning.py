@@ -38,7 +38,7 @@ def test_odd_pairs_are_counted_and_kept(tmp_path: Path) -> None:
         CLEAN["markup"]: [5, 6],
         CLEAN["script"]: [8],
     }
-    assert f"  noticed, {CLEAN['markup']}: 2 (lines 5, 6)" in str(report)
+    assert f"  suspicious, {CLEAN['markup']}: 2 (lines 5, 6)" in str(report)
     assert type(report).from_json(report.to_json()) == report
 
 

@@ -46,7 +46,7 @@ def test_n_pairs_in_are_n_pairs_out(
 
 
 def test_read_pairs_refuses_a_corpus_without_both_sides(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="A corpus needs both sides"):
+    with pytest.raises(ConfigError, match="a corpus needs both sides"):
         list(read_pairs(Corpus(source=tmp_path / "a.en")))
     with pytest.raises(ConfigError, match="either source and target, or file; not both"):
         list(read_pairs(Corpus(tmp_path / "a", tmp_path / "b", tmp_path / "c")))
@@ -62,7 +62,7 @@ def test_read_pairs_refuses_an_unknown_format(tmp_path: Path) -> None:
 def test_read_pairs_refuses_a_file_without_a_pair(tmp_path: Path) -> None:
     file = tmp_path / "a.tsv"
     file.write_text("en\tko\n")
-    with pytest.raises(DataError, match="There is not one pair in it"):
+    with pytest.raises(DataError, match="there are no pairs in it"):
         list(read_pairs(Corpus(file=file, source_column="en", target_column="ko")))
 
 
@@ -82,7 +82,7 @@ def test_pairs_come_from_csv(tmp_path: Path) -> None:
 def test_a_row_that_cannot_be_read_is_skipped_where_that_is_asked(tmp_path: Path) -> None:
     file = tmp_path / "pairs.tsv"
     file.write_text("one\t하나\ntwo\nthree\t셋\n")
-    with pytest.raises(DataError, match=r"line 2: The row has too few columns"):
+    with pytest.raises(DataError, match=r"line 2: the row has too few columns"):
         list(read_pairs(Corpus(file=file)))
     corpus = Corpus(file=file, skip_damaged=True)
     report = corpus.report()

@@ -133,10 +133,10 @@ def test_a_changed_bit_of_any_file_is_refused(kind: str, tmp_path: Path, tokeniz
             damaged = bytearray(whole)
             damaged[place] ^= 1
             file.write_bytes(damaged)
-            with pytest.raises(DataError, match=r"(?s)The prepared \w+ (is|are) damaged") as caught:
+            with pytest.raises(DataError, match=r"(?s)the prepared \w+ (is|are) damaged") as caught:
                 prepare()
             assert f"{folder}: " in str(caught.value)
-            assert "delete this folder; it is made again from the" in str(caught.value)
+            assert "delete this folder; it is rebuilt from the" in str(caught.value)
         file.write_bytes(whole)
     prepare()
 
@@ -161,7 +161,7 @@ def test_rows_of_pictures_that_may_not_be_are_refused(rows, tmp_path: Path, toke
     prepare = inputs(tmp_path, tokenizer)
     prepare()
     seal(store_of(tmp_path), kept=rows)
-    with pytest.raises(DataError, match="The prepared pictures are damaged"):
+    with pytest.raises(DataError, match="the prepared images are damaged"):
         prepare()
 
 

@@ -51,11 +51,11 @@ def test_read_pairs_names_the_line_two_files_drift_at(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         list(read_pairs(Corpus(source, target)))
     assert str(caught.value) == (
-        f"{target}, line 41: The two sides do not have the same number of lines.\n"
-        "  expected: one translation a line\n"
+        f"{target}, line 41: the two sides do not have the same number of lines.\n"
+        "  expected: one translation per line\n"
         f"  got:      101 lines in {source}, 102 in {target};"
-        " by the lengths of their lines they seem to drift apart at line 41\n"
-        "  do:       look at line 41 of both files"
+        " judging by their lengths, they seem to be misaligned from line 41\n"
+        "  do:       check line 41 of both files"
     )
 
 
@@ -64,7 +64,7 @@ def test_read_pairs_says_when_one_file_just_goes_on(tmp_path: Path) -> None:
     lines = ["x" * int(length) for length in LENGTHS]
     source.write_text("\n".join(lines))
     target.write_text("\n".join(lines[:90]))
-    with pytest.raises(DataError, match=r"aligned to the end of a\.ko, and a\.en goes on"):
+    with pytest.raises(DataError, match=r"aligned until the end of a\.ko, and a\.en continues"):
         list(read_pairs(Corpus(source, target)))
 
 

@@ -105,10 +105,10 @@ def test_a_translation_memory_is_not_trained_on_as_text(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         list(read_pairs(Corpus(file, file)))
     assert str(caught.value) == (
-        f"{file}: This is a translation memory (TMX), not plain text in UTF-8.\n"
+        f"{file}: this is a translation memory (TMX), not plain text in UTF-8.\n"
         "  do:       train, evaluate, score and align read it as "
         f"--data {file} --from en --to fr; jumok translate translates it as a document; "
-        "if these are plain lines all the same, say so: "
+        "if these are plain lines nevertheless: "
         'format = "text" in a recipe, --format lines of translate, or another name'
     )
 
@@ -117,7 +117,7 @@ def test_a_translation_memory_is_not_trained_on_as_text(tmp_path: Path) -> None:
 def test_markup_is_known_inside_of_compressed_files(tmp_path: Path, suffix: str) -> None:
     file = tmp_path / f"sentences.en{suffix}"
     file.write_bytes(gzip.compress(PO.encode()) if suffix else PO.encode())
-    with pytest.raises(DataError, match=r"This is a translation catalog \(PO\)"):
+    with pytest.raises(DataError, match=r"this is a translation catalog \(PO\)"):
         list(read_examples(TextCorpus(file)))
 
 
@@ -137,7 +137,7 @@ def test_a_table_in_utf16_is_told_how_to_become_utf8(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         list(read_pairs(Corpus(file=file)))
     assert str(caught.value) == (
-        f"{file}: This is text in UTF-16, not plain text in UTF-8.\n"
+        f"{file}: this is text in UTF-16, not plain text in UTF-8.\n"
         f"  do:       convert it to UTF-8: iconv -f UTF-16 -t UTF-8 {file} > FILE.txt"
     )
 
@@ -145,5 +145,5 @@ def test_a_table_in_utf16_is_told_how_to_become_utf8(tmp_path: Path) -> None:
 def test_a_word_document_is_named_whatever_is_asked_of_it(tmp_path: Path) -> None:
     file = tmp_path / "book.docx"
     file.write_bytes(zipped("[Content_Types].xml", "word/document.xml"))
-    with pytest.raises(DataError, match=r"This is a Word document \(DOCX\)"):
+    with pytest.raises(DataError, match=r"this is a Word document \(DOCX\)"):
         list(read_lines(file))

@@ -25,8 +25,8 @@ def test_a_compressed_file_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "axes", "said"),
     [
-        (b"\x89PNG....", 3, "not an idx file of unsigned bytes"),
-        (b"\0\0", 1, "not an idx file of unsigned bytes"),
+        (b"\x89PNG....", 3, "not an IDX file of unsigned bytes"),
+        (b"\0\0", 1, "not an IDX file of unsigned bytes"),
         (bytes.fromhex("00000D01 00000000"), 1, "begin with 00 00 0d 01"),
         (bytes.fromhex("00000801 00000001 05") + b"\0" * 9, 3, "images` and `labels` are not swap"),
         (bytes.fromhex("00000801 00000003 0506"), 1, "expected: 3 = 3 values\n  got:      2"),
@@ -43,5 +43,5 @@ def test_what_is_no_idx_file_is_refused(
 def test_a_file_cut_short_inside_its_compression_is_refused(tmp_path: Path) -> None:
     whole = gzip.compress(bytes.fromhex("00000801 00000003 050607"))
     (tmp_path / "labels.gz").write_bytes(whole[:-9])
-    with pytest.raises(DataError, match="damaged or cut short"):
+    with pytest.raises(DataError, match="damaged or truncated"):
         read_idx(tmp_path / "labels.gz", 1)

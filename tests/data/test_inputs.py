@@ -64,11 +64,11 @@ def test_a_damaged_picture_stops_with_file_and_row(folder, tmp_path):
     with pytest.raises(DataError) as error:
         store_inputs(items(folder, "red.png", "bad.png"), pixel_reader(3), tmp_path / "c")
     assert str(error.value) == (
-        f"{tmp_path}/captions.tsv, line 2: The picture of this row cannot be used: "
-        "The file is not a picture.\n"
+        f"{tmp_path}/captions.tsv, line 2: the image of this row cannot be used: "
+        "the file is not an image.\n"
         "  expected: one of JPEG, PNG, GIF, BMP, WEBP, TIFF, PPM\n"
         f"  got:      {folder}/bad.png: 5 bytes that begin with b'hello'\n"
-        "  do:       mend the file, take the row out, or set data.skip_damaged = true"
+        "  do:       repair the file, remove the row, or set data.skip_damaged = true"
     )
     assert list((tmp_path / "c").iterdir()) == []
 
@@ -80,14 +80,14 @@ def test_damaged_pictures_are_skipped_where_that_is_wanted(folder, tmp_path):
     assert stored.kept == (1,)
     assert stored.faults == (
         f"{tmp_path}/captions.tsv, line 1: "
-        "The picture of this row cannot be used: The file is empty.",
+        "the image of this row cannot be used: the file is empty.",
     )
     assert stored.values[0, 0, 0, 0] == 255
 
 
 def test_nothing_but_damaged_pictures_is_refused(folder, tmp_path):
     (folder / "bad.png").write_bytes(b"")
-    with pytest.raises(DataError, match="Not one of the pictures can be read"):
+    with pytest.raises(DataError, match="none of the images can be read"):
         store_inputs(items(folder, "bad.png"), pixel_reader(2), tmp_path / "c", skip=True)
 
 
@@ -95,7 +95,7 @@ def test_a_damaged_store_says_to_delete_it(folder, tmp_path):
     stored = store_inputs(items(folder, "red.png"), pixel_reader(3), tmp_path / "c")
     values = tmp_path / "c" / stored.key / "values"
     values.write_bytes(values.read_bytes()[:-1])
-    with pytest.raises(DataError, match="The prepared pictures are damaged") as error:
+    with pytest.raises(DataError, match="the prepared images are damaged") as error:
         store_inputs(items(folder, "red.png"), pixel_reader(3), tmp_path / "c")
     assert "delete this folder" in str(error.value)
 
@@ -120,10 +120,10 @@ def test_features_of_another_shape_are_refused():
     with pytest.raises(DataError) as error:
         feature_reader(2, 3, 5).read(npy(np.zeros((3, 5))), "a.npy")
     assert str(error.value) == (
-        "a.npy: The features have another shape than the model reads.\n"
+        "a.npy: the features do not have the model's input shape.\n"
         "  expected: (6, 5) or (2, 3, 5)\n"
         "  got:      (3, 5)\n"
-        "  do:       make them anew, or train with their rows, columns and dim in [model.encoder]"
+        "  do:       compute them again, or set their rows, columns and dim in [model.encoder]"
     )
 
 
@@ -137,12 +137,12 @@ def test_features_of_another_shape_are_refused():
     ],
 )
 def test_features_that_cannot_be_read_name_their_file(content, name):
-    with pytest.raises(DataError, match=f"{name}: The features cannot be read"):
+    with pytest.raises(DataError, match=f"{name}: the features cannot be read"):
         feature_reader(1, 1, 3).read(content, name)
 
 
 def test_features_that_are_not_numbers_are_refused():
-    with pytest.raises(DataError, match="not a number"):
+    with pytest.raises(DataError, match="not finite in float32"):
         feature_reader(1, 1, 2).read(npy(np.array([[1.0, np.nan]])), "a.npy")
 
 
@@ -161,17 +161,17 @@ def test_a_pictures_features_are_found_by_its_name(tmp_path):
 
 
 def test_a_missing_folder_of_features_is_named(tmp_path):
-    with pytest.raises(DataError, match="There is no such folder of features"):
+    with pytest.raises(DataError, match="there is no such folder of features"):
         FeatureSource(tmp_path / "none")
 
 
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        (np.full((6, 4), 1e300), "not a number of float32"),
-        (np.full((6, 4), np.nan), "not a number of float32"),
-        (np.full((6, 4), "text"), "The features cannot be read"),
-        (np.full((6, 4), 1j), "The features cannot be read"),
+        (np.full((6, 4), 1e300), "not finite in float32"),
+        (np.full((6, 4), np.nan), "not finite in float32"),
+        (np.full((6, 4), "text"), "the features cannot be read"),
+        (np.full((6, 4), 1j), "the features cannot be read"),
     ],
 )
 def test_features_that_are_no_numbers_are_refused(values: np.ndarray, said: str) -> None:

@@ -81,5 +81,5 @@ def test_validation_sees_each_picture_once_unchanged() -> None:
 
 @pytest.mark.parametrize("other", [{"seed": 2}, {"augmentation": Augmentation(flip=True)}])
 def test_a_cursor_of_another_stream_is_refused(other) -> None:
-    with pytest.raises(DataError, match="not what it was when training stopped"):
+    with pytest.raises(DataError, match="has changed since training stopped"):
         stream().restore(stream(**other).cursor)

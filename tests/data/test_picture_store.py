@@ -62,7 +62,7 @@ def test_one_picture_cannot_be_held_out(tmp_path: Path) -> None:
     for label in ("green", "red"):
         (folder / label / "0000.png").unlink()
     store = prepare_pictures([PictureSource(folder=folder)], SHAPE, tmp_path / "cache")
-    with pytest.raises(DataError, match="too little to hold some out"):
+    with pytest.raises(DataError, match="too little data to hold some out"):
         store.hold_out(1)
 
 
@@ -100,12 +100,12 @@ def test_pictures_of_unknown_labels_may_be_skipped_and_are_counted(
     assert (len(store), store.labels) == (14, ("green", "blue"))
     assert store.numbers.tolist() == [1] * 7 + [0] * 7
     assert len(store.left_out) == 8
-    assert "none of those that training saw" in store.left_out[0]
+    assert "not one of the training labels" in store.left_out[0]
 
 
 def test_a_damaged_store_says_what_to_do(tmp_path: Path, folder: Path) -> None:
     sources, cache = [PictureSource(folder=folder)], tmp_path / "cache"
     store = prepare_pictures(sources, SHAPE, cache)
     (cache / store.key / "pixels").write_bytes(b"short")
-    with pytest.raises(DataError, match=r"(?s)prepared pictures are damaged.*delete this folder"):
+    with pytest.raises(DataError, match=r"(?s)prepared images are damaged.*delete this folder"):
         prepare_pictures(sources, SHAPE, cache)

@@ -37,7 +37,7 @@ def test_idx_pictures_are_grey_and_their_labels_numbers(tmp_path: Path) -> None:
     )
     found = list(source.read())
     assert [one.label for one in found] == ["7", "0"]
-    assert str(found[1].place) == f"{tmp_path / 'images.gz'}, picture 2"
+    assert str(found[1].place) == f"{tmp_path / 'images.gz'}, image 2"
     assert found[1].pixels[2, 4].tolist() == [29, 29, 29]
     assert np.array_equal(Shape(3, 5, 1).fit(found[0].pixels)[:, :, 0], grey[0])
 
@@ -64,15 +64,15 @@ def test_a_table_names_the_row_of_a_missing_picture(tmp_path: Path) -> None:
     (found,) = PictureSource(table=table).read()
     assert isinstance(found.pixels, DataError)
     said = str(found.pixels)
-    assert said.startswith(f"{table}, line 2: There is no such file.")
+    assert said.startswith(f"{table}, line 2: there is no such file.")
     assert "nowhere.png" in said
 
 
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ("name\tlabel\na.png\tx\n", "There is no column 'file'"),
-        ("file\tlabel\na.png\n", "line 2: The row has too few columns"),
+        ("name\tlabel\na.png\tx\n", "there is no column 'file'"),
+        ("file\tlabel\na.png\n", "line 2: the row has too few columns"),
     ],
 )
 def test_a_faulty_table_is_refused(tmp_path: Path, rows: str, said: str) -> None:
@@ -85,17 +85,17 @@ def test_a_picture_without_a_labels_folder_is_named(tmp_path: Path) -> None:
     folder = paint(tmp_path / "all", 1)
     (folder / "stray.png").write_bytes((folder / "red" / "0000.png").read_bytes())
     *_, stray = PictureSource(folder=folder).read()
-    assert "stray.png: The picture lies in no label's folder" in str(stray.pixels)
+    assert "stray.png: the image is not in the folder of a label" in str(stray.pixels)
 
 
 def test_a_row_without_a_label_is_named(tmp_path: Path) -> None:
     (tmp_path / "table.tsv").write_text("file\tlabel\na.png\t \n")
     (found,) = PictureSource(table=tmp_path / "table.tsv").read()
-    assert "table.tsv, line 2: The row has no label" in str(found.pixels)
+    assert "table.tsv, line 2: the row has no label" in str(found.pixels)
 
 
 def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="There is no picture in this folder or archive"):
+    with pytest.raises(DataError, match="there are no images in this folder or archive"):
         list(PictureSource(folder=tmp_path).read())
 
 
@@ -104,7 +104,9 @@ def test_labels_that_do_not_count_the_pictures_are_refused(tmp_path: Path) -> No
         images=write_idx(tmp_path / "images", np.zeros((2, 3, 5))),
         labels=write_idx(tmp_path / "labels", np.zeros(3)),
     )
-    with pytest.raises(DataError, match=r"(?s)not one label for each picture.*expected: 2 labels"):
+    with pytest.raises(
+        DataError, match=r"(?s)the numbers of labels and images differ.*expected: 2 labels"
+    ):
         list(source.read())
 
 

@@ -91,19 +91,19 @@ def test_read_lines_refuses_a_file_cut_short(tmp_path: Path, suffix: str, kept: 
     text = "".join(f"line {number * 7919 % 104729}\n" for number in range(9973)).encode()
     content = gzip.compress(text) if suffix == ".gz" else zstandard.compress(text)
     file = write(tmp_path / f"a{suffix}", content[: int(len(content) * kept)])
-    assert f"{file}: The compressed file is damaged or cut short." in error(file)
+    assert f"{file}: the compressed file is damaged or truncated." in error(file)
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".zst"])
 def test_read_lines_refuses_what_is_not_compressed(tmp_path: Path, suffix: str) -> None:
     file = write(tmp_path / f"a{suffix}", b"plain text\n")
-    assert f"{file}: The compressed file is damaged or cut short." in error(file)
+    assert f"{file}: the compressed file is damaged or truncated." in error(file)
 
 
 def test_read_lines_names_the_byte_that_is_not_utf8(tmp_path: Path) -> None:
     file = write(tmp_path / "a", "één\ntwee\n".encode() + b"dr\xefe\n")
     message = error(file)  # 3 letters of 5 bytes and \n, 5 bytes, dr
-    assert message.startswith(f"{file}, line 3, byte 13: The text is not valid UTF-8.")
+    assert message.startswith(f"{file}, line 3, byte 13: the text is not valid UTF-8.")
     assert "byte 0xef" in message
     assert "iconv" in message
 
@@ -118,14 +118,14 @@ def test_read_lines_names_the_byte_in_a_later_block(
 
 def test_read_lines_refuses_nul_and_suspects_utf16(tmp_path: Path) -> None:
     message = error(write(tmp_path / "a", b"one\ntw\0o\n"))
-    assert "line 2, byte 6: The text contains a NUL byte." in message
+    assert "line 2, byte 6: the text contains a NUL byte." in message
     assert "UTF-16" in message
 
 
 def test_read_lines_says_what_is_wrong_with_the_file(tmp_path: Path) -> None:
-    assert "There is no such file." in error(tmp_path / "missing")
-    assert "This is a folder." in error(tmp_path)
-    assert "The file is empty." in error(write(tmp_path / "empty", b""))
+    assert "there is no such file." in error(tmp_path / "missing")
+    assert "this is a folder." in error(tmp_path)
+    assert "the file is empty." in error(write(tmp_path / "empty", b""))
 
 
 def test_read_lines_asks_for_the_extra_that_zstd_needs(

@@ -104,7 +104,7 @@ def test_a_cursor_does_not_change_when_its_sampler_goes_on() -> None:
 def test_a_cursor_of_other_data_is_refused(changes: dict[str, object]) -> None:
     with pytest.raises(DataError) as caught:
         sampler(**changes).restore(sampler().cursor)
-    assert "The data is not what it was when training stopped." in str(caught.value)
+    assert "the data has changed since training stopped." in str(caught.value)
     assert "update 400, micro-batch 100, seed 1" in str(caught.value)
 
 

@@ -127,7 +127,7 @@ def test_prepare_says_when_no_pair_is_left(
 ) -> None:
     with pytest.raises(DataError) as caught:
         prepare(corpus, tokenizer, tokenizer, tmp_path / "cache", Filters(2))
-    assert "No pair is left after the filters." in str(caught.value)
+    assert "no pair is left after the filters." in str(caught.value)
     assert "longer than 2 tokens: 20 (lines 1, 2, 3, 4, 5, ...)" in str(caught.value)
     assert list((tmp_path / "cache").iterdir()) == []
 
@@ -142,7 +142,7 @@ def test_prepare_says_when_the_disk_is_full(
     with pytest.raises(DataError) as caught:
         prepare(corpus, tokenizer, tokenizer, tmp_path / "cache")
     assert str(caught.value) == (
-        f"{tmp_path / 'cache'}: The prepared corpus cannot be written.\n"
+        f"{tmp_path / 'cache'}: the prepared corpus cannot be written.\n"
         "  got:      No space left on device\n"
         "  do:       free some space, or name another cache folder"
     )
@@ -155,7 +155,7 @@ def test_open_store_refuses_a_damaged_one(
     store = prepare(corpus, tokenizer, tokenizer, tmp_path / "cache")
     values = store.folder / "target.values"
     values.write_bytes(values.read_bytes()[:-2])
-    with pytest.raises(DataError, match=r"The prepared corpus is damaged\.[^$]*target\.values"):
+    with pytest.raises(DataError, match=r"the prepared corpus is damaged\.[^$]*target\.values"):
         open_store(store.folder, (tokenizer.size, tokenizer.size))
     (store.folder / "store.json").unlink()
     with pytest.raises(DataError, match="delete this folder"):
@@ -164,7 +164,7 @@ def test_open_store_refuses_a_damaged_one(
 
 def test_store_without_texts_says_so(corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path) -> None:
     store = prepare(corpus, tokenizer, tokenizer, tmp_path / "cache")
-    with pytest.raises(DataError, match="This prepared corpus holds no texts"):
+    with pytest.raises(DataError, match="this prepared corpus contains no texts"):
         store.texts([0])
 
 

@@ -42,7 +42,7 @@ def test_tsv_names_the_row_that_lacks_columns(tmp_path: Path) -> None:
     file = tmp_path / "a.tsv"
     file.write_text("one\t하나\ntwo\n")
     message = error(Corpus(file=file))
-    assert message.startswith(f"{file}, line 2: The row has too few columns.")
+    assert message.startswith(f"{file}, line 2: the row has too few columns.")
     assert "expected: at least 2, separated by tabs" in message
     assert "got:      1" in message
 
@@ -51,7 +51,7 @@ def test_tsv_names_the_columns_there_are(tmp_path: Path) -> None:
     file = tmp_path / "a.tsv"
     file.write_text("en\tko\none\t하나\n")
     message = error(Corpus(file=file, source_column="en", target_column="kr"))
-    assert "There is no column 'kr'." in message
+    assert "there is no column 'kr'." in message
     assert "one of 'en', 'ko'" in message
 
 
@@ -68,9 +68,9 @@ def test_jsonl_reads_two_keys_and_mends_line_breaks(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "what"),
     [
-        ('{"en": "a", ', "line 2: The line is not JSON."),
-        ("[1]", "line 2: The line is not a JSON object."),
-        ('{"en": "a"}', "line 2: The record has no text under 'ko'."),
+        ('{"en": "a", ', "line 2: the line is not JSON."),
+        ("[1]", "line 2: the line is not a JSON object."),
+        ('{"en": "a"}', "line 2: the record has no text under 'ko'."),
         ('{"en": "a", "ko": 3}', "got:      int"),
     ],
 )
@@ -98,12 +98,12 @@ def test_parquet_says_what_is_wrong(tmp_path: Path) -> None:
     pyarrow.parquet.write_table(pyarrow.table({"en": ["one"], "count": [7]}), file)
     assert "one of 'en', 'count'" in error(Corpus(file=file, source_column="fr"))
     message = error(Corpus(file=file, source_column="en", target_column="count"))
-    assert message.startswith(f"{file}, line 1: The columns do not hold text.")
+    assert message.startswith(f"{file}, line 1: the columns do not hold text.")
     file.write_bytes(b"PAR1 and then nothing")
-    assert "The file cannot be read as Parquet" in error(Corpus(file=file))
+    assert "the file cannot be read as Parquet" in error(Corpus(file=file))
 
 
 def test_parquet_asks_for_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingExtraError, match=r"Reading Parquet files needs the extra 'formats'"):
+    with pytest.raises(MissingExtraError, match=r"reading Parquet files needs the extra 'formats'"):
         list(read_pairs(Corpus(file=tmp_path / "a.parquet")))

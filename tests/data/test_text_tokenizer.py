@@ -74,7 +74,7 @@ def test_a_saved_tokenizer_comes_back_with_its_hash(tmp_path, kind):
 
 def test_a_tokenizer_of_single_lines_is_refused(tmp_path):
     Tokenizer.train(PLAY.split("\n"), "char", 64, byte_fallback=False).save(tmp_path / "t")
-    with pytest.raises(DataError, match="no piece for the line break"):
+    with pytest.raises(DataError, match="no token for the line break"):
         load_text_tokenizer(tmp_path / "t")
     with pytest.raises(DataError, match="cannot be read"):
         load_text_tokenizer(tmp_path / "none")

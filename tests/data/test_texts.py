@@ -56,7 +56,7 @@ def test_columns_are_lines(tmp_path):
 def test_a_file_without_text_is_refused(tmp_path):
     (tmp_path / "a.txt").write_text(" \n\n")
     for rule in ("file", "line", "blank-line"):
-        with pytest.raises(DataError, match=r"a\.txt: There is no text in it"):
+        with pytest.raises(DataError, match=r"a\.txt: there is no text in it"):
             list(documents(TextCorpus(tmp_path / "a.txt"), rule))
 
 
@@ -102,17 +102,17 @@ def test_lines_are_texts_and_have_no_labels(tmp_path: Path) -> None:
     file = tmp_path / "a.txt"
     file.write_text("one\ntwo\nthree\n")
     assert [each.text for each in read_examples(TextCorpus(file, take=2))] == ["one", "two"]
-    with pytest.raises(ConfigError, match="Lines of text have no labels"):
+    with pytest.raises(ConfigError, match="lines of text have no labels"):
         list(read_examples(TextCorpus(file, label_column=1)))
 
 
 def test_csv_names_the_bad_row(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_text("a,1\nb\n")
-    with pytest.raises(DataError, match=r"line 2: The row has too few columns"):
+    with pytest.raises(DataError, match=r"line 2: the row has too few columns"):
         list(read_examples(TextCorpus(file, 0, 1)))
     file.write_text('a,1\n"b"c,2\n')
-    with pytest.raises(DataError, match=r"line 2: The row is not CSV"):
+    with pytest.raises(DataError, match=r"line 2: the row is not CSV"):
         list(read_examples(TextCorpus(file, 0, 1)))
 
 

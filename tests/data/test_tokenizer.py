@@ -112,7 +112,7 @@ def test_training_names_the_largest_vocabulary_the_text_allows(kind: Kind) -> No
     with pytest.raises(DataError) as caught:
         Tokenizer.train(ENGLISH, kind, 5000)
     message = str(caught.value)
-    assert "The text is too small for a vocabulary of this size." in message
+    assert "the text is too small for a vocabulary of this size." in message
     most = int(message.split("at most ")[1].split(" ", 1)[0])
     assert Tokenizer.train(ENGLISH, kind, most).size == most
     with pytest.raises(DataError):
@@ -124,16 +124,16 @@ def test_training_names_the_smallest_vocabulary_the_characters_need(kind: Kind) 
     characters = len(set("".join(ENGLISH)) - {" "}) + 1  # ▁
     with pytest.raises(DataError) as caught:
         Tokenizer.train(ENGLISH, kind, 50)
-    assert f"at least {4 + 256 + characters} pieces (256 of them bytes)" in str(caught.value)
+    assert f"at least {4 + 256 + characters} subwords (256 of them bytes)" in str(caught.value)
 
 
 def test_training_by_character_needs_room_for_specials_and_bytes() -> None:
-    with pytest.raises(DataError, match=r"at least 260 pieces \(256 of them bytes\)"):
+    with pytest.raises(DataError, match=r"at least 260 subwords \(256 of them bytes\)"):
         Tokenizer.train(ENGLISH, "char", 259)
 
 
 def test_training_refuses_no_text() -> None:
-    with pytest.raises(DataError, match="There is no text to train a tokenizer on"):
+    with pytest.raises(DataError, match="there is no text to train a tokenizer on"):
         Tokenizer.train(["", "  "], "bpe", 300)
 
 
@@ -141,7 +141,7 @@ def test_load_says_what_is_wrong(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="No such file"):
         Tokenizer.load(tmp_path / "missing")
     (tmp_path / "text").write_text("no model")
-    with pytest.raises(DataError, match="This is not a SentencePiece model"):
+    with pytest.raises(DataError, match="this is not a SentencePiece model"):
         Tokenizer.load(tmp_path / "text")
 
 

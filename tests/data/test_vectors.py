@@ -83,7 +83,7 @@ def test_a_fasttext_model_is_read_and_a_cut_one_refused(tmp_path):
     np.testing.assert_allclose(vectors.matrix[row], trained.wv["여왕"], rtol=1e-5)
     whole = file.read_bytes()
     message = refusal(tmp_path, whole[: len(whole) // 2])
-    assert "this fastText model is damaged or cut short" in message
+    assert "this fastText model is damaged or truncated" in message
     assert "do:       download it again, or use its .vec file" in message
 
 
@@ -94,14 +94,14 @@ def test_compressed_text_is_read(tmp_path):
 
 def test_a_row_of_another_width_is_named(tmp_path):
     message = refusal(tmp_path, ROWS.replace("여왕 2.0 0.0", "여왕 2.0"))
-    assert "vectors.txt, line 2: this row has another width." in message
+    assert "vectors.txt, line 2: this row has a different number of columns." in message
     assert "expected: a word and 3 numbers, with single spaces between" in message
     assert "got:      2 numbers: '여왕 2.0 1e-3'" in message
 
 
 def test_a_header_of_another_width_is_named(tmp_path):
     message = refusal(tmp_path, f"3 4\n{ROWS}")
-    assert "line 2: this row has another width." in message
+    assert "line 2: this row has a different number of columns." in message
     assert "a word and 4 numbers" in message
 
 
@@ -110,15 +110,15 @@ def test_a_header_of_another_width_is_named(tmp_path):
 def test_a_header_that_lies_is_named(tmp_path, count, kind):
     content = binary(count) if kind == "binary" else f"{count} 3\n{ROWS}"
     message = refusal(tmp_path, content)
-    assert "line 1: the header lies, or the file is cut short." in message
-    assert f"expected: {count} words, by the header" in message
+    assert "line 1: the header does not match the file (truncated?)." in message
+    assert f"expected: {count} words, according to the header" in message
     assert "got:      3 words" in message
 
 
 def test_a_word_that_comes_twice_is_named(tmp_path):
     message = refusal(tmp_path, f"4 3\n{ROWS}king 0 0 1\n")
-    assert "line 5: a word comes twice." in message
-    assert "got:      'king', which stands on line 2 too" in message
+    assert "line 5: a word occurs twice." in message
+    assert "got:      'king', also on line 2" in message
     message = refusal(tmp_path, binary(words=["king", ".", "king"]))
     assert "got:      'king', words 1 and 3" in message
 
@@ -126,7 +126,7 @@ def test_a_word_that_comes_twice_is_named(tmp_path):
 def test_a_binary_cut_short_is_said_to_be(tmp_path):
     message = refusal(tmp_path, binary()[:-5])
     assert "the file ends inside a vector" in message
-    assert "expected: 3 words with 3 numbers of 4 bytes each, by its header" in message
+    assert "expected: 3 words with 3 numbers of 4 bytes each, from the header" in message
     assert "got:      2 whole ones and 10 bytes" in message
 
 
@@ -147,7 +147,7 @@ def test_what_is_no_number_is_named(tmp_path):
 @pytest.mark.parametrize("number", ["nan", "inf"])
 def test_numbers_that_are_not_finite_are_named(tmp_path, number):
     message = refusal(tmp_path, f"3 3\n{ROWS}".replace("4.0", number))
-    assert "line 4: a vector holds a number that is not finite." in message
+    assert "line 4: a vector contains a number that is not finite." in message
     assert "got:      the word '.'" in message
 
 
@@ -157,9 +157,9 @@ def test_other_text_is_refused(tmp_path, content):
 
 
 def test_a_missing_file_and_an_empty_one_are_refused(tmp_path):
-    with pytest.raises(DataError, match="There is no such file"):
+    with pytest.raises(DataError, match="there is no such file"):
         read_vectors(tmp_path / "none.txt")
-    assert "The file is empty" in refusal(tmp_path, "")
+    assert "the file is empty" in refusal(tmp_path, "")
     assert "there are no vectors in this file" in refusal(tmp_path, "0 3\n")
 
 

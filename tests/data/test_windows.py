@@ -143,5 +143,5 @@ def test_a_restored_stream_goes_on_as_one_that_never_stopped(store, kind):
             assert left.tokens.equal(right.tokens)
             assert left.following.equal(right.following)
     strange = kind(store, 8, (2, 1), seed=6)
-    with pytest.raises(DataError, match="not what it was when training stopped"):
+    with pytest.raises(DataError, match="has changed since training stopped"):
         strange.restore(stream.cursor)

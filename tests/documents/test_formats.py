@@ -350,5 +350,5 @@ def test_what_is_no_document_is_refused_by_name(tmp_path) -> None:
     assert str(caught.value) == (
         f"{tmp_path}/a.pdf: this is a PDF, which cannot be translated as it is.\n"
         f"  expected: lines of text, or one of {', '.join(FORMATS)}\n"
-        f"  do:       take the text out: pdftotext -layout {tmp_path}/a.pdf"
+        f"  do:       extract the text: pdftotext -layout {tmp_path}/a.pdf"
     )

@@ -134,7 +134,7 @@ def test_coverage_counts_what_was_looked_at():
         ({"dim": 7}, "dim = 7 cannot be shared by two directions"),
         ({"attention": "none", "coverage": True}, "need an attention other than none"),
         ({"input_feeding": True}, 'input_feeding belongs to order = "luong"'),
-        ({"order": "gnmt"}, "layers above the one that looks: give decoder_layers = 2"),
+        ({"order": "gnmt"}, "layers above the one with attention: set decoder_layers = 2"),
         ({"attention": "dot", "coverage": True}, 'coverage is a part of attention = "additive"'),
     ],
 )

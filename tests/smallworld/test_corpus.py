@@ -115,7 +115,7 @@ def test_an_unknown_split_is_refused_by_name() -> None:
         "smallworld has no such split.\n"
         "  expected: train, validation, test, longer, unseen combination\n"
         "  got:      valid\n"
-        "  do:       Name one of these."
+        "  do:       choose one of these."
     )
 
 
@@ -124,10 +124,10 @@ def test_impossible_lengths_are_refused(shortest: int, longest: int) -> None:
     with pytest.raises(ConfigError) as error:
         smallworld.pairs("train", 1, shortest, longest)
     assert str(error.value) == (
-        "smallworld cannot write sentences of these lengths.\n"
+        "smallworld cannot generate sentences of these lengths.\n"
         "  expected: 3 <= minimum_words <= maximum_words <= 60\n"
         f"  got:      {shortest} and {longest}\n"
-        "  do:       Choose lengths within these bounds."
+        "  do:       choose lengths within these bounds."
     )
 
 

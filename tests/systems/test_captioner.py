@@ -100,9 +100,9 @@ def test_a_bad_picture_is_named_and_the_others_are_captioned(captioner, files, t
     missing = tmp_path / "none.jpg"
     found = list(captioner.caption_files([files[0], bad, missing, files[2]], batch_size=3))
     assert isinstance(found[1], DataError)
-    assert str(found[1]).startswith(f"{bad}: The file is not a picture.")
+    assert str(found[1]).startswith(f"{bad}: the file is not an image.")
     assert isinstance(found[2], DataError)
-    assert str(found[2]).startswith(f"{missing}: There is no such file.")
+    assert str(found[2]).startswith(f"{missing}: there is no such file.")
     texts = [caption.text for caption in captioner.caption([files[0], files[2]])]
     assert [found[0].text, found[3].text] == texts
 

@@ -45,7 +45,7 @@ def test_pixels_and_files_are_taken(bundle: Path, tmp_path: Path) -> None:
 
 
 def test_a_missing_picture_is_named(bundle: Path, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"none.png: There is no such file"):
+    with pytest.raises(DataError, match=r"none.png: there is no such file"):
         jumok.load(bundle).classify([tmp_path / "none.png"])
 
 

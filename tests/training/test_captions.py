@@ -119,7 +119,7 @@ def test_a_row_without_its_picture_stops_the_run_with_file_and_row(tmp_path):
     table = tmp_path / "captions.tsv"
     table.write_text("000000.png\t0\ta ball\nnone.png\t0\ta star\n", "utf-8")
     corpus = {"captions": str(table), "images": str(tmp_path / "s" / "train" / "images.zip")}
-    with pytest.raises(DataError, match=r"captions\.tsv, line 2: The row names a picture"):
+    with pytest.raises(DataError, match=r"captions\.tsv, line 2: the row names an image"):
         train(recipe({"train": [corpus]}), tmp_path / "runs", Recorder())
 
 

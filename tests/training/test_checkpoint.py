@@ -46,7 +46,9 @@ def test_a_cut_checkpoint_falls_back_to_the_one_before(tmp_path, share):
     (tmp_path / CURRENT).write_bytes(whole[: int(len(whole) * share)])
     loaded, message = checkpoint.load(tmp_path)
     assert loaded.run["step"] == 1
-    assert "the checkpoint is cut or damaged. Going back to checkpoint.previous" in str(message)
+    assert "the checkpoint is truncated or damaged. Going back to checkpoint.previous" in str(
+        message
+    )
     checkpoint.save(tmp_path, sample(2))
     assert checkpoint.read(tmp_path / PREVIOUS).run["step"] == 1
 
@@ -71,7 +73,7 @@ def test_a_kill_between_the_two_renames_loses_nothing(tmp_path):
 
 def test_nothing_to_resume_from_says_what_to_do(tmp_path):
     assert not checkpoint.exists(tmp_path)
-    with pytest.raises(BundleError, match="leave --resume away to start anew"):
+    with pytest.raises(BundleError, match="start from the beginning without --resume"):
         checkpoint.load(tmp_path)
 
 
@@ -90,7 +92,7 @@ def test_an_older_format_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoint, "FORMAT", 2)
     with pytest.raises(BundleError, match="of an older format") as caught:
         checkpoint.load(tmp_path)
-    assert "end the run with the jumok that began it" in str(caught.value)
+    assert "finish the run with the jumok version that started it" in str(caught.value)
 
 
 def test_every_changed_byte_is_noticed(tmp_path):

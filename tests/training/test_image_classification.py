@@ -68,7 +68,7 @@ def test_a_classifier_learns_colours_and_tells_them(tmp_path, config, recorder):
         "image-classification",
         ("blue", "green", "red"),
     )
-    assert bundle.card.scores[0].on == "6 validation pictures"
+    assert bundle.card.scores[0].on == "6 validation images"
     told = jumok.load(result.model).classify([tmp_path / "painted" / "red" / "0001.png"])
     assert told[0].label == "red"
 
@@ -77,7 +77,7 @@ def test_what_is_read_is_said(tmp_path, config, recorder):
     screen = recorder()
     train(config("training.steps=1"), tmp_path, screen)
     said = "\n".join(screen.said)
-    assert "6 pictures are kept out of training" in said
+    assert "6 images are held out" in said
     assert "data: 54 pictures of 3 labels, 24 a step; 6 to validate on" in said
     assert "attention after stage 1" in said
 
@@ -105,19 +105,22 @@ def test_resume_gives_the_same_bits_as_never_stopping(tmp_path, config, recorder
 
 def test_damaged_pictures_stop_training_unless_they_may_be_skipped(tmp_path, config, recorder):
     (tmp_path / "painted" / "green" / "0007.png").write_bytes(b"")
-    with pytest.raises(DataError, match=r"green/0007.png: The file is empty"):
+    with pytest.raises(DataError, match=r"green/0007.png: the file is empty"):
         train(config(), tmp_path, recorder())
     screen = recorder()
     train(config("training.steps=1", skip_damaged=True), tmp_path, screen)
     (said,) = [each for each in screen.said if each.startswith("pictures left out")]
-    assert said.startswith("pictures left out: 1; the first: ")
+    assert said.startswith("images left out: 1; the first: ")
 
 
 def test_one_label_alone_is_refused(tmp_path, config, recorder):
     folder = tmp_path / "reds"
     folder.mkdir()
     (tmp_path / "painted" / "red").rename(folder / "red")
-    with pytest.raises(DataError, match=r"(?s)nothing to tell apart.*the label 'red' alone"):
+    with pytest.raises(
+        DataError,
+        match=r"(?s)a classifier needs at least two different labels.*the label 'red' alone",
+    ):
         train(config(train=[{"folder": str(folder)}]), tmp_path, recorder())
 
 

@@ -156,6 +156,6 @@ def test_what_killed_runs_left_half_written_goes(tmp_path, make_config, recorder
 
 def test_a_lock_that_says_nothing_is_still_a_lock(tmp_path, holder):
     (tmp_path / "tiny" / HOLDER).write_text("[1]")
-    unknown = "a process that has not said yet who it is"
+    unknown = "a process that is still starting"
     with pytest.raises(ConfigError, match=unknown), held(tmp_path / "tiny"):
         pass

@@ -89,7 +89,7 @@ def test_what_a_power_cut_made_of_a_log_is_left_out_and_said(tmp_path):
     log.close()
     assert path.read_bytes() == good + later
     assert log.damage == (
-        f"{path}: 6 lines are no record of this run and left out (line 2, 3, 4, 5, 6, ...); "
+        f"{path}: 6 lines are not records of this run and left out (line 2, 3, 4, 5, 6, ...); "
         "the rest is kept."
     )
     assert [line["step"] for line in read_log(path)] == [20, 40]

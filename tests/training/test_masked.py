@@ -97,7 +97,7 @@ def test_a_trained_masked_model_fills_gaps(rows, tmp_path, recorder):
     system = jumok.load(result.model)
     (filled,) = system.fill(["one [MASK]"], top=2)
     assert len(filled.gaps[0]) == 2
-    assert any("11 texts are kept out of training" in line for line in screen.said)
+    assert any("11 texts are held out" in line for line in screen.said)
 
 
 def test_one_side_of_the_small_world_is_text_enough(tmp_path):
@@ -127,7 +127,7 @@ def test_texts_come_from_files_or_from_the_small_world(rows):
 def test_masking_says_when_its_shares_are_more_than_all(rows):
     with pytest.raises(ConfigError, match=r"together 1\.0 at most") as caught:
         masked(rows, "masking.mask=0.8", "masking.random=0.3")
-    assert "`jumok recipes show nsmc-mlm` explains those of texts" in str(caught.value)
+    assert "`jumok recipes show nsmc-mlm` explains the keys of texts" in str(caught.value)
 
 
 def test_a_misspelt_key_is_refused_with_its_neighbour(rows):
@@ -173,7 +173,7 @@ def test_a_label_that_training_never_saw_stops_or_is_skipped(rows, tmp_path):
     model = {"dim": 16, "heads": 2, "layers": 1}
     with pytest.raises(DataError) as caught:
         prepare(classifier(rows, model, extra), tmp_path, tmp_path / "cache", print)
-    assert str(caught.value).startswith(f"{check}, line 2: This label is unknown to the model.")
+    assert str(caught.value).startswith(f"{check}, line 2: the model does not know this label.")
     assert "expected: one of even, odd" in str(caught.value)
     with check.open("a", encoding="utf-8") as file:
         file.write("four\n")
@@ -194,5 +194,5 @@ def test_a_classifier_takes_its_sizes_from_one_place(rows, tmp_path):
 
 def test_a_classifier_cannot_start_from_any_model(rows, tmp_path, tiny_bundle):
     config = classifier(rows, {"pretrained": str(tiny_bundle)})
-    with pytest.raises(ConfigError, match="not what a classifier of texts can start from"):
+    with pytest.raises(ConfigError, match="a text classifier cannot start from this model"):
         prepare(config, tmp_path, tmp_path / "cache", print)

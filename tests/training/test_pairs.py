@@ -29,7 +29,7 @@ def test_a_small_corpus_gives_a_tenth_and_at_least_one():
 
 
 def test_one_sentence_cannot_be_split():
-    with pytest.raises(DataError, match="too little to hold some out") as caught:
+    with pytest.raises(DataError, match="too little data to hold some out") as caught:
         HeldOut.among(["a", "a"], 5)
     assert "two different source sentences" in str(caught.value)
 
@@ -61,7 +61,7 @@ def test_pairs_to_test_on_are_seen_nowhere_else(tmp_path, validated):
     test = Corpus(file=tmp_path / "test.tsv")
     tested = {(pair.source, pair.target) for pair in read_pairs(test)}
     assert len(tested) == 12
-    assert "test.tsv: 12 more source sentences, to test on" in said
+    assert "test.tsv: 12 more source sentences, for a test" in said
     assert len(prepared.train[0]) == 200 - 12 - (0 if validated else 8)
     assert len(prepared.validation) == (2 if validated else 8)
     assert not {source for source, _ in tested} & set(prepared.sources)
@@ -94,7 +94,7 @@ def test_rows_that_cannot_be_read_are_skipped_where_the_recipe_says_so(tmp_path)
         pairs.prepare(parse_config(recipe), tmp_path, tmp_path / "cache", said.append)
         return "\n".join(said).split("\n")
 
-    with pytest.raises(DataError, match=r"pairs.tsv, line 31: The row has too few columns"):
+    with pytest.raises(DataError, match=r"pairs.tsv, line 31: the row has too few columns"):
         prepare(skip=False)
     said = prepare(skip=True)
     assert "pairs.tsv: 57 pairs read, 56 kept" in said

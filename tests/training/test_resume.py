@@ -74,23 +74,23 @@ def test_the_checkpoint_of_another_run_is_refused(tmp_path, make_config, recorde
     shutil.copy(other / CURRENT, home / CURRENT)
     text = refusal(tmp_path, make_config, recorder)
     assert f"{home / CURRENT}: " in text
-    assert "got:      the checkpoint of a run with another recipe" in text
+    assert "got:      the checkpoint of a run with a different recipe" in text
     assert "put the run's own checkpoint back" in text
 
 
 @pytest.mark.parametrize(
     ("change", "got"),
     [
-        (lambda saved: saved.run["progress"].update(wisdom=3), "where the run stands: wisdom"),
-        (lambda saved: saved.run["progress"].pop("worse"), "where the run stands: worse"),
-        (lambda saved: saved.tensors.pop("master"), "weights of other sizes"),
+        (lambda saved: saved.run["progress"].update(wisdom=3), "a different run state: wisdom"),
+        (lambda saved: saved.run["progress"].pop("worse"), "a different run state: worse"),
+        (lambda saved: saved.tensors.pop("master"), "weights of different sizes"),
         (
             lambda saved: saved.tensors.update(extra=saved.tensors["master"].clone()),
-            "of other sizes",
+            "of different sizes",
         ),
         (
             lambda saved: saved.tensors.update(master=saved.tensors["master"][:-1]),
-            "weights of other sizes",
+            "weights of different sizes",
         ),
     ],
 )
@@ -129,7 +129,9 @@ def test_a_damaged_log_does_not_stop_a_run(tmp_path, make_config, recorder):
     screen = recorder()
     train(make_config(), tmp_path, screen, resume=True)
     said = next(text for text in screen.said if "log.jsonl" in text)
-    assert said.endswith("1 line is no record of this run and left out (line 3); the rest is kept.")
+    assert said.endswith(
+        "1 line is not records of this run and left out (line 3); the rest is kept."
+    )
     steps = [line["step"] for line in read_log(home / "log.jsonl") if line["kind"] == "step"]
     assert steps == [1, 2, *range(4, 13)]
 

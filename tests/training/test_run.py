@@ -103,7 +103,7 @@ def test_what_was_decided_is_said(tmp_path, make_config, recorder):
     train(make_config("training.steps=1"), tmp_path, screen)
     said = "\n".join(screen.said)
     assert "device: cpu, 1 worker thread, float32 (set in the recipe)" in said
-    assert "11 source sentences are kept out of training" in said
+    assert "11 source sentences are held out" in said
     assert "tokenizer: bpe, 48 pieces" in said
     assert "% of a batch" in said
 
@@ -209,7 +209,7 @@ def test_resuming_on_changed_data_is_refused(tmp_path, make_config, recorder):
     train(config, tmp_path, recorder())
     source = config.data.train[0].source
     source.write_text(source.read_text("utf-8").replace("one", "two"), encoding="utf-8")
-    with pytest.raises(DataError, match="The data is not what it was"):
+    with pytest.raises(DataError, match="the data has changed"):
         train(make_config("training.steps=9"), tmp_path, recorder(), resume=True)
 
 

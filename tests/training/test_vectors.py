@@ -80,7 +80,7 @@ def test_vectors_of_another_width_are_refused(tokenizer, tmp_path):
     assert "vectors.txt: the vectors are not as wide as the model's embeddings." in str(
         caught.value
     )
-    assert "expected: 48 numbers a word" in str(caught.value)
+    assert "expected: 48 numbers per word" in str(caught.value)
     assert "set model.dim (of a recurrent model: model.embedding) to 50" in str(caught.value)
 
 
@@ -106,7 +106,7 @@ def test_a_run_ships_the_frozen_rows_as_they_were_given(tmp_path, make_config, r
 def test_a_damaged_file_stops_the_run_before_it_starts(tmp_path, make_config, recorder):
     file = tmp_path / "vectors.txt"
     file.write_text("one 1 2\ntwo 1\n", encoding="utf-8")
-    with pytest.raises(DataError, match="line 2: this row has another width"):
+    with pytest.raises(DataError, match="line 2: this row has a different number of columns"):
         train(make_config(f"vectors.path={file}"), tmp_path, recorder())
 
 
@@ -130,5 +130,5 @@ def test_other_models_of_text_begin_with_them_too(kind, tmp_path):
 
 def test_a_classifier_begins_with_one_thing(tmp_path):
     rows, sizes = tmp_path / "rows.tsv", {"kind": "text-classifier", "pretrained": "somewhere"}
-    with pytest.raises(ConfigError, match="both say what the embeddings begin with"):
+    with pytest.raises(ConfigError, match="both initialize the embeddings"):
         make(rows, sizes, {"text_column": 0, "label_column": 1}, ["vectors.path=a.txt"])

@@ -1,4 +1,4 @@
-"""Recipes: what may be said in them, and what a faulty one gets to hear."""
+"""Recipes: their sections and keys, and the errors of invalid ones."""
 
 from jumok.config.captioner import CaptionerConfig as CaptionerConfig
 from jumok.config.captions import CaptionCorpusConfig as CaptionCorpusConfig

@@ -1,4 +1,4 @@
-"""The sections of a captioner: what reads the picture, and what writes about it."""
+"""The sections of a captioner: the image encoder and the decoder."""
 
 from typing import Annotated, Literal
 
@@ -10,7 +10,7 @@ from jumok.config.stack import StackConfig
 
 
 class CnnConfig(Section):
-    """A grid of states by convolutions, trained with the rest.
+    """A CNN that computes a grid of states, trained with the decoder.
 
     The grid has size / (patch * 2 ** (stages - 1)) rows and columns.
     """
@@ -24,13 +24,13 @@ class CnnConfig(Section):
 
     @property
     def grid(self) -> tuple[int, int]:
-        """Rows and columns of what it writes."""
+        """The rows and columns of its output."""
         side = self.size // self._cell
         return side, side
 
     @property
     def width(self) -> int:
-        """Of the state in each cell."""
+        """The width of the state in each cell."""
         return self.channels[-1]
 
     @property
@@ -49,7 +49,7 @@ class CnnConfig(Section):
 
 
 class GivenConfig(Section):
-    """A grid of features that somebody computed before: a .npy or .safetensors file a picture."""
+    """A grid of precomputed features: one .npy or .safetensors file per image."""
 
     kind: Literal["given"] = "given"
     rows: Count
@@ -58,17 +58,17 @@ class GivenConfig(Section):
 
     @property
     def grid(self) -> tuple[int, int]:
-        """Rows and columns of every picture's features."""
+        """The rows and columns of every image's features."""
         return self.rows, self.columns
 
     @property
     def width(self) -> int:
-        """Of the features in each cell."""
+        """The width of the features in each cell."""
         return self.dim
 
 
 class StackDecoderConfig(StackConfig):
-    """A Transformer decoder that looks at the grid."""
+    """A Transformer decoder that attends to the grid."""
 
     kind: Literal["transformer"] = "transformer"
     dim: Count = 128
@@ -78,7 +78,7 @@ class StackDecoderConfig(StackConfig):
 
 
 class ReaderConfig(Section):
-    """Transformer blocks over the cells, in which these look at one another."""
+    """Transformer blocks of self-attention over the cells."""
 
     layers: Annotated[int, Field(ge=0, le=1000)] = 0
     heads: Count = 4
@@ -86,7 +86,7 @@ class ReaderConfig(Section):
     dropout: Share = 0.1
 
     def stack(self, dim: int) -> StackDecoderConfig:
-        """The same as blocks of the width `dim`; the cells have their positions already."""
+        """The config of its blocks with the width `dim`; the cells already have positions."""
         return StackDecoderConfig(
             dim=dim,
             heads=self.heads,
@@ -97,7 +97,7 @@ class ReaderConfig(Section):
 
 
 class RnnDecoderConfig(Section):
-    """An RNN that looks at the grid before every word, or that begins with the one vector."""
+    """An RNN that attends to the grid at every step, or that starts from one vector."""
 
     kind: Literal["rnn"] = "rnn"
     cell: Literal["rnn", "lstm", "gru"] = "gru"
@@ -112,7 +112,7 @@ class RnnDecoderConfig(Section):
     word_dropout: Share = 0.0
 
     def recurrent(self, *, looks: bool) -> RecurrentConfig:
-        """The same as the section of an RNN for text, whose decoder it is."""
+        """The section of an RNN for text that has the same decoder."""
         return RecurrentConfig(
             cell=self.cell,
             dim=self.dim,
@@ -129,7 +129,7 @@ class RnnDecoderConfig(Section):
 
 
 class CaptionerConfig(ModelSection):
-    """A picture in, a sentence out."""
+    """An image in, a sentence out."""
 
     kind: Literal["captioner"] = "captioner"
     encoder: Annotated[CnnConfig | GivenConfig, Field(discriminator="kind")] = CnnConfig()
@@ -142,24 +142,24 @@ class CaptionerConfig(ModelSection):
 
     @property
     def summary(self) -> str:
-        """The sizes in words."""
+        """A description of the sizes."""
         rows, columns = self.encoder.grid
         grid = f"a grid of {rows} x {columns} cells"
         memory = grid if self.memory == "grid" else f"one vector made of {grid}"
         if self.reader.layers:
-            memory += f", {_counted(self.reader.layers)} in which they look at one another"
+            memory += f", {_counted(self.reader.layers)} of self-attention over the cells"
         decoder = self.decoder
         kind = decoder.cell.upper() if isinstance(decoder, RnnDecoderConfig) else "Transformer"
-        return f"{memory}; {kind} that writes, {_counted(decoder.layers)}, width {decoder.dim}"
+        return f"{memory}; {kind} decoder, {_counted(decoder.layers)}, width {decoder.dim}"
 
     @model_validator(mode="after")
     def _parts_fit(self) -> "CaptionerConfig":
         if self.reader.layers:
-            self.reader.stack(self.decoder.dim)  # refuses what does not fit
+            self.reader.stack(self.decoder.dim)  # raises an error if it does not fit
         if self.memory == "one" and self.reader.layers:
             raise ValueError(
-                "reader.layers are for cells that look at one another, and there is one vector "
-                'alone: leave them out, or set memory = "grid"'
+                "reader.layers are self-attention over cells, and there is only one vector: "
+                'leave them out, or set memory = "grid"'
             )
         if self.memory == "grid" and self.decoder.dim % 4:
             raise ValueError(
@@ -168,7 +168,7 @@ class CaptionerConfig(ModelSection):
             )
         if self.memory == "one" and self.doubly_stochastic:
             raise ValueError(
-                "doubly_stochastic asks that every cell is looked at, and there is one alone: "
+                "doubly_stochastic is a penalty on attention over cells, and there is one vector: "
                 'leave it out, or set memory = "grid"'
             )
         return self

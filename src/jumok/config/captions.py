@@ -9,7 +9,7 @@ from jumok.config.training import ValidationConfig
 
 
 class CaptionCorpusConfig(Section):
-    """A table with a caption a row, and the pictures that it names."""
+    """A table with one caption per row, and the images that it names."""
 
     captions: DataPath
     images: DataPath
@@ -18,7 +18,7 @@ class CaptionCorpusConfig(Section):
 
 
 class ScenesConfig(Section):
-    """Drawn pictures of the small world, written into the run's folder before training."""
+    """Drawn images of smallworld, generated in the run's folder before training."""
 
     pictures: Count = 8_000
     validation_pictures: Count = 300
@@ -26,7 +26,7 @@ class ScenesConfig(Section):
 
 
 class CaptionDataConfig(Section):
-    """What to train on, and what to validate on."""
+    """The training and validation data."""
 
     train: tuple[CaptionCorpusConfig, ...] = ()
     validation: tuple[CaptionCorpusConfig, ...] = ()
@@ -52,7 +52,7 @@ class CaptionDataConfig(Section):
 
 
 class CaptionValidationConfig(ValidationConfig):
-    """Validation by loss and by captions that the model wrote on its own."""
+    """Validation by the loss and by generated captions."""
 
     metric: Literal["loss", "bleu-4", "cider-d"] = "cider-d"
     decode_pictures: Count = 200

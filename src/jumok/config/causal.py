@@ -7,7 +7,7 @@ from jumok.config.stack import PositionKind, StackConfig
 
 
 class CausalConfig(StackConfig):
-    """A stack of blocks that writes the next token (GPT, Radford et al. 2018)."""
+    """A stack of blocks that predicts the next token (GPT, Radford et al. 2018)."""
 
     kind: Literal["causal-lm"] = "causal-lm"
     layers: Layers = 4
@@ -18,6 +18,6 @@ class CausalConfig(StackConfig):
 
     @property
     def summary(self) -> str:
-        """The sizes in words."""
+        """A description of the sizes."""
         sizes = f"{self.layers} layers, width {self.dim}, {self.heads} heads"
         return f"{sizes}, a context of {self.max_length} tokens"

@@ -1,4 +1,4 @@
-"""The sections [data] and [tokenizer]: what is read, and how text is cut."""
+"""The sections [data] and [tokenizer]."""
 
 from typing import Annotated, Literal
 
@@ -30,7 +30,7 @@ class CorpusConfig(Section):
 
 
 class SmallworldConfig(Section):
-    """The embedded English-Korean corpus, written into the run's folder before training."""
+    """The embedded English-Korean corpus, generated in the run's folder before training."""
 
     pairs: Count = 60_000
     validation_pairs: Count = 500
@@ -40,7 +40,7 @@ class SmallworldConfig(Section):
 
 
 class DataConfig(Section):
-    """What to train on, and what to validate on."""
+    """The training and validation data."""
 
     train: tuple[CorpusConfig, ...] = ()
     validation: tuple[CorpusConfig, ...] = ()
@@ -75,7 +75,7 @@ class PiecesConfig(Section):
 
 
 class TokenizerConfig(PiecesConfig):
-    """How sentences are cut, and whether they are cut otherwise each time."""
+    """The tokenizer, with subword regularisation."""
 
     kind: Literal["unigram", "bpe", "char"] = "unigram"
     sampling_alpha: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0

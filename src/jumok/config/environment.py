@@ -1,6 +1,6 @@
-"""The environment variables that jumok reads: this module and the command line are their readers.
+"""The environment variables of jumok, which only this module and the command line read.
 
-docs/cli.md has the same table for people, and a test holds the two together.
+docs/cli.md has the same table; a test compares the two.
 """
 
 import os
@@ -13,24 +13,26 @@ MOST_THREADS = 1024
 
 VARIABLES = {
     "JUMOK_DATA": "the folder of the corpora that recipes and labs name as $JUMOK_DATA",
-    "JUMOK_RUNS": "the folder of all runs, where --runs is not given; runs by default",
-    "JUMOK_CACHE": "where compiled kernels are kept; XDG_CACHE_HOME/jumok or ~/.cache/jumok",
-    "JUMOK_THREADS": "processor cores to use, where --threads is not given; all by default",
-    "JUMOK_LANG": "the language of `jumok lab`, en or ko, where --lang is not given",
+    "JUMOK_RUNS": "the folder of all runs, unless --runs is given (default: runs)",
+    "JUMOK_CACHE": "compiled kernels (default: XDG_CACHE_HOME/jumok or ~/.cache/jumok)",
+    "JUMOK_THREADS": "processor cores to use, unless --threads is given (default: all)",
+    "JUMOK_LANG": "the language of `jumok lab`, en or ko, unless --lang is given",
     "XDG_CACHE_HOME": "the folder of all programs' caches",
-    "OMP_WAIT_POLICY": "PASSIVE, unless it is set: how OpenMP's threads wait for each other",
-    "OMP_NUM_THREADS": "PyTorch's own; JUMOK_THREADS goes before it",
+    "OMP_WAIT_POLICY": "how OpenMP's threads wait for each other (default: PASSIVE)",
+    "OMP_NUM_THREADS": "PyTorch's own variable; JUMOK_THREADS takes precedence",
 }
-"""Each with what it says."""
+"""Each variable with its meaning."""
 
 
 def recipe_variables() -> Mapping[str, str]:
-    """What `$NAME` in a recipe's path stands for: the environment, and runs for JUMOK_RUNS."""
+    """The values of `$NAME` in a recipe's paths: the environment, with JUMOK_RUNS = runs by
+    default.
+    """
     return {**os.environ, "JUMOK_RUNS": os.environ.get("JUMOK_RUNS") or "runs"}
 
 
 def cache_folder() -> Path:
-    """Where what can be made again is kept. (By the XDG Base Directory Specification 0.8.)"""
+    """The cache folder. (By the XDG Base Directory Specification 0.8.)"""
     if given := os.environ.get("JUMOK_CACHE"):
         return Path(given)
     common = os.environ.get("XDG_CACHE_HOME", "")
@@ -40,7 +42,7 @@ def cache_folder() -> Path:
 
 
 def threads() -> int | None:
-    """How many processor cores JUMOK_THREADS allows; None: it is not set.
+    """The number of processor cores in JUMOK_THREADS; None: it is not set, or 0.
 
     Raises:
         ConfigError: it is not a number, or too large.
@@ -51,13 +53,13 @@ def threads() -> int | None:
     if not (given.isascii() and given.isdigit() and len(given) < 6):
         raise ConfigError(
             "the environment variable JUMOK_THREADS is not a number of cores.",
-            expected=f"a number from 1 to {MOST_THREADS}; 0 takes all cores",
+            expected=f"a number from 1 to {MOST_THREADS}; 0 = all cores",
             got=given,
             do="export JUMOK_THREADS=2, or unset it",
         )
     if int(given) > MOST_THREADS:
         raise ConfigError(
-            "the environment variable JUMOK_THREADS names too many cores.",
+            "the environment variable JUMOK_THREADS is too large.",
             expected=f"at most {MOST_THREADS}",
             got=given,
         )

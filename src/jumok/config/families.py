@@ -36,11 +36,11 @@ class Config(Section):
     """What all recipes share; each family of models adds its sections.
 
     Attributes:
-        manual: which recipes explain the keys, for the person who must mend one.
+        manual: the recipes that explain the keys, for error messages.
     """
 
     manual: ClassVar[str] = (
-        "`jumok recipes show multi30k-en-de` explains every one, multi30k-rnn those of RNNs"
+        "`jumok recipes show multi30k-en-de` explains all keys, multi30k-rnn those of RNNs"
     )
 
     name: Annotated[str, Field(pattern=r"^\w[\w.-]*$")]
@@ -52,7 +52,7 @@ class Config(Section):
 
 DEFAULT_KIND = "transformer"
 COUNTED = ("sinusoidal", "learned", "binary", "fraction")
-"""Positions that know how many there can be."""
+"""Position encodings with a maximum length."""
 
 
 class TranslationConfig(Config):
@@ -87,11 +87,11 @@ class TranslationConfig(Config):
 
 
 class CaptionConfig(Config):
-    """Pictures in, sentences out."""
+    """Images in, sentences out."""
 
     manual: ClassVar[str] = (
-        "`jumok recipes show scenes` and flickr8k have those of pictures and captions, "
-        "multi30k-en-de the rest"
+        "`jumok recipes show scenes` and flickr8k explain the keys of images and captions, "
+        "multi30k-en-de all others"
     )
 
     data: CaptionDataConfig
@@ -117,16 +117,17 @@ class CaptionConfig(Config):
     def _features_stay_as_they_are(self) -> "CaptionConfig":
         if self.model.encoder.kind == "given" and (self.data.flip or self.data.shift):
             raise ValueError(
-                "flip and shift move pixels, and the features are given: leave them out"
+                "flip and shift need pixels, and the features are precomputed: leave them out"
             )
         return self
 
 
 class ImageClassificationConfig(Config):
-    """Pictures in, labels out."""
+    """Images in, labels out."""
 
     manual: ClassVar[str] = (
-        "`jumok recipes show cifar10-attention` explains those of pictures, multi30k-en-de the rest"
+        "`jumok recipes show cifar10-attention` explains the keys of images, "
+        "multi30k-en-de all others"
     )
 
     data: PictureDataConfig
@@ -136,10 +137,10 @@ class ImageClassificationConfig(Config):
 
 
 class LanguageModelConfig(Config):
-    """Plain text: what comes next?"""
+    """Plain text in, the next token out."""
 
     manual: ClassVar[str] = (
-        "`jumok recipes show shakespeare` has those of texts, multi30k-en-de the rest"
+        "`jumok recipes show shakespeare` explains the keys of texts, multi30k-en-de all others"
     )
 
     data: TextDataConfig
@@ -162,10 +163,10 @@ class LanguageModelConfig(Config):
 
 
 class MaskedLanguageModelConfig(Config):
-    """Texts in, and the words that were taken out of them back."""
+    """Masked texts in, the masked tokens out."""
 
     manual: ClassVar[str] = (
-        "`jumok recipes show nsmc-mlm` explains those of texts, multi30k-en-de the rest"
+        "`jumok recipes show nsmc-mlm` explains the keys of texts, multi30k-en-de all others"
     )
 
     data: TextsConfig
@@ -186,7 +187,8 @@ class TextClassificationConfig(Config):
     """Texts in, labels out."""
 
     manual: ClassVar[str] = (
-        "`jumok recipes show nsmc` and nsmc-mlm explain those of texts, multi30k-en-de the rest"
+        "`jumok recipes show nsmc` and nsmc-mlm explain the keys of texts, "
+        "multi30k-en-de all others"
     )
 
     data: LabelledTextsConfig
@@ -205,18 +207,17 @@ class TextClassificationConfig(Config):
     def _begins_once(self) -> "TextClassificationConfig":
         if self.model.pretrained is not None and self.vectors is not None:
             raise ValueError(
-                "model.pretrained and vectors both say what the embeddings begin with: "
-                "leave one of them out"
+                "model.pretrained and vectors both initialize the embeddings: leave one of them out"
             )
         return self
 
 
 def check_room(max_tokens: int, model: EncoderConfig) -> None:
-    """Whether the positions suffice for START, the pieces and END; ValueError where they do not."""
+    """Raises ValueError if there are not enough positions for START, the tokens and END."""
     if model.positions in COUNTED and max_tokens + 2 > model.max_length:
         raise ValueError(
             f"data.max_tokens = {max_tokens}, START and END need more positions than "
-            f"model.max_length = {model.max_length}: raise the one or lower the other"
+            f"model.max_length = {model.max_length}: raise the latter or lower the former"
         )
 
 
@@ -231,7 +232,7 @@ RECIPES: tuple[type[Config], ...] = (
 
 
 def _kinds(recipe: type[Config]) -> list[str]:
-    """What `model.kind` can be in it."""
+    """The values of its `model.kind`."""
     model = recipe.model_fields["model"].annotation
     return [section.model_fields["kind"].default for section in get_args(model) or (model,)]
 

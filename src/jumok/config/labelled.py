@@ -10,7 +10,7 @@ from jumok.config.text import TextCorpusConfig, TextFormat
 
 
 class LabelledCorpusConfig(Section):
-    """One table: a row is a text and its label."""
+    """A table: every row is a text and its label."""
 
     file: DataPath
     text_column: str | int = 0
@@ -26,7 +26,7 @@ class SmallworldTextsConfig(SmallworldConfig):
 
 
 class TextsConfig(Section):
-    """Texts to train on, and to validate on: a line, or a row of a table, is one text."""
+    """The training and validation texts: a line, or a row of a table, is one text."""
 
     train: tuple[TextCorpusConfig, ...] = ()
     validation: tuple[TextCorpusConfig, ...] = ()
@@ -42,7 +42,7 @@ class TextsConfig(Section):
 
 
 class LabelledTextsConfig(Section):
-    """Texts with labels to train on, and to validate on."""
+    """The training and validation texts, with labels."""
 
     train: Annotated[tuple[LabelledCorpusConfig, ...], Field(min_length=1)]
     validation: tuple[LabelledCorpusConfig, ...] = ()

@@ -9,7 +9,7 @@ from jumok.config.stack import PositionKind, StackConfig
 
 
 class EncoderConfig(StackConfig):
-    """A stack of encoder blocks, by default of BERT's kind of parts in pre-norm order."""
+    """A stack of encoder blocks, by default as in BERT, but pre-norm."""
 
     layers: Layers = 4
     activation: Literal["relu", "gelu"] = "gelu"
@@ -19,7 +19,7 @@ class EncoderConfig(StackConfig):
 
     @property
     def summary(self) -> str:
-        """The sizes in words."""
+        """A description of the sizes."""
         return f"{self.layers} layers, width {self.dim}, {self.heads} heads"
 
 
@@ -30,7 +30,7 @@ class MaskedConfig(EncoderConfig):
 
 
 class TextClassifierConfig(EncoderConfig):
-    """An encoder whose states become one vector, and that one label."""
+    """An encoder, pooling and a linear classifier."""
 
     kind: Literal["text-classifier"] = "text-classifier"
     pretrained: DataPath | None = None
@@ -52,13 +52,13 @@ SHAPE = frozenset(
         *("norm", "positions", "positions_join", "max_length", "embedding_norm"),
     }
 )
-"""The keys of an encoder that its weights depend on; only dropout may change after training."""
+"""The keys of an encoder that determine its weights; only dropout may change after training."""
 
 Whole = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
 class MaskingConfig(Section):
-    """Which pieces are to be guessed, and what stands in their places."""
+    """Which tokens are masked, and what replaces them."""
 
     share: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.15
     mask: Whole = 0.8
@@ -69,7 +69,7 @@ class MaskingConfig(Section):
     def _shares_of_one(self) -> "MaskingConfig":
         if self.mask + self.random > 1.0:
             raise ValueError(
-                f"mask = {self.mask} and random = {self.random} are shares of the same pieces: "
-                "together 1.0 at most"
+                f"mask = {self.mask} and random = {self.random} are shares of the same tokens: "
+                "their sum is at most 1.0"
             )
         return self

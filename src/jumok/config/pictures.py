@@ -1,4 +1,4 @@
-"""The recipe of a classifier of pictures: [model] and [data]."""
+"""The sections [model] and [data] of an image classifier."""
 
 from typing import Annotated, Literal
 
@@ -9,7 +9,7 @@ from jumok.config.training import TrainingConfig
 
 
 class ImageClassifierConfig(ModelSection):
-    """A convolutional network, with attention over the pixels after the stages one names."""
+    """A convolutional network, with self-attention after the given stages."""
 
     kind: Literal["image-classifier"] = "image-classifier"
     height: Count = 32
@@ -26,7 +26,7 @@ class ImageClassifierConfig(ModelSection):
 
     @property
     def summary(self) -> str:
-        """The sizes in words."""
+        """A description of the sizes."""
         stages = f"{len(self.channels)} stages of {', '.join(map(str, self.channels))} channels"
         extras = [
             f"{name} after stage {', '.join(map(str, after))}"
@@ -51,7 +51,7 @@ class ImageClassifierConfig(ModelSection):
 
 
 class PicturesConfig(Section):
-    """Pictures and their labels: a folder or zip archive, a table, or two idx files."""
+    """Images and their labels: a folder or zip archive, a table, or two IDX files."""
 
     folder: DataPath | None = None
     table: DataPath | None = None
@@ -69,14 +69,14 @@ class PicturesConfig(Section):
 
 
 class AugmentationConfig(Section):
-    """How training pictures are changed a little each time they are seen."""
+    """Data augmentation: random changes of the training images."""
 
     flip: bool = False
     shift: Annotated[int, Field(ge=0)] = 0
 
 
 class PictureDataConfig(Section):
-    """What to train on, and what to validate on."""
+    """The training and validation data."""
 
     train: Annotated[tuple[PicturesConfig, ...], Field(min_length=1)]
     validation: tuple[PicturesConfig, ...] = ()
@@ -86,7 +86,7 @@ class PictureDataConfig(Section):
 
 
 class PictureTrainingConfig(TrainingConfig):
-    """As for text; what counts tokens there counts pictures here."""
+    """As for text, but in images instead of tokens."""
 
     tokens_per_batch: Count = 64
     tokens_per_micro_batch: Count = 64

@@ -1,9 +1,8 @@
 """A recipe (TOML) and overrides become one typed, frozen config.
 
-Every field of a section is a key of a recipe. `recipes/multi30k-en-de.toml` explains each in one
-line; a test holds the two lists together. Which sections a recipe has depends on its `model.kind`.
-A key that does not exist is refused with its nearest neighbour named; all faults are reported at
-once.
+Every field of a section is a key of a recipe. `recipes/multi30k-en-de.toml` explains all of them; a
+test compares the two lists. Which sections a recipe has depends on its `model.kind`. The error of
+an unknown key names the nearest one; all errors are reported at once.
 """
 
 import copy
@@ -33,10 +32,10 @@ def load_config(
     """Reads a recipe.
 
     Args:
-        recipe: a TOML file; relative paths in it count from its own folder. Or the name of a
-            recipe that comes with jumok, such as "smallworld-en-ko"; a file goes before it.
+        recipe: a TOML file; paths in it are relative to its folder. Or the name of a recipe that
+            comes with jumok, such as "smallworld-en-ko"; a file takes precedence.
         overrides: "training.steps=2000": a dotted key and a TOML value; a bare word is a string.
-        variables: what `$NAME` in a path stands for; None: the environment.
+        variables: the values of `$NAME` in paths; None: the environment.
 
     Raises:
         ConfigError: no such file, not TOML, an unknown key (the nearest is named), a wrong type,
@@ -47,9 +46,9 @@ def load_config(
 
 
 def read_recipe(recipe: Path) -> dict[str, Any]:
-    """The keys and values of a recipe's file, not yet judged."""
+    """The keys and values of a recipe's file, not validated."""
     place = Place(recipe)
-    do = "mend that line"
+    do = "correct that line"
     if recipe.suffix != ".toml":
         do = ADVICE.format(json.dumps(recipe.stem), json.dumps(str(recipe), ensure_ascii=False))
     try:
@@ -64,7 +63,10 @@ def read_recipe(recipe: Path) -> dict[str, Any]:
             place=Place(recipe, byte=error.start),
             do="save it as UTF-8" if recipe.suffix == ".toml" else do,
         ) from error
-    except (ValueError, RecursionError) as error:  # TOML, and numbers and brackets without end
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # invalid TOML, and very long numbers or deep nesting
         beside = recipe.with_name("recipe.toml")
         run = recipe.name == "config.json" and beside.is_file()
         raise ConfigError(
@@ -77,7 +79,7 @@ def read_recipe(recipe: Path) -> dict[str, Any]:
     return values
 
 
-# A text where a recipe has to stand: what its recipe would be.
+# The advice for a text file that was given as a recipe.
 ADVICE = """a recipe is a file NAME.toml. For a language model of this text, write one:
               name = {}
               model.kind = "causal-lm"
@@ -92,11 +94,11 @@ def parse_config(
     recipe: Path | None = None,
     variables: Mapping[str, str] | None = None,
 ) -> Config:
-    """Judges keys and values; all faults are reported in one ConfigError.
+    """Validates keys and values; all errors are reported in one ConfigError.
 
     Args:
-        recipe: the file that the values came from; None: relative paths stay as they are.
-        variables: what `$NAME` in a path stands for; None: the environment.
+        recipe: the file of the values; None: relative paths stay unchanged.
+        variables: the values of `$NAME` in paths; None: the environment.
     """
     if variables is None:
         variables = recipe_variables()
@@ -114,12 +116,12 @@ def parse_config(
         raise ConfigError(
             f"the recipe cannot be followed:\n  {faults}",
             place=Place(recipe) if recipe else None,
-            do=f"mend these keys; {family.manual}",
+            do=f"correct these keys; {family.manual}",
         ) from error
 
 
 def _check_depth(values: Mapping[str, Any], place: Place | None) -> None:
-    """Raises a ConfigError where sections lie in sections without end."""
+    """Raises a ConfigError if sections are nested too deeply."""
     level: list[Any] = [values]
     for _ in range(DEEPEST):
         level = [
@@ -130,9 +132,9 @@ def _check_depth(values: Mapping[str, Any], place: Place | None) -> None:
         ]
     if level:
         raise ConfigError(
-            "sections lie in sections deeper than any recipe's do.",
+            "sections are nested too deeply.",
             expected=f"at most {DEEPEST}",
-            do="mend the brackets, or the key with too many dots",
+            do="correct the brackets, or the key with too many dots",
             place=place,
         )
 
@@ -161,7 +163,7 @@ def _override(values: dict[str, Any], override: str) -> None:
 
 
 def _family(values: Mapping[str, Any], recipe: Path | None) -> type[Config]:
-    """The sections that belong to the recipe's kind of model."""
+    """The sections of the recipe's kind of model."""
     model = values.get("model", {})
     kind = model.get("kind", DEFAULT_KIND) if isinstance(model, dict) else DEFAULT_KIND
     if str(kind) not in FAMILIES:
@@ -196,25 +198,25 @@ def _faults(error: ValidationError, family: type[Config]) -> Iterator[str]:
 def _shown(value: object) -> str:
     try:
         text = repr(value)
-    except ValueError:  # a number of more digits than Python writes
-        text = "a number of thousands of digits"
+    except ValueError:  # a number with more digits than Python prints
+        text = "a number with thousands of digits"
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
 def _path(location: tuple[str | int, ...]) -> Iterator[str]:
-    """The location as the recipe has it, where a section's kind is no part of its name."""
+    """The location as in the recipe, where a section's kind is not a part of its name."""
     for index, part in enumerate(location):
         if not (index and location[index - 1] == "model" and part in FAMILIES):
             yield str(part)
 
 
 def _keys(location: tuple[str | int, ...], family: type[Config]) -> list[str]:
-    """The keys that the section holding `location` knows."""
+    """The keys of the section that contains `location`."""
     section: type[Section] = family
     for part in location[:-1]:
         if isinstance(part, int):
             continue
-        # Where a section is one of several kinds, the kind is a part of the location of its own.
+        # If a section has several kinds, the kind is an element of the location.
         inner = section.model_fields.get(str(part))
         sections = list(_sections(inner.annotation)) if inner else [section]
         section = _of_kind(sections, location) if len(sections) > 1 else sections[0]
@@ -222,7 +224,7 @@ def _keys(location: tuple[str | int, ...], family: type[Config]) -> list[str]:
 
 
 def _of_kind(sections: list[type[Section]], location: tuple[str | int, ...]) -> type[Section]:
-    """The section whose `kind` stands in the location."""
+    """The section whose `kind` is in the location."""
     return next(
         section
         for section in sections

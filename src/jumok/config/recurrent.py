@@ -1,4 +1,4 @@
-"""The section [model] of an RNN that writes one sequence from another."""
+"""The section [model] of a sequence-to-sequence RNN."""
 
 from typing import Literal
 
@@ -30,7 +30,7 @@ class RecurrentConfig(ModelSection):
 
     @property
     def summary(self) -> str:
-        """The sizes in words."""
+        """A description of the sizes."""
         layers = f"{self.encoder_layers}+{self.decoder_layers}"
         reads = f"{self.attention} attention" if self.attention != "none" else "no attention"
         return f"{self.cell.upper()}, {layers} layers, width {self.dim}, {reads}"
@@ -50,8 +50,8 @@ class RecurrentConfig(ModelSection):
             raise ValueError('gate belongs to an attention in order = "bahdanau"')
         if self.order == "gnmt" and (self.attention == "none" or self.decoder_layers < 2):
             raise ValueError(
-                'order = "gnmt" has layers above the one that looks: give decoder_layers = 2 or '
-                "more, and an attention"
+                'order = "gnmt" has layers above the one with attention: set decoder_layers = 2 '
+                "or more, and an attention"
             )
         if self.coverage and self.attention != "additive":
             raise ValueError('coverage is a part of attention = "additive"')

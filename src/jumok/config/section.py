@@ -1,4 +1,4 @@
-"""What every section of a recipe is made of."""
+"""The base classes and types of all sections of a recipe."""
 
 import os
 from pathlib import Path
@@ -10,11 +10,12 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 Share = Annotated[float, Field(ge=0.0, lt=1.0)]
 Count = Annotated[int, Field(ge=1, lt=2**31)]
 Layers = Annotated[int, Field(ge=1, le=1000)]
-"""Each is built on its own: a million of them would take minutes before the first fault shows."""
+"""Each layer is built separately: a million of them would take minutes before the first error."""
 
 
 def _locate(path: Path, info: Any) -> Path:
-    """The absolute path: `$NAME` filled in, and otherwise counted from the recipe's folder.
+    """The absolute path: `$NAME` is replaced, and relative paths are relative to the recipe's
+    folder.
 
     `info` is pydantic's ValidationInfo, a protocol that cannot be checked at run time.
     """
@@ -30,8 +31,8 @@ def _locate(path: Path, info: Any) -> Path:
             f"set it before the run: export {error.args[0]}=/path/to/the/folder"
         ) from error
     except ValueError as error:
-        raise ValueError("a $ must be followed by a name; write $$ for the sign itself") from error
-    # What a variable holds was written by someone in their own folder, not in the recipe's.
+        raise ValueError("a $ must be followed by a name; write $$ for a literal $") from error
+    # A path in a variable is relative to the user's folder, not to the recipe's.
     folder = "" if text.startswith("$") else context.get("folder", "")
     return Path(os.path.abspath(Path(folder, filled)))
 
@@ -40,17 +41,17 @@ DataPath = Annotated[Path, AfterValidator(_locate)]
 
 
 class Section(BaseModel):
-    """A part of a config: frozen, and without room for keys nobody reads."""
+    """A part of a config: frozen, and without unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class ModelSection(Section):
-    """The section [model]: its `kind` says what the other keys are."""
+    """The section [model]: its `kind` determines the other keys."""
 
     kind: str
 
     @property
     def summary(self) -> str:
-        """The sizes in words, for the person who waits."""
+        """A description of the sizes, for the user."""
         return self.kind

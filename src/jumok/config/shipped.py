@@ -1,6 +1,6 @@
-"""The recipes that come with jumok, by their names.
+"""The recipes that come with jumok, by name.
 
-They lie in the installed package, or in the checkout that the package was installed from.
+They are in the installed package, or in the checkout that it was installed from.
 """
 
 import difflib
@@ -17,10 +17,10 @@ SUFFIX = ".toml"
 
 @dataclass(frozen=True)
 class Needs:
-    """What a recipe reads from outside of jumok.
+    """The data and runs that a recipe needs.
 
     Attributes:
-        data: folders in $JUMOK_DATA; none where the corpus is built in.
+        data: folders in $JUMOK_DATA; none if the corpus is built in.
         runs: runs that have to be trained before.
     """
 
@@ -29,7 +29,7 @@ class Needs:
 
 
 def recipes_folder() -> Path:
-    """Where the recipes are."""
+    """The folder of the recipes."""
     package = Path(__file__).parents[1]
     places = [package / "recipes", package.parents[1] / "recipes"]
     return next((place for place in places if place.is_dir()), places[0])
@@ -41,12 +41,12 @@ def recipe_names() -> list[str]:
 
 
 def find_recipe(given: Path) -> Path:
-    """The file that is meant: the file of this path, else the recipe of this name.
+    """The file of this path, or the shipped recipe of this name.
 
     Raises:
-        ConfigError: there is neither; the nearest is named.
+        ConfigError: there is neither; the text names the nearest.
     """
-    if os.path.isfile(given):  # as Path.is_file, but False of a name that no file can have
+    if os.path.isfile(given):  # as Path.is_file, but False for an invalid name
         return given
     name = given.name.removesuffix(SUFFIX)
     bare = given.parent == Path()
@@ -59,7 +59,7 @@ def shipped_recipe(name: str) -> Path:
     """The file of the recipe of this name.
 
     Raises:
-        ConfigError: there is none; the nearest is named.
+        ConfigError: there is none; the text names the nearest.
     """
     plain = name.removesuffix(SUFFIX)
     if plain in recipe_names():
@@ -73,14 +73,14 @@ LIST = "jumok recipes lists those that come with jumok; a file of yours needs it
 
 
 def _advice(given: Path, bare: bool) -> str:
-    """What to do, where there is neither a file nor a recipe: the nearest of both kinds."""
+    """The advice if there is neither a file nor a recipe: the nearest of both kinds."""
     beside = os.listdir(given.parent) if os.path.isdir(given.parent) else []
     files = [each for each in beside if each.endswith(SUFFIX) and each != given.name]
     if near := difflib.get_close_matches(given.name, files, n=1):
         return f"did you mean {given.parent / near[0]}?"
     name = given.name.removesuffix(SUFFIX)
     if not bare and name in recipe_names():
-        return f"the recipe that comes with jumok is called by its name: jumok train {name}"
+        return f"recipes that come with jumok are called by name: jumok train {name}"
     return _nearest(name) or LIST
 
 
@@ -90,7 +90,7 @@ def _nearest(name: str) -> str | None:
 
 
 def needs_of(values: Any) -> Needs:
-    """What a recipe's values name in $JUMOK_DATA and $JUMOK_RUNS."""
+    """The folders in $JUMOK_DATA and $JUMOK_RUNS that a recipe's values name."""
     data: dict[str, None] = {}
     runs: dict[str, None] = {}
 
@@ -111,11 +111,11 @@ def needs_of(values: Any) -> Needs:
 
 
 def summary_of(text: str) -> str:
-    """What a recipe is, from the first comment of its file: up to the end of its first sentence."""
+    """The summary of a recipe: the first sentence of its first comment."""
     head: list[str] = []
     for line in text.splitlines():
         if not line.startswith("# "):
             break
         head.append(line.removeprefix("# "))
     text = re.sub(r"recipes/([\w-]+)\.toml", r"\1", " ".join(head))
-    return re.split(r"\.(?= [A-Z]|$)", text)[0]  # "et al. 2015" ends no sentence
+    return re.split(r"\.(?= [A-Z]|$)", text)[0]  # "et al. 2015" does not end a sentence

@@ -1,4 +1,4 @@
-"""What the sections of all models made of Transformer blocks share."""
+"""The keys that all models of Transformer blocks share."""
 
 from typing import Literal
 
@@ -31,7 +31,7 @@ class StackConfig(ModelSection):
 
     @property
     def reach(self) -> int | None:
-        """How many positions there are; None where there is no end to them."""
+        """The number of positions; None if it is unlimited."""
         if self.positions == "binary":
             return 1 << max(1, (self.max_length - 1).bit_length())
         return self.max_length if self.positions == "learned" else None
@@ -53,7 +53,7 @@ class StackConfig(ModelSection):
             )
         if self.positions_join == "concatenate" and self.positions in ("rotary", "alibi", "none"):
             raise ValueError(
-                f'positions = "{self.positions}" gives no vectors that could be concatenated: '
+                f'positions = "{self.positions}" has no vectors to concatenate: '
                 'leave positions_join out, or choose "sinusoidal", "learned", "binary", ...'
             )
         return self

@@ -1,4 +1,4 @@
-"""The sections [data] and [tokenizer] of a language model: plain text, and how it is cut."""
+"""The sections [data] and [tokenizer] of a language model."""
 
 from typing import Annotated, Literal
 
@@ -21,7 +21,7 @@ class TextCorpusConfig(Section):
 
 
 class TextDataConfig(Section):
-    """What to train on, what to validate on, and what counts as one document."""
+    """The training and validation data, and the unit of a document."""
 
     train: Annotated[tuple[TextCorpusConfig, ...], Field(min_length=1)]
     validation: tuple[TextCorpusConfig, ...] = ()
@@ -31,6 +31,6 @@ class TextDataConfig(Section):
 
 
 class TextTokenizerConfig(PiecesConfig):
-    """Bytes, or SentencePiece with a piece for the line break."""
+    """Bytes, or SentencePiece with a token for the line break."""
 
     kind: Literal["byte", "unigram", "bpe", "char"] = "byte"

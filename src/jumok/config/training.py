@@ -8,7 +8,7 @@ from jumok.config.section import Count, Section, Share
 
 
 class AverageConfig(Section):
-    """Averaged weights, which is what gets validated and shipped."""
+    """Averaged weights, which are validated and exported."""
 
     kind: Literal["ema", "last", "none"] = "ema"
     decay: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.998
@@ -49,19 +49,19 @@ class TrainingConfig(Section):
 
 
 class TranslationTrainingConfig(TrainingConfig):
-    """Training on pairs, which can be read twice with other dropout masks."""
+    """Training on pairs, optionally with R-Drop."""
 
     consistency: Annotated[float, Field(ge=0.0)] = 0.0
 
 
 class ExactTrainingConfig(TrainingConfig):
-    """Training whose loss is reported as a likelihood: nothing is smoothed unless it is asked."""
+    """Training whose loss is reported as a likelihood: no label smoothing by default."""
 
     label_smoothing: Share = 0.0
 
 
 class ValidationConfig(Section):
-    """How often to look, at what, and when to stop."""
+    """How often to validate, by which score, and when to stop."""
 
     every: Count = 500
     metric: str
@@ -70,7 +70,7 @@ class ValidationConfig(Section):
 
 
 class TextValidationConfig(ValidationConfig):
-    """Validation by loss and by real decoding."""
+    """Validation by the loss and by decoding."""
 
     metric: Literal["loss", "bleu", "chrf", "accuracy"] = "bleu"
     decode_pairs: Count = 200
@@ -84,12 +84,12 @@ class LossValidationConfig(ValidationConfig):
 
 
 class MaskedValidationConfig(ValidationConfig):
-    """Validation by the words taken out of unseen text: always the same ones."""
+    """Validation by the masked tokens of unseen text, with a fixed mask."""
 
     metric: Literal["loss", "accuracy"] = "loss"
 
 
 class ClassificationValidationConfig(ValidationConfig):
-    """Validation by the labels given to unseen things."""
+    """Validation by the labels of unseen examples."""
 
     metric: Literal["loss", "accuracy", "macro-f1"] = "accuracy"

@@ -16,6 +16,6 @@ class TransformerConfig(StackConfig):
 
     @property
     def summary(self) -> str:
-        """The sizes in words."""
+        """A description of the sizes."""
         layers = f"{self.encoder_layers}+{self.decoder_layers}"
         return f"{layers} layers, width {self.dim}, {self.heads} heads"

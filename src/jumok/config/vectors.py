@@ -1,13 +1,13 @@
-"""The section [vectors]: embeddings that begin as vectors somebody learnt before."""
+"""The section [vectors]: pretrained vectors as initial embeddings."""
 
 from jumok.config.section import DataPath, Section
 
 
 class VectorsConfig(Section):
-    """word2vec, GloVe or fastText vectors for the words that are one piece of the tokenizer.
+    """word2vec, GloVe or fastText vectors for the words that are one subword.
 
-    A section of its own, and no part of [model]: where a table began is nothing that a trained
-    model must know to be built again.
+    It is not a part of [model], because a trained model does not need its initial embeddings to be
+    built again.
     """
 
     path: DataPath

@@ -1,4 +1,4 @@
-"""A config as a recipe again."""
+"""Writes a config as a recipe."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,16 +10,16 @@ from jumok.config.families import Config
 
 
 def recipe_text(config: Config) -> str:
-    """TOML that `load_config` reads back as this very config, wherever the file lies.
+    """TOML that `load_config` reads back as the same config, in any folder.
 
-    It holds the keys that were given, in a recipe or by --set; paths are absolute. Keys that were
-    left to their defaults are left to them again.
+    It has the keys that were given in a recipe or by --set; paths are absolute. Keys with default
+    values are left out.
     """
     return tomli_w.dumps(_plain(config.model_dump(exclude_unset=True, exclude_none=True)))
 
 
 def _plain(value: Any) -> Any:
-    """In the types of TOML; a $ in a path is doubled, so that it stays a $."""
+    """As TOML types; a $ in a path is doubled, so that it stays a $."""
     if isinstance(value, Path):
         return str(value).replace("$", "$$")
     if isinstance(value, Mapping):

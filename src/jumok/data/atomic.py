@@ -1,4 +1,4 @@
-"""Files and folders that are there whole or not at all."""
+"""Files and folders that are written atomically."""
 
 import os
 import re
@@ -18,10 +18,10 @@ WINDOWS = sys.platform == "win32"
 
 @contextmanager
 def atomic_folder(folder: Path) -> Iterator[Path]:
-    """A folder to write into, which gets the name `folder` when the block has ended well.
+    """A folder to write into, which is renamed to `folder` when the block succeeds.
 
-    Several processes may write the same folder at once: the first to end gives it its content,
-    and what the others wrote is removed.
+    Several processes may write the same folder at once: the first one to finish determines its
+    content, and the output of the others is removed.
     """
     partial = partial_of(folder)
     partial = partial.with_name(f"{partial.name}-{threading.get_ident()}")
@@ -44,9 +44,10 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def atomic_file(file: Path) -> Iterator[Path]:
-    """Where to write what shall stand at `file`, which is there whole or not at all.
+    """The path to write to, so that `file` is written atomically.
 
-    What is no file, such as /dev/null or a named pipe, is written to and never replaced.
+    Something that is not a file, such as /dev/null or a named pipe, is written to directly and
+    never replaced.
 
     Raises:
         DataError: the file cannot be written.
@@ -65,15 +66,15 @@ def atomic_file(file: Path) -> Iterator[Path]:
             "the output cannot be written.", got=str(error.strerror), place=Place(file)
         ) from error
     finally:
-        with suppress(OSError):  # said above, where it matters
+        with suppress(OSError):  # the error is reported above, where it matters
             part.unlink(missing_ok=True)
 
 
 def write_durably(file: Path, content: bytes) -> None:
-    """Gives the file this content, at once: a power cut leaves the old content or the new one.
+    """Writes the file atomically: after a power cut it has the old content or the new one.
 
     Raises:
-        OSError: the disk refuses; what stood there before is untouched.
+        OSError: the disk refuses; the previous content is unchanged.
     """
     partial = partial_of(file)
     try:
@@ -102,19 +103,19 @@ def force_to_disk(path: Path) -> None:
 
 
 def partial_of(path: Path) -> Path:
-    """The name under which this process writes what shall become `path`.
+    """The temporary name under which this process writes `path`.
 
-    It names the machine (by a check sum) and the process, so that `sweep` can tell what is left
-    over from what is being written.
+    It contains the machine (as a checksum) and the process, so that `sweep` can distinguish
+    leftovers from files that are being written.
     """
     return path.with_name(f".{path.name[:200]}.writing-{_machine()}-{os.getpid()}")
 
 
 def sweep(folder: Path, names: str = "*") -> None:
-    """Removes what processes of this machine that are dead left half written in the folder.
+    """Removes the partial files that dead processes of this machine left in the folder.
 
     Args:
-        names: a glob of what was being written; "*" is anything.
+        names: a glob of the final names; "*" matches all.
     """
     for path in folder.glob(f".{names}.writing-{_machine()}-*"):
         number = re.match(r"\d+", path.name.rpartition(f"-{_machine()}-")[2])
@@ -136,5 +137,5 @@ def _alive(process: int) -> bool:
     except ProcessLookupError:
         return False
     except OSError:
-        pass  # somebody else's, and alive
+        pass  # another user's process, and alive
     return True

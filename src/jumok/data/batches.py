@@ -1,4 +1,4 @@
-"""Pairs as tensors: what training, validation and decoding feed to a model."""
+"""Pairs as tensors: the input of a model in training, validation and decoding."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ Micro = TypeVar("Micro")
 
 
 def on_device(batch: Micro, device: torch.device) -> Micro:
-    """A batch of any kind with its tensors on the device."""
+    """A batch of any kind, its tensors moved to the device."""
     tensors = {name: each for name, each in vars(batch).items() if isinstance(each, Tensor)}
     moved = {name: tensor.to(device) for name, tensor in tensors.items()}
     return replace(batch, **moved)  # type: ignore[type-var]  # every batch is a dataclass
@@ -29,14 +29,15 @@ def on_device(batch: Micro, device: torch.device) -> Micro:
 
 @dataclass(frozen=True)
 class Batch:
-    """Pairs that are trained on together.
+    """The pairs of one training batch.
 
     Attributes:
-        source: pieces and END, filled with PAD.
-        source_allowed: which source positions are real; None means all of them.
-        target_input: START and pieces, filled with PAD.
-        target_output: pieces and END, filled with PAD: what `target_input` should predict.
-        sources, targets: how many positions of each side are real, END counted.
+        source: tokens and END, padded with PAD.
+        source_allowed: True where a source position is a token; None means everywhere.
+        target_input: START and tokens, padded with PAD.
+        target_output: tokens and END, padded with PAD: the tokens that `target_input` is to
+            predict.
+        sources, targets: the number of tokens of each side, END included.
     """
 
     source: Int[Tensor, "batch source"]
@@ -48,13 +49,13 @@ class Batch:
 
     @property
     def work(self) -> int:
-        """Target positions, padding counted."""
+        """The number of target positions, padding included."""
         return self.target_input.numel()
 
 
 @dataclass(frozen=True)
 class SourceBatch:
-    """Sources that are decoded together; `rows` are their places in the input."""
+    """The sources of one decoding batch; `rows` are their indices in the input."""
 
     tokens: Int[Tensor, "batch source"]
     allowed: Bool[Tensor, "batch source"] | None
@@ -63,14 +64,15 @@ class SourceBatch:
 
 @dataclass(frozen=True)
 class Resampling:
-    """Subword regularisation: sentences cut into other pieces every time (Kudo 2018).
+    """Subword regularisation: a new tokenization of each sentence is sampled every time (Kudo
+    2018).
 
     Sources of a micro-batch then differ in length, and are padded.
 
     Attributes:
         source, target: the tokenizers of the two sides.
         alpha: see `Tokenizer.encode_sampled`.
-        seed: what the cuts depend on, besides the update.
+        seed: the seed of the samples, together with the update.
     """
 
     source: Tokenizer
@@ -79,7 +81,7 @@ class Resampling:
     seed: int
 
     def batch(self, store: PairStore, rows: npt.NDArray[np.int64], random: Random) -> Batch:
-        """The pairs in these rows of a store that keeps its texts, cut anew."""
+        """The pairs in these rows of a store that keeps its texts, tokenized again."""
         sources, targets = store.texts(rows.tolist())
         return collate(
             [self.source.encode_sampled(text, self.alpha, random) for text in sources],
@@ -90,7 +92,7 @@ class Resampling:
 class Updates(ABC, Generic[Micro]):
     """An endless iterator of updates, each a list of micro-batches, that can be resumed.
 
-    `cursor` is where the stream stands after the update that was handed out last.
+    `cursor` is the position of the stream after the last update.
     """
 
     def __init__(self, sampler: PairSampler) -> None:
@@ -126,7 +128,7 @@ class UpdateStream(Updates[Batch]):
 
     Args:
         stores: the corpora, in the sampler's order.
-        resampling: cuts every sentence anew each time it is seen; None takes the stored ids.
+        resampling: tokenizes every sentence again each time it is seen; None uses the stored ids.
     """
 
     def __init__(
@@ -143,7 +145,7 @@ class UpdateStream(Updates[Batch]):
     ) -> list[Batch]:
         if self._resampling is None:
             return [gather_batch(self._stores[corpus], rows) for corpus, rows in micros]
-        # Seeded by the update, so that a resumed stream cuts as one that never stopped.
+        # Seeded by the update, so that a resumed stream gives the same samples.
         random = Random(f"{self._resampling.seed} {update}")
         return [
             self._resampling.batch(self._stores[corpus], rows, random) for corpus, rows in micros
@@ -158,12 +160,12 @@ def gather_batch(store: PairStore, rows: npt.NDArray[np.int64]) -> Batch:
 
 
 def collate(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> Batch:
-    """Pairs of piece ids (without START and END) as one batch."""
+    """Pairs of token ids (without START and END) as one batch."""
     return _batch(*fill(sources), *fill(targets))
 
 
 def validation_batches(store: PairStore, tokens: int) -> Iterator[Batch]:
-    """Every pair of the store once, shortest sources first, about `tokens` tokens a batch."""
+    """Every pair of the store once, shortest sources first, about `tokens` tokens per batch."""
     plan = plan_epoch(store.source.lengths, store.target.lengths, tokens, np.random.default_rng(0))
     for first, end in zip(plan.starts, plan.starts[1:], strict=False):
         yield gather_batch(store, plan.order[first:end].astype(np.int64))
@@ -172,14 +174,14 @@ def validation_batches(store: PairStore, tokens: int) -> Iterator[Batch]:
 def source_batches(
     sources: Sequence[Sequence[int]], *, sentences: int, tokens: int | None = None
 ) -> Iterator[SourceBatch]:
-    """Sources of any lengths (piece ids without END), longest first, for decoding.
+    """Batches of sources of any lengths (token ids without END) for decoding, longest first.
 
-    Longest first, because a batch too large for the memory should fail at once.
+    Longest first, so that a batch that is too large for the memory fails at once.
 
     Args:
-        sentences: the most sources in a batch.
-        tokens: the most positions in a batch, padding and END counted; a longer source comes
-            alone. None sets no such limit.
+        sentences: the maximum number of sources in a batch.
+        tokens: the maximum number of positions in a batch, padding and END included; a longer
+            source is a batch of its own. None means no limit.
     """
     lengths = np.array([len(source) for source in sources], dtype=np.int64)
     rows: list[int] = []
@@ -224,7 +226,7 @@ def _batch(source: Ids, source_lengths: Ids, target: Ids, target_lengths: Ids) -
 def with_end(
     ids: Ids, lengths: Ids
 ) -> tuple[Int[Tensor, "batch length"], Bool[Tensor, "batch length"] | None]:
-    """The ids with END after each row's last piece, and which positions are real (None: all)."""
+    """The ids with END after each row's last token, and which positions are tokens (None: all)."""
     ended = np.pad(ids, ((0, 0), (0, 1)), constant_values=PAD)
     ended[np.arange(len(ids)), lengths] = END
     even = bool((lengths == ids.shape[1]).all())
@@ -235,13 +237,13 @@ def with_end(
 def framed(
     ids: Ids, lengths: Ids
 ) -> tuple[Int[Tensor, "batch length"], Bool[Tensor, "batch length"] | None]:
-    """As `with_end`, with START before every row: what an encoder of whole texts reads."""
+    """As `with_end`, with START before every row: the input of an encoder of whole texts."""
     started = np.pad(ids, ((0, 0), (1, 0)), constant_values=START)
     return with_end(started, lengths + 1)
 
 
 def fill(rows: Sequence[Sequence[int]]) -> tuple[Ids, Ids]:
-    """Rows of different lengths as one array filled with PAD, and their lengths."""
+    """Rows of different lengths as one array padded with PAD, and their lengths."""
     lengths = np.array([len(row) for row in rows], dtype=np.int64)
     filled = np.full((len(rows), int(lengths.max())), PAD, dtype=np.int64)
     for index, row in enumerate(rows):
@@ -250,7 +252,7 @@ def fill(rows: Sequence[Sequence[int]]) -> tuple[Ids, Ids]:
 
 
 def gather(side: Flat, rows: npt.NDArray[np.int64]) -> tuple[Ids, Ids]:
-    """What `fill` gives, read from the store in one step."""
+    """The result of `fill`, read from the store in one step."""
     lengths = side.lengths[rows].astype(np.int64)
     positions = np.arange(int(lengths.max()))
     real = positions < lengths[:, None]  # rows, positions

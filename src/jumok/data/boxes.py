@@ -1,14 +1,15 @@
-"""Gold boxes: which things a picture shows, where, and which words of its captions name them.
+"""Gold boxes: the objects of an image, their positions, and the words of its captions that name
+them.
 
-A file of boxes has one JSON object a line, one line a picture:
+A file of boxes has one JSON object per line, one line per image:
 
     {"file": "000000.png",
      "things": [{"kind": "heart", "box": [left, top, right, bottom]}, ...],
      "en": [[[word, [thing, ...]], ...], ...]}
 
-Boxes are in pixels, the last two sides excluded. Under a language's code stand the captions in
-their order; of each, the nouns: a word's index among the words between spaces, and the indices of
-the things it names.
+Boxes are in pixels, the last two sides excluded. A language's code is the key of the captions in
+their order. Each caption is a list of its nouns: the index of the word among the words between
+spaces, and the indices of the objects that it names.
 """
 
 import json
@@ -24,7 +25,7 @@ Box = tuple[int, int, int, int]
 
 
 class GroundedNoun(NamedTuple):
-    """A word by its index among the words between spaces, and the things that it names."""
+    """A word, as its index among the words between spaces, and the objects that it names."""
 
     word: int
     things: tuple[int, ...]
@@ -32,11 +33,11 @@ class GroundedNoun(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Boxes:
-    """What a picture shows.
+    """The objects of an image.
 
     Attributes:
-        kinds, boxes: of every thing, what it is and where.
-        nouns: for each caption, in the captions' order, its nouns in theirs.
+        kinds, boxes: of every object, its kind and its box.
+        nouns: for each caption, in the captions' order, its nouns in their vectors.
     """
 
     kinds: tuple[str, ...]
@@ -45,11 +46,11 @@ class Boxes:
 
 
 def read_boxes(file: Path, language: str) -> dict[str, Boxes]:
-    """The boxes of every picture, by its file's name, with the nouns of one language's captions.
+    """The boxes of every image, by file name, with the nouns of one language's captions.
 
     Raises:
         DataError: a line is not such an object, has no captions in this language, or a noun names
-            a thing that is not there; the text names the line.
+            an object that does not exist; the text names the line.
     """
     found = {}
     for number, line in enumerate(read_lines(file), start=1):
@@ -59,7 +60,7 @@ def read_boxes(file: Path, language: str) -> dict[str, Boxes]:
             name, boxes = str(record["file"]), _boxes(record, language)
         except ANYTHING as error:
             raise DataError(
-                "The line does not describe a picture's boxes.",
+                "the line does not describe an image's boxes.",
                 expected=f'an object with "file", "things" and the nouns under "{language}"',
                 got=f"no {error}" if isinstance(error, KeyError) else str(error),
                 place=place,
@@ -68,7 +69,7 @@ def read_boxes(file: Path, language: str) -> dict[str, Boxes]:
         for noun in (noun for nouns in boxes.nouns for noun in nouns):
             if not noun.things or any(each not in there for each in noun.things):
                 raise DataError(
-                    "A noun names no thing, or one that is not there.",
+                    "a noun has no object, or one that does not exist.",
                     expected=f"indices from 0, below {len(there)}",
                     got=str(list(noun.things)),
                     place=place,
@@ -82,8 +83,8 @@ def _boxes(record: dict[str, Any], language: str) -> Boxes:
     boxes = []
     for thing in things:
         left, top, right, bottom = map(int, thing["box"])
-        if not (left < right > 0 and top < bottom > 0):  # a part of it may lie outside
-            raise ValueError(f"a box that holds no pixel: {thing['box']}")
+        if not (left < right > 0 and top < bottom > 0):  # a part of it may be outside
+            raise ValueError(f"an empty box: {thing['box']}")
         boxes.append((left, top, right, bottom))
     nouns = tuple(
         tuple(GroundedNoun(int(word), tuple(map(int, named))) for word, named in caption)

@@ -1,4 +1,4 @@
-"""Sequences of numbers on disk: made once, mapped into memory, found again by their content."""
+"""Sequences of numbers on disk: created once, memory-mapped, found by a hash of their content."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ from jumok.data.atomic import atomic_folder
 from jumok.errors import DataError, Place
 
 STORE = "store.json"
-LAYOUT = 2  # of every store: 2 knows the digests of its files
+LAYOUT = 2  # of every store: 2 has the digests of its files
 
 Lengths = npt.NDArray[np.int64]
 
@@ -36,20 +36,21 @@ class Flat:
 def map_flat(folder: Path, name: str, kind: np.dtype[Any], limit: int) -> Flat:
     """The sequences of this name in a store's folder, mapped into memory.
 
-    Values and ends become indices of tables and of C arrays, so each is checked here, once.
+    Values and ends are used as indices of tables and of C arrays, so all of them are checked here,
+    once.
 
     Args:
-        limit: every value is below it: the vocabulary, or the number of labels.
+        limit: every value is below it: the size of the vocabulary, or the number of labels.
 
     Raises:
-        ValueError: a value or an end is none that may be.
+        ValueError: a value or an end is out of range.
         OSError: a file cannot be read.
     """
     ends = np.memmap(folder / f"{name}.ends", dtype=np.int64, mode="r")
     values = np.memmap(folder / f"{name}.values", dtype=kind, mode="r")
     lengths = np.diff(ends, prepend=0)
     if lengths.min() < 0 or lengths.max() > np.iinfo(np.int32).max:
-        raise ValueError(f"{name}.ends: an end stands before the one before it")
+        raise ValueError(f"{name}.ends: an end comes before the previous one")
     if len(values) != ends[-1]:
         raise ValueError(f"{name}.values holds {len(values)} values, not {ends[-1]}")
     if len(values) and values.max() >= limit:
@@ -58,7 +59,7 @@ def map_flat(folder: Path, name: str, kind: np.dtype[Any], limit: int) -> Flat:
 
 
 class FlatWriter:
-    """A `Flat` that grows on disk. Used as a context; leaving it closes its files."""
+    """A `Flat` that grows on disk. It is a context manager, which closes the files."""
 
     def __init__(self, folder: Path, name: str, kind: np.dtype[Any]) -> None:
         self._kind, self._end = kind, 0
@@ -76,7 +77,7 @@ class FlatWriter:
                 stack.enter_context(file)
 
     def append(self, values: npt.NDArray[np.unsignedinteger[Any]], lengths: Lengths) -> None:
-        """Add sequences of these lengths, whose values stand one after another."""
+        """Adds sequences of these lengths, whose values follow one another."""
         ends = self._end + np.cumsum(lengths, dtype=np.int64)
         self._files[0].write(values.astype(self._kind).tobytes())
         self._files[1].write(ends.tobytes())
@@ -89,12 +90,12 @@ def cached_folder(
     fill: Callable[[Path], dict[str, Any]],
     what: str = "prepared corpus",
 ) -> Path:
-    """The folder of this content in the cache; where there is none, `fill` makes it.
+    """The folder of this content in the cache; if there is none, `fill` writes it.
 
     Args:
-        identity: JSON that changes whenever the content would.
-        fill: writes everything into the folder it is given, and tells what `store.json` keeps.
-        what: is made, in the words of the error.
+        identity: JSON that changes whenever the content changes.
+        fill: writes everything into the given folder, and returns the contents of `store.json`.
+        what: what is created, in the words of the error.
 
     Raises:
         DataError: the cache cannot be written.
@@ -111,7 +112,7 @@ def cached_folder(
             (partial / STORE).write_text(json.dumps(described, ensure_ascii=False), "utf-8")
     except OSError as error:
         raise DataError(
-            f"The {what} cannot be written.",
+            f"the {what} cannot be written.",
             got=error.strerror,
             do="free some space, or name another cache folder",
             place=Place(cache),
@@ -121,30 +122,30 @@ def cached_folder(
 
 @contextmanager
 def opened(folder: Path, what: str, source: str) -> Iterator[dict[str, Any]]:
-    """What `store.json` keeps of a store, all of whose files are what was written.
+    """The contents of `store.json` of a store, after all of its files were checked.
 
     Args:
-        what, source: "corpus is" and "corpus": what is damaged and what it is made from, in the
+        what, source: "corpus is" and "corpus": what is damaged and what it is created from, in the
             words of the error.
 
     Raises:
-        DataError: a file is missing or changed, or the block raises ValueError: a file does not
-            hold what it should.
+        DataError: a file is missing or changed, or the block raises ValueError because a file has
+            unexpected contents.
     """
     try:
         described = json.loads((folder / STORE).read_text("utf-8"))
         about, files = described["about"], described["files"]
         if described["sha256"] != _digest_of(about, files):
-            raise ValueError(f"{STORE} is not what was written")
+            raise ValueError(f"{STORE} differs from what was written")
         for name, written in files.items():
             if digest(folder / name) != written:
-                raise ValueError(f"{name} is not what was written")
+                raise ValueError(f"{name} differs from what was written")
         yield about
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise DataError(
-            f"The prepared {what} damaged.",
+            f"the prepared {what} damaged.",
             got=str(error),
-            do=f"delete this folder; it is made again from the {source}",
+            do=f"delete this folder; it is rebuilt from the {source}",
             place=Place(folder),
         ) from None
 
@@ -154,7 +155,7 @@ def _digest_of(about: object, files: object) -> str:
 
 
 def digest(path: Path) -> str:
-    """The SHA-256 of a file's bytes; "" where it cannot be read, of which reading it will tell."""
+    """The SHA-256 of a file's bytes; "" if it cannot be read, which opening it reports."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,8 +1,8 @@
-"""Pictures and their captions as tensors: stored once at the model's size, batched by picture.
+"""Images and their captions as tensors: stored once at the model's size, batched by image.
 
-Pictures (or features that somebody computed before) lie in one array on disk, made once and found
-again by their content. A batch holds some pictures and several captions of each: a picture is
-looked at once, however many captions it has.
+Images (or precomputed features) are one array on disk, created once and found by a hash of their
+content. A batch has some images and several captions of each: an image is encoded once for all its
+captions.
 """
 
 from collections.abc import Sequence
@@ -18,17 +18,17 @@ from jumok.data.sampler import UpdateCursor, check_plan
 from jumok.data.tokenizer import PAD, START
 from jumok.shapes import Bool, Int, Tensor
 
-PICTURE_WORK = 40  # about as many target positions take as long as one picture
+PICTURE_WORK = 40  # this number of target positions takes about as long as one image
 
 
 @dataclass(frozen=True)
 class CaptionRows:
-    """The captions of a batch as a decoder reads them.
+    """The captions of a batch as a decoder's input.
 
     Attributes:
-        tokens: START and pieces of one caption in a row, or of several one after another.
-        real: True where a token is; the real positions, row by row, are those of the captions.
-        documents: which caption each token is of; None where a row is one.
+        tokens: START and tokens of one caption per row, or of several one after another.
+        real: True where a token is; row by row, these positions are those of the captions.
+        documents: the caption of each token; None if every row is one caption.
     """
 
     tokens: Int[Tensor, "rows length"]
@@ -38,14 +38,15 @@ class CaptionRows:
 
 @dataclass(frozen=True)
 class CaptionBatch:
-    """Pictures and captions that are trained on together.
+    """The images and captions of one training batch.
 
     Attributes:
         pictures: bytes (pictures 3 height width), or features (pictures cells width).
-        rows: which picture each caption is of; they stand in the pictures' order.
-        target_input: START and pieces, filled with PAD.
-        target_output: pieces and END, filled with PAD: what `target_input` should predict.
-        targets: how many positions of the captions are real, END counted.
+        rows: the image of each caption, in the order of the images.
+        target_input: START and tokens, padded with PAD.
+        target_output: tokens and END, padded with PAD: the tokens that `target_input` is to
+            predict.
+        targets: the number of tokens of the captions, END included.
     """
 
     pictures: Tensor
@@ -56,22 +57,22 @@ class CaptionBatch:
 
     @property
     def sources(self) -> int:
-        """How many pictures."""
+        """The number of images."""
         return len(self.pictures)
 
     @property
     def real(self) -> Bool[Tensor, "batch target"]:
-        """True where a position is no padding."""
+        """True where a position is not padding."""
         return self.target_output != PAD
 
     @property
     def apart(self) -> CaptionRows:
-        """A caption a row."""
+        """One caption per row."""
         return CaptionRows(self.target_input, self.real)
 
     @property
     def packed(self) -> CaptionRows:
-        """The captions of a picture in one row, which needs far less padding."""
+        """All captions of an image in one row, which needs far less padding."""
         lengths = self.real.sum(1)
         of_picture = torch.zeros_like(lengths[: self.sources]).index_add(0, self.rows, lengths)
         room = torch.arange(int(of_picture.max()), device=lengths.device)
@@ -89,17 +90,17 @@ class CaptionBatch:
 
     @property
     def work(self) -> int:
-        """Target positions, and what the pictures cost."""
+        """The target positions, and the cost of the images."""
         return self.targets + PICTURE_WORK * self.sources
 
 
 @dataclass(frozen=True)
 class CaptionedPictures:
-    """What is trained or validated on.
+    """The data of a training or a validation.
 
     Attributes:
-        inputs: one array a picture, on disk.
-        captions: for each picture the pieces of its captions, without START and END.
+        inputs: one array per image, on disk.
+        captions: for each image the tokens of its captions, without START and END.
         key: names the content.
     """
 
@@ -112,15 +113,15 @@ class CaptionedPictures:
 
     @property
     def tokens(self) -> int:
-        """Target tokens of all captions, END counted."""
+        """The target tokens of all captions, END included."""
         return sum(len(caption) + 1 for captions in self.captions for caption in captions)
 
     def input(self, index: int) -> Tensor:
-        """What the model reads of one picture."""
+        """The model's input for one image."""
         return torch.from_numpy(np.array(self.inputs[index]))
 
     def batch(self, chosen: Sequence[tuple[int, Sequence[int]]]) -> CaptionBatch:
-        """These captions of these pictures: (picture, indexes of its captions)."""
+        """These captions of these pictures: (picture, indices of its captions)."""
         pictures = torch.stack([self.input(index) for index, _ in chosen])
         rows = [row for row, (_, which) in enumerate(chosen) for _ in which]
         targets = [self.captions[index][each] for index, which in chosen for each in which]
@@ -137,18 +138,18 @@ class CaptionedPictures:
 
 @dataclass(frozen=True)
 class CaptionedAugmentation:
-    """How pixels are moved, another way each time a picture is seen.
+    """Random changes of the pixels, sampled each time an image is seen.
 
     Attributes:
-        flip: left becomes right in every second picture. Not where captions say "left".
-        shift: pixels by which a picture is moved at most, along both sides.
+        flip: mirrors every second image. Not for captions that say "left".
+        shift: the maximum shift in pixels, along both sides.
     """
 
     flip: bool = False
     shift: int = 0
 
     def apply(self, pixels: Tensor, random: np.random.Generator) -> Tensor:
-        """The pictures (batch 3 height width), each moved its own way; edges are repeated."""
+        """The images (batch 3 height width), each with a shift of its own; edges are repeated."""
         if not (self.flip or self.shift):
             return pixels
         reach = self.shift
@@ -167,14 +168,14 @@ class CaptionedAugmentation:
 class CaptionStream:
     """An endless iterator of updates, each a list of micro-batches, that can be resumed.
 
-    Every epoch goes through all pictures in an order of its own. Everything is a function of the
-    number of the update, so the cursor is that number.
+    Every epoch visits all images in a new order. Everything is a function of the number of the
+    update, so the cursor is that number.
 
     Args:
-        update_tokens: target tokens of one update on average, END counted.
+        update_tokens: target tokens of one update on average, END included.
         micro_tokens: about how many of them a micro-batch holds.
-        captions: of each picture at most, whenever it comes; drawn anew where it has more.
-        seed: what orders and draws depend on.
+        captions: the maximum per image and epoch; if an image has more, they are sampled each time.
+        seed: the seed of orders and samples.
     """
 
     def __init__(
@@ -202,14 +203,14 @@ class CaptionStream:
 
     @property
     def cursor(self) -> UpdateCursor:
-        """Where the stream stands after the update that was handed out last."""
+        """The position of the stream after the last update."""
         return UpdateCursor(plan=self._plan, update=self._update)
 
     def restore(self, cursor: UpdateCursor) -> None:
-        """Goes to where `cursor` was taken.
+        """Restores the position of `cursor`.
 
         Raises:
-            DataError: it belongs to other data, batches or another seed.
+            DataError: it belongs to other data, other batch sizes or another seed.
         """
         check_plan(cursor["plan"], self._plan)
         self._update = cursor["update"]
@@ -234,7 +235,7 @@ class CaptionStream:
         )
 
     def _picture(self, place: int) -> int:
-        """The picture at a place of all epochs one after another."""
+        """The image at an index into all epochs one after another."""
         epoch, index = divmod(place, len(self._data))
         if self._epoch is None or self._epoch[0] != epoch:
             random = np.random.default_rng((self._seed, 0, epoch))
@@ -242,7 +243,7 @@ class CaptionStream:
         return int(self._epoch[1][index])
 
     def _draw(self, picture: int, random: np.random.Generator) -> Sequence[int]:
-        """Which of the picture's captions."""
+        """The indices of the image's captions."""
         count = len(self._data.captions[picture])
         if count <= self._captions:
             return range(count)

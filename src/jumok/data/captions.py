@@ -1,8 +1,8 @@
-"""Pictures with captions: one table of captions, one folder or archive of pictures.
+"""Images with captions: one table of captions, and one folder or archive of images.
 
-Every row of the table holds a picture's file name and one caption; a picture has as many captions
-as rows. Splits are made by picture: a photograph whose captions stood in training and in test
-would be remembered, not described.
+Every row of the table has an image's file name and one caption; an image may have several rows.
+Splits are made by image: a photograph with captions in both training and test would be memorized,
+not described.
 """
 
 from collections.abc import Iterable
@@ -19,13 +19,13 @@ from jumok.errors import DataError, Place
 
 @dataclass(frozen=True)
 class CaptionCorpus:
-    """Where captions and pictures are.
+    """The files of captions and images.
 
     Attributes:
-        captions: a TSV file (.gz and .zst too), one caption a row.
-        images: a folder, or a .zip archive, that holds the pictures.
-        file_column, caption_column: a column's number from 0, or its name in a header line. The
-            usual order of such tables is file, number, caption, without a header.
+        captions: a TSV file (also .gz and .zst), one caption per row.
+        images: a folder or .zip archive of images.
+        file_column, caption_column: a column's number from 0, or its name in a header line. Such
+            tables usually have the columns file, number, caption, without a header.
     """
 
     captions: Path
@@ -35,15 +35,15 @@ class CaptionCorpus:
 
 
 class Captioned(NamedTuple):
-    """A picture's name in its folder, its captions in order, and the row (from 1) of the first."""
+    """An image's name in its folder, its captions in order, and the row (from 1) of the first."""
 
     file: str
     captions: tuple[str, ...]
     line: int
 
 
-NO_PICTURE = "there is no such picture"
-NO_CAPTION = "the picture has no caption"
+NO_PICTURE = "there is no such image"
+NO_CAPTION = "the image has no caption"
 EMPTY = "the caption is empty"
 
 
@@ -55,19 +55,19 @@ def read_captions(
     others: bool = False,
     report: CorpusReport | None = None,
 ) -> list[Captioned]:
-    """The pictures that have captions, in the order of their first rows.
+    """The images that have captions, in the order of their first rows.
 
     Args:
-        pictures: the files that stand for the pictures; None: those in the corpus's folder.
-        skip: leave out what is wrong (rows without a picture or a caption, pictures without
-            captions) and count it in `report`, instead of stopping at the first.
-        others: the folder may hold pictures that are not in this table: another one has them.
+        pictures: the files of the images; None: those in the corpus's folder.
+        skip: leave out rows without an image or a caption and images without captions, and count
+            them in `report`, instead of stopping at the first.
+        others: the folder may have images that are in another table.
         report: `read` counts the rows, `kept` the captions.
 
     Raises:
-        DataError: a row names a missing picture or holds an empty caption (unless skipped); a
-            picture has no caption (unless skipped); nothing is left; or as `read_tsv` and
-            `ImageSource`. The text names the file and the row.
+        DataError: a row names a missing image or has an empty caption (unless skipped); an image
+            has no caption (unless skipped); nothing is left; and what `read_tsv` and `ImageSource`
+            raise. The text names the file and the row.
     """
     pictures = ImageSource(corpus.images) if pictures is None else pictures
     count = report or CorpusReport(corpus.captions.name)
@@ -85,21 +85,21 @@ def read_captions(
             count.drop(reason, [line])
         else:
             raise _bad_row(reason, name, corpus, line)
-    # By their files: of features a table may name the pictures that they were made from.
+    # By file: for features, a table may name the images that they were computed from.
     told = {pictures.place(name) for name in found}
     bare = [] if others else [each for each in pictures.names if pictures.place(each) not in told]
     if bare and not skip:
         raise DataError(
-            "Some pictures have no caption.",
+            "some images have no caption.",
             expected=f"at least one row for each of the {len(pictures):,} pictures",
             got=f"none for {len(bare):,} of them: {', '.join(bare[:3])}{', ...' * (len(bare) > 3)}",
-            do="add captions, take the pictures out, or set data.skip_damaged = true",
+            do="add captions, remove the images, or set data.skip_damaged = true",
             place=Place(corpus.images),
         )
     if bare:
-        count.dropped[NO_CAPTION] = Count(len(bare))  # pictures stand on no line
+        count.dropped[NO_CAPTION] = Count(len(bare))  # images have no line
     if not found:
-        raise DataError("There is not one captioned picture.", place=Place(corpus.captions))
+        raise DataError("there is no captioned image.", place=Place(corpus.captions))
     return [Captioned(name, tuple(captions), first[name]) for name, captions in found.items()]
 
 
@@ -112,15 +112,15 @@ def _fault(name: str, caption: str, pictures: PictureFiles) -> str | None:
 def _bad_row(reason: str, name: str, corpus: CaptionCorpus, line: int) -> DataError:
     if reason == EMPTY:
         return DataError(
-            f"The caption of {name!r} is empty.",
-            do="write one, take the row out, or set data.skip_damaged = true",
+            f"the caption of {name!r} is empty.",
+            do="write one, remove the row, or set data.skip_damaged = true",
             place=Place(corpus.captions, line),
         )
     return DataError(
-        "The row names a picture that is not there.",
-        expected=f"a picture in {corpus.images}",
+        "the row names an image that does not exist.",
+        expected=f"an image in {corpus.images}",
         got=repr(name),
-        do="add the picture, take the row out, or set data.skip_damaged = true",
+        do="add the image, remove the row, or set data.skip_damaged = true",
         place=Place(corpus.captions, line),
     )
 
@@ -128,10 +128,10 @@ def _bad_row(reason: str, name: str, corpus: CaptionCorpus, line: int) -> DataEr
 def split_pictures(
     pictures: Iterable[Captioned], validation: float = 0.1, test: float = 0.1
 ) -> dict[str, list[Captioned]]:
-    """The splits "train", "validation" and "test", by a hash of each picture's name.
+    """The splits "train", "validation" and "test", by a hash of each image's name.
 
-    A picture keeps its split whatever other pictures there are, in any order; so the shares are
-    met on average and not exactly.
+    The split of an image does not depend on the other images or on their order, so the shares hold
+    on average and not exactly.
     """
     splits: dict[str, list[Captioned]] = {"train": [], "validation": [], "test": []}
     for each in pictures:

@@ -1,8 +1,8 @@
-"""What is odd about the pairs of a corpus: counted, and left out where that is asked for.
+"""Suspicious pairs of a corpus: they are counted, and left out on request.
 
-Only what can be told from a pair alone, and without guessing: a pair that comes twice, a
-translation that is its source, tags and entities, letters of another script than the language's.
-Pairs that are shifted against each other are told by the lengths of all of them.
+Only what can be decided without guessing: repeated pairs, translations that equal their source,
+tags and entities, letters but none of the language's script. Shifted pairs are detected from the
+lengths of all pairs.
 """
 
 import re
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from jumok.data.corpora import Pair
 
 CLEAN = {
-    "duplicates": "a pair that was there before",
+    "duplicates": "a repeated pair",
     "equal": "source and target are equal",
     "markup": "tags or entities (<b>, &amp;)",
-    "script": "letters of another script than the language's",
+    "script": "letters, but none of the language's script",
 }
-"""The kinds of odd pairs, and what they are called."""
+"""The kinds of suspicious pairs, and their names in reports."""
 
 _MARKUP = re.compile(r"</?[A-Za-z][^<>]*>|&(?:[A-Za-z]{2,8}|#x?[0-9A-Fa-f]{1,6});")
 _LETTER = re.compile(r"[^\W\d_]")
@@ -45,9 +45,9 @@ _SCRIPTS = {
 
 
 def odd_script(language: str) -> Callable[[str], bool] | None:
-    """Whether a text cannot be of this language: it has letters, and none of its script.
+    """Whether a text cannot be in this language: it has letters, but none of the language's script.
 
-    Latin letters may stand in any language: names, units. None: the script is not known.
+    Latin letters occur in any language, in names and units. None: the script is not known.
     """
     letters = _SCRIPTS.get(language.lower().replace("_", "-").split("-")[0])
     if letters is None:
@@ -59,11 +59,11 @@ def odd_script(language: str) -> Callable[[str], bool] | None:
 def cleaned(
     pairs: "Iterator[Pair]", report: CorpusReport, clean: Sequence[str], languages: tuple[str, str]
 ) -> "Iterator[Pair]":
-    """The pairs, of which odd ones are counted, and left out where that is asked for.
+    """The pairs; suspicious ones are counted, and left out on request.
 
     Args:
         clean: the kinds of CLEAN that are left out; all others are counted and kept.
-        languages: codes of source and target; "" where unknown.
+        languages: codes of source and target; "" if unknown.
     """
     seen: set[int] = set()
     scripts = [odd_script(language) for language in languages]

@@ -1,4 +1,4 @@
-"""A corpus is a stream of pairs, whatever file or files it lies in."""
+"""A corpus is a stream of pairs, from one file or two, in any format."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from jumok.errors import ConfigError, DataError, Place
 
 
 class Pair(NamedTuple):
-    """One sentence and its translation, and the line (from 1) they stand on."""
+    """One sentence, its translation, and their line (from 1)."""
 
     source: str
     target: str
@@ -27,22 +27,22 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class Corpus:
-    """Where pairs are: two aligned files, or one file with two columns.
+    """The files of a corpus: two aligned files, or one file with two columns.
 
     Attributes:
-        source, target: two text files whose N-th lines belong together; or
-        file: one file that holds both sides.
+        source, target: two line-aligned text files; or
+        file: one file with both sides.
         source_column, target_column: in `file`, a column's name (CSV and TSV with a header line,
             JSONL, Parquet), its number from 0 (CSV and TSV without a header, Parquet) or a language
             code (TMX; PO and XLIFF may do without).
-        format: of `file`: csv, tsv, jsonl, parquet, tmx, xliff or po; None finds it from its
-            suffix. Of source and target: "text" reads them as plain lines whatever they look like;
-            None refuses markup.
-        weight: the share of training this corpus gets beside others; None goes by its size.
-        name: what reports call it; empty takes the file's name.
-        skip_damaged: leave rows of a table and lines out that cannot be read, and count them.
-        clean: the kinds of odd pairs to leave out (`jumok.data.cleaning`).
-        languages: codes of source and target, for telling a wrong script; "" where unknown.
+        format: for `file`: csv, tsv, jsonl, parquet, tmx, xliff or po; None takes it from the
+            suffix. For source and target: "text" reads lines even if they look like markup; None
+            refuses markup.
+        weight: the sampling weight of this corpus relative to the others; None: its size.
+        name: its name in reports; empty: the file's name.
+        skip_damaged: leave out table rows and lines that cannot be read, and count them.
+        clean: the kinds of suspicious pairs to leave out (`jumok.data.cleaning`).
+        languages: codes of source and target, to detect a wrong script; "" if unknown.
     """
 
     source: Path | None = None
@@ -66,7 +66,7 @@ class Corpus:
         return self.name or " + ".join(path.name for path in self.files)
 
     def report(self) -> CorpusReport:
-        """A report in which nothing stands yet."""
+        """A new, empty report."""
         return CorpusReport(self.title, skip_damaged=self.skip_damaged)
 
 
@@ -74,11 +74,11 @@ def read_pairs(corpus: Corpus, report: CorpusReport | None = None) -> Iterator[P
     """The corpus's pairs in order, one at a time; NFC, and no line break inside a sentence.
 
     Args:
-        report: what becomes of them, begun by `Corpus.report`.
+        report: counts them; created by `Corpus.report`.
 
     Raises:
         ConfigError: the corpus names neither two aligned files nor one file, or both.
-        DataError: a file cannot be read as what it was said to be; the text says where.
+        DataError: a file cannot be read in its format; the text says where.
         MissingExtraError: the format's library is not installed.
     """
     looked_at = report is not None or corpus.clean
@@ -86,13 +86,13 @@ def read_pairs(corpus: Corpus, report: CorpusReport | None = None) -> Iterator[P
     if corpus.file is None:
         if corpus.source is None or corpus.target is None:
             raise ConfigError(
-                "A corpus needs both sides.",
+                "a corpus needs both sides.",
                 expected="source and target (two aligned files), or file (one file of pairs)",
             )
         pairs = _read_aligned(corpus, corpus.source, corpus.target, report)
     elif corpus.source or corpus.target:
         raise ConfigError(
-            "A corpus is either source and target, or file; not both.",
+            "a corpus is either source and target, or file; not both.",
             got=", ".join(map(str, corpus.files)),
         )
     else:
@@ -104,7 +104,7 @@ def read_pairs(corpus: Corpus, report: CorpusReport | None = None) -> Iterator[P
     first = next(pairs, None)
     if first is None:
         raise DataError(
-            "There is not one pair in it.", place=Place(" + ".join(map(str, corpus.files)))
+            "there are no pairs in it.", place=Place(" + ".join(map(str, corpus.files)))
         )
     yield first
     yield from pairs
@@ -122,12 +122,12 @@ READERS: dict[str, Callable[[Path, Column, Column, CorpusReport | None], Rows]] 
 
 
 def format_of(corpus: Corpus) -> str:
-    """The format of `corpus.file`: what was given, or what its suffix says."""
+    """The format of `corpus.file`: the given one, or that of its suffix."""
     assert corpus.file is not None
     kind = corpus.format or kind_of_name(corpus.file) or Path(bare_name(corpus.file)).suffix[1:]
     if kind not in READERS:
         raise ConfigError(
-            "The format of this corpus is not known.",
+            "unknown corpus format.",
             expected=f"one of {', '.join(READERS)}",
             got=repr(kind),
             do="set format, or give source and target for two aligned text files",

@@ -1,4 +1,4 @@
-"""Libraries that read files fail in their own ways; here that becomes one that names the file."""
+"""Turns the exceptions of libraries that read files into errors that name the file."""
 
 import struct
 from collections.abc import Iterator
@@ -11,24 +11,25 @@ ANYTHING = (
     *(ValueError, TypeError, LookupError, AttributeError, ArithmeticError, AssertionError),
     *(RecursionError, NotImplementedError, EOFError, OSError, SyntaxError, struct.error),
 )
-"""What a parser that was not written for damaged files raises on them. A missing memory, an
-interrupt and errors of jumok's own are none of these."""
+"""The exceptions that a parser may raise on damaged files. MemoryError, an interrupt and jumok's
+own errors are not among them.
+"""
 
 
 def damaged(file: Path | str, kind: str, error: Exception) -> DataError:
-    """What to raise when a library failed with `error` on a file that should be of this kind."""
+    """The error to raise when a library failed with `error` on a file of this kind."""
     said = str(error).split("\n")[0][:200]
     return DataError(
-        f"The file cannot be read as {kind}: it is damaged, or of another kind.",
+        f"the file cannot be read as {kind}: it is damaged, or of another format.",
         got=f"{type(error).__name__}: {said}" if said else type(error).__name__,
-        do="make or download it again",
+        do="create or download it again",
         place=Place(file),
     )
 
 
 @contextmanager
 def reading_as(kind: str, file: Path | str) -> Iterator[None]:
-    """Around what a library reads of a file, and around nothing else.
+    """A context for the calls of a library that read a file, and for nothing else.
 
     Raises:
         DataError: the library failed.

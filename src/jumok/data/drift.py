@@ -1,4 +1,4 @@
-"""Where two files that should be aligned stop being so.
+"""Finds the line from which two files are no longer aligned.
 
 Translations of long sentences are long (Gale and Church 1993): the lengths of aligned lines vary
 together, those of shifted lines do not. With d more lines on one side, every path of shifts
@@ -14,28 +14,32 @@ from jumok.data.reading import read_lines
 from jumok.errors import DataError, Place
 
 VARIANCE = 6.8  # of the length of a translation, per character (Gale and Church 1993, section 3.1)
-WORST = 9.0  # one pair's cost is capped, so that one odd line does not decide
-SURE = 60.0  # by how much a shifted part must fit better
+WORST = 9.0  # the cost of a pair is capped, so that one unusual line does not decide
+SURE = 60.0  # the minimum gain of a shifted section
 SHIFTS = 8  # beyond this many extra lines only the jump to all of them at once is tried
 
 Lengths = npt.NDArray[np.float64]
 
 
 def explain_drift(source: Path, target: Path) -> DataError:
-    """The error for two files with different line counts, with the line they seem to part at."""
+    """The error for two files with different line counts; it names the line from which they seem
+    misaligned.
+    """
     sources, targets = _line_lengths(source), _line_lengths(target)
     shorter, longer = (source, target) if len(sources) < len(targets) else (target, source)
     shared = min(len(sources), len(targets))
     line = first_drift(sources, targets) + 1
     if line > shared:
-        where = f"they seem aligned to the end of {shorter.name}, and {longer.name} goes on"
+        where = (
+            f"they seem to be aligned until the end of {shorter.name}, and {longer.name} continues"
+        )
     else:
-        where = f"by the lengths of their lines they seem to drift apart at line {line:,}"
+        where = f"judging by their lengths, they seem to be misaligned from line {line:,}"
     return DataError(
-        "The two sides do not have the same number of lines.",
-        expected="one translation a line",
+        "the two sides do not have the same number of lines.",
+        expected="one translation per line",
         got=f"{len(sources):,} lines in {source}, {len(targets):,} in {target}; {where}",
-        do=f"look at line {min(line, shared):,} of both files",
+        do=f"check line {min(line, shared):,} of both files",
         place=Place(longer, line),
     )
 
@@ -45,7 +49,7 @@ def _line_lengths(file: Path) -> Lengths:
 
 
 def first_drift(source: Lengths, target: Lengths) -> int:
-    """The index of the first line that has no partner, given the lines' lengths in characters."""
+    """The index of the first line without a counterpart, given the lines' lengths in characters."""
     longer, shorter = (source, target) if len(source) > len(target) else (target, source)
     extra, size = len(longer) - len(shorter), len(shorter)
     if size == 0:
@@ -68,14 +72,15 @@ def first_drift(source: Lengths, target: Lengths) -> int:
 
 
 def shifted_part(source: Lengths, target: Lengths) -> tuple[int, int, int] | None:
-    """A part of the corpus in which the pairs are shifted against each other, by the lengths.
+    """A section of the corpus in which the pairs are shifted against each other, judging by the
+    lengths.
 
-    Of all parts and shifts the one that fits the lengths best, against no shift. None: no part fits
-    so much better that it cannot be chance. (The most that chance gave in 335,000 pairs of three
-    corpora is 21; one line lost and another found 100 lines later gives 118 and more.)
+    It is the section and the shift that fit the lengths best, compared with no shift. None: no
+    section fits better than by chance. (The maximum by chance in 335,000 pairs of three corpora is
+    21; one line lost and another inserted 100 lines later gives 118 and more.)
 
     Returns:
-        the indexes of its first and its last pair, and how many pairs further the right target is.
+        the indices of its first and its last pair, and the shift to the right target in pairs.
     """
     if not len(source):
         return None
@@ -97,6 +102,6 @@ def shifted_part(source: Lengths, target: Lengths) -> tuple[int, int, int] | Non
 
 
 def _cost(longer: Lengths, shorter: Lengths, ratio: float) -> Lengths:
-    """The squared deviation of each length from what its partner's length predicts, capped."""
+    """The squared deviation of each length from the length of its counterpart predicts, capped."""
     mean = (longer + shorter * ratio) / 2 + 1
     return np.minimum((longer - shorter * ratio) ** 2 / (mean * VARIANCE), WORST)

@@ -1,4 +1,4 @@
-"""The token ids of texts on disk, with the numbers of their labels or without."""
+"""The token ids of texts on disk, with or without the numbers of their labels."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -27,9 +27,9 @@ class ExampleStore:
 
     Attributes:
         key: names the content.
-        texts: the ids of every text, neither START nor END among them.
-        labels: the number of each text's label; None where there are none.
-        report: what was read, mended and left out.
+        texts: the ids of every text, without START and END.
+        labels: the number of each text's label; None without labels.
+        report: the lines read, corrected and left out.
     """
 
     key: str
@@ -42,7 +42,7 @@ class ExampleStore:
 
 
 def label_names(texts: Iterable[Example]) -> tuple[str, ...]:
-    """The different labels in order: numbers by their size, words by the alphabet.
+    """The different labels in order: numbers by value, words alphabetically.
 
     Raises:
         DataError: fewer than two.
@@ -50,33 +50,33 @@ def label_names(texts: Iterable[Example]) -> tuple[str, ...]:
     found = {text.label for text in texts if text.label}
     if len(found) < 2:
         raise DataError(
-            "There is nothing to tell apart.",
-            expected="two different labels at the very least",
+            "a classifier needs at least two different labels.",
+            expected="at least two different labels",
             got=", ".join(map(repr, found)) or "no label",
-            do="name the label's column: label_column in the recipe",
+            do="give the column of the labels: label_column in the recipe",
         )
     return in_order(found)
 
 
 def in_order(labels: Iterable[str]) -> tuple[str, ...]:
-    """Numbers by their size, words by the alphabet."""
+    """Numbers by value, words alphabetically."""
     found = set(labels)
     numbers = all(label.isdecimal() for label in found)
     return tuple(sorted(found, key=lambda label: (int(label) if numbers else 0, label)))
 
 
 def label_number(text: Example, labels: Sequence[str]) -> int:
-    """The place of the text's label among `labels`.
+    """The index of the text's label in `labels`.
 
     Raises:
-        DataError: it is none of them.
+        DataError: it is not one of them.
     """
     if text.label not in labels:
         raise DataError(
-            "This label is unknown to the model." if text.label else "The row has no label.",
+            "the model does not know this label." if text.label else "the row has no label.",
             expected=f"one of {', '.join(labels)}",
             got=repr(text.label),
-            do="mend the row, or train on data that has this label",
+            do="correct the row, or train on data with this label",
             place=Place(text.file, text.line),
         )
     return labels.index(text.label)
@@ -95,17 +95,18 @@ def prepare_examples(
 ) -> ExampleStore:
     """The texts as token ids, from the cache if the same content was prepared before.
 
-    A text without a piece is left out. One of more than `max_tokens` pieces is cut: into texts of
-    their own where there are no labels, and after the first `max_tokens` where there are.
+    A text without tokens is left out. A text of more than `max_tokens` tokens is split into several
+    if there are no labels, and otherwise truncated.
 
     Args:
-        corpora: where the texts come from.
-        labels: every label there may be; () where there are none.
-        identity: JSON that must change when the choice of texts would, besides the corpora.
+        corpora: the sources of the texts.
+        labels: all permitted labels; () without labels.
+        identity: JSON that must change whenever the selection of texts changes, besides the
+            corpora.
 
     Raises:
-        DataError: what reading raises; a label that is none of `labels`; no text is left; the
-            cache cannot be written.
+        DataError: what reading raises; a label that is not in `labels`; no text is left; the cache
+            cannot be written.
     """
     where = [
         [digest(corpus.file), corpus.file.suffixes, str(replace(corpus, file=Path()))]
@@ -128,7 +129,7 @@ def prepare_examples(
                     found = [label_number(text, labels) for text, _ in rows]
                     numbers.append(np.array(found, dtype=np.uint32), np.ones_like(lengths))
         if report.kept == 0:
-            raise DataError("No text is left after the filters.", got=str(report))
+            raise DataError("no text is left after the filters.", got=str(report))
         return {"report": report.to_json()}
 
     folder = cached_folder(cache, described, write)
@@ -147,7 +148,7 @@ def _rows(
     labelled: bool,
     report: CorpusReport,
 ) -> Iterator[tuple[Example, list[int]]]:
-    """Each text that is kept with its ids; a long one without labels comes in parts."""
+    """Each text that is kept, with its ids; a long one without labels is split."""
     report.read += len(chunk)
     encoded = tokenizer.encode_batch([text.text for text in chunk], threads=2)
     for text, ids in zip(chunk, encoded, strict=True):

@@ -1,9 +1,10 @@
-"""What a file is, by its first bytes and its name, so that markup is never taken for sentences.
+"""Detects the format of a file from its first bytes and its name, so that markup is never read as
+sentences.
 
-Two kinds of mistake are caught. A file that is no text at all (a picture, a zip archive, UTF-16)
-is refused wherever text of any format is read. A file that is text but markup (a translation
-memory, subtitles, a web page) is refused where plain sentences are read, because its tags, time
-codes and keywords would be trained on and translated.
+Two kinds of mistake are caught. A file that is not text (an image, a zip archive, UTF-16) is
+refused wherever text of any format is read. A file of markup (a translation memory, subtitles, a
+web page) is refused where plain sentences are read, because its tags, time codes and keywords would
+be trained on and translated.
 """
 
 import codecs
@@ -14,21 +15,21 @@ from typing import NamedTuple
 from jumok.errors import DataError, Place
 
 HEAD = 8192
-"""Bytes of a file that are looked at."""
+"""The number of bytes at the start of a file that are examined."""
 
 COMPRESSED = (".gz", ".zst")
 
 _PAIRS = "train, evaluate, score and align read it as --data {file} --from en --to fr"
 _DOCUMENT = "jumok translate translates it as a document"
-_NO_DOCUMENT = "jumok translate MODEL {file} translates it; for anything else take the text out"
+_NO_DOCUMENT = "jumok translate MODEL {file} translates it; for anything else, extract the text"
 
 
 class Kind(NamedTuple):
-    """What a file can be.
+    """A format of files.
 
     Attributes:
-        name: for a person.
-        do: what to do with it; {file} stands for its path.
+        name: as shown to the user.
+        do: the advice; {file} is replaced by the path.
     """
 
     name: str
@@ -45,17 +46,17 @@ BINARY: dict[str, Kind] = {
     "xlsx": Kind("an Excel sheet", "save the sheet as CSV (UTF-8)"),
     "pptx": Kind("a PowerPoint file", "copy its text into a plain text file"),
     "odt": Kind("an OpenDocument file", "save it as .docx, or as plain text (UTF-8)"),
-    "epub": Kind("an e-book (EPUB)", "unzip it, and take the .xhtml files inside one by one"),
+    "epub": Kind("an e-book (EPUB)", "unzip it, and use the .xhtml files in it one by one"),
     "zip": Kind("a zip archive", "unzip it: unzip {file}"),
-    "gzip": Kind("compressed with gzip", "give it a name that ends in .gz"),
-    "zstd": Kind("compressed with zstd", "give it a name that ends in .zst"),
+    "gzip": Kind("compressed with gzip", "rename it so that it ends in .gz"),
+    "zstd": Kind("compressed with zstd", "rename it so that it ends in .zst"),
     "bzip2": Kind("compressed with bzip2", "decompress it: bunzip2 {file}"),
     "xz": Kind("compressed with xz", "decompress it: unxz {file}"),
-    "7z": Kind("a 7-Zip archive", "take the files out of it"),
-    "pdf": Kind("a PDF", "take the text out: pdftotext -layout {file}"),
+    "7z": Kind("a 7-Zip archive", "extract it"),
+    "pdf": Kind("a PDF", "extract the text: pdftotext -layout {file}"),
     "rtf": Kind("a rich text file (RTF)", "save it as .docx, or as plain text (UTF-8)"),
     "parquet": Kind("a Parquet table", f"{_PAIRS}, where these are its columns"),
-    "picture": Kind("a picture", "give a file of text; pictures are for caption and classify"),
+    "picture": Kind("a picture", "give a text file; images are for jumok caption and classify"),
     "utf-16": Kind(
         "text in UTF-16", "convert it to UTF-8: iconv -f UTF-16 -t UTF-8 {file} > FILE.txt"
     ),
@@ -63,7 +64,7 @@ BINARY: dict[str, Kind] = {
         "text in UTF-32", "convert it to UTF-8: iconv -f UTF-32 -t UTF-8 {file} > FILE.txt"
     ),
 }
-"""What cannot be read as text of any format."""
+"""Formats that cannot be read as text."""
 
 MARKUP: dict[str, Kind] = {
     "tmx": Kind("a translation memory (TMX)", f"{_PAIRS}; {_DOCUMENT}"),
@@ -72,16 +73,16 @@ MARKUP: dict[str, Kind] = {
     "html": Kind("a web page (HTML)", _NO_DOCUMENT),
     "srt": Kind("subtitles (SRT)", _NO_DOCUMENT),
     "vtt": Kind("subtitles (WebVTT)", _NO_DOCUMENT),
-    "xml": Kind("XML", "take the text out of it, a sentence a line"),
-    "csv": Kind("a table (CSV)", f"{_PAIRS}, or --columns 0,1; or take one column out"),
+    "xml": Kind("XML", "extract the text, one sentence per line"),
+    "csv": Kind("a table (CSV)", f"{_PAIRS}, or --columns 0,1; or extract one column"),
     "tsv": Kind(
         "a table (TSV)",
-        f"{_PAIRS}, or --columns 0,1; or take one column out: cut -f1 {{file}} > FILE.txt",
+        f"{_PAIRS}, or --columns 0,1; or extract one column: cut -f1 {{file}} > FILE.txt",
     ),
-    "jsonl": Kind("a table (JSON lines)", f"{_PAIRS}; or take the text out, a sentence a line"),
-    "json": Kind("JSON", "take the text out, a sentence a line"),
+    "jsonl": Kind("a table (JSON lines)", f"{_PAIRS}; or extract the text, one sentence per line"),
+    "json": Kind("JSON", "extract the text, one sentence per line"),
 }
-"""What is text, but not plain sentences."""
+"""Formats that are text, but not plain sentences."""
 
 KINDS = BINARY | MARKUP
 
@@ -97,7 +98,7 @@ SUFFIXES = {
     **{name: name for name in ("jsonl", "json", "xml", "parquet", "docx", "xlsx", "pptx")},
     **{name: name for name in ("doc", "odt", "epub", "pdf", "rtf", "zip")},
 }
-"""What a name ends in, and the kind that this says."""
+"""Suffixes of names, and their formats."""
 
 _SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"\x1f\x8b", "gzip"),
@@ -130,7 +131,7 @@ _IN_ZIP = (
 )
 
 _OPEN = {("zip", kind) for _, kind in _IN_ZIP} | {("xml", "html"), ("xml", "xliff"), ("xml", "tmx")}
-"""The kinds that bytes leave open, and what a name may make of them."""
+"""The formats that the first bytes do not determine, and those that the name can make of them."""
 
 # The first tag of an XML file, behind its declaration, comments and document type.
 _ROOT = re.compile(rb"<(?![?!])(?:[\w.-]+:)?([\w.-]+)")
@@ -148,12 +149,12 @@ def bare_name(file: Path) -> str:
 
 
 def kind_of_name(file: Path) -> str | None:
-    """The kind that the name says; None: plain text, or no suffix that is known."""
+    """The format by the name; None: plain text, or an unknown suffix."""
     return SUFFIXES.get(Path(bare_name(file)).suffix.removeprefix(".").lower())
 
 
 def kind_of_bytes(head: bytes) -> str | None:
-    """The kind that the first bytes of a file say, decompressed; None: they may be plain text."""
+    """The format by the first bytes of a file, decompressed; None: it may be plain text."""
     for signature, kind in _SIGNATURES:
         if head.startswith(signature):
             return kind
@@ -169,7 +170,7 @@ def kind_of_bytes(head: bytes) -> str | None:
 
 
 def kind_of(file: Path, head: bytes) -> str | None:
-    """The kind by the first bytes, and by the name where these leave it open."""
+    """The format by the first bytes, or by the name if these do not determine it."""
     kind, said = kind_of_bytes(head), kind_of_name(file)
     if said is not None and (kind, said) in _OPEN:
         return said
@@ -192,14 +193,14 @@ def _markup(head: bytes) -> str | None:
 
 
 def check_text(file: Path, head: bytes, *, plain: bool) -> None:
-    """Refuses what cannot be read as text, and names it.
+    """Refuses a file that cannot be read as text, and names its format.
 
     Args:
         head: the first bytes, decompressed.
-        plain: whether plain sentences are wanted, so that markup is refused too.
+        plain: whether only plain sentences are accepted, so that markup is refused too.
 
     Raises:
-        DataError: the file is something else; the text says what, and what to do with it.
+        DataError: the file has another format; the text names it, with advice.
     """
     kind = kind_of(file, head)
     if kind in BINARY or (plain and kind in MARKUP):
@@ -207,16 +208,16 @@ def check_text(file: Path, head: bytes, *, plain: bool) -> None:
 
 
 def refusal(file: Path, kind: str) -> DataError:
-    """The error for a file of this kind where plain text was wanted."""
+    """The error for a file of this format where plain text is expected."""
     name, do = KINDS[kind]
     insist = (
-        '; if these are plain lines all the same, say so: format = "text" in a recipe, '
+        '; if these are plain lines nevertheless: format = "text" in a recipe, '
         "--format lines of translate, or another name"
         if kind in MARKUP
         else ""
     )
     return DataError(
-        f"This is {name}, not plain text in UTF-8.",
+        f"this is {name}, not plain text in UTF-8.",
         do=do.format(file=file) + insist,
         place=Place(file),
     )

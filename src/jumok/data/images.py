@@ -1,9 +1,9 @@
-"""Pictures on disk to arrays: every kind of file comes out as red, green and blue of one byte each.
+"""Reads image files as arrays: every format is converted to red, green and blue of one byte each.
 
-Grey becomes three equal channels; what is transparent lies on white; CMYK is converted without a
-colour profile; 16 bits are rounded to 8; a picture that a camera marked as turned (EXIF) is turned.
-A file is refused before its pixels are unpacked if its sides or its area are beyond the limits: a
-"decompression bomb" of some kilobytes would fill the memory.
+Greyscale becomes three equal channels; transparency is composed onto white; CMYK is converted
+without a colour profile; 16 bits are rounded to 8; the EXIF orientation is applied. A file is
+refused before its pixels are decoded if its sides or its area are beyond the limits: a
+"decompression bomb" of a few kilobytes would fill the memory.
 """
 
 import io
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 Pixels: TypeAlias = UInt8[np.ndarray, "height width 3"]
 
 LONGEST_SIDE = 16_384  # pixels
-MOST_BYTES = 1 << 30  # of a file: pictures of the most pixels have a fifth of it unpacked
-MOST_PIXELS = 64_000_000  # 192 MB unpacked; the largest sensors in common use have 50 million
-# Formats that pixels are read from and nothing is executed for (PostScript is a program).
+MOST_BYTES = 1 << 30  # of a file: the pixels of the largest image take a fifth of it
+MOST_PIXELS = 64_000_000  # 192 MB decoded; the largest sensors in common use have 50 million
+# Formats that are decoded without executing anything (PostScript is a program).
 FORMATS = ("JPEG", "PNG", "GIF", "BMP", "WEBP", "TIFF", "PPM")
 HEIF = (b"heic", b"heix", b"hevc", b"mif1", b"msf1", b"avif")
 SUFFIXES = (
@@ -42,15 +42,15 @@ DAMAGE = (*ANYTHING, zlib.error)
 
 
 def read_image(source: Path | bytes, name: str = "") -> Pixels:
-    """The pixels of a picture, from the top left; 0 is black, 255 is white.
+    """The pixels of an image, from the top left; 0 is black, 255 is white.
 
     Args:
         source: a file, "archive.zip/member.jpg" for one inside a zip archive, or a file's bytes.
             Many members of one archive are read faster through an `ImageSource`.
-        name: what errors call it; empty takes the path.
+        name: its name in errors; empty: the path.
 
     Raises:
-        DataError: it is missing, empty, cut short, not a picture, a picture of floating-point
+        DataError: it is missing, empty, truncated, not an image, an image of floating-point
             numbers, or larger than LONGEST_SIDE or MOST_PIXELS; the text names the file.
         MissingExtraError: Pillow is not installed.
     """
@@ -63,7 +63,7 @@ def content_of(path: Path) -> bytes:
     """The bytes of a file, or of "archive.zip/member.jpg".
 
     Raises:
-        DataError: there are none, or too many.
+        DataError: it cannot be read, or is too large.
     """
     archive = archive_of(path)
     if archive is not None and archive.is_file():
@@ -79,7 +79,7 @@ def archive_of(path: Path) -> Path | None:
 def resize(
     pixels: UInt8[np.ndarray, "old_height old_width 3"], height: int, width: int
 ) -> UInt8[np.ndarray, "{height} {width} 3"]:
-    """The picture in another size; where it shrinks, all pixels count (a triangle filter)."""
+    """The image at another size; a smaller one is averaged over all pixels (a triangle filter)."""
     image = _pillow().fromarray(pixels)
     filtered = image.resize((width, height), _pillow().Resampling.BILINEAR)
     return np.array(filtered)
@@ -87,11 +87,11 @@ def resize(
 
 @runtime_checkable  # the tests check annotations while they run
 class PictureFiles(Protocol):
-    """Files that stand for pictures, by the pictures' names."""
+    """The files of images, by the images' names."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All of them."""
+        """All names."""
         ...
 
     def __contains__(self, name: str) -> bool: ...
@@ -103,15 +103,15 @@ class PictureFiles(Protocol):
         ...
 
     def place(self, name: str) -> str:
-        """What errors call it."""
+        """Its name in errors."""
         ...
 
 
 class ImageSource:
-    """The pictures of a folder or of a zip archive, by their names inside it.
+    """The images of a folder or of a zip archive, by their names in it.
 
     Names are paths with "/", in NFC: an archive made on macOS has them decomposed. Files whose
-    suffix is not in SUFFIXES are not pictures and have no name here.
+    suffix is not in SUFFIXES are ignored.
 
     Raises:
         DataError: there is no such folder or archive, or the archive is damaged.
@@ -126,13 +126,13 @@ class ImageSource:
             found = self._members()
         else:
             raise DataError(
-                "There is no such folder of pictures.",
+                "there is no such folder of images.",
                 expected="a folder, or a .zip archive",
-                do="check the name; it is read as written",
+                do="check the spelling (names are case-sensitive)",
                 place=Place(path),
             )
         pictures = [each for each in found if each.lower().endswith(SUFFIXES)]
-        # Archives from macOS hold a ghost of each file in this folder.
+        # Archives from macOS have a metadata file for each file in this folder.
         pictures = [each for each in pictures if not each.startswith("__MACOSX/")]
         self._files = {unicodedata.normalize("NFC", each): each for each in sorted(pictures)}
 
@@ -147,25 +147,25 @@ class ImageSource:
         return len(self._files)
 
     def read(self, name: str) -> Pixels:
-        """The pixels of one picture.
+        """The pixels of one image.
 
         Raises:
-            DataError: there is no picture of this name; or as `read_image`.
+            DataError: there is no image of this name; or what `read_image` raises.
         """
         return _decode(self.content(name), self.place(name))
 
     def place(self, name: str) -> str:
-        """What errors call the file of this picture."""
+        """The name of this image's file in errors."""
         return str(self.path / name)
 
     def content(self, name: str) -> bytes:
-        """The bytes of one picture's file. Raises DataError where there is none of this name."""
+        """The bytes of one image's file. Raises DataError if there is none of this name."""
         if name not in self:
             raise DataError(
-                "There is no such picture.",
+                "there is no such image.",
                 expected=f"one of the {len(self):,} pictures in {self.path}",
                 got=repr(name),
-                do="check the name; it is read as written, and so are large and small letters",
+                do="check the spelling (names are case-sensitive)",
                 place=Place(self.path / name),
             )
         file = self._files[unicodedata.normalize("NFC", name)]
@@ -176,9 +176,9 @@ class ImageSource:
             return self._archive.read(file)
         except (zipfile.BadZipFile, zlib.error, RuntimeError, lzma.LZMAError, *ANYTHING) as error:
             raise DataError(
-                "The picture cannot be taken out of the archive.",
+                "the image cannot be extracted from the archive.",
                 got=str(error),
-                do="download or make the archive again; it must not have a password",
+                do="download or create the archive again; it must not have a password",
                 place=Place(self.path / name),
             ) from None
 
@@ -187,8 +187,8 @@ class ImageSource:
             self._archive = zipfile.ZipFile(self.path)
         except (zipfile.BadZipFile, *ANYTHING) as error:
             raise DataError(
-                "The file is not a zip archive, or it is cut short.",
-                expected="a folder of pictures, or a .zip archive of them",
+                "the file is not a zip archive, or it is truncated.",
+                expected="a folder or a .zip archive of images",
                 got=str(error),
                 place=Place(self.path),
             ) from None
@@ -201,23 +201,26 @@ def _content(path: Path) -> bytes:
         pipe = path.is_fifo() and not str(path).startswith("/dev/fd/")
         if not path.is_char_device() and not pipe:
             return path.read_bytes()
-        what = f"This is a {'pipe' if pipe else 'device'}, not a picture."
-        do = "write what comes out of it to a file, and name that" if pipe else "name a file"
+        what = f"this is a {'pipe' if pipe else 'device'}, not an image."
+        do = "write its output to a file, and give that file" if pipe else "name a file"
     except (FileNotFoundError, NotADirectoryError):
-        what, do = "There is no such file.", "check the name; it is read as written"
+        what, do = "there is no such file.", "check the spelling (names are case-sensitive)"
     except IsADirectoryError:
-        what, do = "This is a folder, not a picture.", f"name the pictures in it: {path}/*"
+        what, do = "this is a folder, not an image.", f"give the images in it: {path}/*"
     except PermissionError:
-        what, do = "The file may not be read (permission denied).", None
-    except (OSError, ValueError) as error:  # a name too long, links in a ring, a NUL in the name
-        what, do = f"The file cannot be read ({error}).", "check the name; it is read as written"
+        what, do = "the file cannot be read (permission denied).", None
+    except (OSError, ValueError) as error:  # a name too long, links in a cycle, a NUL in the name
+        what, do = (
+            f"the file cannot be read ({error}).",
+            "check the spelling (names are case-sensitive)",
+        )
     raise DataError(what, do=do, place=Place(path))
 
 
 def _check_bytes(size: int, path: Path) -> None:
     if size > MOST_BYTES:
         raise DataError(
-            "The file is too large to be a picture.",
+            "the file is too large for an image.",
             expected=f"at most {MOST_BYTES:,} bytes",
             got=f"{size:,}",
             place=Place(path),
@@ -239,13 +242,13 @@ def _decode(content: bytes, name: str) -> Pixels:
             return np.array(upright.convert("RGB"))
     except DAMAGE as error:
         raise DataError(
-            "The picture is cut short or damaged.",
+            "the image is truncated or damaged.",
             got=f"{len(content):,} bytes of {image.format}: {error}",
             do="download or export it again, or leave it out",
             place=Place(name),
         ) from None
     raise DataError(
-        "The picture's numbers have no agreed scale.",
+        "images of floating-point numbers are not supported.",
         expected="grey, colour, palette, with or without transparency, or CMYK",
         got="floating-point numbers" if image.mode == "F" else image.mode,
         do="convert it to PNG",
@@ -254,10 +257,10 @@ def _decode(content: bytes, name: str) -> Pixels:
 
 
 def _opened(content: bytes, name: str) -> "Image":
-    """The picture with its header read and its pixels not."""
+    """The image after reading its header, and not its pixels."""
     pillow = _pillow()
     try:
-        with warnings.catch_warnings():  # what Pillow warns of is judged below
+        with warnings.catch_warnings():  # Pillow's warnings are checked below
             warnings.simplefilter("ignore", pillow.DecompressionBombWarning)
             image: Image = pillow.open(io.BytesIO(content), formats=FORMATS)
     except pillow.DecompressionBombError as error:
@@ -265,9 +268,9 @@ def _opened(content: bytes, name: str) -> "Image":
     except DAMAGE:
         heif = content[4:8] == b"ftyp" and content[8:12] in HEIF
         raise DataError(
-            "The file is not a picture." if content else "The file is empty.",
+            "the file is not an image." if content else "the file is empty.",
             expected=f"one of {', '.join(FORMATS)}",
-            got="HEIC or AVIF, which phones write"
+            got="HEIC or AVIF, as from a phone"
             if heif
             else f"{len(content):,} bytes that begin with {content[:8]!r}",
             do="convert it to JPEG, for example with heif-convert or pillow-heif" if heif else None,
@@ -280,7 +283,7 @@ def _opened(content: bytes, name: str) -> "Image":
 
 def _too_large(got: str, name: str) -> DataError:
     return DataError(
-        "The picture is too large to unpack.",
+        "the image is too large to decode.",
         expected=f"sides of at most {LONGEST_SIDE:,} pixels, and {MOST_PIXELS:,} pixels in all",
         got=got,
         do="make it smaller first",
@@ -289,7 +292,7 @@ def _too_large(got: str, name: str) -> DataError:
 
 
 def _turned(image: "Image") -> "Image":
-    """The picture as its EXIF says it should be looked at; as it is where that is unreadable."""
+    """The image in its EXIF orientation; unchanged if that cannot be read."""
     from PIL import ImageOps
 
     try:
@@ -299,10 +302,14 @@ def _turned(image: "Image") -> "Image":
 
 
 def _rounded(values: np.ndarray, name: str) -> Pixels:
-    """Grey of 16 bits in 8: 65,535 is 255. (Pillow's own conversion cuts off at 255.)"""
+    """Greyscale of 16 bits as 8 bits: 65,535 becomes 255. (Pillow's own conversion cuts off at
+    255.)
+    """
     if values.min() < 0 or values.max() > 65_535:
         raise DataError(
-            "The picture has more than 16 bits a pixel.", do="convert it to PNG", place=Place(name)
+            "the image has more than 16 bits per channel.",
+            do="convert it to PNG",
+            place=Place(name),
         )
     grey = ((values.astype(np.uint32) * 255 + 32_767) // 65_535).astype(np.uint8)
     return np.repeat(grey[:, :, None], 3, axis=2)
@@ -312,5 +319,5 @@ def _pillow() -> ModuleType:
     try:
         from PIL import Image
     except ImportError:
-        raise MissingExtraError("Reading pictures", "images") from None
+        raise MissingExtraError("reading images", "images") from None
     return Image

@@ -1,7 +1,8 @@
-"""Pictures as arrays on disk: read and scaled once, mapped into memory, found by their content.
+"""Images as arrays on disk: read and scaled once, memory-mapped, and found by a hash of their
+content.
 
-What a model reads of a picture is one array, of the same shape for all: its pixels at the model's
-size, or features that somebody computed before.
+A model's input for an image is one array of a fixed shape: its pixels at the model's size, or
+precomputed features.
 """
 
 import hashlib
@@ -32,10 +33,10 @@ Array = npt.NDArray[Any]
 
 
 class InputReader(NamedTuple):
-    """How a file's content becomes what a model reads.
+    """Turns the content of a file into a model's input.
 
     Attributes:
-        shape, kind: of every array; kind is numpy's name of the number format.
+        shape, kind: of every array; kind is numpy's name of the dtype.
         read: (content, name) -> the array.
     """
 
@@ -45,7 +46,7 @@ class InputReader(NamedTuple):
 
 
 def pixel_reader(size: int) -> InputReader:
-    """Pixels (3 size size) in bytes. A picture of another shape is squeezed, and nothing is cut."""
+    """Pixels (3 size size) in bytes. An image is resized to a square without cropping."""
     return InputReader((3, size, size), "uint8", partial(_pixels, size))
 
 
@@ -63,20 +64,20 @@ def _features(rows: int, columns: int, dim: int, content: bytes, name: str) -> A
     features = _tensor(content, name)
     if features.shape not in ((rows * columns, dim), (rows, columns, dim)):
         raise DataError(
-            "The features have another shape than the model reads.",
+            "the features do not have the model's input shape.",
             expected=f"({rows * columns}, {dim}) or ({rows}, {columns}, {dim})",
             got=str(features.shape),
-            do="make them anew, or train with their rows, columns and dim in [model.encoder]",
+            do="compute them again, or set their rows, columns and dim in [model.encoder]",
             place=Place(name),
         )
     with np.errstate(over="ignore"):
         numbers = features.reshape(rows * columns, dim).astype(np.float32)
     if not np.isfinite(numbers).all():
         raise DataError(
-            "The features hold what is not a number of float32.",
+            "the features contain values that are not finite in float32.",
             expected="finite numbers below 3.4e38",
             got=str(features.reshape(numbers.shape)[~np.isfinite(numbers)][0]),
-            do="make the file anew",
+            do="compute the file again",
             place=Place(name),
         )
     return numbers
@@ -91,14 +92,14 @@ def _tensor(content: bytes, name: str) -> Array:
             (features,) = load(content).values()
     except (SafetensorError, TokenError, MemoryError, *ANYTHING) as error:
         raise DataError(
-            "The features cannot be read.",
+            "the features cannot be read.",
             expected="a .npy file, or a .safetensors file with one tensor",
             got=str(error),
             place=Place(name),
         ) from None
     if features.dtype.kind not in "fiu":
         raise DataError(
-            "The features cannot be read.",
+            "the features cannot be read.",
             expected="real numbers",
             got=str(features.dtype),
             place=Place(name),
@@ -107,7 +108,7 @@ def _tensor(content: bytes, name: str) -> Array:
 
 
 class FeatureSource:
-    """A folder with a file of features for each picture: of "a.jpg" a.npy or a.safetensors.
+    """A folder with a file of features for each image: a.npy or a.safetensors for "a.jpg".
 
     Raises:
         DataError: there is no such folder.
@@ -115,7 +116,7 @@ class FeatureSource:
 
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
-            raise DataError("There is no such folder of features.", place=Place(folder))
+            raise DataError("there is no such folder of features.", place=Place(folder))
         self.path = folder
         found = [each for each in folder.rglob("*") if each.suffix in FEATURE_SUFFIXES]
         self._files = {
@@ -144,7 +145,7 @@ class FeatureSource:
 
 
 class Item(NamedTuple):
-    """A picture's file, and where the user named it, for errors."""
+    """An image's file, and the place where the user named it, for errors."""
 
     source: PictureFiles
     name: str
@@ -156,9 +157,9 @@ class Inputs:
     """Arrays on disk.
 
     Attributes:
-        values: one array a kept picture, mapped and not read.
-        kept: the indexes of the items that could be read.
-        faults: what was wrong with the others.
+        values: one array per kept image, memory-mapped.
+        kept: the indices of the items that could be read.
+        faults: the errors of the others.
         key: names the content.
     """
 
@@ -174,7 +175,7 @@ def store_inputs(
     """The arrays of all items, from the cache if the same files were read before.
 
     Args:
-        skip: leave out what cannot be read, instead of stopping at the first.
+        skip: leave out items that cannot be read, instead of stopping at the first.
 
     Raises:
         DataError: a file that cannot be read (unless skipped); nothing is left; the cache cannot
@@ -184,7 +185,7 @@ def store_inputs(
     contents = [_digest(item) for item in items]
     identity = ["inputs", VERSION, reader.shape, reader.kind, skip, contents]
     folder = cached_folder(
-        cache, identity, lambda partial: _write(items, reader, partial, skip), "prepared pictures"
+        cache, identity, lambda partial: _write(items, reader, partial, skip), "prepared images"
     )
     return _open(folder, reader, len(items))
 
@@ -194,7 +195,7 @@ def _digest(item: Item) -> str:
 
 
 def _write(items: list[Item], reader: InputReader, folder: Path, skip: bool) -> dict[str, Any]:
-    """The values of all items; gives what the folder's `store.json` keeps."""
+    """Writes the values of all items; returns the contents of `store.json`."""
     rows, faults = [], []
     with (folder / VALUES).open("wb") as file:
         for index, item in enumerate(items):
@@ -206,30 +207,30 @@ def _write(items: list[Item], reader: InputReader, folder: Path, skip: bool) -> 
                     raise
                 faults.append(f"{item.place}: {error.what}")
     if not rows:
-        raise DataError("Not one of the pictures can be read.", got=faults[0])
+        raise DataError("none of the images can be read.", got=faults[0])
     return {"kept": rows, "faults": faults}
 
 
 def read_item(item: Item, reader: InputReader) -> Array:
-    """The array; an error names the row that named the picture."""
+    """The array; an error names the row that named the image."""
     name = item.source.place(item.name)
     try:
         return reader.read(item.source.content(item.name), name)
     except DataError as error:
         raise DataError(
-            f"The picture of this row cannot be used: {error.what}",
+            f"the image of this row cannot be used: {error.what}",
             expected=error.expected,
             got=f"{name}: {error.got}" if error.got else name,
-            do=f"{error.do or 'mend the file'}, take the row out, or set data.skip_damaged = true",
+            do=f"{error.do or 'repair the file'}, remove the row, or set data.skip_damaged = true",
             place=item.place,
         ) from None
 
 
 def _open(folder: Path, reader: InputReader, items: int) -> Inputs:
-    with opened(folder, "pictures are", "pictures") as about:
+    with opened(folder, "images are", "pictures") as about:
         rows = np.array(about["kept"], dtype=np.int64)
         if rows[0] < 0 or rows[-1] >= items or (np.diff(rows) <= 0).any():
-            raise ValueError(f"store.json keeps other rows than 0 to {items - 1} in order")
+            raise ValueError(f"store.json does not hold the rows 0 to {items - 1} in order")
         values = np.memmap(folder / VALUES, dtype=reader.kind, mode="r")
         shaped = values.reshape(len(rows), *reader.shape)
         return Inputs(shaped, tuple(rows.tolist()), tuple(about["faults"]), folder.name)

@@ -1,7 +1,7 @@
-"""Words taken out of a text, for a model to guess.
+"""Masks words of a text, for a model to predict.
 
-Of the chosen pieces most become MASK, some become a piece drawn at random, and the rest stay as
-they are: the model never knows which positions it can trust.
+Most of the chosen tokens become MASK, some become a random token, and the rest stay unchanged: the
+model cannot know which tokens are original.
 
 Source: Devlin et al. 2019, section 3.1 (task 1) and appendix A.1; whole words: their repository,
 README, "whole word masking".
@@ -23,10 +23,10 @@ class Masking:
     """How texts are corrupted.
 
     Attributes:
-        share: of a text's pieces that are to be guessed; one piece at least.
-        mask, random: shares of the chosen pieces that become MASK, and a random piece.
-        whole_words: choose all pieces of a word or none.
-        opens: for every piece of the vocabulary whether a word starts with it.
+        share: of a text's tokens that are masked; at least one token.
+        mask, random: shares of the chosen tokens that become MASK, and a random token.
+        whole_words: choose all tokens of a word or none.
+        opens: for every subword of the vocabulary, whether a word starts with it.
     """
 
     share: float
@@ -37,20 +37,20 @@ class Masking:
 
     @property
     def mask_id(self) -> int:
-        """MASK is no piece of the tokenizer but the row after the last: no text can spell it."""
+        """The id of MASK: the row after the tokenizer's last id, so that no text encodes to it."""
         return len(self.opens)
 
     @property
     def signature(self) -> str:
-        """What it takes to compare two scores of guesses."""
+        """The settings that two comparable scores have in common."""
         unit = "words" if self.whole_words else "pieces"
         return f"share:{self.share:g}|mask:{self.mask:g}|random:{self.random:g}|{unit}"
 
     def choose(self, text: Ids, random: Random) -> npt.NDArray[np.bool_]:
-        """Which pieces of one text are to be guessed.
+        """The mask of one text: which tokens are chosen.
 
-        Words are drawn in random order; one that would exceed the share is passed over, unless it
-        is the first. Without `whole_words` every piece counts as a word.
+        Words are visited in random order; one that would exceed the share is skipped, unless it is
+        the first. Without `whole_words`, every token is a word.
         """
         words = self.words(text) if self.whole_words else np.arange(len(text))
         sizes = np.bincount(words)
@@ -66,11 +66,11 @@ class Masking:
         return chosen[words]
 
     def words(self, text: Ids) -> Ids:
-        """For each piece the index (from 0) of its word; see `Tokenizer.words`."""
+        """For each token the index (from 0) of its word; see `Tokenizer.words`."""
         return np.cumsum(self.opens[text]) - int(self.opens[text[0]])
 
     def corrupt(self, pieces: Ids, random: Random) -> Ids:
-        """What stands in the places of the chosen pieces."""
+        """The tokens that replace the chosen ones."""
         dice = random.random(len(pieces))
         drawn = random.integers(len(SPECIALS), len(self.opens), len(pieces))
         replaced = np.where(dice < self.mask + self.random, drawn, pieces)
@@ -78,6 +78,6 @@ class Masking:
 
 
 def word_starts(tokenizer: Tokenizer) -> npt.NDArray[np.bool_]:
-    """For every piece whether a word starts with it."""
+    """For every subword, whether a word starts with it."""
     pieces = tokenizer.pieces(range(tokenizer.size))
     return np.array([piece.startswith(SPACE) for piece in pieces])

@@ -1,4 +1,4 @@
-"""Pictures as tensors: what training and validation feed to a classifier."""
+"""Images as tensors: the input of a classifier in training and validation."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,42 +16,42 @@ Rows = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class PictureBatch:
-    """Pictures of one size, and the number of each one's label."""
+    """Images of one size, and the numbers of their labels."""
 
     pixels: UInt8[Tensor, "batch colours height width"]
     labels: Int[Tensor, " batch"]
 
     @property
     def targets(self) -> int:
-        """Pictures: each is one prediction."""
+        """The number of images: each is one prediction."""
         return len(self.labels)
 
     @property
     def sources(self) -> int:
-        """Pictures."""
+        """Images."""
         return len(self.labels)
 
     @property
     def work(self) -> int:
-        """Pictures: all take the same time."""
+        """The number of images: all take the same time."""
         return len(self.labels)
 
 
 @dataclass(frozen=True)
 class Augmentation:
-    """Changes that leave a label true.
+    """Random changes that do not change the label.
 
     Attributes:
-        flip: mirror every second picture, by chance.
-        shift: move each picture by at most so many pixels up or down, left or right; black comes
-            in from outside. The usual "random crop after padding".
+        flip: mirror every second image, at random.
+        shift: the maximum shift of an image in pixels, vertically and horizontally, filled with
+            black: the usual "random crop after padding".
     """
 
     flip: bool = False
     shift: int = 0
 
     def apply(self, pixels: npt.NDArray[np.uint8], random: np.random.Generator) -> None:
-        """Changes the pictures (picture height width colours) in place."""
+        """Changes the images (picture height width colours) in place."""
         if self.flip:
             mirrored = random.random(len(pixels)) < 0.5
             pixels[mirrored] = pixels[mirrored, :, ::-1]
@@ -67,12 +67,12 @@ class Augmentation:
 class PictureStream:
     """An endless iterator of updates, each a list of micro-batches, that can be resumed.
 
-    Every epoch is the whole store in an order of its own; an update may reach into the next one.
-    Order and augmentation follow from the seed and the number of the update alone.
+    Every epoch is the whole store in a new order; an update may continue into the next one. Order
+    and augmentation depend on the seed and the number of the update alone.
 
     Args:
-        batch: pictures of an update.
-        micro_batch: pictures computed at once.
+        batch: images of an update.
+        micro_batch: images of a micro-batch.
     """
 
     def __init__(
@@ -111,20 +111,20 @@ class PictureStream:
 
     @property
     def cursor(self) -> UpdateCursor:
-        """Where the stream stands after the update that was handed out last."""
+        """The position of the stream after the last update."""
         return UpdateCursor(plan=self._plan, update=self._updates)
 
     def restore(self, cursor: UpdateCursor) -> None:
-        """Goes to where `cursor` was taken.
+        """Restores the position of `cursor`.
 
         Raises:
-            DataError: it belongs to other pictures, batches or another seed.
+            DataError: it belongs to other images, other batch sizes or another seed.
         """
         check_plan(cursor["plan"], self._plan)
         self._updates = cursor["update"]
 
     def _rows(self) -> Rows:
-        """The pictures of the next update."""
+        """The images of the next update."""
         start, size = self._updates * self._batch, len(self._store)
         taken: list[Rows] = []
         missing = self._batch
@@ -140,19 +140,19 @@ class PictureStream:
 
 
 def as_batch(pixels: npt.NDArray[np.uint8], labels: Rows) -> PictureBatch:
-    """Pictures (picture height width colours) and their labels as tensors, colours first."""
+    """Images (picture height width colours) and their labels as tensors, colours first."""
     return PictureBatch(as_tensor(pixels), torch.from_numpy(np.array(labels)))
 
 
 def as_tensor(
     pixels: npt.NDArray[np.uint8],
 ) -> UInt8[Tensor, "batch colours height width"]:
-    """Pictures (picture height width colours) as a tensor, colours first."""
+    """Images (picture height width colours) as a tensor, colours first."""
     return torch.from_numpy(np.ascontiguousarray(pixels.transpose(0, 3, 1, 2)))
 
 
 def in_order(store: PictureStore, size: int) -> Iterator[PictureBatch]:
-    """Every picture once, `size` at a time."""
+    """Every image once, `size` at a time."""
     for start in range(0, len(store), size):
         part = slice(start, start + size)
         yield as_batch(store.pixels[part], store.numbers[part])

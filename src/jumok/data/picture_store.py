@@ -1,7 +1,7 @@
-"""Pictures as bytes on disk: made once, mapped into memory, found again by their content.
+"""Images as bytes on disk: created once, memory-mapped, and found by a hash of their content.
 
-A store is a folder: `pixels` holds all pictures one after another (uint8, height x width x
-colours), `labels` the number of each one's label (int64), and `store.json` the labels' names.
+A store is a folder: `pixels` has all images one after another (uint8, height x width x colours),
+`labels` the numbers of their labels (int64), and `store.json` the names of the labels.
 """
 
 import hashlib
@@ -28,9 +28,9 @@ class PictureStore:
     Attributes:
         key: names the content.
         pixels: (picture height width colours), bytes.
-        numbers: of each picture's label, an index into `labels`.
+        numbers: for each image, the index of its label in `labels`.
         labels: in alphabetical order.
-        left_out: what was wrong with each picture that is not in the store.
+        left_out: the errors of the images that are not in the store.
     """
 
     key: str
@@ -43,14 +43,14 @@ class PictureStore:
         return len(self.numbers)
 
     def only(self, rows: npt.NDArray[np.int64]) -> "PictureStore":
-        """These pictures, in this order, in memory."""
+        """These images, in this order, in memory."""
         key = hashlib.sha256(f"{self.key} {rows.tolist()}".encode()).hexdigest()[:32]
         return PictureStore(key, self.pixels[rows], self.numbers[rows], self.labels)
 
     def hold_out(self, count: int) -> tuple["PictureStore", "PictureStore"]:
-        """What is left to train on, and `count` pictures kept out; a tenth at most, at least one.
+        """The training images, and `count` held-out ones; at most a tenth, at least one.
 
-        They are chosen by a hash of their pixels: two equal pictures fall on the same side.
+        They are chosen by a hash of their pixels: two equal images are on the same side.
         """
         hashes = np.array(
             [int.from_bytes(hashlib.blake2b(each.tobytes(), digest_size=7).digest(), "big")
@@ -60,8 +60,8 @@ class PictureStore:
         out = hashes <= last
         if out.all():
             raise DataError(
-                "no validation data is given, and there is too little to hold some out.",
-                expected="two different pictures at the very least",
+                "no validation data is given, and there is too little data to hold some out.",
+                expected="at least two different images",
                 do="give [[data.validation]] in the recipe, or more training data",
             )
         return self.only(np.flatnonzero(~out)), self.only(np.flatnonzero(out))
@@ -75,17 +75,17 @@ def prepare_pictures(
     labels: Sequence[str] | None = None,
     skip_damaged: bool = False,
 ) -> PictureStore:
-    """All sources together, from the cache if the same content was prepared before.
+    """The images of all sources, from the cache if the same content was prepared before.
 
     Args:
-        shape: what every picture is made to.
-        labels: the labels that there may be, in order; None takes those that are found.
-        skip_damaged: leave a picture out that cannot be read or has no label that there may be,
-            instead of stopping there.
+        shape: the shape of every image.
+        labels: the permitted labels, in order; None: those that occur.
+        skip_damaged: leave out images that cannot be read or have no permitted label, instead of
+            stopping at the first.
 
     Raises:
-        DataError: what reading raises; a label that is not among `labels`; no picture is left; the
-            cache cannot be written.
+        DataError: what reading raises; a label that is not in `labels`; no image is left; the cache
+            cannot be written.
     """
     contents = [source.identity() for source in sources]
     described = [VERSION, contents, asdict(shape), labels, skip_damaged]
@@ -94,13 +94,13 @@ def prepare_pictures(
         pictures = (each for source in sources for each in source.read())
         return _write(partial, _checked(pictures, labels, skip_damaged), shape, labels)
 
-    return _open(cached_folder(cache, described, fill, "prepared pictures"), shape)
+    return _open(cached_folder(cache, described, fill, "prepared images"), shape)
 
 
 def _checked(
     pictures: Iterator[PictureExample], allowed: Sequence[str] | None, skip: bool
 ) -> Iterator[PictureExample]:
-    """All pictures; those that cannot be trained on come with their error, or raise it."""
+    """All images; those that cannot be used have their error, or raise it."""
     for picture in pictures:
         error = picture.pixels if isinstance(picture.pixels, DataError) else None
         if error is None and allowed is not None and picture.label not in allowed:
@@ -110,7 +110,7 @@ def _checked(
                 error.what,
                 expected=error.expected,
                 got=error.got,
-                do=f"{error.do or 'mend or remove it'}; data.skip_damaged = true leaves such out",
+                do=f"{error.do or 'repair or remove it'}; data.skip_damaged = true skips it",
                 place=error.place,
             )
         yield picture if error is None else replace(picture, pixels=error)
@@ -119,7 +119,7 @@ def _checked(
 def _write(
     folder: Path, pictures: Iterator[PictureExample], shape: Shape, allowed: Sequence[str] | None
 ) -> dict[str, Any]:
-    """The files of a store; gives what its `store.json` keeps."""
+    """Writes the files of a store; returns the contents of `store.json`."""
     found: dict[str, int] = {} if allowed is None else {name: i for i, name in enumerate(allowed)}
     numbers: list[int] = []
     left_out: list[str] = []
@@ -131,7 +131,7 @@ def _write(
             file.write(shape.fit(picture.pixels).tobytes())
             numbers.append(found.setdefault(picture.label, len(found)))
     if not numbers:
-        raise DataError("No picture is left.", got="; ".join(left_out[:3]) or "no picture at all")
+        raise DataError("no image is left.", got="; ".join(left_out[:3]) or "no image at all")
     names = list(found) if allowed is not None else list(in_order(found))
     order = np.array([names.index(name) for name in found], dtype=np.int64)
     (folder / "labels").write_bytes(order[numbers].tobytes())
@@ -140,21 +140,21 @@ def _write(
 
 def _unknown(picture: PictureExample, allowed: Sequence[str]) -> DataError:
     return DataError(
-        "The label is none of those that training saw.",
+        "the label is not one of the training labels.",
         expected=", ".join(allowed),
         got=repr(picture.label),
-        do="mend the label, or train on pictures that have it",
+        do="correct the label, or train on images with it",
         place=picture.place,
     )
 
 
 def _open(folder: Path, shape: Shape) -> PictureStore:
-    """The store in this folder, its pixels mapped and not read."""
-    with opened(folder, "pictures are", "pictures") as about:
+    """The store in this folder, its pixels memory-mapped."""
+    with opened(folder, "images are", "pictures") as about:
         labels, left_out = tuple(about["labels"]), tuple(about["left_out"])
         numbers = np.fromfile(folder / "labels", dtype=np.int64)
         if numbers.min() < 0 or numbers.max() >= len(labels):
-            raise ValueError(f"labels: a number that is none of 0 to {len(labels) - 1}")
+            raise ValueError(f"labels: a number that is not from 0 to {len(labels) - 1}")
         pixels = np.memmap(folder / "pixels", dtype=np.uint8, mode="r")
         shaped = pixels.reshape(len(numbers), shape.height, shape.width, shape.colours)
         return PictureStore(folder.name, shaped, numbers, labels, left_out)

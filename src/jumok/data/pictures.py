@@ -1,4 +1,4 @@
-"""Pictures with labels, in the three shapes they come in.
+"""Images with labels, in three formats.
 
 folder   a folder or zip archive of one folder a label: cat/0001.jpg, dog/0001.jpg, ...
 table    a TSV file with the columns `file` and `label`; files count from the table's own folder
@@ -27,14 +27,14 @@ BRIGHTNESS = np.array([299, 587, 114], dtype=np.uint32)
 
 @dataclass(frozen=True)
 class Shape:
-    """What every picture is made to before a model sees it; `colours` is 1 (grey) or 3."""
+    """The shape of a model's input images; `colours` is 1 (greyscale) or 3."""
 
     height: int
     width: int
     colours: int
 
     def fit(self, pixels: Pixels) -> Fitted:
-        """The picture in this shape, rows and columns stretched to it; (height width colours)."""
+        """The image, resized to this shape; (height width colours)."""
         if pixels.shape[:2] != (self.height, self.width):
             pixels = resize(pixels, self.height, self.width)
         if self.colours == 1:
@@ -45,7 +45,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class PictureExample:
-    """One picture; `pixels` may be what is wrong with it, which is not yet raised."""
+    """One image; `pixels` may be its error, which is not raised yet."""
 
     pixels: Pixels | DataError
     label: str
@@ -54,7 +54,7 @@ class PictureExample:
 
 @dataclass(frozen=True)
 class PictureSource:
-    """Where pictures and labels are: `folder`, or `table`, or `images` and `labels`."""
+    """The files of images and labels: `folder`, or `table`, or `images` and `labels`."""
 
     folder: Path | None = None
     table: Path | None = None
@@ -63,11 +63,11 @@ class PictureSource:
 
     @property
     def title(self) -> str:
-        """The name for a person."""
+        """The name as shown to the user."""
         return str((self.folder or self.table or self.images or Path("?")).name)
 
     def identity(self) -> list[str]:
-        """What changes when the content does."""
+        """A description that changes whenever the content changes."""
         if self.folder is not None and self.folder.is_dir():
             return [f"{name} {digest(file)}" for name, file in _files(self.folder)]
         if self.table is not None:
@@ -77,11 +77,11 @@ class PictureSource:
         return [digest(file) for file in (self.folder, self.images, self.labels) if file]
 
     def read(self) -> Iterator[PictureExample]:
-        """Every picture in turn.
+        """Yields every image.
 
         Raises:
-            DataError: nothing there, or not of this shape. A single picture that is
-                damaged or has no label raises nothing, and comes with its error.
+            DataError: there is nothing, or the format differs. A single image that is damaged or
+                has no label raises nothing; it has its error instead of pixels.
         """
         if self.folder is not None:
             yield from _read_folder(self.folder)
@@ -99,8 +99,8 @@ def _read_folder(folder: Path) -> Iterator[PictureExample]:
     source = ImageSource(folder)
     if not len(source):
         raise DataError(
-            "There is no picture in this folder or archive.",
-            expected="a folder for each label, and pictures in it: cat/0001.jpg",
+            "there are no images in this folder or archive.",
+            expected="a folder of images for each label: cat/0001.jpg",
             place=Place(folder),
         )
     for name in source.names:
@@ -108,9 +108,9 @@ def _read_folder(folder: Path) -> Iterator[PictureExample]:
         place = Place(folder / name)
         if not label:
             error = DataError(
-                "The picture lies in no label's folder.",
-                expected="a folder for each label, and pictures in it: cat/0001.jpg",
-                do="move it into its label's folder, or take it away",
+                "the image is not in the folder of a label.",
+                expected="a folder of images for each label: cat/0001.jpg",
+                do="move it into its label's folder, or remove it",
                 place=place,
             )
             yield PictureExample(error, label, place)
@@ -129,7 +129,7 @@ def _read_table(table: Path) -> Iterator[PictureExample]:
     for file, label, row in _rows(table):
         place = Place(table, row)
         if not label.strip():
-            error = DataError("The row has no label.", got=repr(file), place=place)
+            error = DataError("the row has no label.", got=repr(file), place=place)
             yield PictureExample(error, "", place)
             continue
         try:
@@ -143,11 +143,11 @@ def _read_idx(images: Path, labels: Path) -> Iterator[PictureExample]:
     pictures, numbers = read_idx(images, 3), read_idx(labels, 1)
     if len(pictures) != len(numbers):
         raise DataError(
-            "There is not one label for each picture.",
-            expected=f"{len(pictures):,} labels, as many as pictures in {images.name}",
+            "the numbers of labels and images differ.",
+            expected=f"{len(pictures):,} labels, one for each image in {images.name}",
             got=f"{len(numbers):,}",
             place=Place(labels),
         )
     for index, (grey, number) in enumerate(zip(pictures, numbers, strict=True), start=1):
-        place = Place(f"{images}, picture {index:,}")
+        place = Place(f"{images}, image {index:,}")
         yield PictureExample(np.repeat(grey[:, :, None], 3, axis=2), str(number), place)

@@ -18,16 +18,16 @@ from jumok.data.report import CorpusReport
 from jumok.errors import DataError, MissingExtraError, Place
 
 BLOCK = 1 << 20
-# What str.splitlines and most editors also take for a line's end, \n apart.
+# Line separators of str.splitlines and most editors, except \n.
 LINE_BREAKS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 SPACES = str.maketrans(dict.fromkeys(LINE_BREAKS + "\n", " "))
-MENDED = "line break inside a line made a space"
+MENDED = "line break inside a line replaced by a space"
 
 
 def one_line(text: str, report: CorpusReport | None, number: int) -> str:
     """The text in NFC, with every kind of line break inside it replaced by a space.
 
-    `number` is the line or row of the file it stands on, for the report.
+    `number` is its line or row in the file, for the report.
     """
     line = text.translate(SPACES)
     if report and line != text:
@@ -40,37 +40,40 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
     """The file's bytes, decompressed if the name ends in .gz or .zst.
 
     Raises:
-        DataError: the file is missing, a folder, forbidden, empty, or its compression is damaged.
+        DataError: the file is missing, a folder, not readable or empty, or its compression is
+            damaged.
     """
     place = Place(path)
     if "\0" in str(path):
-        raise DataError("No file's name holds a NUL character.", got=ascii(str(path))[:80])
+        raise DataError("a file name cannot contain a NUL character.", got=ascii(str(path))[:80])
     try:
         if path.is_file() and path.stat().st_size == 0:
-            raise DataError("The file is empty.", expected="at least one line", place=place)
+            raise DataError("the file is empty.", expected="at least one line", place=place)
         with path.open("rb") as raw, _decompressed(raw, path.suffix) as stream:
             yield stream
     except (FileNotFoundError, NotADirectoryError):
         raise DataError(
-            "There is no such file.", do="check the name; it is read as written", place=place
+            "there is no such file.",
+            do="check the spelling (names are case-sensitive)",
+            place=place,
         ) from None
     except IsADirectoryError:
         raise DataError(
-            "This is a folder.", expected="a file", do="name a file inside it", place=place
+            "this is a folder.", expected="a file", do="give a file in it", place=place
         ) from None
     except PermissionError:
-        raise DataError("The file may not be read (permission denied).", place=place) from None
-    except OSError as error:  # a name too long, links in a ring, a device that is not there
+        raise DataError("the file cannot be read (permission denied).", place=place) from None
+    except OSError as error:  # a name too long, links in a cycle, a missing device
         if isinstance(error, gzip.BadGzipFile):
             raise _damaged(error, place) from None
-        raise DataError("The file cannot be read.", got=str(error.strerror), place=place) from None
+        raise DataError("the file cannot be read.", got=str(error.strerror), place=place) from None
     except (EOFError, zlib.error) as error:
         raise _damaged(error, place) from None
 
 
 def _damaged(error: Exception, place: Place) -> DataError:
     return DataError(
-        "The compressed file is damaged or cut short.",
+        "the compressed file is damaged or truncated.",
         got=str(error),
         do="download or compress it again",
         place=place,
@@ -78,7 +81,7 @@ def _damaged(error: Exception, place: Place) -> DataError:
 
 
 def first_bytes(stream: object) -> bytes:
-    """The first bytes of a stream that nobody has read from; they stay in it."""
+    """The first bytes of a stream that has not been read from; they stay in it."""
     return stream.peek(HEAD)[:HEAD] if isinstance(stream, io.BufferedReader) else b""
 
 
@@ -94,13 +97,13 @@ def _decompressed(raw: BinaryIO, suffix: str) -> Iterator[BinaryIO]:
 
 
 class _ZstdBytes(io.RawIOBase):
-    """Decompressed zstd frames; unlike the library's own reader it notices a file cut short."""
+    """Decompressed zstd frames; unlike the library's own reader, it detects a truncated file."""
 
     def __init__(self, raw: BinaryIO) -> None:
         try:
             import zstandard
         except ImportError:
-            raise MissingExtraError("Reading .zst files", "formats") from None
+            raise MissingExtraError("reading .zst files", "formats") from None
         self._new_frame = zstandard.ZstdDecompressor().decompressobj
         self._failure: type[Exception] = zstandard.ZstdError
         self._raw, self._frame, self._ready = raw, self._new_frame(), b""
@@ -118,7 +121,7 @@ class _ZstdBytes(io.RawIOBase):
             else:
                 block = self._raw.read(BLOCK)
                 if not block:
-                    raise EOFError("the last zstd frame has no end")
+                    raise EOFError("the last zstd frame is incomplete")
             try:
                 self._ready = self._frame.decompress(block)
             except self._failure as error:
@@ -137,11 +140,12 @@ def read_lines(
     `report`. A byte order mark at the start is dropped.
 
     Args:
-        plain: sentences are wanted, so that markup is refused as well as what is no text.
+        plain: only sentences are accepted, so that markup is refused, not only files that are not
+            text.
 
     Raises:
-        DataError: what `open_bytes` raises; a file that is something else; bytes that are not
-            UTF-8; NUL bytes.
+        DataError: what `open_bytes` raises; a file of another format; bytes that are not UTF-8; NUL
+            bytes.
     """
     with open_bytes(path) as stream:
         check_text(path, first_bytes(stream), plain=plain)
@@ -157,7 +161,7 @@ def read_lines(
 
 
 def _text(block: bytes, path: Path, number: int, offset: int, report: CorpusReport | None) -> str:
-    """The block as text; a line that is none is empty where damaged ones are to be left out."""
+    """The block as text; a damaged line is empty if such lines are to be left out."""
     try:
         return _decode(block, path, number, offset)
     except DataError:
@@ -175,7 +179,7 @@ def _text(block: bytes, path: Path, number: int, offset: int, report: CorpusRepo
 
 
 def _decode(block: bytes, path: Path, number: int, offset: int) -> str:
-    """`number` lines and `offset` bytes of the file stand before this block.
+    """`number` lines and `offset` bytes of the file precede this block.
 
     Raises:
         DataError: the block is not UTF-8, or has a NUL byte.
@@ -185,7 +189,7 @@ def _decode(block: bytes, path: Path, number: int, offset: int) -> str:
     except UnicodeDecodeError as error:
         line = number + block.count(b"\n", 0, error.start) + 1
         raise DataError(
-            "The text is not valid UTF-8.",
+            "the text is not valid UTF-8.",
             got=f"byte {block[error.start]:#04x}",
             do="convert the file, for example: iconv -f LATIN1 -t UTF-8; or leave such lines "
             "out: data.skip_damaged in a recipe, --skip-damaged of train",
@@ -194,7 +198,7 @@ def _decode(block: bytes, path: Path, number: int, offset: int) -> str:
     if "\0" in text:
         start = block.index(b"\0")
         raise DataError(
-            "The text contains a NUL byte.",
+            "the text contains a NUL byte.",
             expected="UTF-8 text",
             do="if this is UTF-16, convert it: iconv -f UTF-16 -t UTF-8; or leave such lines out: "
             "data.skip_damaged in a recipe, --skip-damaged of train",

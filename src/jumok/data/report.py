@@ -1,4 +1,4 @@
-"""What happened to the lines of a corpus on their way to tokens: counts and first places."""
+"""Counts the lines of a corpus that were changed or left out, with the first line numbers."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ EXAMPLES = 5
 
 @dataclass
 class Count:
-    """How many lines met one reason, and the numbers of the first of them (from 1)."""
+    """The number of lines with one reason, and the first line numbers (from 1)."""
 
     lines: int = 0
     first: list[int] = field(default_factory=list)
@@ -33,12 +33,12 @@ class Count:
 
 @dataclass
 class CorpusReport:
-    """What was read, mended and dropped from one corpus.
+    """The lines that were read, corrected and dropped in one corpus.
 
-    `mended` lines were changed and kept; `dropped` pairs are not in the store; `noticed` ones are
-    odd, and kept as they are. All count by reason, in the words a person reads. `unit` is what is
-    counted: "pairs", "texts". With `skip_damaged` a row that cannot be read is dropped too, and is
-    no error.
+    Corrected lines were changed and kept; `dropped` pairs are not in the store;
+    `noticed` ones are suspicious, and kept unchanged. All are counted by reason, in the words of
+    the report. `unit` is what is counted: "pairs", "texts". With `skip_damaged`, a row that cannot
+    be read is dropped too, and is not an error.
     """
 
     name: str
@@ -54,11 +54,11 @@ class CorpusReport:
         self.mended.setdefault(reason, Count()).add([line])
 
     def notice(self, reason: str, line: int) -> None:
-        """Count a pair that is odd, and kept."""
+        """Counts a suspicious pair that is kept."""
         self.noticed.setdefault(reason, Count()).add([line])
 
     def drop(self, reason: str, lines: Iterable[int]) -> None:
-        """Count pairs that are left out, and keep the first few line numbers."""
+        """Counts pairs that are left out, and keeps the first few line numbers."""
         count = Count()
         count.add(lines)
         if count.lines:
@@ -67,15 +67,15 @@ class CorpusReport:
             known.first = (known.first + count.first)[:EXAMPLES]
 
     def skip(self, reason: str, line: int) -> None:
-        """Count a pair that its reader left out: read and dropped."""
+        """Counts a pair that its reader left out: read and dropped."""
         self.read += 1
         self.drop(reason, [line])
 
     def damaged(self, error: DataError, line: int) -> None:
-        """Count a row that cannot be read.
+        """Counts a row that cannot be read.
 
         Raises:
-            DataError: `error`, where such rows are not to be skipped.
+            DataError: `error`, if such rows are not skipped.
         """
         if not self.skip_damaged:
             raise error
@@ -84,8 +84,8 @@ class CorpusReport:
     def __str__(self) -> str:
         lines = [f"{self.name}: {self.read:,} {self.unit} read, {self.kept:,} kept"]
         lines += [f"  dropped, {reason}: {count}" for reason, count in self.dropped.items()]
-        lines += [f"  mended, {reason}: {count}" for reason, count in self.mended.items()]
-        lines += [f"  noticed, {reason}: {count}" for reason, count in self.noticed.items()]
+        lines += [f"  corrected, {reason}: {count}" for reason, count in self.mended.items()]
+        lines += [f"  suspicious, {reason}: {count}" for reason, count in self.noticed.items()]
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
@@ -108,7 +108,7 @@ class CorpusReport:
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> "CorpusReport":
-        """The report that `to_json` made plain."""
+        """The report from the result of `to_json`."""
         mended, dropped, noticed = (
             {reason: Count(lines, first) for reason, (lines, first) in stored[kind].items()}
             for kind in ("mended", "dropped", "noticed")

@@ -1,4 +1,4 @@
-"""Which pairs stand together in a batch, and in which order batches come.
+"""Decides which pairs form a batch, and the order of the batches.
 
 A *micro-batch* holds pairs whose sources have exactly the same length, neighbours by target
 length, so that almost nothing is padded. An *update* is several micro-batches that share one
@@ -41,15 +41,16 @@ class EpochPlan:
 def plan_epoch(
     source: Lengths, target: Lengths, micro_tokens: int, random: np.random.Generator
 ) -> EpochPlan:
-    """Cut all pairs into micro-batches, every pair into exactly one, and shuffle them.
+    """Divides all pairs into micro-batches, every pair in exactly one, and shuffles them.
 
     Args:
-        source, target: each pair's length in pieces.
-        micro_tokens: about how many tokens a micro-batch holds, END counted, on its longer side.
-        random: what the order depends on, besides the lengths.
+        source, target: each pair's length in tokens.
+        micro_tokens: the approximate number of tokens of a micro-batch on its longer side, END
+            included.
+        random: the generator of the order.
     """
     groups = _source_groups(source, target, micro_tokens)
-    # A random order first, and then a stable sort: equals stay in random order.
+    # A random order first, and then a stable sort: equal pairs stay in random order.
     order = np.arange(len(source), dtype=np.uint32)
     random.shuffle(order)
     order = order[np.argsort(_keys(groups[source], target)[order], kind="stable")]
@@ -75,11 +76,11 @@ def _keys(group: Lengths, target: Lengths) -> npt.NDArray[np.unsignedinteger[Any
 
 
 def _ends(target: Lengths, cost: npt.NDArray[np.float64]) -> Rows:
-    """Where the micro-batches of a group end, its pairs being sorted by target length.
+    """The ends of the micro-batches of a group, whose pairs are sorted by target length.
 
-    The group is cut into parts of equal cost, rather than into full ones and a rest. A pair costs
+    The group is divided into parts of equal cost, not into full ones and a remainder. A pair costs
     its share of a micro-batch, and the growth of the target length from the pair before it: where
-    lengths are rare and far apart the parts are smaller, which saves padding.
+    lengths are sparse, the parts are smaller, which saves padding.
     """
     reached = np.cumsum(cost) + SPREAD * np.log2(target / target[0])
     parts = max(1, round(float(reached[-1])))
@@ -106,7 +107,7 @@ def _source_groups(source: Lengths, target: Lengths, micro_tokens: int) -> npt.N
 
 
 class CorpusCursor(TypedDict):
-    """Where one corpus stands: its epoch, the next micro-batch, the target tokens drawn so far."""
+    """The position in one corpus: its epoch, the next micro-batch, the target tokens so far."""
 
     epoch: int
     micro: int
@@ -114,7 +115,7 @@ class CorpusCursor(TypedDict):
 
 
 class Cursor(TypedDict):
-    """Where a stream of updates stands; plain numbers and strings, for a JSON file."""
+    """The position of a stream of updates; numbers and strings, for a JSON file."""
 
     plan: str
     update: int
@@ -125,17 +126,17 @@ class PairSampler:
     """An endless, repeatable stream of updates over one or several corpora.
 
     The next micro-batch comes from the corpus that is furthest behind its share of the target
-    tokens, so the mixture is exact and needs no random state. A corpus that ends starts its next
+    tokens, so the mixture is exact and needs no random state. At its end, a corpus starts its next
     epoch in a new order.
 
     Args:
-        lengths: the source and target lengths of each corpus, in pieces.
-        weights: each corpus's share of the target tokens; None takes its share of them all.
-        update_tokens: target tokens of one update on average, END counted; an update ends where
-            the stream comes nearest to that.
-        micro_tokens: about how many tokens a micro-batch holds, on its longer side.
-        seed: what orders depend on, besides the corpus and its epoch.
-        identity: names the content of the corpora, so that a cursor is not used with another.
+        lengths: the source and target lengths of each corpus, in tokens.
+        weights: the share of each corpus in the target tokens; None: by its size.
+        update_tokens: target tokens of one update on average, END included; an update ends where
+            the stream comes closest to it.
+        micro_tokens: the approximate number of tokens of a micro-batch on its longer side.
+        seed: the seed of the orders, together with the corpus and its epoch.
+        identity: names the content of the corpora, so that a cursor is not used with other data.
     """
 
     def __init__(
@@ -164,15 +165,15 @@ class PairSampler:
 
     @property
     def cursor(self) -> Cursor:
-        """Where the stream stands: a sampler given this goes on with the next update."""
+        """The position of the stream: a sampler with this cursor continues with the next update."""
         places = [place.copy() for place in self._places]
         return Cursor(plan=self._plan, update=self.update, corpora=places)
 
     def restore(self, cursor: Cursor) -> None:
-        """Go to where `cursor` was taken.
+        """Restores the position of `cursor`.
 
         Raises:
-            DataError: the cursor belongs to other data, budgets, weights or another seed.
+            DataError: the cursor belongs to other data, batch sizes or weights, or to another seed.
         """
         check_plan(cursor["plan"], self._plan)
         self.update = cursor["update"]
@@ -181,7 +182,7 @@ class PairSampler:
 
     @property
     def epochs(self) -> list[float]:
-        """How many times each corpus has been gone through."""
+        """The number of epochs of each corpus."""
         return [
             place["epoch"] + place["micro"] / len(self._epoch_plan(index))
             for index, place in enumerate(self._places)
@@ -229,17 +230,17 @@ class PairSampler:
 
 
 class UpdateCursor(TypedDict):
-    """Where a stream stands whose updates follow from their number alone; plain JSON."""
+    """The position of a stream whose updates depend on their number alone; JSON."""
 
     plan: str
     update: int
 
 
 def check_plan(before: str, now: str) -> None:
-    """Raises DataError if a cursor is of another stream."""
+    """Raises DataError if a cursor belongs to another stream."""
     if before != now:
         raise DataError(
-            "The data is not what it was when training stopped.",
+            "the data has changed since training stopped.",
             expected=before,
             got=now,
             do="resume with the same data, tokenizer, filters, batch sizes and seed",

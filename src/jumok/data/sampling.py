@@ -1,7 +1,7 @@
-"""Words cut into pieces at random, repeatably: subword regularisation.
+"""Samples tokenizations of words reproducibly: subword regularisation.
 
-SentencePiece samples too, but from a generator nobody can seed twice in one process, so a resumed
-training would see other pieces than one that never stopped.
+SentencePiece can sample too, but its generator can be seeded only once per process, so a resumed
+training would see other tokens than an uninterrupted one.
 """
 
 from collections.abc import Callable
@@ -12,16 +12,16 @@ from random import Random
 
 from sentencepiece import SentencePieceProcessor
 
-BEST = 64  # segmentations of a word to draw from (Kudo 2018, table 2)
-LONGEST = 100  # characters; a longer word is cut as always
+BEST = 64  # segmentations of a word to sample from (Kudo 2018, table 2)
+LONGEST = 100  # characters; a longer word is tokenized deterministically
 REMEMBERED = 1 << 17  # words
 
 
 class UnigramSampler:
-    """Draws a word's segmentation x with P(x) ~ P_unigram(x)^alpha from its best ones.
+    """Samples a word's segmentation x from its best ones, with P(x) ~ P_unigram(x)^alpha.
 
-    Pieces never cross a space, so drawing word by word is drawing a sentence's segmentation from
-    the product of the words' best: far more than the 64 best of the whole sentence.
+    Tokens never cross a space, so sampling word by word samples a sentence's segmentation from the
+    product of the words' best: far more than the 64 best of the whole sentence.
     """
 
     def __init__(self, processor: SentencePieceProcessor) -> None:
@@ -38,9 +38,9 @@ class UnigramSampler:
         return random.choices(segmentations, cum_weights=weights)[0]
 
     def _segmentations(self, word: str, alpha: float) -> tuple[list[list[int]], list[float]]:
-        """The best segmentations, and the cumulated weights of them."""
+        """The best segmentations, and their cumulative weights."""
         best = self._processor.nbest_encode(word, nbest_size=BEST)
-        # What characters without a piece cost is the same in all of them, and cancels.
+        # The cost of unknown characters is the same in all of them, and cancels.
         scores = [sum(map(self._processor.get_score, ids)) for ids in best]
         return best, list(accumulate(exp(alpha * (score - scores[0])) for score in scores))
 
@@ -48,7 +48,7 @@ class UnigramSampler:
 class MergeSampler:
     """BPE with every possible merge left out with probability alpha at every step.
 
-    Characters that are pieces of their own never merge, so a character model is cut as always.
+    The tokens of a character model never merge, so its tokenization does not change.
     Source: Provilkov et al. 2020, BPE-Dropout, section 3.1.
     """
 
@@ -60,7 +60,7 @@ class MergeSampler:
             if not (processor.is_control(id) or processor.is_unknown(id) or processor.is_byte(id))
         ]
         self._ids = {processor.id_to_piece(id): id for id in usable}
-        # A merge learnt earlier has a higher score, and goes first.
+        # A merge that was learned earlier has a higher score, and is applied first.
         self._scores = {piece: processor.get_score(id) for piece, id in self._ids.items()}
 
     def sample(self, word: str, alpha: float, random: Random) -> list[int]:
@@ -87,7 +87,7 @@ class MergeSampler:
 def piece_sampler(
     processor: SentencePieceProcessor, space: str, unknown: int
 ) -> UnigramSampler | MergeSampler:
-    """The sampler that suits the model: by segmentation's probability, or by dropped merges."""
+    """The sampler of the model: by the probability of segmentations, or by dropped merges."""
     try:
         processor.nbest_encode("a", nbest_size=2)
     except RuntimeError:

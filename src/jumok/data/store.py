@@ -1,9 +1,9 @@
-"""Pairs as token ids on disk: made once, mapped into memory, found again by their content.
+"""Pairs as token ids on disk: created once, memory-mapped, and found by a hash of their content.
 
 A store is a folder: `source.values` and `target.values` hold the ids of all sentences one after
 another (uint16, or uint32 for a vocabulary beyond 65,536), `*.ends` where each sentence ends
-(int64), `*_text.*` their bytes if texts are kept, and `store.json` how they are stored and what was
-left out. Neither START nor END is stored.
+(int64), `*_text.*` their bytes if texts are kept, and `store.json` the dtypes and the report. START
+and END are not stored.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -29,12 +29,11 @@ SIDES = ("source", "target")
 
 @dataclass(frozen=True)
 class Filters:
-    """Which pairs are left out. A pair with an empty side always is.
+    """Decides which pairs are left out. A pair with an empty side always is.
 
     Attributes:
-        max_tokens: the most pieces either side may have; None is no limit.
-        max_ratio: the most the longer side may exceed the shorter, as a quotient of their pieces;
-            None is no limit.
+        max_tokens: the maximum length of either side in tokens; None: no limit.
+        max_ratio: the maximum ratio of the longer side to the shorter, in tokens; None: no limit.
     """
 
     max_tokens: int | None = 250
@@ -49,7 +48,7 @@ class PairStore:
         key: names the content.
         source, target: the ids of every sentence.
         source_text, target_text: the bytes of every sentence; None unless texts were kept.
-        report: what was read, mended and left out.
+        report: the lines read, corrected and left out.
     """
 
     folder: Path
@@ -67,11 +66,11 @@ class PairStore:
         """The source and target texts of these pairs.
 
         Raises:
-            DataError: the store was made without texts.
+            DataError: the store was created without texts.
         """
         if self.source_text is None or self.target_text is None:
             raise DataError(
-                "This prepared corpus holds no texts.",
+                "this prepared corpus contains no texts.",
                 do="prepare it with keep_texts=True",
                 place=Place(self.folder),
             )
@@ -95,10 +94,10 @@ def prepare(
 
     Args:
         source, target: the tokenizers of the two sides; the same one for a joint vocabulary.
-        cache: the folder that holds stores; made if missing.
+        cache: the folder of the stores; created if it is missing.
         keep_texts: keep the sentences too, for subword sampling.
-        threads: how many encode at once.
-        progress: called with the number of pairs read so far, now and then.
+        threads: the number of threads that encode.
+        progress: called from time to time with the number of pairs read so far.
 
     Raises:
         DataError: what `read_pairs` raises; no pair is left; the cache cannot be written.
@@ -132,14 +131,16 @@ def prepare_pairs(
     threads: int = 2,
     progress: Callable[[int], None] | None = None,
 ) -> PairStore:
-    """As `prepare`, for any stream of pairs; `identity` (JSON) must change when the pairs would."""
+    """As `prepare`, for any stream of pairs; `identity` (JSON) must change whenever the pairs
+    change.
+    """
     described = [VERSION, identity, source.hash, target.hash, asdict(filters), keep_texts]
 
     def fill(folder: Path) -> dict[str, Any]:
         encoder = _Encoder((source, target), filters, keep_texts, threads)
         encoder.write(folder, pairs, report, progress)
         if report.kept == 0:
-            raise DataError("No pair is left after the filters.", got=str(report))
+            raise DataError("no pair is left after the filters.", got=str(report))
         return {"texts": keep_texts, "report": report.to_json()}
 
     return open_store(cached_folder(cache, described, fill), (source.size, target.size))
@@ -149,10 +150,10 @@ def open_store(folder: Path, sizes: tuple[int, int]) -> PairStore:
     """The store in this folder, mapped into memory.
 
     Args:
-        sizes: of the two sides' vocabularies: every id is below its side's.
+        sizes: of the two vocabularies: every id is below the size of its side.
 
     Raises:
-        DataError: a file is missing or changed, or does not hold what it should.
+        DataError: a file is missing or changed, or has unexpected contents.
     """
     limits = dict(zip(SIDES, sizes, strict=True))
     with opened(folder, "corpus is", "corpus") as about:
@@ -162,7 +163,7 @@ def open_store(folder: Path, sizes: tuple[int, int]) -> PairStore:
         }
         report = CorpusReport.from_json(about["report"])
         if len({len(each.ends) for each in flat.values()}) != 1:
-            raise ValueError("the sides hold different numbers of sentences")
+            raise ValueError("the sides have different numbers of sentences")
     return PairStore(
         folder,
         folder.name,
@@ -185,7 +186,7 @@ def _kinds(sizes: tuple[int, int], texts: bool) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class _Encoder:
-    """What is done to every chunk of pairs on its way to the store."""
+    """Processes every chunk of pairs for the store."""
 
     tokenizers: tuple[Tokenizer, Tokenizer]
     filters: Filters
@@ -241,7 +242,7 @@ def _keep(
     filters: Filters,
     report: CorpusReport,
 ) -> npt.NDArray[np.bool_]:
-    """Which pairs pass; each of the others is reported under the first reason that meets it."""
+    """The pairs that pass; each of the others is reported with the first reason that applies."""
     shorter, longer = np.minimum(source, target), np.maximum(source, target)
     reasons = {"one side empty": shorter == 0}
     if filters.max_tokens is not None:

@@ -16,16 +16,16 @@ from jumok.errors import DataError, MissingExtraError, Place
 MOST_COLUMNS = 100_000
 
 Column = str | int
-"""By its name, or by its number from 0."""
+"""A name, or a number from 0."""
 
 LONE = re.compile("[\ud800-\udfff]")
-"""JSON can spell what UTF-8 cannot hold."""
+"""JSON can express strings that UTF-8 cannot."""
 
 Rows = Iterator[tuple[str, str, int]]
 
 
 def read_tsv(file: Path, source: Column, target: Column, report: CorpusReport | None) -> Rows:
-    """Pairs from tab-separated columns; there is no quoting, a quotation mark is text.
+    """Pairs from tab-separated columns, without quoting: a quotation mark is text.
 
     Columns are numbers from 0 in a file without a header, or names in the file's first line.
     """
@@ -44,7 +44,7 @@ def read_tsv(file: Path, source: Column, target: Column, report: CorpusReport | 
 
 def _too_few(row: list[str], needed: int, marks: str, place: Place) -> DataError:
     return DataError(
-        "The row has too few columns.",
+        "the row has too few columns.",
         expected=f"at least {needed}, separated by {marks}",
         got=str(len(row)),
         place=place,
@@ -52,7 +52,9 @@ def _too_few(row: list[str], needed: int, marks: str, place: Place) -> DataError
 
 
 def _damaged(error: DataError, report: CorpusReport | None) -> None:
-    """Counts the row in the report; raises the error where there is none, or it skips none."""
+    """Counts the row in the report; raises the error if there is no report, or if it does not skip
+    rows.
+    """
     if report is None or error.place is None or error.place.line is None:
         raise error
     report.damaged(error, error.place.line)
@@ -63,9 +65,9 @@ def _column(file: Path, header: list[str], column: Column) -> int:
         return column
     if column not in header:
         raise DataError(
-            f"There is no column {str(column)[:60]!r}.",
+            f"there is no column {str(column)[:60]!r}.",
             expected=f"one of {', '.join(map(repr, header))[:200]}, or a number from 0",
-            do="name one of these; a file without a header line takes numbers: --columns 0,1, or "
+            do="choose one of these; a file without a header line takes numbers: --columns 0,1, or "
             "source_column = 0 in a recipe",
             place=Place(file, 1),
         )
@@ -77,7 +79,7 @@ def read_csv(file: Path, source: Column, target: Column, report: CorpusReport | 
 
     Columns are numbers from 0 in a file without a header, or names in the file's first line.
     """
-    # The reader joins the lines of a quoted field by what stands at their ends.
+    # The reader joins the lines of a quoted field with their line ends.
     rows = csv.reader((f"{line} " for line in read_lines(file, report)), strict=True)
     named = isinstance(source, str) or isinstance(target, str)
     try:
@@ -92,7 +94,7 @@ def read_csv(file: Path, source: Column, target: Column, report: CorpusReport | 
             yield row[first].strip(), row[second].strip(), rows.line_num
     except csv.Error as error:
         raise DataError(
-            "The row is not CSV.", got=str(error), place=Place(file, rows.line_num)
+            "the row is not CSV.", got=str(error), place=Place(file, rows.line_num)
         ) from None
 
 
@@ -104,10 +106,10 @@ def read_jsonl(
     *,
     numbers: bool = False,
 ) -> Rows:
-    """Pairs from JSON lines: one object a line, the sides under two of its keys.
+    """Pairs from JSON lines: one object per line, the sides under two of its keys.
 
     Args:
-        numbers: whether whole numbers may stand for the text of their digits.
+        numbers: whether integers are accepted as the text of their digits.
     """
     for number, line in enumerate(read_lines(file, report), start=1):
         place = Place(file, number)
@@ -126,10 +128,10 @@ def _record(line: str, place: Place) -> dict[str, Any]:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise DataError(
-            "The line is not JSON.", expected="one object a line", got=str(error), place=place
+            "the line is not JSON.", expected="one object per line", got=str(error), place=place
         ) from None
     if not isinstance(record, dict):
-        raise DataError("The line is not a JSON object.", got=type(record).__name__, place=place)
+        raise DataError("the line is not a JSON object.", got=type(record).__name__, place=place)
     return record
 
 
@@ -137,14 +139,14 @@ def _text(record: dict[str, Any], key: Column, place: Place, numbers: bool) -> s
     value = _digits(record.get(str(key)), numbers)
     if isinstance(value, str) and LONE.search(value):
         raise DataError(
-            "The text holds half a character: a surrogate that stands alone.",
+            "the text contains an unpaired surrogate (half a character).",
             got=ascii(value)[:80],
-            do="write characters beyond U+FFFF as they are, or as both of their halves",
+            do="write characters beyond U+FFFF as themselves, or as surrogate pairs",
             place=place,
         )
     if not isinstance(value, str):
         raise DataError(
-            f"The record has no text under {str(key)!r}.",
+            f"the record has no text under {str(key)!r}.",
             expected=f"text under one of {', '.join(map(repr, record))[:200]}",
             got="no such key" if str(key) not in record else type(value).__name__,
             place=place,
@@ -153,7 +155,7 @@ def _text(record: dict[str, Any], key: Column, place: Place, numbers: bool) -> s
 
 
 def _digits(value: object, numbers: bool) -> object:
-    """A whole number as text, if `numbers` allows it; anything else as it is."""
+    """An integer as text, if `numbers` allows it; anything else unchanged."""
     whole = numbers and isinstance(value, int) and not isinstance(value, bool)
     return str(value) if whole else value
 
@@ -169,12 +171,12 @@ def read_parquet(
     """Pairs from two text columns, by name or number; a null is an empty side.
 
     Args:
-        numbers: whether whole numbers may stand for the text of their digits.
+        numbers: whether integers are accepted as the text of their digits.
     """
     try:
         import pyarrow.parquet
     except ImportError:
-        raise MissingExtraError("Reading Parquet files", "formats") from None
+        raise MissingExtraError("reading Parquet files", "formats") from None
     with open_bytes(file) as stream:
         # Parquet is read from its end, so a compressed one has to be decompressed whole.
         seekable = stream if file.suffix == ".parquet" else io.BytesIO(stream.read())
@@ -199,13 +201,13 @@ def _batches(
         table = parquet.ParquetFile(stream)
         header = table.schema_arrow.names
     if not header:
-        raise DataError("There is no column in it.", place=Place(file))
+        raise DataError("there is no column in it.", place=Place(file))
     columns = [header[_column(file, header, column)] for column in wanted]
     for name in columns:
         if header.count(name) > 1:
             raise DataError(
-                f"Several columns are called {name!r}.",
-                expected="a name of its own for each column that is read",
+                f"several columns are called {name!r}.",
+                expected="a unique name for each column that is read",
                 place=Place(file),
             )
     batches = table.iter_batches(columns=sorted(set(columns)))
@@ -223,6 +225,6 @@ def _cell(value: object, file: Path, number: int) -> str:
         return ""
     if not isinstance(value, str):
         raise DataError(
-            "The columns do not hold text.", got=type(value).__name__, place=Place(file, number)
+            "the columns do not hold text.", got=type(value).__name__, place=Place(file, number)
         )
     return value

@@ -1,4 +1,4 @@
-"""Texts as tensors: with words taken out, with labels, or as they are."""
+"""Texts as tensors: masked, with labels, or unchanged."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,14 +18,14 @@ Micros = Sequence[tuple[int, Rows]]
 
 @dataclass(frozen=True)
 class MaskedBatch:
-    """Texts with words taken out.
+    """Masked texts.
 
     Attributes:
-        tokens: START, pieces, END, filled with PAD; the chosen pieces are corrupted.
-        allowed: which positions are real; None means all of them.
-        chosen: which pieces are to be guessed.
-        answers: what stood there, row by row.
-        sources: how many positions are real.
+        tokens: START, tokens, END, padded with PAD; the chosen tokens are corrupted.
+        allowed: True where a position is a token; None means everywhere.
+        chosen: True where a token is masked.
+        answers: the original tokens there, row by row.
+        sources: the number of tokens.
     """
 
     tokens: Int[Tensor, "batch length"]
@@ -36,12 +36,12 @@ class MaskedBatch:
 
     @property
     def targets(self) -> int:
-        """Pieces to be guessed."""
+        """The number of masked tokens."""
         return len(self.answers)
 
     @property
     def work(self) -> int:
-        """Positions, padding counted."""
+        """The number of positions, padding included."""
         return self.tokens.numel()
 
 
@@ -61,14 +61,14 @@ class LabelledBatch:
 
     @property
     def work(self) -> int:
-        """Positions, padding counted."""
+        """The number of positions, padding included."""
         return self.tokens.numel()
 
 
 def text_sampler(
     store: ExampleStore, update_tokens: int, micro_tokens: int, seed: int
 ) -> PairSampler:
-    """Which texts stand together: of like length, so that almost nothing is padded."""
+    """Batches of texts of similar length, so that almost nothing is padded."""
     lengths = store.texts.lengths
     return PairSampler(
         [(lengths, lengths)], None, update_tokens, micro_tokens, seed, identity=store.key
@@ -76,7 +76,7 @@ def text_sampler(
 
 
 class MaskedUpdates(Updates[MaskedBatch]):
-    """The micro-batches of every update. Each time a text is seen, other words are taken out."""
+    """The micro-batches of every update. Each time a text is seen, other words are masked."""
 
     def __init__(
         self, store: ExampleStore, sampler: PairSampler, masking: Masking, seed: int
@@ -85,7 +85,7 @@ class MaskedUpdates(Updates[MaskedBatch]):
         self._store, self._masking, self._seed = store, masking, seed
 
     def _batches(self, update: int, micros: Micros) -> list[MaskedBatch]:
-        # Seeded by the update, so that a resumed stream draws as one that never stopped.
+        # Seeded by the update, so that a resumed stream gives the same samples.
         random = np.random.default_rng((self._seed, update))
         return [
             masked_batch(*gather(self._store.texts, rows), self._masking, random)
@@ -111,7 +111,7 @@ def masked_batch(
     masking: Masking,
     random: np.random.Generator,
 ) -> MaskedBatch:
-    """Texts (filled with PAD, neither START nor END) with words taken out."""
+    """Masks texts (padded with PAD, without START and END)."""
     chosen = np.zeros_like(ids, dtype=np.bool_)
     for row, length in enumerate(lengths):
         chosen[row, :length] = masking.choose(ids[row, :length], random)
@@ -138,7 +138,7 @@ def labelled_batch(store: ExampleStore, rows: Rows) -> LabelledBatch:
 
 
 def every_text(store: ExampleStore, tokens: int) -> Iterator[Rows]:
-    """The rows of every text once, those of like length together, about `tokens` at once."""
+    """The rows of every text once, in batches of similar length and of about `tokens` tokens."""
     lengths = store.texts.lengths
     plan = plan_epoch(lengths, lengths, tokens, np.random.default_rng(0))
     for first, end in zip(plan.starts, plan.starts[1:], strict=False):
@@ -148,7 +148,7 @@ def every_text(store: ExampleStore, tokens: int) -> Iterator[Rows]:
 def fixed_masked_batches(
     store: ExampleStore, tokens: int, masking: Masking
 ) -> Iterator[MaskedBatch]:
-    """Every text once, always with the same words taken out."""
+    """Every text once, always with the same mask."""
     random = np.random.default_rng(0)
     for rows in every_text(store, tokens):
         yield masked_batch(*gather(store.texts, rows), masking, random)
@@ -157,9 +157,9 @@ def fixed_masked_batches(
 def plain_batches(
     ids: Sequence[Sequence[int]], texts: int
 ) -> Iterator[tuple[Int[Tensor, "batch length"], Bool[Tensor, "batch length"] | None, list[int]]]:
-    """START, pieces and END of at most `texts` texts at once, the longest texts first.
+    """START, tokens and END of at most `texts` texts at once, the longest texts first.
 
-    Gives the tokens, which positions are real (None: all), and the texts' places in `ids`.
+    Yields the tokens, which positions are tokens (None: all), and the texts' indices in `ids`.
     """
     order = sorted(range(len(ids)), key=lambda row: -len(ids[row]))
     for first in range(0, len(order), texts):
@@ -171,7 +171,7 @@ def plain_batches(
 def batches_of_guesses(
     ids: Sequence[Sequence[int]], texts: int, masking: Masking
 ) -> Iterator[MaskedBatch]:
-    """Every text once, at most `texts` at once, always with the same words taken out."""
+    """Every text once, at most `texts` at once, always with the same mask."""
     random = np.random.default_rng(0)
     order = sorted(range(len(ids)), key=lambda row: -len(ids[row]))
     for first in range(0, len(order), texts):

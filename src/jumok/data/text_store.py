@@ -1,8 +1,8 @@
-"""Texts as token ids on disk: made once, mapped into memory, found again by their content.
+"""Texts as token ids on disk: created once, memory-mapped, and found by a hash of their content.
 
 A store is a folder: `tokens.values` holds the ids of all documents one after another, each as
 START, its tokens and END (uint16, or uint32 for a vocabulary beyond 65,536), `tokens.ends` where
-each document ends (int64), and `store.json` how they are stored.
+each document ends (int64), and `store.json` the dtypes.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ from jumok.data.tokenizer import END, START
 from jumok.errors import DataError
 
 VERSION = 1
-BLOCK = 1 << 20  # characters encoded at once: a list of ids takes many times their room on disk
+BLOCK = 1 << 20  # characters encoded at once: a list of ids takes many times its size on disk
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,12 @@ class TextStore:
 
     @property
     def predictions(self) -> int:
-        """What is predicted in one pass: every token but START."""
+        """The number of predictions in one epoch: every token but START."""
         return len(self.tokens.values) - len(self)
 
 
 def cut(text: str, size: int) -> Iterator[str]:
-    """The text in blocks of about `size` characters that end with a line break, where they can."""
+    """The text in blocks of about `size` characters that end with a line break, if possible."""
     start = 0
     while start < len(text):
         line_end = text.find("\n", start + size)
@@ -60,11 +60,11 @@ def prepare_texts(
     """The texts as token ids, from the cache if the same content was prepared before.
 
     Args:
-        identity: JSON that changes whenever the texts would.
-        cache: the folder that holds stores; made if missing.
+        identity: JSON that changes whenever the texts change.
+        cache: the folder of the stores; created if it is missing.
 
     Raises:
-        DataError: there is no text; the cache cannot be written.
+        DataError: there is not a text; the cache cannot be written.
     """
     kind = "uint16" if tokenizer.size <= 1 << 16 else "uint32"
 
@@ -77,7 +77,7 @@ def prepare_texts(
                 writer.append(ids, np.array([len(ids)]))
                 size += len(text.encode())
         if size == 0:
-            raise DataError("There is no text to prepare.")
+            raise DataError("there is no text to prepare.")
         return {"bytes": size}
 
     folder = cached_folder(cache, ["text", VERSION, identity, tokenizer.hash], fill)

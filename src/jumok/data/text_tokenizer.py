@@ -1,8 +1,8 @@
-"""Whole texts to ids and back, line breaks included: what language models read and write.
+"""Whole texts to ids and back, line breaks included, for language models.
 
-Two kinds. Bytes: four specials and 256 bytes, so that any text comes back as it was. Pieces:
-SentencePiece line by line, with a piece of its own for the line break; control characters other
-than that become spaces.
+There are two kinds. Bytes: four special tokens and 256 bytes, so that any text is restored exactly.
+Subwords: SentencePiece line by line, with a token for the line break; other control characters
+become spaces.
 """
 
 import hashlib
@@ -17,16 +17,16 @@ from jumok.data.tokenizer import END, NEWLINE, PAD, SPACE, START, Tokenizer, wri
 from jumok.errors import DataError, Place
 
 BYTE_KIND = b"jumok: every byte is a token\n"
-FIRST_BYTE = 4  # behind PAD, UNKNOWN, START and END
+FIRST_BYTE = 4  # after PAD, UNKNOWN, START and END
 LINES_FOR_TWO_THREADS = 1_000  # threads are started for every call
 
 
 @runtime_checkable
 class TextTokenizer(Protocol):
-    """What every tokenizer of whole texts can do.
+    """The interface of tokenizers of whole texts.
 
     Attributes:
-        size: ids there are, specials included.
+        size: the number of ids, special tokens included.
         hash: the SHA-256 of the file that `save` writes.
     """
 
@@ -41,14 +41,14 @@ class TextTokenizer(Protocol):
         ...
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of the ids; specials write nothing, bytes that are no UTF-8 write U+FFFD.
+        """The text of the ids; special tokens are omitted, bytes that are not UTF-8 become U+FFFD.
 
         decode(a + b) is decode(a) + decode(b) where `a` ends with a line break.
         """
         ...
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """Each id by its name; the space before a word is SPACE, the line break is NEWLINE."""
+        """The name of each id; the space before a word is SPACE, the line break is NEWLINE."""
         ...
 
     def words(self, ids: Sequence[int]) -> list[int]:
@@ -82,17 +82,17 @@ class ByteTokenizer:
 
 
 class PieceTokenizer:
-    """SentencePiece, a line at a time.
+    """SentencePiece, line by line.
 
     Raises:
-        DataError: the SentencePiece model has no piece for the line break.
+        DataError: the SentencePiece model has no token for the line break.
     """
 
     def __init__(self, lines: Tokenizer, place: Place | None = None) -> None:
         if lines.newline is None:
             raise DataError(
-                "This tokenizer has no piece for the line break.",
-                do="train one: leave tokenizer.path out",
+                "this tokenizer has no token for the line break.",
+                do="leave tokenizer.path out, to train one",
                 place=place,
             )
         self._lines, self._newline = lines, lines.newline
@@ -123,7 +123,7 @@ class PieceTokenizer:
 
 
 def _byte_name(byte: int) -> str:
-    """A letter as it is; what cannot be seen, or is a part of a character, by its number."""
+    """A letter as itself; an invisible byte, or a part of a character, as its number."""
     if byte == ord("\n"):
         return NEWLINE
     return chr(byte).replace(" ", SPACE) if 0x20 <= byte < 0x7F else f"<0x{byte:02X}>"
@@ -133,7 +133,7 @@ _BYTE_NAMES = ["<pad>", "<unk>", "<s>", "</s>", *map(_byte_name, range(256))]
 
 
 def words_of(pieces: Sequence[str]) -> list[int]:
-    """For each piece the index of its word: a space begins one, and a line break is one."""
+    """For each token the index of its word: a space begins a word, and a line break is a word."""
     words, word, filled = [], 0, False
     for piece in pieces:
         if filled and piece.startswith((SPACE, NEWLINE)):
@@ -147,7 +147,7 @@ def words_of(pieces: Sequence[str]) -> list[int]:
 
 
 def load_text_tokenizer(path: Path) -> TextTokenizer:
-    """The tokenizer in this file, of whichever kind it is.
+    """The tokenizer in this file, of either kind.
 
     Raises:
         DataError: the file cannot be read, or is not a tokenizer of whole texts.
@@ -156,7 +156,7 @@ def load_text_tokenizer(path: Path) -> TextTokenizer:
         start = path.read_bytes()[: len(BYTE_KIND)]
     except OSError as error:
         raise DataError(
-            "The tokenizer cannot be read.", got=error.strerror, place=Place(path)
+            "the tokenizer cannot be read.", got=error.strerror, place=Place(path)
         ) from None
     if start == BYTE_KIND:
         return ByteTokenizer()
@@ -172,7 +172,7 @@ def train_text_tokenizer(
     byte_fallback: bool = True,
     seed: int = 0,
 ) -> TextTokenizer:
-    """A tokenizer learnt from texts; bytes need no learning, and then nothing else counts.
+    """Trains a tokenizer on texts; bytes need no training, and ignore all other arguments.
 
     Args:
         kind, size, coverage, byte_fallback, seed: as in `Tokenizer.train`.

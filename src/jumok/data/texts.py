@@ -1,7 +1,7 @@
 """Texts in files and in columns of tables, one by one or as documents.
 
-A document is what a language model reads from its start to its end: a whole file, a line, or the
-lines between two blank ones. A row of a table counts as a line.
+A document of a language model is a whole file, a line, or the lines between two blank ones. A row
+of a table counts as a line.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,7 +21,7 @@ Rule = Literal["file", "line", "blank-line"]
 
 
 class Example(NamedTuple):
-    """One text, its label ("" where there are none), the file and the line (from 1) it is from."""
+    """One text, its label ("" without labels), its file and its line (from 1)."""
 
     text: str
     label: str
@@ -31,15 +31,15 @@ class Example(NamedTuple):
 
 @dataclass(frozen=True)
 class TextCorpus:
-    """Where texts are: the lines of a file, or a column of a table.
+    """The files of texts: the lines of a file, or a column of a table.
 
     Attributes:
         column: in a table, the text's column: its name (CSV and TSV with a header line, JSONL,
             Parquet) or its number from 0 (CSV and TSV without a header, Parquet).
-        label_column: the label's column; None where there are no labels.
-        format: text, csv, tsv, jsonl or parquet; None finds it from the file's suffix, takes the
-            file for text where that says nothing, and refuses markup.
-        take: only the first so many texts; None takes all.
+        label_column: the label's column; None without labels.
+        format: text, csv, tsv, jsonl or parquet; None takes it from the file's suffix (text if the
+            suffix is unknown), and refuses markup.
+        take: the number of texts to read from the start; None: all.
     """
 
     file: Path
@@ -55,21 +55,21 @@ READERS: dict[str, Callable[[Path, Column, Column, CorpusReport | None], Rows]] 
     "jsonl": partial(read_jsonl, numbers=True),
     "parquet": partial(read_parquet, numbers=True),
 }
-"""Labels are often whole numbers, which JSON and Parquet tell from text."""
+"""Labels are often integers, which JSON and Parquet distinguish from text."""
 
 
 def read_examples(corpus: TextCorpus, report: CorpusReport | None = None) -> Iterator[Example]:
     """The corpus's texts in order, one at a time; NFC, and no line break inside a text.
 
     Raises:
-        ConfigError: labels are asked of lines, which have none.
-        DataError: a file cannot be read as what it was said to be; the text says where.
+        ConfigError: labels are requested for lines, which have none.
+        DataError: a file cannot be read in its format; the text says where.
         MissingExtraError: the format's library is not installed.
     """
     texts = islice(_read(corpus, report), corpus.take)
     first = next(texts, None)
     if first is None:
-        raise DataError("There is no text in it.", place=Place(corpus.file))
+        raise DataError("there is no text in it.", place=Place(corpus.file))
     yield first
     yield from texts
 
@@ -83,9 +83,9 @@ def _read(corpus: TextCorpus, report: CorpusReport | None) -> Iterator[Example]:
             yield Example(text, found, corpus.file, line)
     elif corpus.label_column is not None:
         raise ConfigError(
-            "Lines of text have no labels.",
+            "lines of text have no labels.",
             expected=f"a table: {', '.join(READERS)}",
-            do="set format if the file is a table without saying so by its suffix",
+            do="set format if the file is a table with another suffix",
             place=Place(corpus.file),
         )
     else:
@@ -95,20 +95,20 @@ def _read(corpus: TextCorpus, report: CorpusReport | None) -> Iterator[Example]:
 
 
 def documents(corpus: TextCorpus, rule: Rule, report: CorpusReport | None = None) -> Iterator[str]:
-    """The documents of a corpus that hold more than white space, in order.
+    """The documents of a corpus in order, without those of white space alone.
 
     Args:
-        rule: "file": the whole text, its last line ended too; "line": every line;
+        rule: "file": the whole text, with a line break after its last line; "line": every line;
             "blank-line": the lines between blank ones.
 
     Raises:
-        DataError: the file cannot be read, or there is no text in it.
+        DataError: the file cannot be read, or there is not a text in it.
     """
     lines = (each.text for each in islice(_read(corpus, report), corpus.take))
     found = (text for text in _cut(lines, rule) if text.strip())
     first = next(found, None)
     if first is None:
-        raise DataError("There is no text in it.", place=Place(corpus.file))
+        raise DataError("there is no text in it.", place=Place(corpus.file))
     yield first
     yield from found
 
@@ -124,12 +124,11 @@ def _cut(lines: Iterator[str], rule: Rule) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class HeldOutTail:
-    """The end of the text, which is kept out of training: the last documents, or the last part of
-    the only one.
+    """The end of the text, which is held out: the last documents, or the end of the only one.
 
     Attributes:
-        share: how much of it, 0 to 1.
-        count: how many documents there are.
+        share: its share, 0 to 1.
+        count: the number of documents.
     """
 
     share: float
@@ -141,13 +140,13 @@ class HeldOutTail:
         return cls(share, sum(1 for _ in all_documents(corpora, rule)))
 
     def training(self, texts: Iterable[str]) -> Iterator[str]:
-        """What comes before."""
+        """The training text."""
         if self.count == 1:
             return (text[: self._cut(text)] for text in texts)
         return islice(texts, self._kept)
 
     def kept_out(self, texts: Iterable[str]) -> Iterator[str]:
-        """What is kept out."""
+        """The held-out text."""
         if self.count == 1:
             return (text[self._cut(text) :] for text in texts)
         return islice(texts, self._kept, None)

@@ -1,4 +1,4 @@
-"""Text to ids and back: a SentencePiece model whose four specials never come from text."""
+"""Text to ids and back: a SentencePiece model whose four special tokens never come from text."""
 
 import hashlib
 import io
@@ -22,7 +22,7 @@ from jumok.errors import ConfigError, DataError, Place
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
 SPECIALS = {"pad_id": PAD, "unk_id": UNKNOWN, "bos_id": START, "eos_id": END}
 SPACE = "▁"  # how SentencePiece writes the space before a word
-NEWLINE = "<newline>"  # the piece of a line break, which no text is encoded as
+NEWLINE = "<newline>"  # the token of a line break, which no text is encoded as
 
 Kind = Literal["unigram", "bpe", "char"]
 
@@ -39,16 +39,16 @@ def normalize(text: str) -> str:
 
 
 def writable(text: str) -> str:
-    """The text, if UTF-8 can hold it: arguments of commands may come as half characters.
+    """The text, if UTF-8 can encode it: command-line arguments may contain unpaired surrogates.
 
     Raises:
-        DataError: it cannot.
+        DataError: it cannot be encoded.
     """
     try:
         text.encode()
     except UnicodeEncodeError as error:
         raise DataError(
-            "the text is not valid Unicode: it holds half a character.",
+            "the text is not valid Unicode: it contains an unpaired surrogate (half a character).",
             got=ascii(text[max(0, error.start - 20) : error.end + 20]),
             do="give it in UTF-8; it may come from a program or a terminal of another encoding",
         ) from None
@@ -59,26 +59,26 @@ class Tokenizer:
     """A trained SentencePiece model.
 
     Ids 0 to 3 are PAD, UNKNOWN, START and END. `encode` adds neither START nor END, and text that
-    looks like a special ("<s>", "</s>", "<pad>") is encoded as text. Words are what plain spaces
-    separate; a piece never reaches across one.
+    looks like a special token ("<s>", "</s>", "<pad>") is encoded as text. Words are separated by
+    plain spaces; a token never crosses one.
 
     Attributes:
-        newline: the id of the line break; None where the tokenizer knows single lines only.
+        newline: the id of the line break; None if the tokenizer is for single lines only.
 
     Raises:
-        DataError: the bytes are no SentencePiece model, or number the specials otherwise.
+        DataError: the bytes are not a SentencePiece model, or its special-token ids differ.
     """
 
     def __init__(self, model: bytes, place: Place | None = None) -> None:
         try:
             self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
             self._processor.id_to_piece(list(range(self._processor.get_piece_size())))
-        except (RuntimeError, UnicodeDecodeError):  # pieces are not UTF-8
-            raise DataError("This is not a SentencePiece model.", place=place) from None
+        except (RuntimeError, UnicodeDecodeError):  # subwords are not UTF-8
+            raise DataError("this is not a SentencePiece model.", place=place) from None
         ids = {name: getattr(self._processor, name)() for name in SPECIALS}
         if ids != SPECIALS:
             raise DataError(
-                "The tokenizer numbers its special pieces otherwise.",
+                "the tokenizer's special-token ids differ from jumok's.",
                 expected=", ".join(f"{name}={id}" for name, id in SPECIALS.items()),
                 got=", ".join(f"{name}={id}" for name, id in ids.items()),
                 do="train it with spm_train --pad_id=0 --unk_id=1 --bos_id=2 --eos_id=3",
@@ -92,7 +92,7 @@ class Tokenizer:
         self.hash = hashlib.sha256(model).hexdigest()
 
     def __reduce__(self) -> tuple[type["Tokenizer"], tuple[bytes]]:
-        """Pickled as its model: what SentencePiece makes of it is made again."""
+        """Pickled as its model; SentencePiece objects are created again."""
         return type(self), (self.model,)
 
     @classmethod
@@ -108,18 +108,19 @@ class Tokenizer:
         sample: int = 300_000,
         seed: int = 0,
     ) -> "Tokenizer":
-        """A tokenizer of exactly `size` pieces (specials and bytes among them) learnt from lines.
+        """Trains a tokenizer of exactly `size` subwords (special tokens and bytes included) on
+        lines.
 
         Args:
             lines: both sides of the corpora for a joint vocabulary.
-            kind: unigram (Kudo 2018), bpe (Sennrich et al. 2016), or char (one piece a character;
-                `size` is then the most it may have).
-            coverage: the share of characters of the text that get a piece; the rarest of the
-                rest become bytes, or UNKNOWN without `byte_fallback`.
-            byte_fallback: 256 pieces for bytes, so that any text can be written.
-            keep_layout: keep every space, and have a piece for the line break, which
+            kind: unigram (Kudo 2018), bpe (Sennrich et al. 2016), or char (one token per character;
+                `size` is then the maximum).
+            coverage: the share of the characters of the text that the vocabulary covers; all others
+                become bytes, or UNKNOWN without `byte_fallback`.
+            byte_fallback: 256 tokens for bytes, so that any text can be encoded.
+            keep_layout: keep every space, and add a token for the line break, which
                 `jumok.data.text_tokenizer` puts between lines.
-            sample: the most lines to learn from; more are sampled evenly, by `seed`.
+            sample: the maximum number of training lines; they are sampled uniformly, by `seed`.
 
         Raises:
             DataError: `size` is more than the text allows, or less than its characters need.
@@ -127,7 +128,7 @@ class Tokenizer:
         out = io.BytesIO()
         text = [normalize(line) for line in sample_lines(lines, sample, seed)]
         if not any(line.strip() for line in text):
-            raise DataError("There is no text to train a tokenizer on.")
+            raise DataError("there is no text to train a tokenizer on.")
         try:
             sentencepiece.SentencePieceTrainer.train(
                 sentence_iterator=iter(text),
@@ -140,7 +141,7 @@ class Tokenizer:
                 control_symbols=[NEWLINE] if keep_layout else [],
                 normalization_rule_name="identity",
                 max_sentence_length=1 << 16,
-                num_threads=2,  # fixed: sums in another order could give another model
+                num_threads=2,  # fixed: sums in another order could give a different model
                 minloglevel=2,
                 pad_id=PAD,
                 unk_id=UNKNOWN,
@@ -159,7 +160,7 @@ class Tokenizer:
             model = path.read_bytes()
         except OSError as error:
             raise DataError(
-                "The tokenizer cannot be read.", got=error.strerror, place=Place(path)
+                "the tokenizer cannot be read.", got=error.strerror, place=Place(path)
             ) from None
         return cls(model, Place(path))
 
@@ -170,12 +171,12 @@ class Tokenizer:
         return self._processor.encode(normalize(text))
 
     def encode_sampled(self, text: str, alpha: float, random: Random) -> list[int]:
-        """The ids of the text, cut into pieces at random: subword regularisation.
+        """The ids of a sampled tokenization of the text: subword regularisation.
 
-        Words are cut one by one. For unigram a word's segmentation x is drawn from its 64 best
-        with P(x) proportional to P_unigram(x)^alpha: alpha 0 is uniform, and the larger alpha the
-        nearer to `encode`. For BPE, alpha is the probability that a merge is left out: 0 is
-        `encode`, 1 cuts into characters. Characters have one segmentation only.
+        Words are tokenized one by one. For unigram, a word's segmentation x is sampled from its 64
+        best with P(x) proportional to P_unigram(x)^alpha: alpha 0 is uniform, and a larger alpha is
+        closer to `encode`. For BPE, alpha is the probability that a merge is left out: 0 is
+        `encode`, 1 gives characters. A character model has one segmentation only.
 
         Source: Kudo 2018, section 3 (unigram); Provilkov et al. 2020, BPE-dropout (BPE).
         """
@@ -187,7 +188,7 @@ class Tokenizer:
         ]
 
     def encode_batch(self, texts: Sequence[str], threads: int = 1) -> list[list[int]]:
-        """The ids of each text; `threads` share the texts, outside Python's lock."""
+        """The ids of each text, computed by `threads` threads without Python's lock."""
         return self._processor.encode([normalize(text) for text in texts], num_threads=threads)
 
     def encode_flat(
@@ -200,7 +201,7 @@ class Tokenizer:
         return flat, lengths
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of the ids; PAD, START and END write nothing, and no piece a line break."""
+        """The text of the ids, without PAD, START and END; no token is decoded to a line break."""
         text = [int(id) for id in ids if id not in (PAD, START, END)]
         return normalize(self._processor.decode(text))
 
@@ -210,8 +211,8 @@ class Tokenizer:
     def words(self, ids: Sequence[int]) -> list[int]:
         """For each id the index (from 0) of the word it belongs to.
 
-        A word starts at a piece that starts with the space sign; a sign that stands alone belongs
-        to the word that follows, or at the end to the last word. END belongs to the last word.
+        A word starts at a token that starts with the space symbol; a symbol on its own belongs to
+        the following word, or at the end to the last word. END belongs to the last word.
         """
         words, word, filled = [], 0, False
         for piece in self.pieces(ids):
@@ -224,7 +225,7 @@ class Tokenizer:
 
 
 def sample_lines(lines: Iterable[str], count: int, seed: int) -> list[str]:
-    """At most `count` of the lines, every line equally likely, the same for the same seed.
+    """A sample of at most `count` of the lines, uniform and determined by the seed.
 
     Reservoir sampling that skips from one chosen line to the next.
     Source: Li 1994, Reservoir-sampling algorithms of time complexity O(n(1 + log(N/n))), L.
@@ -243,11 +244,11 @@ def sample_lines(lines: Iterable[str], count: int, seed: int) -> list[str]:
 
 
 def _size_error(message: str, size: int, byte_fallback: bool) -> DataError | ConfigError:
-    """The user's words for what SentencePiece's trainer refuses."""
+    """The user-facing error for a failure of SentencePiece's trainer."""
     if most := re.search(r"value <= (\d+)", message):
         return DataError(
-            "The text is too small for a vocabulary of this size.",
-            expected=f"at most {most[1]} pieces",
+            "the text is too small for a vocabulary of this size.",
+            expected=f"at most {most[1]} subwords",
             got=str(size),
             do=f"set the vocabulary's size to {most[1]} or less, or give more text",
         )
@@ -256,9 +257,9 @@ def _size_error(message: str, size: int, byte_fallback: bool) -> DataError | Con
     if least or size < fixed:
         bytes_ = " (256 of them bytes)" if byte_fallback else ""
         return DataError(
-            "The vocabulary is too small for the characters of the text.",
-            expected=f"at least {least[1] if least else fixed} pieces{bytes_}",
+            "the vocabulary is too small for the characters of the text.",
+            expected=f"at least {least[1] if least else fixed} subwords{bytes_}",
             got=str(size),
             do="set a larger size, or lower the character coverage",
         )
-    return ConfigError("SentencePiece refused to train.", got=message)
+    return ConfigError("SentencePiece could not train.", got=message)

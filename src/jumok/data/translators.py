@@ -14,7 +14,7 @@ LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
 def read_tmx(file: Path, source: Column, target: Column, report: CorpusReport | None) -> Rows:
-    """Pairs of the variants in two languages; units that lack one of them are dropped.
+    """Pairs of the variants in two languages; units without one of them are dropped.
 
     `source` and `target` are language codes. "en" also stands for "en-GB" and the like. Inline
     markup is left out, its text kept except where it is code (`bpt`, `ept`, `it`, `ph`, `ut`).
@@ -22,15 +22,15 @@ def read_tmx(file: Path, source: Column, target: Column, report: CorpusReport | 
     try:
         from lxml import etree
     except ImportError:
-        raise MissingExtraError("Reading TMX files", "formats") from None
+        raise MissingExtraError("reading TMX files", "formats") from None
     if isinstance(source, int) or isinstance(target, int):
         raise ConfigError(
-            "The columns of a TMX file are language codes.",
+            "the columns of a TMX file are language codes.",
             expected='for example source_column = "en", target_column = "ko"',
             place=Place(file),
         )
     with open_bytes(file) as stream:
-        # A memory can be larger than this machine's, so units are read and forgotten one by one;
+        # A translation memory can exceed the memory, so units are read and discarded one by one;
         # entities are not followed, as they may name files.
         units = etree.iterparse(
             stream, tag="{*}tu", resolve_entities=False, no_network=True, huge_tree=True
@@ -49,12 +49,12 @@ def read_tmx(file: Path, source: Column, target: Column, report: CorpusReport | 
                     del unit.getparent()[0]
         except etree.XMLSyntaxError as error:
             raise DataError(
-                "The file is not well-formed TMX.", got=error.msg, place=Place(file, error.lineno)
+                "the file is not well-formed TMX.", got=error.msg, place=Place(file, error.lineno)
             ) from None
 
 
 def _variants(unit: Any, codes: tuple[str, str]) -> list[str | None]:
-    """The text in each language: of the exact code, or else of the first that starts with it."""
+    """The text in each language: that of the exact code, or of the first that starts with it."""
     texts: dict[str, str] = {}
     for variant in unit.iterfind("{*}tuv"):
         segment = variant.find("{*}seg")
@@ -73,14 +73,14 @@ def _code(language: str) -> str:
 
 
 def is_language(found: str, asked: str) -> bool:
-    """Whether a language code is the one asked for: "en" also stands for "en-GB" and "EN_us"."""
+    """Whether a language code matches: "en" also stands for "en-GB" and "EN_us"."""
     return _code(found) == _code(asked) or _code(found).startswith(f"{_code(asked)}-")
 
 
 def _segment_text(segment: Any) -> str:
     parts = [segment.text or ""]
     inside = list(reversed(segment))
-    while inside:  # a stack of its own: elements may lie in one another without end
+    while inside:  # an explicit stack: elements may be nested without limit
         child = inside.pop()
         if isinstance(child, str):
             parts.append(child)
@@ -103,15 +103,15 @@ def read_po(file: Path, source: Column, target: Column, report: CorpusReport | N
         from translate.storage.poparser import PoParseError
         from translate.storage.pypo import pofile
     except ImportError:
-        raise MissingExtraError("Reading PO files", "formats") from None
-    # Read as UTF-8 here: the library would guess, and take damaged bytes for Latin-1.
+        raise MissingExtraError("reading PO files", "formats") from None
+    # Read as UTF-8 here: the library would guess, and read damaged bytes as Latin-1.
     content = "\n".join(read_lines(file, report)).encode()
     try:
         units = pofile.parsestring(content).units
     except PoParseError as error:
         message, line = str(error), re.search(r"on line (\d+)", str(error))
         raise DataError(
-            "The file is not well-formed PO.",
+            "the file is not well-formed PO.",
             got=message,
             place=Place(file, int(line[1]) if line else None),
         ) from None

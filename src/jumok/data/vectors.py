@@ -1,14 +1,14 @@
-"""Vectors of words that somebody learnt before: word2vec, GloVe and fastText, text and binary.
+"""Pretrained word vectors: word2vec, GloVe and fastText, text and binary.
 
-What is in a file is found by looking, not by its name:
+The format of a file is determined by its contents, not by its name:
 
-    word2vec text, fastText .vec   a header "COUNT WIDTH", then a word and its numbers a line
+    word2vec text, fastText .vec   a header "COUNT WIDTH", then a word and its numbers per line
     GloVe                          the same without a header
     word2vec binary                the header, then words and float32 numbers
     fastText .bin                  begins with its own magic number
 
 gensim reads them (the extra `vectors`). Before it does, the shape of the file is checked here:
-gensim takes a header at its word, keeps the first of equal words, and names no line.
+gensim trusts the header, keeps the first of equal words, and names no line.
 """
 
 import codecs
@@ -35,7 +35,7 @@ class Vectors:
     """Words and their vectors.
 
     Attributes:
-        words: each once, as the file writes them.
+        words: each once, as in the file.
         matrix: (words width).
     """
 
@@ -44,7 +44,7 @@ class Vectors:
 
     @property
     def width(self) -> int:
-        """Numbers a word."""
+        """Numbers per word."""
         return int(self.matrix.shape[1])
 
 
@@ -52,16 +52,17 @@ def read_vectors(path: Path) -> Vectors:
     """All words and vectors of a file; also .gz.
 
     Raises:
-        DataError: no such file; neither of the formats; a row of another width, a header that
-            lies, a word that comes twice, a number that is none or not finite, a file cut short,
-            words that are not UTF-8. The line is named, in a binary file the how manieth word.
+        DataError: no such file; none of the formats; a row of a different width, a header that does
+            not match, a repeated word, a number that is invalid or not finite, a truncated file,
+            words that are not UTF-8. The text names the line, or the index of the word in a binary
+            file.
         MissingExtraError: gensim is not installed.
     """
     with open_bytes(path) as stream:
         start = stream.read(1 << 16)
     if start.startswith(codecs.BOM_UTF8):
         raise DataError(
-            "The file begins with a byte order mark, which would become part of the first word.",
+            "the file begins with a byte order mark, which would become part of the first word.",
             do="save it as UTF-8 without one, for example: sed -i '1s/^\\xEF\\xBB\\xBF//' FILE",
             place=Place(path),
         )
@@ -77,9 +78,9 @@ def read_vectors(path: Path) -> Vectors:
 
 
 def _looks_binary(rows: bytes, width: int) -> bool:
-    """Whether what follows the first word is no line of writing."""
+    """Whether the bytes after the first word are not text."""
     line = rows.partition(b" ")[2].partition(b"\n")[0]
-    # The first of four bytes may be a line's end by chance, but not after several letters.
+    # The first of four bytes may be a line break by chance, but not after several letters.
     return len(line) < min(2 * width - 1, 5) or not WRITING.issuperset(line)
 
 
@@ -87,7 +88,7 @@ def _keyed_vectors() -> Any:
     try:
         from gensim.models import KeyedVectors
     except ImportError:
-        raise MissingExtraError("Reading word vectors", "vectors") from None
+        raise MissingExtraError("reading word vectors", "vectors") from None
     return KeyedVectors
 
 
@@ -100,7 +101,7 @@ def _read_word2vec(path: Path, binary: bool, header: bool) -> Vectors:
 
 
 def _read_fasttext(path: Path) -> Vectors:
-    """The words of a fastText model; what it could say of unseen words is not used."""
+    """The words of a fastText model; its vectors of unseen words are not used."""
     _keyed_vectors()
     from gensim.models.fasttext import load_facebook_vectors
 
@@ -110,7 +111,7 @@ def _read_fasttext(path: Path) -> Vectors:
         raise
     except Exception as error:  # its parser fails in as many ways as a file can be damaged
         raise DataError(
-            "this fastText model is damaged or cut short.",
+            "this fastText model is damaged or truncated.",
             got=f"{type(error).__name__}: {error}",
             do="download it again, or use its .vec file",
             place=Place(path),
@@ -127,18 +128,18 @@ def _check_text(path: Path, header: bool) -> None:
             found = numbers.count(b" ") + 1 if numbers else 0
             if found != (width or found) or not found:
                 raise DataError(
-                    "this row has another width.",
+                    "this row has a different number of columns.",
                     expected=f"a word and {width or 'its'} numbers, with single spaces between",
                     got=f"{found} numbers: {_shown(line)}",
-                    do="mend or remove the row; words with spaces in them cannot be read",
+                    do="correct or remove the row; words that contain spaces cannot be read",
                     place=Place(path, number),
                 )
             width = found
             _check_word(word, path, number)
             if word in lines:
                 raise DataError(
-                    "a word comes twice.",
-                    got=f"{word.decode()!r}, which stands on line {lines[word]} too",
+                    "a word occurs twice.",
+                    got=f"{word.decode()!r}, also on line {lines[word]}",
                     do="remove one of the rows",
                     place=Place(path, number),
                 )
@@ -154,9 +155,9 @@ def _check_binary(path: Path) -> None:
             _check_word(word, path, None, f"word {number:,} of {count:,}")
             if word in seen:
                 raise DataError(
-                    "a word comes twice.",
+                    "a word occurs twice.",
                     got=f"{word.decode()!r}, words {seen[word]:,} and {number:,}",
-                    do="write the file anew without it",
+                    do="write the file again without it",
                     place=Place(path),
                 )
             seen[word] = number
@@ -179,8 +180,8 @@ def _binary_words(stream: BinaryIO, width: int, path: Path, count: int) -> Itera
         rest = rest[start:]
     if rest := rest.strip(b"\n"):
         raise DataError(
-            "the file ends inside a vector: it is cut short, or its header lies.",
-            expected=f"{count:,} words with {width} numbers of 4 bytes each, by its header",
+            "the file ends inside a vector: it is truncated, or its header does not match.",
+            expected=f"{count:,} words with {width} numbers of 4 bytes each, from the header",
             got=f"{found:,} whole ones and {len(rest)} bytes",
             do="download it again",
             place=Place(path),
@@ -201,8 +202,8 @@ def _read_header(stream: BinaryIO, path: Path) -> tuple[int, int]:
 def _check_count(path: Path, said: int | None, found: int) -> None:
     if said is not None and said != found:
         raise DataError(
-            "the header lies, or the file is cut short.",
-            expected=f"{said:,} words, by the header",
+            "the header does not match the file (truncated?).",
+            expected=f"{said:,} words, according to the header",
             got=f"{found:,} words",
             do="download the file again, or correct its first line",
             place=Place(path, 1),
@@ -223,7 +224,7 @@ def _check_word(word: bytes, path: Path, line: int | None, where: str = "") -> N
 
 
 def _not_a_number(path: Path, header: bool, error: Exception) -> DataError:
-    """Names the line at which gensim stumbled."""
+    """Finds the line at which gensim failed."""
     with open_bytes(path) as stream:
         for number, line in enumerate(stream, start=1):
             for field in line.split()[1:] if number > header else ():
@@ -241,11 +242,11 @@ def _not_a_number(path: Path, header: bool, error: Exception) -> DataError:
 
 
 def _finite(vectors: Vectors, path: Path, first: int | None) -> Vectors:
-    """The vectors, if all their numbers are; `first` is the first word's line."""
+    """The vectors, if all their numbers are finite; `first` is the line of the first word."""
     bad = np.flatnonzero(~np.isfinite(vectors.matrix).all(axis=1))
     if len(bad):
         raise DataError(
-            "a vector holds a number that is not finite.",
+            "a vector contains a number that is not finite.",
             got=f"the word {vectors.words[bad[0]]!r}",
             do="remove it",
             place=Place(path, None if first is None else first + int(bad[0])),

@@ -1,10 +1,10 @@
-"""Which tokens a language model reads together: windows of `context` tokens.
+"""The training windows of a language model: `context` tokens each.
 
-Out of one long text windows are drawn at random. Many documents are packed: each is cut into
-parts of at most `context` tokens, parts are laid side by side until a row is full, and numbers
-say which tokens belong together, so that nothing looks across.
+From one long text, windows are sampled at random. Many documents are packed: each is divided into
+parts of at most `context` tokens, a row is filled with several parts, and document numbers restrict
+attention to the tokens of the same part.
 
-Source: drawing at random: Karpathy's nanoGPT; packing: Krell et al. 2021.
+Source: random sampling: Karpathy's nanoGPT; packing: Krell et al. 2021.
 """
 
 from collections.abc import Iterator
@@ -23,20 +23,19 @@ from jumok.shapes import Int, Tensor
 
 Indices = npt.NDArray[np.int64]
 
-BEGINNINGS = 0.125  # windows out of a long text that read START in place of their first token
-BUFFER = 1_000  # parts that are packed together: the more, the less padding and the less chance
+BEGINNINGS = 0.125  # the share of windows of a long text in which START replaces the first token
+BUFFER = 1_000  # parts that are packed together: more of them give less padding and less randomness
 
 
 @dataclass(frozen=True)
 class TextBatch:
-    """Windows that are trained on together.
+    """The windows of one training batch.
 
     Attributes:
-        tokens: what is read, filled with PAD.
-        following: for each token the one it should predict; PAD where there is none.
-        documents: equal numbers for the tokens of a document, side by side; None where every row
-            is of one document.
-        targets: how many predictions there are.
+        tokens: the input, padded with PAD.
+        following: for each token the next one, which it is to predict; PAD where there is none.
+        documents: equal numbers for the tokens of a document; None if every row is of one document.
+        targets: the number of predictions.
     """
 
     tokens: Int[Tensor, "batch length"]
@@ -46,12 +45,12 @@ class TextBatch:
 
     @property
     def sources(self) -> int:
-        """A language model reads nothing but what it writes."""
+        """A language model has no source."""
         return 0
 
     @property
     def work(self) -> int:
-        """Positions, padding counted."""
+        """The number of positions, padding included."""
         return self.tokens.numel()
 
 
@@ -59,8 +58,8 @@ def gather(store: TextStore, places: Indices, parts: Indices) -> TextBatch:
     """The windows of these tokens.
 
     Args:
-        places: (batch length), each token's place among the store's values; -1 is padding.
-        parts: (batch length), which tokens belong together.
+        places: (batch length), each token's index into the store's values; -1 is padding.
+        parts: (batch length), the number of the part of each token.
     """
     values, ends = store.tokens.values, store.tokens.ends
     real = places >= 0
@@ -79,15 +78,15 @@ def gather(store: TextStore, places: Indices, parts: Indices) -> TextBatch:
 
 
 class DrawnWindows:
-    """An endless stream of updates of windows drawn at random; every update by a seed of its own.
+    """An endless stream of updates of random windows; every update has its own seed.
 
-    One window in eight reads START in place of its first token, so that the model learns to begin
-    from nothing. A window that reaches beyond a document's end goes on with the next document,
-    and nothing in it looks across.
+    In one window of eight, START replaces the first token, so that the model learns to generate
+    without a prompt. A window that reaches beyond a document's end continues with the next
+    document, and attention does not cross the boundary.
 
     Args:
-        context: tokens of a window.
-        rows: windows of an update, and of a micro-batch.
+        context: the number of tokens of a window.
+        rows: the number of windows of an update, and of a micro-batch.
     """
 
     def __init__(self, store: TextStore, context: int, rows: tuple[int, int], seed: int) -> None:
@@ -120,10 +119,10 @@ class DrawnWindows:
         return UpdateCursor(plan=self._plan, update=self._update)
 
     def restore(self, cursor: UpdateCursor) -> None:
-        """Go to where `cursor` was taken.
+        """Restores the position of `cursor`.
 
         Raises:
-            DataError: the cursor belongs to other text, sizes or another seed.
+            DataError: the cursor belongs to other text, other sizes or another seed.
         """
         check_plan(cursor["plan"], self._plan)
         self._update = cursor["update"]
@@ -131,8 +130,10 @@ class DrawnWindows:
 
 @dataclass(frozen=True)
 class DocumentChunks:
-    """Documents cut to at most `context` tokens each: the places of their first tokens, and their
-    lengths. The END of a document is predicted and never read, so it belongs to no part."""
+    """Documents divided into parts of at most `context` tokens: the indices of their first tokens,
+    and their lengths. The END of a document is predicted and never an input, so it belongs to no
+    part.
+    """
 
     starts: Indices
     lengths: Indices
@@ -153,17 +154,17 @@ class DocumentChunks:
 
 
 def pack(lengths: Indices, order: Indices, context: int) -> list[list[int]]:
-    """Rows of parts that fit into `context` tokens together.
+    """Rows of parts that fit into `context` tokens.
 
-    Parts are taken in `order`, a buffer at a time; inside it the longest comes first, each into
-    the row with the least room that still holds it.
+    Parts are taken in `order`, a buffer at a time; within it the longest part comes first, and each
+    goes to the fullest row that still has room for it.
     """
     rows: list[list[int]] = []
     for first in range(0, len(order), BUFFER):
         buffer = order[first : first + BUFFER]
         buffer = buffer[np.argsort(-lengths[buffer], kind="stable")]
         rooms: list[list[list[int]]] = [[] for _ in range(context + 1)]
-        filled = 0  # bit r is set where a row with room for r more tokens stands
+        filled = 0  # bit r is set if there is a row with room for r more tokens
         for part, length in zip(buffer.tolist(), lengths[buffer].tolist(), strict=True):
             larger = filled >> length
             if larger:
@@ -195,7 +196,7 @@ def packed_batch(store: TextStore, parts: DocumentChunks, rows: list[list[int]])
 
 
 class PackCursor(TypedDict):
-    """Where a stream of packed windows stands: the epoch, and the updates of it handed out."""
+    """The position of a stream of packed windows: the epoch, and its number of updates."""
 
     plan: str
     epoch: int
@@ -203,12 +204,12 @@ class PackCursor(TypedDict):
 
 
 class PackedWindows:
-    """An endless stream of updates that reads every document once an epoch, in a new order.
+    """An endless stream of updates with every document once per epoch, in a new order.
 
     Args:
         context: tokens of a row.
-        rows: rows of an update, and of a micro-batch. An epoch is shared out evenly, so an update
-            may have some rows more or less.
+        rows: rows of an update, and of a micro-batch. An epoch is divided evenly, so an update may
+            have a few rows more or less.
     """
 
     def __init__(self, store: TextStore, context: int, rows: tuple[int, int], seed: int) -> None:
@@ -249,17 +250,17 @@ class PackedWindows:
         return PackCursor(plan=self._plan, epoch=self._epoch, update=self._update)
 
     def restore(self, cursor: PackCursor) -> None:
-        """Go to where `cursor` was taken.
+        """Restores the position of `cursor`.
 
         Raises:
-            DataError: the cursor belongs to other text, sizes or another seed.
+            DataError: the cursor belongs to other text, other sizes or another seed.
         """
         check_plan(cursor["plan"], self._plan)
         self._epoch, self._update, self._packed = cursor["epoch"], cursor["update"], None
 
 
 def reading_batches(store: TextStore, context: int, rows: int) -> Iterator[TextBatch]:
-    """Every document once, in parts of at most `context` tokens: what validation reads."""
+    """Every document once, in parts of at most `context` tokens, for validation."""
     parts = DocumentChunks.of(store, context)
     packed = pack(parts.lengths, np.arange(len(parts)), context)
     for first in range(0, len(packed), rows):

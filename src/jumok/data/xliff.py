@@ -1,4 +1,4 @@
-"""XLIFF, versions 1.2 and 2: what translators exchange."""
+"""XLIFF, versions 1.2 and 2: an exchange format of translators."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from jumok.data.tables import Column, Rows
 from jumok.data.translators import is_language
 from jumok.errors import ConfigError, DataError, MissingExtraError, Place
 
-# Elements inside a segment whose text is text; that of the others is code.
+# Elements in a segment whose content is text; that of the others is code.
 TEXT = {"g", "mrk", "pc", "sub"}
 UNFINISHED = {"new", "needs-translation", "initial"}
 
@@ -17,13 +17,13 @@ UNFINISHED = {"new", "needs-translation", "initial"}
 def read_xliff(file: Path, source: Column, target: Column, report: CorpusReport | None) -> Rows:
     """Pairs of source and target; units without a translation are dropped.
 
-    The columns may be the two languages, in either order, or numbers, which ask for nothing. The
-    text of inline markup is kept except where it is code (`bpt`, `ept`, `it`, `ph`, `x`, ...).
+    The columns may be the two languages, in either order, or numbers, which are ignored. The text
+    of inline markup is kept except where it is code (`bpt`, `ept`, `it`, `ph`, `x`, ...).
     """
     try:
         from lxml import etree
     except ImportError:
-        raise MissingExtraError("Reading XLIFF files", "formats") from None
+        raise MissingExtraError("reading XLIFF files", "formats") from None
     with open_bytes(file) as stream:
         events = etree.iterparse(
             stream, events=("start", "end"), resolve_entities=False, no_network=True, huge_tree=True
@@ -47,7 +47,7 @@ def read_xliff(file: Path, source: Column, target: Column, report: CorpusReport 
                     element.clear()
         except etree.XMLSyntaxError as error:
             raise DataError(
-                "The file is not well-formed XLIFF.", got=error.msg, place=Place(file, error.lineno)
+                "the file is not well-formed XLIFF.", got=error.msg, place=Place(file, error.lineno)
             ) from None
 
 
@@ -57,10 +57,10 @@ def local_name(element: Any) -> str:
 
 
 def _exchanged(file: Path, element: Any, source: Column, target: Column) -> bool:
-    """Whether the source is asked for as the target.
+    """Whether source and target are exchanged.
 
     Raises:
-        ConfigError: the file's languages are others.
+        ConfigError: the file has other languages.
     """
     has = [
         element.get(f"{side}-language") or element.get(short) or ""
@@ -74,7 +74,7 @@ def _exchanged(file: Path, element: Any, source: Column, target: Column) -> bool
         if all(is_language(one, str(other)) for one, other in zip(given, asked, strict=True)):
             return exchanged
     raise ConfigError(
-        "The XLIFF file is in other languages.",
+        "the XLIFF file has other languages.",
         expected=f"{source} and {target}",
         got=" and ".join(has),
         place=Place(file, element.sourceline),
@@ -82,7 +82,7 @@ def _exchanged(file: Path, element: Any, source: Column, target: Column) -> bool
 
 
 def _sides(unit: Any) -> list[str] | None:
-    """The texts of source and target; None where the translation is still to be made."""
+    """The texts of source and target; None without a translation."""
     source, target = unit.find("{*}source"), unit.find("{*}target")
     if source is None or target is None:
         return None

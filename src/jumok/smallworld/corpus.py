@@ -18,7 +18,7 @@ USUAL_LENGTHS = (SHORTEST, 16)
 # The share of all sentences, in 256ths, that a hash gives to each split; train has the others.
 SHARE = 10
 PATIENCE = 50_000
-"""So many sentences in a row are none of a split, or none that is new: then there are no more."""
+"""After this number of failed tries in a row there are no more new sentences of the split."""
 
 HASHED = ("validation", "test", "longer")
 
@@ -77,17 +77,17 @@ def pairs(
             "smallworld has no such split.",
             expected=", ".join(SPLITS),
             got=split,
-            do="Name one of these.",
+            do="choose one of these.",
         )
     usual = (USUAL_LENGTHS[1] + 1, LONGEST) if split == "longer" else USUAL_LENGTHS
     shortest = usual[0] if minimum_words is None else minimum_words
     longest = usual[1] if maximum_words is None else maximum_words
     if not SHORTEST <= shortest <= longest <= LONGEST:
         raise ConfigError(
-            "smallworld cannot write sentences of these lengths.",
+            "smallworld cannot generate sentences of these lengths.",
             expected=f"{SHORTEST} <= minimum_words <= maximum_words <= {LONGEST}",
             got=f"{shortest} and {longest}",
-            do="Choose lengths within these bounds.",
+            do="choose lengths within these bounds.",
         )
     return _stream(split, seed, shortest, longest)
 
@@ -133,7 +133,7 @@ def distinct(stream: Iterable[LinkedPair]) -> Iterator[LinkedPair]:
 def no_more(split: str, found: str) -> ConfigError:
     """What to raise when a stream gives nothing new any more."""
     return ConfigError(
-        f"there are no more sentences of these lengths in {split}.",
+        f"there are no more distinct sentences of these lengths in {split}.",
         got=f"{found}; the last {PATIENCE:,} were none, or had come before",
         do="ask for fewer (--held-out), or for longer ones (--maximum-words)",
     )

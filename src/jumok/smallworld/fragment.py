@@ -1,4 +1,4 @@
-"""Pieces of a sentence in both languages, and how pieces are put together."""
+"""Pieces of a sentence in both languages, and how tokens are put together."""
 
 from collections.abc import Sequence
 from functools import cache

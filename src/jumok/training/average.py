@@ -1,4 +1,4 @@
-"""Averaged weights: what is validated and shipped instead of the last, noisy ones.
+"""Averaged weights, which are validated and exported instead of the last, noisy ones.
 
 Source: Polyak and Juditsky 1992 (averaging); Junczys-Dowmunt et al. 2016 (last-k in translation).
 """
@@ -10,12 +10,11 @@ from jumok.shapes import Float, Tensor
 
 
 class Average:
-    """Follows the weights as `config` says.
+    """Averages the weights according to `config`.
 
     ema: after step t, a <- d a + (1 - d) w with d = min(decay, (1 + t) / (10 + t)), so that the
-    beginning is soon forgotten.
-    last: the mean of the last k snapshots, one taken at every validation.
-    none: the weights themselves.
+    first weights are soon forgotten. last: the mean of the last k snapshots, one taken at every
+    validation. none: the weights themselves.
     """
 
     def __init__(self, config: AverageConfig, weights: Float[Tensor, " size"]) -> None:
@@ -35,7 +34,7 @@ class Average:
             self._last = [*self._last, weights.clone()][-self._config.last :]
 
     def weights(self, weights: Float[Tensor, " size"]) -> Float[Tensor, " size"]:
-        """The average; `weights` themselves while there is none."""
+        """The average; `weights` itself while there is none."""
         if self._ema is not None:
             return self._ema
         if self._last:
@@ -43,12 +42,12 @@ class Average:
         return weights
 
     def state(self) -> dict[str, Tensor]:
-        """All that an exact resume needs."""
+        """The state for an exact resume."""
         kept = {f"average.last.{i}": snapshot for i, snapshot in enumerate(self._last)}
         return kept if self._ema is None else {"average.ema": self._ema}
 
     def load_state(self, state: dict[str, Tensor]) -> None:
-        """Goes on from a state that `state` gave."""
+        """Restores the result of `state`."""
         if self._ema is not None:
             self._ema.copy_(state["average.ema"])
         count = sum(name.startswith("average.last.") for name in state)

@@ -1,4 +1,4 @@
-"""From a recipe's data section to pictures on disk, captions as pieces, and splits by picture."""
+"""From a recipe's data section to images on disk, captions as tokens, and splits by image."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from jumok.training.vocabulary import learn_tokenizer
 
 @dataclass(frozen=True)
 class CaptionedSplit:
-    """The captioned pictures of one split: where they are, and what is said of them."""
+    """The captioned images of one split: their files and their captions."""
 
     items: list[Item]
     captions: list[tuple[str, ...]]
@@ -33,11 +33,11 @@ class CaptionedSplit:
 
 @dataclass(frozen=True)
 class PreparedCaptions:
-    """What a run trains and validates on.
+    """The training and validation data of a run.
 
     Attributes:
-        checked: the validation pictures, and what people said of them.
-        boxes: where the things are that validation captions name; None where nobody said.
+        checked: the validation images and their reference captions.
+        boxes: the boxes of the objects that validation captions name; None if they are not known.
         sources: the name of every table, for the card.
     """
 
@@ -50,12 +50,12 @@ class PreparedCaptions:
 
 
 def prepare(config: CaptionConfig, home: Path, cache: Path, say: Reporter) -> PreparedCaptions:
-    """Reads the captions, splits them by picture, and stores the pictures at the model's size.
+    """Reads the captions, splits them by image, and stores the images at the model's size.
 
-    The captions of the test pictures are written to test.tsv in the run's folder.
+    The captions of the test images are written to test.tsv in the run's folder.
 
     Raises:
-        DataError: a table or a picture that cannot be read, or a split with nothing in it.
+        DataError: a table or an image that cannot be read, or an empty split.
     """
     train_on, check_on, boxes = _corpora(config, home, say)
     splits = _splits(config, train_on, check_on, say)
@@ -63,8 +63,8 @@ def prepare(config: CaptionConfig, home: Path, cache: Path, say: Reporter) -> Pr
     for name in ("train", "validation"):
         if not len(splits[name]):
             raise DataError(
-                f"No picture is left for {name}.",
-                do="give more pictures, or other shares in [data]",
+                f"no image is left for {name}.",
+                do="give more images, or other shares in [data]",
             )
     if len(splits["test"]):
         _write_table(home / TEST, splits["test"])
@@ -79,7 +79,7 @@ def prepare(config: CaptionConfig, home: Path, cache: Path, say: Reporter) -> Pr
 def _corpora(
     config: CaptionConfig, home: Path, say: Reporter
 ) -> tuple[tuple[CaptionCorpusConfig, ...], tuple[CaptionCorpusConfig, ...], Path | None]:
-    """What to train on, what to validate on, and its boxes; scenes are drawn first."""
+    """The training tables, the validation tables, and their boxes; scenes are drawn first."""
     data = config.data
     if data.scenes is None:
         return data.train, data.validation, None
@@ -92,7 +92,7 @@ def _corpora(
         }
         with atomic_folder(folder) as partial:
             scenes.write(partial, sizes, config.seed)
-        say(f"scenes: {data.scenes.pictures:,} pictures drawn into {folder}")
+        say(f"scenes: {data.scenes.pictures:,} images written to {folder}")
     train, validation = (
         CaptionCorpusConfig(
             captions=folder / split / f"captions.{data.language}.tsv",
@@ -109,9 +109,9 @@ def _splits(
     validation: tuple[CaptionCorpusConfig, ...],
     say: Reporter,
 ) -> dict[str, CaptionedSplit]:
-    """The pictures of train, validation and test.
+    """The images of train, validation and test.
 
-    Where a validation table is given no picture is held out of the training tables.
+    If a validation table is given, no image of the training tables is held out.
     """
     data = config.data
     folders = [corpus.images for corpus in (*train, *validation)]
@@ -143,7 +143,7 @@ def _files(corpus: CaptionCorpusConfig, config: CaptionConfig) -> PictureFiles:
 def _read(
     corpus: CaptionCorpusConfig, files: PictureFiles, skip: bool, others: bool, say: Reporter
 ) -> list[Captioned]:
-    """The table's pictures; `others` where another table shares their folder."""
+    """The images of the table; `others` if another table uses the same folder."""
     report = CorpusReport(corpus.captions.name)
     columns = CaptionCorpus(
         corpus.captions, corpus.images, corpus.file_column, corpus.caption_column
@@ -170,11 +170,11 @@ def _stored(
     cache: Path,
     say: Reporter,
 ) -> tuple[CaptionedPictures, CaptionedSplit]:
-    """The arrays of the pictures with the pieces of their captions; and those that were kept."""
+    """The arrays of the images with the tokens of their captions, and the images that were kept."""
     reader, skip = reader_of(config.model), config.data.skip_damaged
     inputs = store_inputs(split.items, reader, cache, skip=skip)
     if inputs.faults:
-        say(f"{name}: {len(inputs.faults):,} pictures left out, the first: {inputs.faults[0]}")
+        say(f"{name}: {len(inputs.faults):,} images left out, the first: {inputs.faults[0]}")
     kept = CaptionedSplit(
         [split.items[index] for index in inputs.kept],
         [split.captions[index] for index in inputs.kept],
@@ -187,7 +187,7 @@ def _stored(
 def _cut(
     texts: Sequence[tuple[str, ...]], tokenizer: Tokenizer, longest: int
 ) -> Iterator[list[list[int]]]:
-    """Captions as pieces. One that is too long loses its end: the picture is worth keeping."""
+    """Captions as tokens; long ones are truncated, so that their images are kept."""
     for captions in texts:
         yield [ids[:longest] for ids in tokenizer.encode_batch(captions)]
 

@@ -1,6 +1,6 @@
-"""What a model scores that has learnt nothing: the marks to tell such a model by.
+"""Detects untrained models: those that score no better than chance.
 
-Each function gives the reason in words, or None for a model that has learnt something.
+Each function returns the reason as text, or None for a trained model.
 """
 
 from collections.abc import Sequence
@@ -11,13 +11,15 @@ import numpy.typing as npt
 
 from jumok.bundle.card import Score
 
-LEAST_TEXT_SCORE = 1.0  # BLEU, or percent of right lines: below it, texts are right by chance alone
+LEAST_TEXT_SCORE = (
+    1.0  # BLEU, or percent of correct lines: below it, texts are correct by chance alone
+)
 
 Numbers = npt.NDArray[np.integer[Any]]
 
 
 def of_text(score: Score) -> str | None:
-    """For models that write texts, by BLEU or accuracy in percent."""
+    """For models that generate text, by BLEU or accuracy in percent."""
     if score.value >= LEAST_TEXT_SCORE:
         return None
     return f"{score.name} is {score.value:.2f} of 100 on {score.on}"
@@ -28,14 +30,14 @@ def of_labels(accuracy: float, labels: Sequence[str], truth: Numbers) -> str | N
 
     Args:
         accuracy: in percent.
-        truth: the number of the right label of each thing.
+        truth: the number of the right label of each example.
     """
     counts = np.bincount(truth, minlength=len(labels))
     always = 100.0 * counts.max() / counts.sum()
     if accuracy > always + 1e-9:
         return None
     return (
-        f"accuracy is {accuracy:.1f} %, and saying {labels[int(counts.argmax())]!r} of everything "
+        f"accuracy is {accuracy:.1f} %, and always predicting {labels[int(counts.argmax())]!r} "
         f"would reach {always:.1f} %"
     )
 
@@ -51,17 +53,17 @@ def of_guesses(accuracy: float, tokens: Numbers) -> str | None:
     if accuracy > always:
         return None
     return (
-        f"accuracy is {accuracy:.1f} %, and guessing the most frequent token everywhere would "
+        f"accuracy is {accuracy:.1f} %, and always predicting the most frequent token would "
         f"reach {always:.1f} %"
     )
 
 
 def of_next_token(loss: float, tokens: Numbers) -> str | None:
-    """For language models, against one that knows how frequent each token is and nothing else.
+    """For language models, compared with the token frequencies alone.
 
     Args:
-        loss: nats a token.
-        tokens: what is predicted.
+        loss: nats per token.
+        tokens: the tokens to predict.
     """
     counts = np.bincount(tokens)
     shares = counts[counts > 0] / len(tokens)
@@ -69,6 +71,6 @@ def of_next_token(loss: float, tokens: Numbers) -> str | None:
     if loss < entropy:
         return None
     return (
-        f"the loss is {loss:.2f} nats a token, and knowing nothing but how frequent each token is "
+        f"the loss is {loss:.2f} nats per token, and a model of token frequencies alone "
         f"would reach {entropy:.2f}"
     )

@@ -1,9 +1,9 @@
-"""Checkpoints: all that an exact resume needs, in one file that is either whole or not there.
+"""Checkpoints: the state for an exact resume, in one file that is written atomically.
 
-A checkpoint is a safetensors file: tensors of the learner, and the rest of the run's state as
-JSON in the file's metadata. The new file is written beside the old one, forced to the disk, and
-only then takes its name; the one before stays as `checkpoint.previous.safetensors`. So at every
-moment, a `kill -9` or a power cut included, at least one whole checkpoint is in the folder.
+A checkpoint is a safetensors file: tensors of the learner, and the rest of the run's state as JSON
+in the file's metadata. The new file is written next to the old one, forced to the disk, and only
+then renamed; the previous one stays as `checkpoint.previous.safetensors`. So the folder always has
+at least one complete checkpoint, even after a `kill -9` or a power cut.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ from jumok.shapes import Tensor
 CURRENT = "checkpoint.safetensors"
 PREVIOUS = "checkpoint.previous.safetensors"
 PARTIAL = "checkpoint.partial"
-UNNAMED = ".tmp??????"  # what safetensors writes before it is the partial one
+UNNAMED = ".tmp??????"  # the temporary file of safetensors
 DAMAGED = "checkpoint.damaged"
 FORMAT = 2  # 2 has a digest of everything
 
@@ -41,10 +41,10 @@ class Checkpoint:
 
 
 def save(folder: Path, checkpoint: Checkpoint) -> None:
-    """Writes the folder's checkpoint whole or not at all.
+    """Writes the folder's checkpoint atomically.
 
     Raises:
-        TrainingError: the disk is full or refuses; the checkpoint before is still there.
+        TrainingError: the disk is full or refuses; the previous checkpoint is unchanged.
     """
     tensors = {name: tensor.detach().cpu() for name, tensor in checkpoint.tensors.items()}
     run, sums = json.dumps(checkpoint.run), json.dumps(_sums(tensors), sort_keys=True)
@@ -68,19 +68,19 @@ def save(folder: Path, checkpoint: Checkpoint) -> None:
         raise TrainingError(
             "the checkpoint could not be written.",
             got=str(error),
-            do="free some space or mend the permissions, then run again with --resume; "
+            do="free some space or correct the permissions, then run again with --resume; "
             "the checkpoint before this one is untouched",
             place=Place(folder),
         ) from error
 
 
 def load(folder: Path) -> tuple[Checkpoint, str | None]:
-    """The newest whole checkpoint, and what to tell the user if a damaged one was passed over.
+    """The newest complete checkpoint, and a message for the user if a damaged one was skipped.
 
-    The damaged file is renamed, so that the next save does not put it in the place of the good one.
+    The damaged file is renamed, so that the next save does not replace the good one with it.
 
     Raises:
-        BundleError: there is none, or none that is whole.
+        BundleError: there is none, or all are damaged.
     """
     damage: BundleError | None = None
     for path in _candidates(folder):
@@ -92,13 +92,13 @@ def load(folder: Path) -> tuple[Checkpoint, str | None]:
         if damage is None:
             return checkpoint, None
         os.replace(folder / CURRENT, folder / DAMAGED)
-        return checkpoint, f"{damage.place}: {damage.what} Going back to {path.name}."
+        return checkpoint, f"{damage.place}: {damage.what} Continuing from {path.name}."
     if damage is not None:
         raise damage
     raise BundleError(
         "there is no checkpoint to resume from.",
         place=Place(folder),
-        do="leave --resume away to start anew",
+        do="start from the beginning without --resume",
     )
 
 
@@ -108,10 +108,10 @@ def exists(folder: Path) -> bool:
 
 
 def read(path: Path) -> Checkpoint:
-    """One checkpoint file, checked tensor by tensor; the tensors are windows into the file.
+    """One checkpoint file, checked tensor by tensor; the tensors are memory-mapped.
 
     Raises:
-        BundleError: cut, damaged, or of a newer format.
+        BundleError: truncated, damaged, or of another format.
     """
     try:
         with safe_open(path, framework="pt") as file:
@@ -121,14 +121,14 @@ def read(path: Path) -> Checkpoint:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
             text, sums = metadata["run"], metadata["tensors"]
             if _digest(text, sums) != metadata["sha256"]:
-                raise _damaged(path, "the check sum of where the run stands does not fit")
+                raise _damaged(path, "the checksum of the run state does not match")
             run, written = json.loads(text), json.loads(sums)
     except (SafetensorError, OSError, KeyError, ValueError) as error:
         raise _damaged(path, str(error)) from error
     found = _sums(tensors)
     for name in sorted(written.keys() | found.keys()):
         if found.get(name) != written.get(name):
-            raise _damaged(path, f"the check sum of {name!r} does not fit")
+            raise _damaged(path, f"the checksum of {name!r} does not match")
     return Checkpoint(tensors, run)
 
 
@@ -138,7 +138,9 @@ def _other_format(path: Path, found: int) -> BundleError:
         f"the checkpoint is of {'a newer' if newer else 'an older'} format.",
         expected=f"format {FORMAT}",
         got=f"format {found}",
-        do="update jumok" if newer else "end the run with the jumok that began it, or start anew",
+        do="update jumok"
+        if newer
+        else "finish the run with the jumok version that started it, or start a new run",
         place=Place(path),
     )
 
@@ -149,15 +151,15 @@ def _candidates(folder: Path) -> Iterator[Path]:
 
 def _damaged(path: Path, reason: str) -> BundleError:
     return BundleError(
-        "the checkpoint is cut or damaged.",
+        "the checkpoint is truncated or damaged.",
         got=reason,
-        do="resume from an older copy, or start the run anew under another name",
+        do="resume from an older copy, or start a new run under another name",
         place=Place(path),
     )
 
 
 def _sums(tensors: Mapping[str, Tensor]) -> dict[str, list[Any]]:
-    """Of each tensor, by name: type, shape and check sum of its bytes."""
+    """For each tensor, by name: dtype, shape and checksum of its bytes."""
     return {
         name: [str(tensor.dtype), list(tensor.shape), _crc32(tensor)]
         for name, tensor in tensors.items()

@@ -1,8 +1,7 @@
-"""A recipe for files of translations, sized to how many pairs they hold.
+"""Generates a recipe for parallel files, sized to the number of pairs.
 
-The steps of the ladder follow what was measured or published at these sizes: small corpora need
-a small, much regularised model (Sennrich and Zhang 2019); the paper's base size pays from about
-half a million pairs on.
+The sizes follow measured or published results: small corpora need a small, strongly regularised
+model (Sennrich and Zhang 2019); the paper's base size is better from about half a million pairs on.
 """
 
 import json
@@ -15,12 +14,12 @@ from jumok.data.formats import bare_name
 
 @dataclass(frozen=True)
 class Size:
-    """What suits corpora of up to `pairs` pairs; None: of any size.
+    """The settings for corpora of up to `pairs` pairs; None: of any size.
 
     Attributes:
-        pieces: entries of the joint vocabulary; characters are the pieces of the smallest corpora,
-            and then it is the most there may be.
-        batch: target tokens of a step.
+        pieces: the size of the joint vocabulary; the smallest corpora use characters, and then it
+            is the maximum.
+        batch: target tokens per step.
     """
 
     pairs: int | None
@@ -40,7 +39,7 @@ class Size:
 LADDER = (
     Size(2_000, "char", 4_000, 128, 4, 2, 512, 0.3, 1024, "adamw", 2e-3, 2_000),
     Size(10_000, "unigram", 4_000, 128, 4, 3, 512, 0.3, 2048, "adamw", 2e-3, 4_000),
-    # recipes/multi30k-en-de.toml, where every number was tried
+    # the recipe multi30k-en-de, whose numbers are tuned
     Size(100_000, "bpe", 6_000, 128, 4, 4, 256, 0.3, 4096, "adamw", 5e-3, 5_000),
     Size(500_000, "unigram", 16_000, 256, 4, 4, 1024, 0.2, 4096, "adamw", 1.5e-3, 20_000),
     Size(3_000_000, "unigram", 32_000, 512, 8, 6, 2048, 0.1, 8192, "adamw", 1e-3, 60_000),
@@ -49,17 +48,17 @@ LADDER = (
 
 
 def size_for(pairs: int) -> Size:
-    """The first size of the ladder that holds `pairs` pairs."""
+    """The first settings of the list that fit `pairs` pairs."""
     return next(size for size in LADDER if size.pairs is None or pairs <= size.pairs)
 
 
 def recipe_for(
     corpus: Corpus, name: str, languages: tuple[str | None, str | None] = (None, None)
 ) -> str:
-    """A whole recipe, as TOML to be read and changed.
+    """A complete recipe, as TOML for the user to edit.
 
     Args:
-        languages: of source and target; None takes what the names of two files end in.
+        languages: of source and target; None: the suffixes of the two files.
 
     Raises:
         DataError: the files cannot be read as pairs.
@@ -70,15 +69,15 @@ def recipe_for(
     codes = [said or suffix for said, suffix in zip(languages, suffixes, strict=True)]
     text = json.dumps  # a JSON string is a TOML string
     return f"""\
-# Made by jumok for {pairs:,} pairs; change what you like and train from this file.
-# Every key there is: jumok recipes show multi30k-en-de
+# Made by jumok for {pairs:,} pairs; edit it as needed and train from this file.
+# All keys: jumok recipes show multi30k-en-de
 name = {text(name)}
 
 [data]
 source_language = {text(codes[0])}
 target_language = {text(codes[1])}
-validation_pairs = {min(500, max(1, pairs // 10))}  # source sentences kept out of training
-skip_damaged = {text(corpus.skip_damaged)}  # whether to leave out and count what cannot be read
+validation_pairs = {min(500, max(1, pairs // 10))}  # held-out source sentences
+skip_damaged = {text(corpus.skip_damaged)}  # true: leave out and count rows that cannot be read
 
 [[data.train]]
 {_files(corpus)}
@@ -127,6 +126,6 @@ def _path(path: Path) -> str:
 
 
 def _language(path: Path | None) -> str:
-    """ "ko" of "a.ko" and of "train.ko.gz"; "" where the suffix is no code."""
+    """ "ko" of "a.ko" and of "train.ko.gz"; "" if the suffix is not a code."""
     suffix = "" if path is None else Path(bare_name(path)).suffix.removeprefix(".")
     return suffix if 2 <= len(suffix) <= 3 and suffix.isalpha() and suffix != "txt" else ""

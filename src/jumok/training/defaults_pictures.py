@@ -1,7 +1,7 @@
-"""A recipe for a folder of pictures, one folder a label in it, sized to how many there are.
+"""Generates a recipe for a folder of images, with one folder per label, sized to their number.
 
-The network is that of the recipe cifar10, for pictures of 64 x 64 pixels, with as many cells;
-small folders get its narrow form, since a wide one learns them by heart.
+The network is that of the recipe cifar10 for images of 64 x 64 pixels, with the same number of
+cells; small folders get a narrow one, because a wide one overfits.
 """
 
 import json
@@ -14,11 +14,11 @@ from jumok.errors import DataError, Place
 
 @dataclass(frozen=True)
 class Folder:
-    """What a folder of labelled pictures holds.
+    """The contents of a folder of labelled images.
 
     Attributes:
-        labels: how many pictures there are of each.
-        empty: folders in it without a picture.
+        labels: the number of images of each.
+        empty: folders without an image.
     """
 
     labels: dict[str, int]
@@ -26,15 +26,16 @@ class Folder:
 
     @property
     def pictures(self) -> int:
-        """All of them."""
+        """All names."""
         return sum(self.labels.values())
 
 
 def read_folder(folder: Path) -> Folder:
-    """Counts the pictures of each label.
+    """Counts the images of each label.
 
     Raises:
-        DataError: there are no two labels with pictures, or some lie in no label's folder.
+        DataError: fewer than two labels have images, or some images are not in the folder of a
+            label.
     """
     labels: dict[str, int] = {}
     for name in ImageSource(folder).names:
@@ -43,11 +44,11 @@ def read_folder(folder: Path) -> Folder:
     loose = labels.pop("", 0)
     if loose or len(labels) < 2:
         raise DataError(
-            f"{loose:,} pictures lie in no label's folder." if loose else
-            "these are not the pictures of several labels.",
-            expected="a folder for each label, and pictures in it: cat/0001.jpg, dog/0001.jpg",
+            f"{loose:,} images are not in the folder of a label." if loose else
+            "these images do not have at least two labels.",
+            expected="a folder of images for each label: cat/0001.jpg, dog/0001.jpg",
             got=", ".join(f"{label} ({count:,})" for label, count in labels.items())
-            or "no folder with pictures",
+            or "no folder with images",
             place=Place(folder),
         )  # fmt: skip
     below = [each for each in sorted(folder.iterdir()) if each.is_dir()]
@@ -57,24 +58,24 @@ def read_folder(folder: Path) -> Folder:
 
 
 def recipe_for_pictures(folder: Path, found: Folder, name: str) -> str:
-    """A whole recipe, as TOML to be read and changed."""
+    """A complete recipe, as TOML for the user to edit."""
     small = found.pictures < 5_000
     steps = 1_500 if small else 3_000 if found.pictures < 30_000 else 10_000
     path = json.dumps(str(folder.absolute()).replace("$", "$$"), ensure_ascii=False)
     return f"""\
-# Made by jumok for {found.pictures:,} pictures of {len(found.labels)} labels; change what you like.
-# Every key there is: jumok recipes show cifar10-attention
+# Made by jumok for {found.pictures:,} pictures of {len(found.labels)} labels; edit it as needed.
+# All keys: jumok recipes show cifar10-attention
 name = {json.dumps(name)}
 
 [data]
-validation_pictures = {min(1_000, max(1, found.pictures // 10))}  # kept out of training
-skip_damaged = false  # true leaves out pictures that cannot be read
+validation_pictures = {min(1_000, max(1, found.pictures // 10))}  # held out
+skip_damaged = false  # true: leave out images that cannot be read
 
 [[data.train]]
 folder = {path}
 
 [data.augmentation]
-flip = true  # false where left and right differ, as in letters
+flip = true  # use false if left and right differ, as in letters
 shift = 4
 
 [model]

@@ -1,15 +1,15 @@
-"""A run's folder: whose it is, and what was decided when the run began.
+"""A run's folder: its files, and the decisions of the run's start.
 
 config.json             the recipe with every key, and the decisions below
-recipe.toml             the recipe as it was followed, to train from again
+recipe.toml             the recipe with all overrides, to train from again
 tokenizer.model         SentencePiece
 log.jsonl               every record
 checkpoint.safetensors  the last checkpoint, and checkpoint.previous.safetensors
 model/                  the bundle of the best validation
-steps/000500/           the bundle of each, where the recipe keeps them all
-test.tsv                what was kept out of training to test on
-smallworld/, scenes/    the built-in corpus, where it is trained on
-.lock, .lock.json       who trains here at the moment (lock.py)
+steps/000500/           the bundle of each validation, if the recipe keeps all
+test.tsv                the held-out test data
+smallworld/, scenes/    the built-in corpus, if it is used
+.lock, .lock.json       the process that is training here (lock.py)
 """
 
 import hashlib
@@ -30,8 +30,8 @@ from jumok.training import checkpoint
 CONFIG, LOG, TOKENIZER, MODEL = "config.json", "log.jsonl", "tokenizer.model", "model"
 RECIPE = "recipe.toml"
 STEPS = "steps"
-SMALLWORLD, SCENES, TEST = "smallworld", "scenes", "test.tsv"  # what a run makes to learn from
-# What a resumed run may change: how long it lasts and what it tells, but not its steps.
+SMALLWORLD, SCENES, TEST = "smallworld", "scenes", "test.tsv"  # generated training data
+# What a resumed run may change: its length and its log, but not its steps.
 FREE_TO_CHANGE = frozenset(
     {
         "training.steps",
@@ -47,10 +47,10 @@ FREE_TO_CHANGE = frozenset(
 
 @dataclass(frozen=True)
 class Decisions:
-    """What "auto" came to on the machine where the run began; a resumed run keeps to it.
+    """The values of "auto" on the machine that started the run; a resumed run keeps them.
 
     Attributes:
-        threads: micro-batches at the same time; another number adds gradients in another order.
+        threads: micro-batches computed in parallel; another number sums gradients in another order.
     """
 
     precision: Literal["bf16", "fp32"]
@@ -58,10 +58,11 @@ class Decisions:
 
 
 def start(folder: Path) -> None:
-    """Clears the folder of a new run: what a run left that never came to a checkpoint goes.
+    """Clears the folder of a new run: removes the files of a run without a checkpoint.
 
     Raises:
-        ConfigError: a run of this name has got somewhere, or the folder cannot be cleared.
+        ConfigError: a run of this name has a checkpoint or a model, or the folder cannot be
+            cleared.
     """
     refuse_taken(folder)
     try:
@@ -74,25 +75,25 @@ def start(folder: Path) -> None:
 
 
 def refuse_taken(folder: Path) -> None:
-    """Stops where a run of this name has got somewhere.
+    """Refuses a run whose name has a checkpoint or a model already.
 
     Raises:
         ConfigError: it has.
     """
     if checkpoint.exists(folder) or (folder / MODEL).exists():
         raise ConfigError(
-            "there is a run of this name already.",
-            do="go on with it: --resume; or start another: --name OTHER; "
+            "a run of this name exists already.",
+            do="continue it: --resume; start another run: --name OTHER; "
             f"or remove it: rm -r {folder}",
             place=Place(folder),
         )
 
 
 def make(folder: Path) -> None:
-    """Makes the folder if it is not there.
+    """Creates the folder if it does not exist.
 
     Raises:
-        ConfigError: it cannot be made.
+        ConfigError: it cannot be created.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -102,15 +103,15 @@ def make(folder: Path) -> None:
 
 def _cannot_be_made(folder: Path, error: OSError) -> ConfigError:
     return ConfigError(
-        "the run's folder cannot be made.",
+        "the run's folder cannot be created.",
         got=str(error.strerror),
-        do="choose a folder that you may write to: --runs FOLDER",
+        do="choose a writable folder: --runs FOLDER",
         place=Place(folder),
     )
 
 
 def tidy(folder: Path) -> None:
-    """Removes what processes that were killed left half written; only the lock's holder may."""
+    """Removes the partial files of killed processes; only the holder of the lock may do this."""
     for left in (folder / checkpoint.PARTIAL, *folder.glob(checkpoint.UNNAMED)):
         left.unlink(missing_ok=True)
     for place in (folder, folder / STEPS):
@@ -120,10 +121,11 @@ def tidy(folder: Path) -> None:
 
 
 def write(folder: Path, config: Config, decisions: Decisions) -> None:
-    """Keeps the whole recipe and the decisions, for the day the run is resumed; and the recipe as
-    it was followed, changes by --set included, for the day it is trained from again."""
+    """Stores the whole recipe and the decisions, for a resume; and the recipe with all overrides,
+    to train from again.
+    """
     text = (
-        f"# The recipe of the run {config.name} as it was followed, every --set included. Again:\n"
+        f"# The recipe of the run {config.name} with every --set applied. To repeat it:\n"
         f"# jumok train {folder / RECIPE} --name OTHER\n\n"
     )
     write_durably(folder / RECIPE, (text + recipe_text(config)).encode())
@@ -133,7 +135,7 @@ def write(folder: Path, config: Config, decisions: Decisions) -> None:
 
 
 def fingerprint(config: Config) -> str:
-    """Of everything in a recipe that a resumed run must not change."""
+    """Everything in a recipe that a resumed run must not change."""
     kept = {
         key: value
         for key, value in flatten(config.model_dump(mode="json")).items()
@@ -143,16 +145,16 @@ def fingerprint(config: Config) -> str:
 
 
 def read(folder: Path, config: Config) -> Decisions:
-    """The decisions of the run that is to be resumed.
+    """The decisions of the run to resume.
 
     Raises:
-        ConfigError: the recipe is not the one it began with: the result would belong to neither.
+        ConfigError: the recipe differs from the one it was started with.
         BundleError: there is no such run, or its config.json cannot be read.
     """
     file = folder / CONFIG
     if not file.exists():
         raise BundleError(
-            "there is no run to resume.", do="leave --resume away to start one", place=Place(folder)
+            "there is no run to resume.", do="start one without --resume", place=Place(folder)
         )
     try:
         values = json.loads(file.read_text(encoding="utf-8"))
@@ -161,7 +163,7 @@ def read(folder: Path, config: Config) -> Decisions:
         raise BundleError(
             "the run's config.json is damaged.",
             got=str(error),
-            do="start the run anew under another name: --name OTHER",
+            do="start a new run under another name: --name OTHER",
             place=Place(file),
         ) from error
     now = flatten(config.model_dump(mode="json"))
@@ -172,8 +174,9 @@ def read(folder: Path, config: Config) -> Decisions:
     ]
     if changed:
         raise ConfigError(
-            "the recipe is not the one this run began with:\n  " + "\n  ".join(changed),
-            do="take the changes back, or start another run: --name OTHER",
+            "the recipe differs from the one that this run was started with:\n  "
+            + "\n  ".join(changed),
+            do="undo the changes, or start another run: --name OTHER",
             place=Place(folder),
         )
     return decisions

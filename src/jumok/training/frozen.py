@@ -1,8 +1,8 @@
-"""Rows of embedding tables that training leaves as they are, bit by bit.
+"""Frozen rows of embedding tables, which training leaves bit-identical.
 
-A gradient of zero would not be enough: weight decay shrinks what nothing pushes, and the mean of
-equal numbers need not be equal to them. So the rows have no gradient, which keeps them out of the
-norm that is clipped, and are written back after every step and into every average.
+A gradient of zero would not be enough: weight decay would still shrink them, and the mean of equal
+numbers need not be equal to them. So their gradient is zero, which excludes them from the norm that
+is clipped, and they are written back after every step and into every average.
 """
 
 import torch
@@ -14,7 +14,7 @@ from jumok.training.parameters import FlatParameters
 
 
 class FrozenRows:
-    """The frozen rows of `model`, whose weights stand in `master` as `layout` says."""
+    """The frozen rows of `model`, whose weights are in `master` according to `layout`."""
 
     def __init__(
         self, model: nn.Module, layout: FlatParameters, master: Float[Tensor, " size"]
@@ -33,7 +33,7 @@ class FrozenRows:
         self.remember(master)
 
     def remember(self, weights: Float[Tensor, " size"]) -> None:
-        """Takes the rows as they stand in `weights` for what they shall be."""
+        """Stores the values of the rows in `weights`."""
         views = self._layout.views(weights) if self._rows else {}
         self._kept = {name: views[name][rows].clone() for name, rows in self._rows.items()}
 

@@ -1,4 +1,4 @@
-"""Texts that are kept out of training, to validate or to test on."""
+"""Held-out texts, for validation or test."""
 
 import hashlib
 import heapq
@@ -12,10 +12,10 @@ LARGEST_SHARE = 0.1  # of all texts, however many the recipe asks for
 
 @dataclass(frozen=True)
 class HeldOut:
-    """The texts, or the source sentences of the pairs, that training does not see.
+    """The held-out texts, or the held-out source sentences of pairs.
 
-    Chosen by hash, so that every pair with the same source falls on the same side: a sentence
-    with five translations cannot be trained on and validated on.
+    Chosen by hash, so that every pair with the same source is on the same side: a sentence with
+    five translations cannot be in both training and validation.
     """
 
     hashes: frozenset[int] = frozenset()
@@ -28,7 +28,7 @@ class HeldOut:
             DataError: fewer than two different texts.
         """
         total = 0
-        smallest: list[int] = []  # negated: the largest of them on top
+        smallest: list[int] = []  # negated: a heap with the largest on top
         members: set[int] = set()
         different = False
         first: int | None = None
@@ -46,16 +46,17 @@ class HeldOut:
                 members.discard(-heapq.heapreplace(smallest, -key))
         if not different:
             raise DataError(
-                "no validation data is given, and there is too little to hold some out.",
-                expected="two different source sentences or texts at the very least",
+                "no validation data is given, and there is too little data to hold some out.",
+                expected="at least two different source sentences or texts",
                 do="give [[data.validation]] in the recipe, or more training data",
             )
         kept = sorted(members)[: max(1, int(total * LARGEST_SHARE))]
         return cls(frozenset(kept))
 
     def split(self, share: float) -> tuple["HeldOut", "HeldOut"]:
-        """Two parts of it: `share` of the texts (0 to 1), those of the smallest hashes, and the
-        rest."""
+        """Splits it in two: `share` of the texts (0 to 1), those of the smallest hashes, and the
+        rest.
+        """
         ordered = sorted(self.hashes)
         first = round(len(ordered) * share)
         return HeldOut(frozenset(ordered[:first])), HeldOut(frozenset(ordered[first:]))

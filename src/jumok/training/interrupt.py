@@ -1,4 +1,4 @@
-"""Ctrl-C and `kill` ask a run to stop; the run stops between two steps."""
+"""Ctrl-C and `kill` stop a run between two steps."""
 
 import signal
 import threading
@@ -10,7 +10,7 @@ class Interrupt:
     """While entered, remembers the first SIGINT or SIGTERM; a second one acts at once.
 
     Attributes:
-        signal: the signal that came; None while none has.
+        signal: the signal; None before one arrives.
     """
 
     def __init__(self) -> None:
@@ -18,7 +18,7 @@ class Interrupt:
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> "Interrupt":
-        # Python lets only the main thread set handlers; a run in another thread goes without.
+        # In Python only the main thread can set handlers; a run in another thread has none.
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 self._before[number] = signal.signal(number, self._remember)

@@ -1,9 +1,9 @@
 """The training step: forward, backward, clip, optimizer, average.
 
-Weights are computed with in `precision` (bfloat16 where the machine multiplies faster in it) and
-kept in float32 ("master" weights); both lie in one flat tensor each. On a CPU the micro-batches
-of a step are shared out among threads with one core each: two small products side by side run
-faster than one small product cut in two.
+Computations use weights in `precision` (bfloat16 where it is faster on this machine); the "master"
+weights are float32. Each is one flat tensor. On a CPU the micro-batches of a step are divided among
+threads with one core each: two small products in parallel are faster than one small product split
+in two.
 
 Source: Micikevicius et al. 2018 (master weights).
 """
@@ -31,13 +31,13 @@ from jumok.training.task import MicroBatch, Objective
 
 @dataclass(frozen=True)
 class Update:
-    """What one step did.
+    """The statistics of one step.
 
     Attributes:
-        loss: label-smoothed, nats a target.
+        loss: label-smoothed, nats per target.
         tokens, source_tokens: `targets` and `sources` of its micro-batches.
         gradient_norm: before clipping.
-        skipped: the loss or the gradient was not finite, and the weights stayed as they were.
+        skipped: the loss or the gradient was not finite, and the weights were not changed.
     """
 
     loss: float
@@ -49,7 +49,7 @@ class Update:
 
 @dataclass(frozen=True)
 class _Worker:
-    """A replica of the model: it shares the weights and has gradients of its own."""
+    """A replica of the model, with shared weights and its own gradients."""
 
     model: nn.Module
     noise: Noise
@@ -57,14 +57,15 @@ class _Worker:
 
 
 class Learner:
-    """A model that learns.
+    """A model in training.
 
     Args:
         model: trained in place.
-        objective: what to make small.
-        seed: of the dropout masks, together with the step: there is no random state to save.
+        objective: the loss to minimize.
+        seed: of the dropout masks, together with the step, so that there is no random state to
+            save.
         precision: of products and activations.
-        threads: how many micro-batches are computed at the same time (CPU).
+        threads: the number of micro-batches computed in parallel (CPU).
     """
 
     def __init__(
@@ -115,7 +116,7 @@ class Learner:
         )
 
     def snapshot(self) -> None:
-        """Lets last-k averaging take the present weights in; called at every validation."""
+        """Adds the current weights to last-k averaging; called at every validation."""
         self._average.snapshot(self._master)
 
     def averaged(self) -> nn.Module:
@@ -129,11 +130,11 @@ class Learner:
         return self._flat.views(self._averaged())
 
     def state(self) -> dict[str, Tensor]:
-        """All that an exact resume needs; the computed weights follow from the master."""
+        """The state for an exact resume; the weights follow from the master weights."""
         return {"master": self._master} | self._optimizer.state() | self._average.state()
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
-        """Goes on from a state that `state` gave, bit by bit."""
+        """Restores the result of `state` bit for bit."""
         self._master.copy_(state["master"])
         self._frozen.remember(self._master)
         self._computed.copy_(self._master)
@@ -151,7 +152,7 @@ class Learner:
         return _Worker(model.train(), _noise(model), gradient)
 
     def _backward(self, batches: Sequence[MicroBatch], step: int, scale: float) -> float:
-        """Adds each worker's share of the gradient; gives the summed loss."""
+        """Accumulates each worker's share of the gradient; returns the summed loss."""
         shares = _share_out(batches, len(self._workers))
 
         def work(worker: _Worker, share: list[int]) -> list[float]:
@@ -166,7 +167,7 @@ class Learner:
                 losses.append(float(loss.detach()))
             return losses
 
-        # In copies of this context: who listens here hears what is done there.
+        # In copies of this context, so that observers of this thread also observe the others.
         losses = [
             self._pool.submit(copy_context().run, work, worker, share)
             for worker, share in zip(self._workers, shares, strict=True)
@@ -191,14 +192,16 @@ class Learner:
 
 
 def _noise(model: nn.Module) -> Noise:
-    """The source of the model's dropout masks; a model has one."""
+    """The generator of the model's dropout masks; a model has one."""
     noise = model.noise
     assert isinstance(noise, Noise)
     return noise
 
 
 def _share_out(batches: Sequence[MicroBatch], workers: int) -> list[list[int]]:
-    """Indexes of the batches for each worker: the largest first, always to the least laden."""
+    """The indices of the batches of each worker: largest first, always to the worker with the least
+    load.
+    """
     shares: list[list[int]] = [[] for _ in range(workers)]
     loads = [0] * workers
     for index in sorted(range(len(batches)), key=lambda i: -batches[i].work):

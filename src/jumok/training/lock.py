@@ -1,7 +1,7 @@
 """A run's folder belongs to one process at a time.
 
-The lock is the operating system's, so it ends with the process that holds it, however that ends.
-Beside it stands who the holder is, for the person who is refused.
+The lock belongs to the operating system, so it ends with its process, however that ends. The file
+next to it names the holder, for the error message.
 """
 
 import json
@@ -22,10 +22,10 @@ LOCK, HOLDER = ".lock", ".lock.json"
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """While entered, no other process (and no other thread) enters with this folder.
+    """A context that only one process and one thread can enter for this folder.
 
     Raises:
-        ConfigError: another one has it; the text says which, on which machine, since when.
+        ConfigError: another process holds it; the text says which, on which machine, since when.
         OSError: the lock cannot be written.
     """
     lock = FileLock(folder / LOCK, thread_local=False)
@@ -50,7 +50,7 @@ def held(folder: Path) -> Iterator[None]:
 
 
 def refuse_several_processes(variables: Mapping[str, str]) -> None:
-    """Stops where torchrun or a like of it has started several processes for one run.
+    """Refuses a run that torchrun or a similar launcher started with several processes.
 
     Args:
         variables: the environment.
@@ -61,7 +61,7 @@ def refuse_several_processes(variables: Mapping[str, str]) -> None:
     processes = variables.get("WORLD_SIZE", "1")
     if processes.isdecimal() and int(processes) > 1:
         raise ConfigError(
-            "jumok trains in one process, and cannot share a run among several yet.",
+            "jumok trains in a single process; distributed training is not supported.",
             expected="one process: jumok train ...",
             got=f"WORLD_SIZE={processes} in the environment, as torchrun sets it",
             do="start jumok train by itself (training.threads says how many cores it uses), "
@@ -74,4 +74,4 @@ def _holder(folder: Path) -> str:
         holder = json.loads((folder / HOLDER).read_text("utf-8"))
         return f"process {holder['process']} on {holder['machine']}, since {holder['since']}"
     except (OSError, ValueError, LookupError, TypeError):
-        return "a process that has not said yet who it is"
+        return "a process that is still starting"

@@ -1,4 +1,4 @@
-"""What a run tells: records of its steps and validations, and the places they go to."""
+"""The log of a run: records of its steps and validations, and their outputs."""
 
 import json
 import os
@@ -19,20 +19,20 @@ except ImportError:  # Windows has none
 
 @dataclass(frozen=True)
 class StepRecord:
-    """The optimizer steps since the record before, and totals since the run began.
+    """The optimizer steps since the previous record, and totals since the start of the run.
 
     Attributes:
         step: counts from 1.
-        share: how much of the run is over, 0 to 1.
-        loss: mean label-smoothed loss, nats a target, since the record before.
+        share: the finished share of the run, 0 to 1.
+        loss: mean label-smoothed loss, nats per target, since the previous record.
         learning_rate: of the last step.
         gradient_norm: of the last step, before clipping.
-        tokens, source_tokens: targets and sources since the run began, padding not counted.
+        tokens, source_tokens: targets and sources since the start of the run, without padding.
         seconds: wall time since the run began, validation and saving included.
         step_seconds, cpu_seconds: wall time and processor time of the optimizer steps alone.
         skipped: steps left out because of a loss or gradient that was not finite.
-        unit: what a target is: "tokens", "pictures".
-        memory: the process's peak resident memory in bytes; None where the system does not tell.
+        unit: the name of a target: "tokens", "images".
+        memory: the process's peak resident memory in bytes; None if the system does not report it.
     """
 
     step: int
@@ -52,11 +52,11 @@ class StepRecord:
 
 @dataclass(frozen=True)
 class ValidationRecord:
-    """How good the averaged weights are after `step` steps.
+    """The scores of the averaged weights after `step` steps.
 
     Attributes:
-        loss: nats a target, without label smoothing.
-        figures: by name, the higher the better; BLEU and chrF of real decoding, for instance.
+        loss: nats per target, without label smoothing.
+        figures: by name, higher is better; for example BLEU and chrF of decoded sentences.
         best: whether this is the best so far by the recipe's metric.
         seconds: wall time since the run began.
         took: wall seconds of this validation.
@@ -72,32 +72,32 @@ class ValidationRecord:
 
 @runtime_checkable
 class Log(Protocol):
-    """A place that records go to."""
+    """An output for records."""
 
     def step(self, record: StepRecord) -> None: ...
 
     def validation(self, record: ValidationRecord) -> None: ...
 
     def say(self, text: str) -> None:
-        """A sentence for the person who waits."""
+        """A message for the user."""
         ...
 
     def flush(self) -> None:
-        """Puts all that was told where it outlives a power cut, if it is to be kept."""
+        """Forces the records to the disk, to survive a power cut, if they are to be kept."""
         ...
 
     def close(self) -> None: ...
 
 
 class JsonLog:
-    """runs/NAME/log.jsonl: one JSON object a line, `kind` "step" or "validation".
+    """runs/NAME/log.jsonl: one JSON object per line, `kind` "step" or "validation".
 
     Attributes:
-        damage: what to tell the user of lines that could not be read, and were left out.
+        damage: a message about lines that could not be read and were left out.
     """
 
     def __init__(self, path: Path, resumed_at: int) -> None:
-        """Keeps the lines up to step `resumed_at`: what came after it will be made again."""
+        """Keeps the lines up to step `resumed_at`; later ones will be written again."""
         damaged: list[int] = []
         lines = [line for line in read_log(path, damaged) if line["step"] <= resumed_at]
         text = "".join(json.dumps(line) + "\n" for line in lines)
@@ -127,11 +127,11 @@ class JsonLog:
         self._file.close()
 
     def _write(self, line: dict[str, Any]) -> None:
-        # JSON has no word for not-a-number.
+        # JSON has no NaN.
         known = {key: None if value != value else value for key, value in line.items()}
         content = json.dumps(known).encode() + b"\n"
         try:
-            while content:  # a file without a buffer may take a part
+            while content:  # an unbuffered write may be partial
                 content = content[self._file.write(content) :]
         except OSError as error:
             raise self._refused(error) from error
@@ -140,7 +140,7 @@ class JsonLog:
         return TrainingError(
             "the log could not be written.",
             got=str(error),
-            do="free some space or mend the permissions, then run again with --resume",
+            do="free some space or correct the permissions, then run again with --resume",
             place=Place(self._file.name),
         )
 
@@ -148,11 +148,11 @@ class JsonLog:
 def read_log(path: Path, damaged: list[int] | None = None) -> Iterator[dict[str, Any]]:
     """The records of a log.
 
-    A last line that a kill cut short is left out, and so is what a power cut or somebody's hand
-    made of a line: zeros, or anything else that is no record.
+    A last line that a kill truncated is left out, and so is any other line that is not a record,
+    for example after a power cut or a manual edit.
 
     Args:
-        damaged: is given the numbers (from 1) of the lines that are no records.
+        damaged: receives the numbers (from 1) of the lines that are not records.
     """
     if not path.exists():
         return
@@ -174,14 +174,14 @@ def read_log(path: Path, damaged: list[int] | None = None) -> Iterator[dict[str,
 def _damage(path: Path, lines: list[int]) -> str:
     named = ", ".join(map(str, lines[:5])) + (", ..." if len(lines) > 5 else "")
     count = "1 line is" if len(lines) == 1 else f"{len(lines):,} lines are"
-    return f"{path}: {count} no record of this run and left out (line {named}); the rest is kept."
+    return f"{path}: {count} not records of this run and left out (line {named}); the rest is kept."
 
 
 class TensorBoardLog:
     """The same figures for TensorBoard; needs the extra `track`."""
 
     def __init__(self, folder: Path, resumed_at: int) -> None:
-        """Tells TensorBoard to forget what it has of steps after `resumed_at`."""
+        """Makes TensorBoard discard its records of steps after `resumed_at`."""
         try:
             from torch.utils.tensorboard import SummaryWriter
         except ImportError as error:
@@ -207,7 +207,7 @@ class TensorBoardLog:
 
 
 def peak_memory() -> int | None:
-    """The process's peak resident memory in bytes; None where the system does not tell."""
+    """The process's peak resident memory in bytes; None if the system does not report it."""
     if resource is None:
         return None
     # macOS counts in bytes, Linux in KiB

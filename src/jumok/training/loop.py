@@ -2,9 +2,9 @@
 
 until the budget is spent:
     one optimizer step            learner.update
-    now and then a record         log
-    now and then a validation     the averaged weights; the best so far become the bundle
-    now and then a checkpoint     all that an exact resume needs
+    from time to time a record         log
+    from time to time a validation     the averaged weights; the best so far become the bundle
+    from time to time a checkpoint     the state for an exact resume
 """
 
 import math
@@ -31,27 +31,28 @@ from jumok.training.schedule import learning_rate
 from jumok.training.task import DIVERGENCE_ADVICE, RunStats, Scores, Task, finite, label
 
 PATIENCE_WITH_NONFINITE = 5
-# Of a run of so many minutes: after which share of them it is validated and saved at the latest,
+# With training.minutes: the share of them after which it validates and saves at the latest,
 # and the share of the time that validations of that kind may take.
 LATEST, MOST = 0.1, 0.1
 
 
 @dataclass
 class Progress:
-    """Where a run stands. All of it is in the checkpoint.
+    """The progress of a run. All of it is in the checkpoint.
 
     Attributes:
         step: optimizer steps made.
-        tokens, source_tokens: real tokens of them.
+        tokens, source_tokens: their tokens, without padding.
         seconds: wall time of the run, validation and saving included.
         step_seconds, cpu_seconds: wall and processor time of the steps alone.
-        best: the best validation so far by the recipe's metric, and where; None before the first.
+        best: the best validation so far by the recipe's metric, and its step; None before the
+            first.
         worse: validations since the best one.
-        untrained: why the best model counts as one that has learnt nothing; None: it has learnt.
+        untrained: why the best model counts as untrained; None: it is trained.
         validated: `seconds` at the last validation.
         validation_seconds: wall time of all validations.
-        skipped, skipped_in_a_row: steps left out because something was not finite.
-        loss_sum, loss_tokens: since the last record that went to the log.
+        skipped, skipped_in_a_row: steps skipped because something was not finite.
+        loss_sum, loss_tokens: since the last record in the log.
     """
 
     step: int = 0
@@ -72,7 +73,7 @@ class Progress:
     loss_tokens: int = 0
 
     def share(self, training: TrainingConfig) -> float:
-        """How much of the run is over, 0 to 1: of the minutes where they are given."""
+        """The finished share of the run, 0 to 1: of the minutes, if they are given."""
         if training.minutes is not None:
             return min(self.seconds / (60.0 * training.minutes), 1.0)
         return min(self.step / training.steps, 1.0)
@@ -80,20 +81,21 @@ class Progress:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Why a run stopped, and the signal that stopped it if it was one."""
+    """Why a run stopped, and the signal that stopped it, if any."""
 
     reason: Literal["finished", "no longer improving", "interrupted"]
     signal: int | None = None
 
 
 class Loop:
-    """One run from where `progress` stands to its end.
+    """One run, from `progress` to its end.
 
     Args:
-        folder: where checkpoints go.
-        task: hands out the batches, scores the averaged weights, and writes the best of them.
-        dtype: what validation decodes in, the fastest one here.
-        screen: is told of every step.
+        folder: the folder of the checkpoints.
+        task: gives the batches, scores the averaged weights, and writes the bundle of the best
+            ones.
+        dtype: the dtype of decoding in validation: the fastest one on this machine.
+        screen: is called after every step.
     """
 
     def __init__(
@@ -113,30 +115,30 @@ class Loop:
         self._began = 0.0
 
     def resume(self, saved: Checkpoint) -> None:
-        """Goes to where `saved` was taken.
+        """Restores the progress of `saved`.
 
         Raises:
-            TrainingError: it is of another run.
-            DataError: the data is not what it was.
+            TrainingError: it belongs to another run.
+            DataError: the data has changed.
         """
         if saved.run.get("recipe") != fingerprint(self.config):
-            raise _not_of_this_run(self.folder, "the checkpoint of a run with another recipe")
+            raise _not_of_this_run(self.folder, "the checkpoint of a run with a different recipe")
         known = {field.name for field in fields(Progress)}
         if saved.run["progress"].keys() != known:
             strange = ", ".join(sorted(saved.run["progress"].keys() ^ known))
-            raise _not_of_this_run(self.folder, f"other figures of where the run stands: {strange}")
+            raise _not_of_this_run(self.folder, f"a different run state: {strange}")
         if _shapes(self.learner.state()) != _shapes(saved.tensors):
-            raise _not_of_this_run(self.folder, "weights of other sizes")
+            raise _not_of_this_run(self.folder, "weights of different sizes")
         self.task.updates.restore(saved.run["cursor"])
         self.learner.load_state(saved.tensors)
         self.progress = Progress(**saved.run["progress"])
         self._saved, self._saved_at = self.progress.step, self.progress.seconds
 
     def run(self, files: Sequence[Log] = ()) -> Outcome:
-        """Trains until the budget is spent, a signal comes, or nothing improves any more.
+        """Trains until the budget is spent, a signal arrives, or the score no longer improves.
 
         Args:
-            files: are told every `log_every` steps, and of validations.
+            files: receive a record every `log_every` steps, and every validation.
 
         Raises:
             TrainingError: losses that are not finite, or a disk that refuses.
@@ -172,7 +174,9 @@ class Loop:
         return cheap and self._late(progress.validated)
 
     def _late(self, before: float) -> bool:
-        """Whether, in a run of so many minutes, too much of them is over since `before`."""
+        """Whether, in a run of a given number of minutes, too many of them have passed since
+        `before`.
+        """
         minutes = self.config.training.minutes
         return minutes is not None and self.progress.seconds - before >= LATEST * 60.0 * minutes
 
@@ -209,7 +213,7 @@ class Loop:
         if progress.skipped_in_a_row < PATIENCE_WITH_NONFINITE:
             return
         raise TrainingError(
-            f"the loss or its gradient was not finite in {progress.skipped_in_a_row} steps in a "
+            f"the loss or its gradient was not finite for {progress.skipped_in_a_row} steps in a "
             f"row (up to step {progress.step}); training has diverged.",
             got=f"a learning rate of {rate:.3g} at that step",
             do=DIVERGENCE_ADVICE,
@@ -242,7 +246,7 @@ class Loop:
         progress, metric = self.progress, self.config.validation.metric
         start = time.perf_counter()
         self.learner.snapshot()
-        # Products this small, cut among threads, take longer: 11 s for 1 s on two busy cores.
+        # Small products are slower with several threads: 11 s instead of 1 s on two busy cores.
         with one_thread():
             scores = self.task.validate(self.learner.averaged(), self.dtype)
             finite(scores.loss)
@@ -270,7 +274,7 @@ class Loop:
             log.validation(record)
 
     def _write(self, scores: Scores, best: bool) -> None:
-        """The bundles of a validation: where the best one stands, and where each does."""
+        """The folders of the bundles of a validation: that of the best one, and its own."""
         progress = self.progress
         facts = RunStats(progress.step, progress.seconds / 60.0)
         kept = self.config.validation.keep == "all"
@@ -285,15 +289,15 @@ class Loop:
             "cursor": self.task.updates.cursor,
         }
         for log in self.files:
-            log.flush()  # what the checkpoint counts as told must outlive it
+            log.flush()  # records that the checkpoint counts as logged must survive with it
         checkpoint.save(self.folder, Checkpoint(self.learner.state(), run))
         self._saved, self._saved_at = self.progress.step, self.progress.seconds
 
 
 def _shapes(state: Mapping[str, Tensor]) -> dict[str, tuple[torch.Size, torch.dtype]]:
-    """What one state must have in common with another to take its place.
+    """The properties in which two states must agree, so that one can replace the other.
 
-    Snapshots for last-k averaging are more or fewer as time goes on, and all of one shape.
+    The number of snapshots of last-k averaging changes; their shape does not.
     """
     return {
         re.sub(r"^(average\.last)\.\d+$", "master", name): (tensor.shape, tensor.dtype)
@@ -305,7 +309,6 @@ def _not_of_this_run(folder: Path, got: str) -> TrainingError:
     return TrainingError(
         "the checkpoint does not belong to this run.",
         got=got,
-        do="put the run's own checkpoint back, or start the run anew under another name: "
-        "--name OTHER",
+        do="restore the run's own checkpoint, or start a new run under another name: --name OTHER",
         place=Place(folder / checkpoint.CURRENT),
     )

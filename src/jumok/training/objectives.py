@@ -1,6 +1,6 @@
-"""Where a batch meets a model, and nowhere else: one objective a kind of system.
+"""Objectives: the loss of a batch, one objective per kind of system.
 
-An objective finds model and batch on one device; who calls it has seen to that (`on_device`).
+Model and batch are on the same device, which the caller ensures (`on_device`).
 """
 
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ from jumok.training.task import MicroBatch, Objective, finite
 
 
 def translation(model: nn.Module, batch: Batch, smoothing: float) -> Float[Tensor, ""]:
-    """The label-smoothed cross-entropy of each target token, given the ones before it."""
+    """The label-smoothed cross-entropy of each target token, given the previous ones."""
     assert isinstance(model, SequenceToSequence)
     memory = model.encode(batch.source, batch.source_allowed)
     hidden = model.decoder.hidden(memory, batch.target_input)
@@ -35,7 +35,8 @@ def translation(model: nn.Module, batch: Batch, smoothing: float) -> Float[Tenso
 
 @dataclass(frozen=True)
 class ConsistentTranslation:
-    """Every pair is read twice, with other dropout masks, and both readings should agree.
+    """R-Drop: every pair is computed twice with different dropout masks, and both outputs should
+    agree.
 
     Its loss is half of the paper's, so that it compares with `translation`: the mean of the two
     cross-entropies, and weight / 4 of the two divergences' sum.
@@ -59,14 +60,14 @@ class ConsistentTranslation:
 def picture_classification(
     model: nn.Module, batch: PictureBatch, smoothing: float
 ) -> Float[Tensor, ""]:
-    """The label-smoothed cross-entropy of each picture's label."""
+    """The label-smoothed cross-entropy of each image's label."""
     assert isinstance(model, ImageClassifier)
     logits = model(batch.pixels).float()
     return F.cross_entropy(logits, batch.labels, label_smoothing=smoothing, reduction="sum")
 
 
 def next_token(model: nn.Module, batch: TextBatch, smoothing: float) -> Float[Tensor, ""]:
-    """The cross-entropy of each token, given the ones before it in its document."""
+    """The cross-entropy of each token, given the previous ones of its document."""
     assert isinstance(model, CausalLanguageModel)
     hidden = model.hidden(batch.tokens, batch.documents)
     real = batch.following != PAD
@@ -77,10 +78,10 @@ def next_token(model: nn.Module, batch: TextBatch, smoothing: float) -> Float[Te
 
 @torch.no_grad()
 def mean_loss(objective: Objective, model: nn.Module, batches: Iterable[MicroBatch]) -> float:
-    """The loss a target over all `batches`, in nats, without label smoothing.
+    """The loss per target over all `batches`, in nats, without label smoothing.
 
     Raises:
-        TrainingError: as `finite`.
+        TrainingError: what `finite` raises.
     """
     device = next(model.parameters()).device
     total, targets = 0.0, 0

@@ -1,4 +1,4 @@
-"""Where a batch of captioned pictures meets a model."""
+"""The objective of captioners."""
 
 import torch
 from torch import nn
@@ -12,10 +12,10 @@ from jumok.shapes import Float, Int, Tensor
 
 
 def captioning(model: nn.Module, batch: CaptionBatch, smoothing: float) -> Float[Tensor, ""]:
-    """The label-smoothed cross-entropy of each target token, given the ones before it.
+    """The label-smoothed cross-entropy of each target token, given the previous ones.
 
-    A model that wants every cell looked at adds its weight times `overlooked`, the mean over its
-    layers. The attention is read as any observer reads it; decoders know nothing of it.
+    A model with doubly stochastic attention adds its weight times `overlooked`, the mean over its
+    layers. The attention weights are recorded by an observer; decoders are not involved.
     """
     assert isinstance(model, CaptionerModel)
     memory = model.encode(batch.pictures)
@@ -33,14 +33,14 @@ def captioning(model: nn.Module, batch: CaptionBatch, smoothing: float) -> Float
     real = rows_of(model, batch).real
     captions = torch.arange(len(batch.rows), device=real.device)
     captions = captions.repeat_interleave(batch.real.sum(1))
-    # An RNN looks step by step; a Transformer's layer looks at all steps at once.
+    # An RNN attends step by step; a Transformer's layer computes all steps at once.
     looked = (torch.cat(steps, dim=1)[real] for steps in seen.values())
     terms = [overlooked(weights, captions) for weights in looked]
     return loss + model.doubly_stochastic * torch.stack(terms).mean()
 
 
 def rows_of(model: CaptionerModel, batch: CaptionBatch) -> CaptionRows:
-    """The captions as this model's decoder is trained on them."""
+    """The captions in the form in which this model's decoder is trained."""
     return batch.packed if model.decoder.packs else batch.apart
 
 
@@ -63,11 +63,11 @@ def overlooked(
 ) -> Float[Tensor, ""]:
     """sum over captions and cells of (1 - sum over steps of the cell's weight)^2.
 
-    A caption of T steps gives T in all, so over L cells the least is L (1 - T / L)^2: where the
-    grid has more cells than the caption has words, all are looked at alike.
+    The weights of a caption of T steps sum to T, so over L cells the minimum is L (1 - T / L)^2: if
+    the grid has more cells than the caption has words, all cells receive equal attention.
 
     Args:
-        captions: which caption each position is of, from 0.
+        captions: the caption of each position, from 0.
 
     Source: Xu et al. 2015, section 4.2.1, formula 14.
     """

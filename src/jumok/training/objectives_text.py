@@ -11,7 +11,7 @@ from jumok.shapes import Float, Tensor
 
 
 def guess_masked(model: nn.Module, batch: MaskedBatch, smoothing: float) -> Float[Tensor, ""]:
-    """The cross-entropy of the pieces that were taken out; only their positions are projected."""
+    """The cross-entropy of the masked tokens; only their positions are projected."""
     assert isinstance(model, MaskedLanguageModel)
     head = model.head
     states = model.encoder(batch.tokens, batch.allowed)[batch.chosen]

@@ -1,11 +1,11 @@
-"""How the weights follow their gradient: AdamW, or Muon for the matrices inside the model.
+"""The optimizers: AdamW, or Muon for the matrices inside the model.
 
     AdamW: w <- w - rate m / (sqrt(v) + eps)         m, v: running means of g and of g^2
     Muon:  W <- W - rate 0.2 sqrt(max(n, m)) O(M)    M: running mean of G, one (n m) matrix
 
-O(M) is the nearest matrix to M whose singular values are all 1: every direction that the gradient
-points to is followed equally far. The factor makes an element's step about as long as AdamW's, so
-that one learning rate serves both. Embeddings, norms and biases always follow AdamW.
+O(M) is the nearest matrix to M whose singular values are all 1: the step is equally long in every
+direction of the gradient. The factor makes an element's step about as long as AdamW's, so that one
+learning rate suits both. Embeddings, norms and biases always use AdamW.
 
 Source: Loshchilov and Hutter 2019 (AdamW); Jordan et al. 2024 (Muon);
 Liu et al. 2025, section 2.2 (the factor).
@@ -28,10 +28,10 @@ MUON_FACTOR = 0.2
 
 
 class _Row:
-    """Weights that follow AdamW together, and what is remembered of their gradient.
+    """Weights that use AdamW, and the moments of their gradient.
 
-    The call is the one that torch.optim.AdamW(fused=True) ends in. That class itself would bring
-    torch's compiler along, which takes 2.6 seconds to import and is not used here.
+    It calls the function behind torch.optim.AdamW(fused=True). The class itself would import
+    torch's compiler, which takes 2.6 seconds and is not used here.
     """
 
     def __init__(
@@ -56,10 +56,10 @@ class _Row:
 
 
 class Optimizer:
-    """Changes `master` by `gradient`, which are flat, and keeps what it remembers of them.
+    """Updates `master` by `gradient`, which are flat, and keeps the moments.
 
     Args:
-        precision: of the products in Muon; bfloat16 where the machine multiplies faster in it.
+        precision: of the products in Muon; bfloat16 where it is faster on this machine.
     """
 
     def __init__(
@@ -84,14 +84,14 @@ class Optimizer:
         ]
 
     def step(self, learning_rate: float) -> None:
-        """One step, on the gradient as it stands."""
+        """One step with the current gradient."""
         for row in self._rows:
             row.step(learning_rate, self._betas)
         if self._matrices:
             self._muon(learning_rate)
 
     def state(self) -> dict[str, Tensor]:
-        """All that it remembers."""
+        """Its moments."""
         moments = {
             f"adamw.{name}.{number}": tensor
             for number, row in enumerate(self._rows)
@@ -100,7 +100,7 @@ class Optimizer:
         return moments | ({"muon.momentum": self._momentum} if self._matrices else {})
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
-        """Goes on from what `state` gave."""
+        """Restores the result of `state`."""
         for name, tensor in self.state().items():
             tensor.copy_(state[name])
 

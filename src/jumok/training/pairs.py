@@ -29,11 +29,11 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class PreparedPairs:
-    """What a run trains and validates on.
+    """The training and validation data of a run.
 
     Attributes:
         validation: pairs for the validation loss.
-        sources, references: texts for real decoding, a selection of the same pairs.
+        sources, references: texts for decoding, a selection of the same pairs.
         held_out: whether the validation pairs were taken from the training corpora.
     """
 
@@ -48,7 +48,7 @@ class PreparedPairs:
 def corpora(
     config: TranslationConfig, folder: Path, say: Reporter
 ) -> tuple[list[Corpus], list[Corpus]]:
-    """What to train and what to validate on; smallworld is written into the run's folder first."""
+    """The training and validation corpora; smallworld is generated in the run's folder first."""
     world = config.data.smallworld
     if world is None:
         data = config.data
@@ -68,7 +68,7 @@ def corpora(
 
 
 def write_world(world: SmallworldConfig, seed: int, folder: Path, say: Reporter) -> Path:
-    """The folder of the embedded corpus, written into the run's folder if it is not there yet."""
+    """The folder of the embedded corpus, generated in the run's folder if it does not exist yet."""
     home = folder / SMALLWORLD
     if not home.exists():
         sizes = {
@@ -83,7 +83,7 @@ def write_world(world: SmallworldConfig, seed: int, folder: Path, say: Reporter)
 
 
 def _corpus(config: CorpusConfig, skip_damaged: bool) -> Corpus:
-    """A recipe's corpus in the data package's words."""
+    """A recipe's corpus as the data package's class."""
     return Corpus(
         source=config.source,
         target=config.target,
@@ -97,16 +97,16 @@ def _corpus(config: CorpusConfig, skip_damaged: bool) -> Corpus:
 
 
 def prepare(config: TranslationConfig, folder: Path, cache: Path, say: Reporter) -> PreparedPairs:
-    """Trains or loads the tokenizer, writes token ids, and says what was dropped and why.
+    """Trains or loads the tokenizer, writes token ids, and reports what was dropped and why.
 
-    Pairs kept out for a test are written to test.tsv in the run's folder: source, target.
+    Pairs held out for a test are written to test.tsv in the run's folder: source, target.
 
     Args:
-        folder: the run's; the tokenizer is kept there, and taken from there when it exists.
-        cache: where token ids are kept; runs on the same content share them.
+        folder: the run's; the tokenizer is stored there, and loaded from there if it exists.
+        cache: the folder of prepared token ids; runs on the same content share them.
 
     Raises:
-        DataError: a corpus that cannot be read, or of which nothing is left.
+        DataError: a corpus that cannot be read, or an empty one.
         ConfigError: a vocabulary that the text does not allow.
     """
     train, check = corpora(config, folder, say)
@@ -128,7 +128,7 @@ def prepare(config: TranslationConfig, folder: Path, cache: Path, say: Reporter)
         report = stores[-1].report
         say(str(report))
         if set(report.noticed) & set(CLEAN.values()):
-            say("  data.clean = true leaves such pairs out: --set data.clean=true")
+            say("  data.clean = true leaves these pairs out: --set data.clean=true")
     pairs = (pair for pair in _read_all(check or train) if check or pair.source in held)
     texts = [pair for pair in pairs if pair.source.strip() and pair.target.strip()]
     report = CorpusReport("validation")
@@ -165,7 +165,7 @@ def update_stream(
 
 
 def training_sources(prepared: PreparedPairs, count: int) -> list[str]:
-    """At most `count` of the source texts trained on, evenly from all over each corpus."""
+    """At most `count` of the training source texts, evenly spaced over each corpus."""
     each = max(count // max(len(prepared.train), 1), 1)
     return [
         prepared.tokenizer.decode(store.source[row].tolist())
@@ -175,7 +175,7 @@ def training_sources(prepared: PreparedPairs, count: int) -> list[str]:
 
 
 def padding_share(stream: UpdateStream, updates: int = 20) -> float:
-    """How much of the next updates is padding, 0 to 1; the stream stands where it stood."""
+    """The share of padding in the next updates, 0 to 1; the stream does not move."""
     cursor = stream.cursor
     share = padding(list(chain.from_iterable(islice(stream, updates))))
     stream.restore(cursor)
@@ -183,7 +183,7 @@ def padding_share(stream: UpdateStream, updates: int = 20) -> float:
 
 
 def spread(items: Sequence[Item], count: int) -> list[Item]:
-    """At most `count` items, evenly from all over: corpora are often sorted by kind."""
+    """At most `count` items, evenly spaced, because corpora are often sorted by kind."""
     count = min(count, len(items))
     return [items[index * len(items) // count] for index in range(count)]
 
@@ -191,7 +191,7 @@ def spread(items: Sequence[Item], count: int) -> list[Item]:
 def _held_out(
     data: DataConfig, train: Sequence[Corpus], validated: bool, say: Reporter
 ) -> tuple[HeldOut, HeldOut]:
-    """The source sentences kept out of training: those to validate on, and those to test on."""
+    """The held-out source sentences: those for validation, and those for the test."""
     validation = 0 if validated else data.validation_pairs
     wanted = validation + data.test_pairs
     if not wanted:
@@ -199,9 +199,9 @@ def _held_out(
     held = HeldOut.among((pair.source for pair in _read_all(train)), wanted)
     parts = held.split(validation / wanted)
     if not validated:
-        say(f"no validation data given: {len(parts[0])} source sentences are kept out of training")
+        say(f"no validation data given: {len(parts[0])} source sentences are held out")
     if data.test_pairs:
-        say(f"test.tsv: {len(parts[1])} more source sentences, to test on")
+        say(f"test.tsv: {len(parts[1])} more source sentences, for a test")
     return parts
 
 

@@ -12,14 +12,13 @@ _ALIGN = 32  # elements: every parameter starts on a cache line, in bfloat16 too
 
 
 class FlatParameters:
-    """Lays the parameters of `model` out in a row: matrices inside it first, then tables, norms.
+    """The order of the parameters of `model` in one row: inner matrices first, then tables, norms.
 
     Attributes:
         hidden: where the matrices of linear layers and convolutions end.
-        matrices: where each stack of them starts, and its shape (count rows columns): those of
-            one shape stand together.
-        decayed: where all matrices end. Weight decay holds for them only: norms and biases have
-            no reason to be small.
+        matrices: where each stack of them starts, and its shape (count rows columns): matrices of
+            one shape are adjacent.
+        decayed: where all matrices end. Weight decay applies to them only, not to norms and biases.
         size: elements of the whole row.
     """
 
@@ -48,7 +47,7 @@ class FlatParameters:
                 self.hidden = self.size
 
     def _stack(self, count: int, rows: int, columns: int) -> None:
-        """Adds matrices, at the end of the row, to the last stack, or begins another."""
+        """Adds matrices at the end of the row: to the last stack, or to a new one."""
         if self.matrices:
             start, (before, *last) = self.matrices[-1]
             if last == [rows, columns] and start + before * rows * columns == self.size:
@@ -85,7 +84,7 @@ class FlatParameters:
 
 
 def as_matrices(layer: nn.Linear | nn.Conv2d) -> tuple[int, int, int]:
-    """What a layer multiplies by: how many matrices, their rows and their columns.
+    """The matrices of a layer: their number, rows and columns.
 
     A convolution's filter is a row. The gates of a recurrent cell are a matrix each.
     """

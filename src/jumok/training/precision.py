@@ -1,4 +1,4 @@
-"""Which number format to train in: the one this machine multiplies faster in, found by trying."""
+"""The number format of training: the one that is faster on this machine, by measurement."""
 
 import time
 from collections.abc import Iterator
@@ -20,8 +20,8 @@ class Precision:
 def choose(wanted: Literal["auto", "bf16", "fp32"], device: torch.device) -> Precision:
     """bf16 where it multiplies at least 1.3 times as fast as fp32, and fp32 otherwise.
 
-    Below 1.3 the casts around the products eat the gain. The master weights and the optimizer's
-    moments are fp32 either way.
+    Below 1.3 the casts cost more than the gain. The master weights and the optimizer's moments are
+    fp32 either way.
     """
     if wanted == "bf16":
         return Precision(torch.bfloat16, "bfloat16 (set in the recipe)")
@@ -30,16 +30,19 @@ def choose(wanted: Literal["auto", "bf16", "fp32"], device: torch.device) -> Pre
     ratio = product_seconds(torch.float32, device) / product_seconds(torch.bfloat16, device)
     if ratio >= 1.3:
         return Precision(
-            torch.bfloat16, f"bfloat16 (matrix products {ratio:.1f}x faster than float32 here)"
+            torch.bfloat16,
+            f"bfloat16 (matrix products {ratio:.1f}x faster than float32 on this machine)",
         )
-    return Precision(torch.float32, f"float32 (bfloat16 would be only {ratio:.1f}x as fast here)")
+    return Precision(
+        torch.float32, f"float32 (bfloat16 would be only {ratio:.1f}x as fast on this machine)"
+    )
 
 
 def product_seconds(dtype: torch.dtype, device: torch.device, size: int = 512) -> float:
     """Seconds for one size x size matrix product: the fastest of seven, after one to warm up.
 
-    On a CPU in one thread and by that thread's own clock, so that other processes on a busy
-    machine do not count. The fastest, because whatever else happens can only add time.
+    On a CPU it is measured in one thread and by that thread's clock, so that other processes do not
+    matter. The fastest one counts, because disturbances only add time.
     """
     on_cpu = device.type == "cpu"
     now = time.thread_time if on_cpu else time.perf_counter

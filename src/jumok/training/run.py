@@ -23,10 +23,10 @@ from jumok.training.tasks.catalog import prepare
 
 @dataclass(frozen=True)
 class Result:
-    """A run that stopped, where its things are, and the best model's scores.
+    """The result of a run: its folder, and the best model's scores.
 
     Attributes:
-        model: the best model's bundle; None while there has been no validation.
+        model: the best model's bundle; None before the first validation.
     """
 
     folder: Path
@@ -40,14 +40,14 @@ def train(config: Config, runs: Path, screen: Log, *, resume: bool = False) -> R
     """Trains what `config` describes, in the folder runs/NAME.
 
     Args:
-        screen: is told of every step.
-        resume: go on from the folder's last checkpoint.
+        screen: is called after every step.
+        resume: continue from the folder's last checkpoint.
 
     Raises:
-        ConfigError: the name is taken, another process trains there, the recipe changed since, a
-            setting that cannot be.
+        ConfigError: the name is taken, another process is training there, the recipe has changed,
+            or a setting is impossible.
         DataError: a corpus that cannot be read.
-        BundleError: nothing whole to resume from, or a bundle that cannot be written.
+        BundleError: there is no complete checkpoint to resume from, or a bundle cannot be written.
         TrainingError: divergence, or a disk that refuses.
     """
     home = runs / config.name
@@ -55,14 +55,14 @@ def train(config: Config, runs: Path, screen: Log, *, resume: bool = False) -> R
         if not resume:
             folder.make(home)
         elif not home.is_dir():
-            folder.read(home, config)  # says that there is no such run
+            folder.read(home, config)  # raises that there is no such run
         with held(home):
             return _train(config, home, screen, resume)
     except OSError as error:
         raise TrainingError(
             "a file of the run could not be read or written.",
             got=str(error),
-            do="free some space or mend the permissions, then run again; "
+            do="free some space or correct the permissions, then run again; "
             "with --resume if there is a checkpoint",
             place=Place(home),
         ) from error
@@ -98,17 +98,17 @@ def _train(config: Config, home: Path, screen: Log, resume: bool) -> Result:
 
 
 def _go_on(loop: Loop, home: Path, say: Reporter) -> None:
-    """Goes to the last checkpoint, if there is one; the file is closed again afterwards."""
+    """Restores the last checkpoint, if there is one, and closes its file."""
     if checkpoint.exists(home):
         saved, damage = checkpoint.load(home)
         if damage:
             say(damage)
         loop.resume(saved)
-    say(f"going on after step {loop.progress.step:,}")
+    say(f"continuing after step {loop.progress.step:,}")
 
 
 def decide(training: TrainingConfig, device: torch.device, say: Reporter) -> Decisions:
-    """Finds out what "auto" means on this machine, and says so."""
+    """Resolves "auto" on this machine, and reports it."""
     precision = choose(training.precision, device)
     cores = training.threads or torch.get_num_threads()
     micro_batches = math.ceil(training.tokens_per_batch / training.tokens_per_micro_batch)
@@ -119,7 +119,7 @@ def decide(training: TrainingConfig, device: torch.device, say: Reporter) -> Dec
 
 
 def assemble(config: Config, home: Path, task: Task, decisions: Decisions, screen: Log) -> Loop:
-    """The loop of a run that has made no step yet."""
+    """The loop of a new run."""
     device = choose_device(config.training.device)
     torch.set_num_threads(decisions.threads)
     torch.manual_seed(config.seed)

@@ -1,9 +1,9 @@
 """The learning rate over the course of a run, as pure functions of the step.
 
 Every schedule is `peak x warmup x decay`. The decay of `cosine` and `warmup-stable-decay` follows
-the share of the run that is over, so that the same recipe can be given a number of steps or a
-number of minutes. Where it is minutes, nobody knows beforehand how many steps they hold: the warmup
-then ends after its steps or after `warmup_share` of the time, whichever comes first.
+the finished share of the run, so that the same recipe can have a number of steps or of minutes. The
+number of steps in a number of minutes is not known in advance, so the warm-up then ends after its
+steps or after `warmup_share` of the time, whichever comes first.
 """
 
 import math
@@ -17,9 +17,9 @@ def learning_rate(
     """The learning rate of one optimizer step.
 
     Args:
-        peak: the highest learning rate, reached when the warmup ends.
+        peak: the highest learning rate, reached at the end of the warm-up.
         step: counts from 1.
-        share: how much of the run is over, 0 to 1: steps by steps, or time by time.
+        share: the finished share of the run, 0 to 1: of its steps, or of its time.
         timed: the share is one of time.
     """
     warmups = warmups_over(schedule, step, share, timed=timed)
@@ -27,23 +27,23 @@ def learning_rate(
 
 
 def warmups_over(schedule: ScheduleConfig, step: int, share: float, *, timed: bool) -> float:
-    """How often the warmup would fit into what is over of the run: 1 where it ends."""
+    """The finished part of the run in units of the warm-up: 1 at its end."""
     by_steps = step / max(schedule.warmup, 1)
     return max(by_steps, share / schedule.warmup_share) if timed else by_steps
 
 
 def decay(schedule: ScheduleConfig, warmups: float, share: float) -> float:
-    """What is left of the peak, apart from the warmup.
+    """The learning rate as a share of the peak, without the warm-up.
 
     * constant: 1
     * inverse-sqrt: sqrt(warmup / step) after the warmup, which is 1 / sqrt(warmups)
       (Vaswani et al. 2017, section 5.3)
     * cosine: final + (1 - final) (1 + cos(pi share)) / 2 (Loshchilov and Hutter 2017)
-    * warmup-stable-decay: 1, then a straight line to final over the last `decay_share`
-      of the run (Hu et al. 2024, section 4)
+    * warmup-stable-decay: 1, then linear to final over the last `decay_share` of the run (Hu et al.
+      2024, section 4)
 
     Args:
-        warmups: what `warmups_over` gives.
+        warmups: the result of `warmups_over`.
     """
     final = schedule.final_share
     match schedule.kind:

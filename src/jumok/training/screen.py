@@ -1,4 +1,4 @@
-"""Progress for the person who waits: a live line in a terminal, plain lines elsewhere."""
+"""Progress for the user: a live line in a terminal, plain lines elsewhere."""
 
 import time
 from collections import deque
@@ -14,7 +14,7 @@ LINE_SECONDS = 10.0
 
 
 class Pace:
-    """Tokens per second over the last steps, and the time that is left."""
+    """Tokens per second over the last steps, and the remaining time."""
 
     def __init__(self) -> None:
         self._recent: deque[StepRecord] = deque(maxlen=50)
@@ -26,7 +26,7 @@ class Pace:
 
     @property
     def tokens_per_second(self) -> float | None:
-        """Real target tokens a second of the optimizer steps; None before the second record."""
+        """Target tokens per second of the optimizer steps; None before the second record."""
         if len(self._recent) < 2:
             return None
         first, last = self._recent[0], self._recent[-1]
@@ -34,7 +34,7 @@ class Pace:
 
     @property
     def seconds_left(self) -> float | None:
-        """By the share done since this process began; None before there is one."""
+        """Estimated from the progress of this process; None before there is any."""
         if self._first is None or self._recent[-1].share <= self._first.share:
             return None
         last = self._recent[-1]
@@ -43,12 +43,12 @@ class Pace:
 
 
 def speed(tokens_per_second: float | None) -> str:
-    """`1,031` for 1031.2; a dash where nobody knows yet."""
+    """`1,031` for 1031.2; a dash if it is not known yet."""
     return "-" if tokens_per_second is None else f"{tokens_per_second:,.0f}"
 
 
 def clock(seconds: float | None) -> str:
-    """1:05:09 for 3909 seconds; dashes where nobody knows yet."""
+    """1:05:09 for 3909 seconds; dashes if it is not known yet."""
     if seconds is None:
         return "-:--"
     minutes, rest = divmod(round(seconds), 60)
@@ -57,7 +57,7 @@ def clock(seconds: float | None) -> str:
 
 
 def validation_line(record: ValidationRecord) -> str:
-    """One line that says how good the model is now."""
+    """One line with the current scores."""
     mark = "  best so far" if record.best else ""
     return (
         f"step {record.step:>6,}  validation: loss {record.loss:.3f}  "
@@ -66,12 +66,12 @@ def validation_line(record: ValidationRecord) -> str:
 
 
 def figures(record: ValidationRecord, digits: int) -> str:
-    """ "BLEU 37.21  chrF 60.33  ", with two spaces behind each."""
+    """ "BLEU 37.21  chrF 60.33  ", with two spaces after each."""
     return "".join(f"{name} {value:.{digits}f}  " for name, value in record.figures.items())
 
 
 class PlainScreen:
-    """A line every ten seconds and one a validation, for files, pipes and CI."""
+    """A line every ten seconds and one per validation, for files, pipes and CI."""
 
     def __init__(self, console: Console, now: Callable[[], float] = time.monotonic) -> None:
         self._console = console

@@ -1,7 +1,7 @@
-"""What training must know of a kind of system beyond the step itself.
+"""The interface between training and a kind of system.
 
-A task has read the recipe's data. It builds the model, hands out the batches of every step,
-scores the averaged weights, and writes the bundle. One file a kind, in `training/tasks/`.
+A task has read the recipe's data. It builds the model, gives the batches of every step, scores the
+averaged weights, and writes the bundle. There is one file per kind, in `training/tasks/`.
 """
 
 import math
@@ -21,7 +21,7 @@ from jumok.shapes import Float, Tensor
 Reporter = Callable[[str], None]
 
 DIVERGENCE_ADVICE = (
-    "start anew with a lower training.learning_rate, a longer training.schedule.warmup, or "
+    "start again with a lower training.learning_rate, a longer training.schedule.warmup, or "
     "training.precision=fp32; training.clip helps too"
 )
 
@@ -30,7 +30,7 @@ def finite(loss: float) -> float:
     """The loss of a validation, in nats.
 
     Raises:
-        TrainingError: it is not a finite number, and nothing that the model writes is worth a look.
+        TrainingError: it is not finite, so the output of the model is meaningless.
     """
     if not math.isfinite(loss):
         raise TrainingError(
@@ -43,13 +43,13 @@ def finite(loss: float) -> float:
 
 @runtime_checkable
 class MicroBatch(Protocol):
-    """What is computed at once; a step adds up the gradients of several.
+    """A micro-batch; a step sums the gradients of several.
 
     Attributes:
-        targets: how many predictions the loss is summed over: real target tokens, END counted, or
-            one for each thing that is classified.
-        sources: real source tokens, END counted, or pictures.
-        work: how long it takes in comparison with others; padding counted.
+        targets: the number of predictions that the loss is summed over: target tokens, END
+            included, or one per classified example.
+        sources: source tokens, END included, or images.
+        work: its cost relative to others, padding included.
     """
 
     @property
@@ -64,7 +64,7 @@ class MicroBatch(Protocol):
 
 @runtime_checkable
 class Objective(Protocol):
-    """Something to make small."""
+    """A loss to minimize."""
 
     def __call__(self, model: nn.Module, batch: Any, smoothing: float) -> Float[Tensor, ""]:
         """The loss summed over the batch's `targets`, in nats."""
@@ -73,10 +73,10 @@ class Objective(Protocol):
 
 @runtime_checkable
 class UpdateSource(Protocol):
-    """An endless stream of the micro-batches of one step; it can be resumed.
+    """An endless, resumable stream of the micro-batches of each step.
 
     Attributes:
-        cursor: where it stands after the update that was handed out last; plain JSON.
+        cursor: the position after the last update; JSON.
     """
 
     @property
@@ -89,12 +89,13 @@ class UpdateSource(Protocol):
 
 @dataclass(frozen=True)
 class Scores:
-    """How good a model is on the validation data.
+    """The scores of a model on the validation data.
 
     Attributes:
-        loss: nats a target, without label smoothing.
-        figures: what the card keeps; those a recipe can choose by are the better the higher.
-        untrained: why the model counts as one that has learnt nothing; None: it has learnt.
+        loss: nats per target, without label smoothing.
+        figures: the scores of the model card; for those that a recipe can choose by, higher is
+            better.
+        untrained: why the model counts as untrained; None: it is trained.
     """
 
     loss: float
@@ -114,7 +115,7 @@ def label(score: Score) -> str:
 
 
 def model_line(model: nn.Module, summary: str) -> str:
-    """How large a model is, for the person who waits."""
+    """A description of the size of a model."""
     count = sum(parameter.numel() for parameter in model.parameters())
     size = f"{count / 1e6:.1f} M" if count >= 1e6 else f"{count:,}"
     return f"model: {size} parameters; {summary}"
@@ -122,7 +123,7 @@ def model_line(model: nn.Module, summary: str) -> str:
 
 @dataclass(frozen=True)
 class RunStats:
-    """What a bundle's card says of the run: optimizer steps, and minutes of wall time."""
+    """The model card's data of the run: optimizer steps, and minutes of wall time."""
 
     steps: int
     minutes: float
@@ -138,14 +139,14 @@ def card_of(
     per: str,
     notes: Iterable[str] = (),
 ) -> Card:
-    """What a bundle says to people about a run that ends today.
+    """The model card of a run that ends today.
 
     Args:
         name: the recipe's.
-        trained_on: one line a corpus.
-        examples: how much that was, such as "29,000 pairs".
-        per: what the loss is a mean over, such as "target token".
-        notes: anything else worth a line.
+        trained_on: one line per corpus.
+        examples: the amount of data, such as "29,000 pairs".
+        per: the unit of the mean loss, such as "target token".
+        notes: further lines.
     """
     return Card(
         name=name,
@@ -155,7 +156,7 @@ def card_of(
         minutes=facts.minutes,
         scores=scores.figures,
         date=datetime.now(UTC).date().isoformat(),
-        notes=(f"validation loss {scores.loss:.4f} nats a {per}", *notes),
+        notes=(f"validation loss {scores.loss:.4f} nats per {per}", *notes),
     )
 
 
@@ -164,8 +165,8 @@ class Task(Protocol):
     """One kind of system with its data.
 
     Attributes:
-        objective: what to make small.
-        unit: what a target is called: "tokens", "pictures".
+        objective: the loss to minimize.
+        unit: the name of a target: "tokens", "images".
         updates: the batches of every step, from the first one on.
     """
 
@@ -178,11 +179,11 @@ class Task(Protocol):
         ...
 
     def describe(self, model: nn.Module) -> Iterator[str]:
-        """What a person wants to know before the first step, a line each."""
+        """Descriptions for the user before the first step, one line each."""
         ...
 
     def validate(self, model: nn.Module, dtype: torch.dtype) -> Scores:
-        """Scores `model`, which is afterwards good for nothing else but decoding in `dtype`."""
+        """Scores `model`, which can afterwards only decode in `dtype`."""
         ...
 
     def write(

@@ -19,10 +19,10 @@ from jumok.training.task import Reporter
 
 @dataclass(frozen=True)
 class PreparedTexts:
-    """What a run trains and validates on.
+    """The training and validation data of a run.
 
     Attributes:
-        labels: what a classifier chooses from; () where there are none.
+        labels: the labels of a classifier; () without labels.
     """
 
     tokenizer: Tokenizer
@@ -37,15 +37,15 @@ def prepare(
     cache: Path,
     say: Reporter,
 ) -> PreparedTexts:
-    """Writes token ids, and says what was dropped and why.
+    """Writes token ids, and reports what was dropped and why.
 
     Args:
-        tokenizer: makes one of the training texts, or does without them.
-        cache: where token ids are kept; runs on the same content share them.
+        tokenizer: trains one on the texts, or ignores them.
+        cache: the folder of prepared token ids; runs on the same content share them.
 
     Raises:
-        DataError: a file that cannot be read, of which nothing is left, or (unless such rows are
-            skipped) a row without a label, or with one that training never sees.
+        DataError: a file that cannot be read or has no usable text, or (unless such rows are
+            skipped) a row without a label, or with one that is not a training label.
         ConfigError: a vocabulary that the text does not allow.
     """
     train = [corpus_of(one) for one in data.train]
@@ -62,7 +62,7 @@ def prepare(
 
     if not check:
         held = HeldOut.among((text.text for text in read(train)), data.validation_texts)
-        say(f"no validation data given: {len(held)} texts are kept out of training")
+        say(f"no validation data given: {len(held)} texts are held out")
     labels = label_names(read(train)) if labelled else ()
     pieces = tokenizer(text.text for text in read(train))
 
@@ -103,7 +103,7 @@ def of_world(data: TextsConfig, world: Path, language: str) -> TextsConfig:
 
 
 def padding_share(stream: Updates[Any], updates: int = 20) -> float:
-    """How much of the next updates is padding, 0 to 1; the stream stands where it stood."""
+    """The share of padding in the next updates, 0 to 1; the stream does not move."""
     cursor = stream.cursor
     batches = list(chain.from_iterable(islice(stream, updates)))
     stream.restore(cursor)
@@ -113,7 +113,7 @@ def padding_share(stream: Updates[Any], updates: int = 20) -> float:
 def _with_known_labels(
     texts: Iterable[Example], labels: Sequence[str], report: CorpusReport
 ) -> Iterator[Example]:
-    """The texts whose label training knows; the others are counted in `report`."""
+    """The texts with a training label; the others are counted in `report`."""
     for text in texts:
         if text.label in labels:
             yield text
@@ -122,7 +122,7 @@ def _with_known_labels(
 
 
 def corpus_of(config: TextCorpusConfig | LabelledCorpusConfig) -> TextCorpus:
-    """A recipe's corpus in the data package's words."""
+    """A recipe's corpus as the data package's class."""
     known = None if config.format == "auto" else config.format
     if isinstance(config, TextCorpusConfig):
         return TextCorpus(config.file, config.column, None, known, config.take)

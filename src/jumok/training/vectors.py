@@ -1,8 +1,8 @@
-"""Embeddings that begin as given vectors: which rows of the table, and with what.
+"""Initializes embeddings with pretrained vectors.
 
-The rows are scaled by one factor so that they are 1 long on average, as random rows are: the model
-then multiplies them by sqrt(dim) (`layers/embedding.py`). Words that are several pieces, and pieces
-inside of words, begin at random.
+The rows are scaled by one factor to a mean norm of 1, as random rows have: the model then
+multiplies them by sqrt(dim) (`layers/embedding.py`). Words of several tokens, and tokens inside
+words, are initialized at random.
 
 Source: lecture 001 (embeddings by a pre-trained model); Qi et al. 2018 (in translation).
 """
@@ -24,12 +24,12 @@ from jumok.systems.words import WordSpace
 
 @dataclass(frozen=True)
 class GivenRows:
-    """What is known of a vocabulary before training.
+    """The pretrained vectors of a vocabulary.
 
     Attributes:
-        ids: pieces that have a vector.
-        vectors: theirs.
-        words: how many pieces are whole words, with a vector or without.
+        ids: subwords that have a vector.
+        vectors: their vectors.
+        words: the number of subwords that are whole words, with or without a vector.
     """
 
     config: VectorsConfig
@@ -39,7 +39,7 @@ class GivenRows:
 
     @property
     def coverage(self) -> str:
-        """How many words of the vocabulary have a vector, for the person who waits."""
+        """A message on how many words of the vocabulary have a vector."""
         share = len(self.ids) / max(self.words, 1)
         state = "frozen" if self.config.frozen else "tuned"
         return (
@@ -49,10 +49,11 @@ class GivenRows:
 
     @torch.no_grad()
     def begin(self, model: nn.Module) -> nn.Module:
-        """Writes the vectors into every embedding table of `model`, and freezes them if asked to.
+        """Writes the vectors into every embedding table of `model`, and freezes them if `frozen` is
+        set.
 
         Raises:
-            ConfigError: the tables have another width.
+            ConfigError: the tables have a different width.
         """
         for module in model.modules():
             if isinstance(module, Embedding):
@@ -65,16 +66,16 @@ class GivenRows:
         if width != self.vectors.shape[1]:
             raise ConfigError(
                 "the vectors are not as wide as the model's embeddings.",
-                expected=f"{width} numbers a word",
+                expected=f"{width} numbers per word",
                 got=f"{self.vectors.shape[1]} numbers",
                 do=f"set model.dim (of a recurrent model: model.embedding) to "
-                f"{self.vectors.shape[1]}, or learn vectors of {width} numbers",
+                f"{self.vectors.shape[1]}, or train vectors of {width} numbers",
                 place=Place(self.config.path),
             )
 
 
 def given_rows(config: VectorsConfig | None, tokenizer: Tokenizer) -> GivenRows | None:
-    """Looks the whole words of the vocabulary up in the file; None where the recipe names none.
+    """Finds the vectors of the whole words of the vocabulary; None if the recipe names no file.
 
     Raises:
         DataError: a file of vectors that cannot be read.
@@ -91,7 +92,7 @@ def given_rows(config: VectorsConfig | None, tokenizer: Tokenizer) -> GivenRows 
         raise ConfigError(
             "no word of the vocabulary has a vector in this file.",
             got=f"{len(words):,} words such as {list(words.values())[:3]}",
-            do="take vectors of the corpus's language",
+            do="use vectors of the corpus's language",
             place=Place(config.path),
         )
     found = matrix[list(rows.values())]

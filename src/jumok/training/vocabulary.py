@@ -1,4 +1,4 @@
-"""The tokenizer of a run: learnt from its text, given by path, or kept from before."""
+"""The tokenizer of a run: trained on its text, given by path, or stored by an earlier run."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,10 +11,10 @@ from jumok.training.task import Reporter
 def learn_tokenizer(
     settings: TokenizerConfig, lines: Iterable[str], file: Path, seed: int, say: Reporter
 ) -> Tokenizer:
-    """The tokenizer that the run keeps in `file`; made, and kept there, if it is not there yet.
+    """The tokenizer in `file`; it is trained or copied, and stored there, if it does not exist yet.
 
     Args:
-        lines: the text to learn from; not read where nothing has to be learnt.
+        lines: the training text; not read if nothing has to be trained.
 
     Raises:
         DataError: a size that the text does not allow, or a given tokenizer that cannot be read.
@@ -23,7 +23,7 @@ def learn_tokenizer(
         return Tokenizer.load(file)
     if settings.path is not None:
         tokenizer = Tokenizer.load(settings.path)
-        say(f"tokenizer: {settings.path}, {tokenizer.size:,} pieces")
+        say(f"tokenizer: {settings.path}, {tokenizer.size:,} subwords")
     else:
         tokenizer = Tokenizer.train(
             lines,
@@ -33,6 +33,8 @@ def learn_tokenizer(
             byte_fallback=settings.byte_fallback,
             seed=seed,
         )
-        say(f"tokenizer: {settings.kind}, {tokenizer.size:,} pieces, learnt from the training text")
+        say(
+            f"tokenizer: {settings.kind}, {tokenizer.size:,} subwords, trained on the training text"
+        )
     tokenizer.save(file)
     return tokenizer

@@ -1,8 +1,8 @@
 """Five true captions of a scene in English and in Korean, and what each of their nouns means.
 
-What is said follows from the picture alone: places are named in reading order, and every layout
-has five fixed patterns. So a model that sees the picture can say one of the five word for word,
-and one that does not cannot.
+What is said follows from the image alone: places are named in reading order, and every layout has
+five fixed patterns. So a model that sees the image can say one of the five word for word, and one
+that does not cannot.
 
 A noun is written as "@LABEL:noun" until a caption is finished; the label says whose things it
 names. Korean particles look at a word's last syllable, so the mark does not disturb them.

@@ -30,7 +30,7 @@ Box = tuple[int, int, int, int]
 
 
 def outline(thing: Thing, points: tuple[tuple[float, float], ...]) -> list[tuple[float, float]]:
-    """Points of a shape's own square, in pixels of the picture."""
+    """Points of a shape's own square, in pixels of the image."""
     half, angle = thing.side / 2, thing.turn * pi / 180
     across, along = half * cos(angle), half * sin(angle)
     return [
@@ -56,7 +56,7 @@ def box(thing: Thing) -> Box:
 
 
 def render(scene: Scene) -> "Image":
-    """The scene as a picture of CANVAS x CANVAS pixels in RGB.
+    """The scene as an image of CANVAS x CANVAS pixels in RGB.
 
     Raises:
         MissingExtraError: Pillow is not installed.
@@ -114,5 +114,5 @@ def _pillow() -> ModuleType:
     try:
         from PIL import Image
     except ImportError:
-        raise MissingExtraError("Drawing scenes", "images") from None
+        raise MissingExtraError("drawing scenes", "images") from None
     return Image

@@ -2,7 +2,7 @@
 
 A layout gives each group a region of the canvas; its things are put into the region at random,
 without touching. What was placed is then checked: groups said to be side by side must overlap in
-height, groups said to be one above the other in width, so that a picture belongs to one layout.
+height, groups said to be one above the other in width, so that an image belongs to one layout.
 """
 
 from collections.abc import Callable, Sequence

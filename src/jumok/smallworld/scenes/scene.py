@@ -53,7 +53,7 @@ def scenes(split: str = "train", seed: int = 1) -> Iterator[Scene]:
             "smallworld has no such split of scenes.",
             expected=", ".join(SPLITS),
             got=split,
-            do="Name one of these.",
+            do="choose one of these.",
         )
     return _stream(split, Random(f"scenes/{split}/{seed}"))
 

@@ -1,4 +1,4 @@
-"""What there is in a picture of the small world: kinds of things, colours, sizes, groups."""
+"""What there is in an image of the small world: kinds of things, colours, sizes, groups."""
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -137,7 +137,7 @@ class Background:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A picture before it is drawn; all that can be said of it follows from this.
+    """A image before it is drawn; all that can be said of it follows from this.
 
     Attributes:
         layout: how the groups stand to one another; a key of `layout.LAYOUTS`.

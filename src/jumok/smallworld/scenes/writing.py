@@ -2,9 +2,9 @@
 
 A split's folder holds
 
-- `images.zip`: PNG files, stored as they are (not packed twice); 000000.png, 000001.png, ...;
-- `captions.en.tsv`, `captions.ko.tsv`: file, number from 0, caption; five rows a picture;
-- `boxes.jsonl`: one line a picture. `things` are boxes with what is in them; `en` and `ko` are the
+- `images.zip`: PNG files, stored as they are (not packed twice); 000000.png, 000001.png, ...; -
+  `captions.en.tsv`, `captions.ko.tsv`: file, number from 0, caption; five rows an image; -
+  `boxes.jsonl`: one line an image. `things` are boxes with what is in them; `en` and `ko` are the
   nouns of each caption: [index of the word among the words between spaces, indices of the things].
 """
 
@@ -23,7 +23,7 @@ from jumok.smallworld.scenes.world import Scene
 
 
 def write(folder: Path, sizes: dict[str, int], seed: int = 1) -> dict[str, Path]:
-    """Writes pictures for every split in `sizes`, each into a folder of its own.
+    """Writes images for every split in `sizes`, each into a folder of its own.
 
     A folder is named after its split, with "-" for spaces. In validation, test and "unseen
     combination" every list of things occurs once.

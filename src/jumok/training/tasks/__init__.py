@@ -1,1 +1,1 @@
-"""One file a kind of system: its data, its model, its scores, its bundle."""
+"""One file a kind of system: its data, model, scores and bundle."""

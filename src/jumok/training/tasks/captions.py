@@ -1,4 +1,4 @@
-"""Captioning: pictures in, sentences out."""
+"""Captioning: images in, sentences out."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -41,12 +41,12 @@ from jumok.training.task import (
 )
 
 VALIDATION_PICTURES = 16  # in a batch of the validation loss
-READING_PICTURES = 64  # that tell where looks are read
+READING_PICTURES = 64  # that choose the alignment setting
 FIGURES = ("BLEU-4", "CIDEr-D")
 
 
 class CaptioningTask:
-    """Pictures with captions, and a model that writes the second from the first."""
+    """Images with captions, and a model that writes captions of images."""
 
     def __init__(self, config: CaptionConfig, prepared: PreparedCaptions) -> None:
         self._config, self._prepared = config, prepared
@@ -71,7 +71,7 @@ class CaptioningTask:
         captions = sum(map(len, train.captions))
         yield (
             f"data: {len(train):,} pictures, {captions:,} captions, {train.tokens:,} target "
-            f"tokens; {self._stream.pictures} pictures a step"
+            f"tokens; {self._stream.pictures} images per step"
         )
         first = _stream(self._config, self._prepared)
         assert isinstance(model, Model)
@@ -89,7 +89,7 @@ class CaptioningTask:
         return Scores(loss, scores, chance.of_text(scores[0]))
 
     def _text_scores(self, captioner: Captioner) -> tuple[Score, ...]:
-        """BLEU-4, CIDEr-D and pointing of captions that the model wrote on its own."""
+        """BLEU-4, CIDEr-D and pointing accuracy of generated captions."""
         config, prepared = self._config, self._prepared
         chosen = spread(range(len(prepared.validation)), config.validation.decode_pictures)
         pointed = self._pointed(chosen)
@@ -110,7 +110,7 @@ class CaptioningTask:
             maps = [caption.looks for caption in captions]
             if looks := list(pointed.looks(texts, maps)):  # early captions may have no noun
                 scores += score_pointing(looks)[:1]
-        on = f"{len(chosen)} validation pictures, beam {config.validation.beam}"
+        on = f"{len(chosen)} validation images, beam {config.validation.beam}"
         return tuple(replace(score, on=on) for score in scores)
 
     def write(
@@ -140,7 +140,7 @@ class CaptioningTask:
         write_bundle(folder, weights, bundle, prepared.tokenizer, card)
 
     def _filled(self, weights: Mapping[str, Tensor]) -> Model:
-        with torch.random.fork_rng(devices=[]):  # training draws on as if nothing had been built
+        with torch.random.fork_rng(devices=[]):  # the random state of training is not changed
             model = self.build().eval()
         assert isinstance(model, Model)
         fill(model, weights)
@@ -158,7 +158,9 @@ class CaptioningTask:
         )
 
     def _reading(self, model: Model) -> AlignmentSetting | None:
-        """Where the looks are read: where they point best, or by default where nobody knows."""
+        """The alignment setting with the best pointing accuracy, or the default if there are no
+        boxes.
+        """
         if not model.cross_sites:
             return None
         prepared = self._prepared
@@ -174,7 +176,7 @@ class CaptioningTask:
         )
 
     def _pointed(self, chosen: Sequence[int]) -> Pointed | None:
-        """These validation pictures with their boxes; None where there are none."""
+        """These validation images with their boxes; None where there are none."""
         prepared = self._prepared
         if prepared.boxes is None:
             return None

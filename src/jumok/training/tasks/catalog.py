@@ -32,14 +32,14 @@ TASKS: dict[type[Config], Callable[[Any, Path, Path, Reporter], Task]] = {
 
 
 def prepare(config: Config, home: Path, cache: Path, say: Reporter) -> Task:
-    """Reads what the recipe names.
+    """Prepares the data of the recipe.
 
     Args:
         home: the run's folder.
-        cache: where prepared data is kept; runs on the same content share it.
+        cache: the folder of prepared data; runs on the same content share it.
 
     Raises:
-        DataError: data that cannot be read, or of which nothing is left.
+        DataError: data that cannot be read, or an empty corpus.
         ConfigError: settings that the data does not allow.
     """
     return TASKS[type(config)](config, home, cache, say)

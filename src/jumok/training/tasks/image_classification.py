@@ -1,4 +1,4 @@
-"""Pictures in, labels out."""
+"""Images in, labels out."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -31,7 +31,7 @@ from jumok.training.task import (
 
 
 class ImageClassificationTask:
-    """Pictures with labels, and a model that tells the label."""
+    """Images with labels, and a model that predicts the label."""
 
     def __init__(
         self, config: ImageClassificationConfig, train: PictureStore, validation: PictureStore
@@ -52,8 +52,8 @@ class ImageClassificationTask:
     def prepare(
         cls, config: ImageClassificationConfig, home: Path, cache: Path, say: Reporter
     ) -> "ImageClassificationTask":
-        """Reads the pictures, or finds them in the cache, and says what was left out."""
-        del home  # nothing of a run's own
+        """Reads the images, or finds them in the cache, and reports what was left out."""
+        del home  # nothing is specific to a run
         data, model = config.data, config.model
         shape = Shape(model.height, model.width, model.colours)
         skip = data.skip_damaged
@@ -61,10 +61,10 @@ class ImageClassificationTask:
         train = prepare_pictures(sources, shape, cache, skip_damaged=skip)
         if len(train.labels) < 2:
             raise DataError(
-                "there is nothing to tell apart.",
-                expected="pictures of two labels or more",
+                "a classifier needs at least two different labels.",
+                expected="images of at least two labels",
                 got=f"the label {train.labels[0]!r} alone",
-                do="check data.train: the name of a picture's folder is its label",
+                do="check data.train: the label of an image is the name of its folder",
             )
         left_out = train.left_out
         if data.validation:
@@ -75,9 +75,9 @@ class ImageClassificationTask:
             left_out += validation.left_out
         else:
             train, validation = train.hold_out(data.validation_pictures)
-            say(f"no validation data given: {len(validation):,} pictures are kept out of training")
+            say(f"no validation data given: {len(validation):,} images are held out")
         if left_out:
-            say(f"pictures left out: {len(left_out):,}; the first: {left_out[0]}")
+            say(f"images left out: {len(left_out):,}; the first: {left_out[0]}")
         return cls(config, train, validation)
 
     def build(self) -> nn.Module:
@@ -102,7 +102,7 @@ class ImageClassificationTask:
             loss += float(F.cross_entropy(logits, batch.labels, reduction="sum"))
             found += logits.argmax(dim=1).tolist()
         labelled = ClassifiedExamples.of(self._validation.numbers.tolist(), found)
-        on = f"{len(found):,} validation pictures"
+        on = f"{len(found):,} validation images"
         scores = labelled.scores(self._train.labels, on, resamples=0)
         untrained = chance.of_labels(scores[0].value, self._train.labels, self._validation.numbers)
         return Scores(loss / len(found), scores, untrained)

@@ -1,4 +1,4 @@
-"""Causal language models: text in, the text that may follow out."""
+"""Causal language models: text in, a continuation out."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -41,7 +41,7 @@ from jumok.training.texts import corpus_of
 
 @dataclass(frozen=True)
 class PreparedDocuments:
-    """What a run trains and validates on."""
+    """The training and validation data of a run."""
 
     tokenizer: TextTokenizer
     train: TextStore
@@ -49,7 +49,7 @@ class PreparedDocuments:
 
 
 class LanguageModelTask:
-    """Text, and a model that says what comes next."""
+    """Text, and a model that predicts the next token."""
 
     def __init__(self, config: LanguageModelConfig, prepared: PreparedDocuments) -> None:
         self._config, self._prepared = config, prepared
@@ -82,7 +82,7 @@ class LanguageModelTask:
         )
 
     def validate(self, model: nn.Module, dtype: torch.dtype) -> Scores:
-        """The loss in float32: nothing is decoded, so `dtype` has no use here."""
+        """The loss in float32: nothing is decoded, so `dtype` is ignored."""
         del dtype
         store, context = self._prepared.validation, self._config.model.max_length
         rows = max(1, 2048 // context)
@@ -120,14 +120,14 @@ class LanguageModelTask:
 def prepare(
     config: LanguageModelConfig, folder: Path, cache: Path, say: Reporter
 ) -> PreparedDocuments:
-    """Reads the text, trains or loads the tokenizer, writes token ids, and says what was mended.
+    """Reads the text, trains or loads the tokenizer, writes token ids, and reports corrections.
 
     Args:
-        folder: the run's; the tokenizer is kept there, and taken from there when it exists.
-        cache: where token ids are kept; runs on the same content share them.
+        folder: the run's; the tokenizer is stored there, and loaded from there if it exists.
+        cache: the folder of prepared token ids; runs on the same content share them.
 
     Raises:
-        DataError: a file that cannot be read, or in which there is no text.
+        DataError: a file that cannot be read, or that has no text.
         ConfigError: a vocabulary that the text does not allow.
     """
     data = config.data
@@ -157,7 +157,7 @@ def prepare(
         stores.append(prepare_texts(texts, identity, tokenizer, cache))
     if tail is not None:
         what = "of the text is" if tail.count == 1 else "of the documents are"
-        say(f"no validation data given: the last {tail.share:.0%} {what} kept out of training")
+        say(f"no validation data given: the last {tail.share:.0%} {what} held out")
     return PreparedDocuments(tokenizer, *stores)
 
 
@@ -167,7 +167,7 @@ def _say_mended(corpus: TextCorpus, say: Reporter) -> None:
         report.read += 1
     say(f"{report.name}: {report.read:,} lines read")
     for reason, count in report.mended.items():
-        say(f"  mended, {reason}: {count}")
+        say(f"  corrected, {reason}: {count}")
 
 
 def _tokenizer(
@@ -178,7 +178,7 @@ def _tokenizer(
     settings = config.tokenizer
     if settings.path is not None:
         tokenizer = load_text_tokenizer(settings.path)
-        say(f"tokenizer: {settings.path}, {tokenizer.size:,} pieces")
+        say(f"tokenizer: {settings.path}, {tokenizer.size:,} subwords")
     else:
         tokenizer = train_text_tokenizer(
             texts,
@@ -188,6 +188,6 @@ def _tokenizer(
             byte_fallback=settings.byte_fallback,
             seed=config.seed,
         )
-        say(f"tokenizer: {settings.kind}, {tokenizer.size:,} pieces")
+        say(f"tokenizer: {settings.kind}, {tokenizer.size:,} subwords")
     tokenizer.save(file)
     return tokenizer

@@ -1,4 +1,4 @@
-"""Masked language models: pieces are taken out of texts, and guessed."""
+"""Masked language models: they predict masked tokens."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -34,7 +34,7 @@ from jumok.training.vocabulary import learn_tokenizer
 
 
 class MaskedLanguageModelTask:
-    """Texts, and a model that guesses what was taken out of them."""
+    """Texts, and a model that predicts masked tokens."""
 
     def __init__(self, config: MaskedLanguageModelConfig, prepared: PreparedTexts) -> None:
         self._config, self._prepared = config, prepared
@@ -75,7 +75,7 @@ class MaskedLanguageModelTask:
         tokens = int(store.texts.lengths.sum())
         yield (
             f"data: {len(store):,} texts, {tokens:,} tokens, in batches of "
-            f"{self._config.training.tokens_per_batch:,}, {self._masking.share:.0%} to be guessed"
+            f"{self._config.training.tokens_per_batch:,}, {self._masking.share:.0%} masked"
         )
         yield f"padding: {padding_share(self._stream):.1%} of a batch"
         if self._given is not None:
@@ -87,7 +87,7 @@ class MaskedLanguageModelTask:
         budget = self._config.training.tokens_per_micro_batch
         store = self._prepared.validation
         guesses = score_masked_lm(model, fixed_masked_batches(store, budget, self._masking))
-        on = f"{int(guesses.guesses.sum()):,} pieces of {len(store):,} validation texts"
+        on = f"{int(guesses.guesses.sum()):,} masked tokens of {len(store):,} validation texts"
         accuracy, _ = guesses.scores(self._masking.signature, on, resamples=0)
         untrained = chance.of_guesses(accuracy.value, store.texts.values)
         return Scores(guesses.loss, (accuracy,), untrained)

@@ -1,4 +1,4 @@
-"""Classifiers of texts: trained from nothing, or from a masked language model's encoder."""
+"""Classifiers of texts: trained from scratch, or from a masked language model's encoder."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -38,12 +38,11 @@ from jumok.training.vocabulary import learn_tokenizer
 
 
 class TextClassificationTask:
-    """Texts with labels, and a model that tells the labels of others.
+    """Texts with labels, and a model that predicts the labels of texts.
 
     Args:
-        model: the sizes; the pretrained encoder's where there is one.
-        encoder: the weights to start from, by parameter name; empty where training starts from
-            nothing.
+        model: the sizes; those of the pretrained encoder, if there is one.
+        encoder: the initial weights, by parameter name; empty if training starts from scratch.
     """
 
     def __init__(
@@ -71,7 +70,7 @@ class TextClassificationTask:
         """Reads the pretrained model if there is one, and writes the token ids.
 
         Raises:
-            ConfigError: what is named as pretrained is no masked language model, or reads less
+            ConfigError: the pretrained model is not a masked language model, or has fewer positions
                 than data.max_tokens.
             BundleError: it is missing or damaged.
         """
@@ -148,13 +147,13 @@ def _encoder_weights(bundle: Bundle) -> dict[str, Tensor]:
     """The encoder's weights of a masked language model, by parameter name."""
     if bundle.config.task != "masked-lm":
         raise ConfigError(
-            "this model is not what a classifier of texts can start from.",
+            "a text classifier cannot start from this model.",
             expected="a bundle of the task masked-lm",
             got=bundle.config.task,
             do='train one: model.kind = "masked-lm"',
             place=Place(bundle.folder),
         )
-    with torch.random.fork_rng(devices=[]):  # training draws on as if nothing had been loaded
+    with torch.random.fork_rng(devices=[]):  # the random state of training is not changed
         model = load_model(bundle)
     assert isinstance(model, MaskedLanguageModel)
     return {f"encoder.{name}": tensor for name, tensor in model.encoder.state_dict().items()}
@@ -172,7 +171,7 @@ def _check_room(max_tokens: int, model: TextClassifierConfig, bundle: Bundle) ->
         check_room(max_tokens, model)
     except ValueError as error:
         raise ConfigError(
-            "the pretrained model reads shorter texts.",
+            "the pretrained model cannot read texts this long.",
             got=str(error),
             do=f"data.max_tokens = {bundle.config.max_tokens} or less",
             place=Place(bundle.folder),

@@ -48,7 +48,7 @@ COUNTED_LINES = 2000
 
 
 class TranslationTask:
-    """Pairs of sentences, and a model that writes the second from the first."""
+    """Pairs of sentences, and a model that writes the target from the source."""
 
     def __init__(self, config: TranslationConfig, prepared: PreparedPairs) -> None:
         self._config, self._prepared = config, prepared
@@ -92,7 +92,7 @@ class TranslationTask:
         return Scores(loss, scores, chance.of_text(scores[0]))
 
     def _text_scores(self, model: nn.Module, dtype: torch.dtype) -> tuple[Score, ...]:
-        """BLEU and chrF of real translations, or how right they are where the recipe asks that."""
+        """BLEU and chrF of translations, or their accuracy if the recipe asks for it."""
         assert isinstance(model, SequenceToSequence)
         prepare_for_inference(model, dtype)
         data, beam = self._config.data, self._config.validation.beam
@@ -150,8 +150,10 @@ class TranslationTask:
         write_bundle(folder, weights, bundle, prepared.tokenizer, card)
 
     def _alignment_reading(self, weights: Mapping[str, Tensor]) -> AlignmentSetting | None:
-        """Where the model's alignments are read best, by some validation pairs; None: nowhere."""
-        with torch.random.fork_rng(devices=[]):  # training draws on as if nothing had been built
+        """The best alignment setting of the model, by some validation pairs; None: it has no
+        attention.
+        """
+        with torch.random.fork_rng(devices=[]):  # the random state of training is not changed
             model = self.build().eval()
         assert isinstance(model, SequenceToSequence)
         fill(model, weights)
