@@ -151,11 +151,17 @@ def test_what_was_written_before_has_bars(opened, recorded):
     reader.choose("Maps of", "what was written before")
     assert reader.page.locator("#maps").count() == 0
     bars = tables(reader)[0]
-    assert [row[0] for row in bars] == list(recorded.axes["target"].texts)
-    measures = recorded.notes["mattered"]["words"]["measures"]
+    assert [row[0] for row in bars] == [*recorded.axes["target"].texts, "rest (<s>)"]
+    facts = recorded.notes["mattered"]["words"]
     names = ["rollout", "flow", "product", "slope", "blank"]
     shown = np.array([[float(cell) for cell in row[1:]] for row in bars])
-    expected = np.array([measures[name]["target"][2] for name in names]).T
+    rest = [facts["rest"].get(name, {}).get("target") for name in names]
+    expected = np.array(
+        [
+            [*facts["measures"][name]["target"][2], 0.0 if left is None else left[2]]
+            for name, left in zip(names, rest, strict=True)
+        ]
+    ).T
     np.testing.assert_allclose(shown, expected, atol=6e-5)
 
 

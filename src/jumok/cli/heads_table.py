@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 
 if TYPE_CHECKING:
@@ -14,22 +15,24 @@ if TYPE_CHECKING:
 CELLS = {".csv": ",", ".tsv": "\t"}
 """Between the cells of a file, by its suffix."""
 
-WIDEST = 100
-"""Columns of the widest table: several models, and gold links."""
+UNBOUNDED = 1_000
+"""More columns than any table has: a line that is too long is better than half a word."""
 
 
 def show_cards(screen: Console, measured: "Mapping[str, Sequence[AnyHeadCard]]") -> None:
     """A row for each head; then why some of them leave columns empty."""
     from jumok.inspection.grid_cards import GridCard
 
-    screen.width = max(screen.width, WIDEST)  # a longer line is better than half a word
+    table = _table(measured)
+    unbounded = screen.options.update(max_width=UNBOUNDED)
+    screen.width = max(screen.width, Measurement.get(screen, unbounded, table).maximum)
     if len(measured) > 1:
         screen.print(*(f"{number}  {name}" for number, name in enumerate(measured, 1)), sep="\n")
-    screen.print(_table(measured))
+    screen.print(table)
     grids = [card for card in next(iter(measured.values())) if isinstance(card, GridCard)]
     told = {(card.part, what): why for card in grids for what, why in card.left_out.items()}
     for (part, what), why in told.items():
-        screen.print(f"{part}: no {what}: {why}")
+        screen.print(f"{part}: no {what}: {why}", soft_wrap=True)
 
 
 def write_cells(stream: TextIO, facts: Mapping[str, Any], between: str) -> None:
@@ -101,7 +104,7 @@ def _role(card: "AnyHeadCard") -> str:
     if nearest is None:
         return card.role
     role, measure, bound = nearest
-    return f"no clear role; nearest: {role}, {measure:.2f} of {bound:.2f}"
+    return f"nearest: {role}, {measure:.2f} of {bound:.2f}"
 
 
 def _error_rate(card: "AnyHeadCard") -> str:

@@ -14,7 +14,6 @@ Words = Sequence[int]
 """For each piece the index of its word, from 0 without gaps."""
 
 
-@torch.no_grad()
 def every_setting(
     model: SequenceToSequence,
     memory: Memory,
@@ -28,6 +27,24 @@ def every_setting(
         tokens: START and the pieces, filled with anything.
         source_words, target_words: of each sentence's pieces, without START and END.
     """
+    seen = _seen(model, memory, tokens)
+    for layer, site in enumerate(model.cross_sites):
+        maps = _maps(model, site, seen.pop(site))
+        heads = [None, *range(maps.shape[1] // 2 - 1)]
+        for at_input in (False, True):
+            rows = maps[:, :, 1:] if at_input else maps[:, :, :-1]
+            found = word_links(rows, source_words, target_words)
+            for column in range(found.shape[1]):
+                norms, which = divmod(column, len(heads))
+                yield AlignmentSetting(layer, at_input, heads[which], bool(norms)), found[:, column]
+
+
+# A generator under `no_grad` would depend on nothing wrapping it: these two return.
+@torch.no_grad()
+def _seen(
+    model: SequenceToSequence, memory: Memory, tokens: Int[Tensor, "batch target"]
+) -> dict[str, list[Attention]]:
+    """The cross-attention of each site, call by call, while the decoder reads these tokens."""
     seen: dict[str, list[Attention]] = {site: [] for site in model.cross_sites}
 
     def keep(site: str, attention: Attention) -> None:
@@ -35,19 +52,18 @@ def every_setting(
 
     with observe(model, keep, seen.__contains__):
         model.decoder.hidden(memory, tokens)
-    for layer, site in enumerate(model.cross_sites):
-        # An RNN looks step by step, and what it looks at stays.
-        weights = torch.cat([each.weights for each in seen[site]], dim=2).float()
-        value = seen.pop(site)[-1].value
-        together, apart = given_norms(weights, value, output_weight(model, site))
-        maps = torch.cat([weights.mean(1, keepdim=True), weights, together[:, None], apart], dim=1)
-        for at_input in (False, True):
-            rows = maps[:, :, 1:] if at_input else maps[:, :, :-1]
-            found = word_links(rows, source_words, target_words)
-            heads = [None, *range(weights.shape[1])]
-            for column in range(found.shape[1]):
-                norms, which = divmod(column, len(heads))
-                yield AlignmentSetting(layer, at_input, heads[which], bool(norms)), found[:, column]
+    return seen
+
+
+@torch.no_grad()
+def _maps(
+    model: SequenceToSequence, site: str, calls: Sequence[Attention]
+) -> Float[Tensor, "batch maps target source"]:
+    """Weights, of the mean and of each head, then norms, of all together and of each head."""
+    # An RNN attends step by step, and the values stay the same.
+    weights = torch.cat([each.weights for each in calls], dim=2).float()
+    together, apart = given_norms(weights, calls[-1].value, output_weight(model, site))
+    return torch.cat([weights.mean(1, keepdim=True), weights, together[:, None], apart], dim=1)
 
 
 def word_links(
