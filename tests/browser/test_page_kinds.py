@@ -134,7 +134,7 @@ def test_every_view_opens_by_mouse_in_korean(opened, folders, kind):
 def test_a_row_of_a_real_model_adds_up_on_the_page(opened, folders, kind):
     reader = opened(traced(folders, kind))
     reader.page.locator("#tab-row").click()
-    parts = reader.page.get_by_label("Who looks", exact=True)
+    parts = reader.page.get_by_label("Attention kind", exact=True)
     for part in parts.locator("option").all_inner_texts():
         parts.select_option(label=part)
         rows = [row for row in reader.table()[1:] if row[0] != "sum"]

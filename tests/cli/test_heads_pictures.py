@@ -52,11 +52,11 @@ def test_captioners_have_a_row_for_each_head_and_a_word_why(tmp_path: Path, tabl
     assert names[2:4] == [("decoder", "1.3"), ("cross", "1.1")]
     assert len(set(names)) == 2 * 2 * 3
     assert lines[13:] == [
-        "cross: no first, last, previous, next: cells do not come one after another",
-        "cross: no punctuation, rarest: cells are no pieces of text",
-        "cross: no offsets, distance: a word has no place in the picture from which a distance "
-        "could be told",
-        "cross: no pointing: nobody said where the things are that the words name (boxes.jsonl)",
+        "cross: no first, last, previous, next: cells have no sequential order",
+        "cross: no punctuation, rarest: cells are not tokens of text",
+        "cross: no offsets, distance: a word has no position in the image to "
+        "measure a distance from",
+        "cross: no pointing: no boxes of the things that the words name were given (boxes.jsonl)",
     ]
 
 

@@ -36,11 +36,11 @@ Map = tuple[tuple[float, ...], ...]
 NEARLY_ALL = 0.9
 """A head whose entropy is more than this share of the most it could be is broad."""
 
-NO_ORDER = "cells do not come one after another"
-NO_PIECES = "cells are no pieces of text"
-NO_PLACE = "a word has no place in the picture from which a distance could be told"
-NO_WORDS = "no word is written that could point at anything"
-NO_BOXES = "nobody said where the things are that the words name (boxes.jsonl)"
+NO_ORDER = "cells have no sequential order"
+NO_PIECES = "cells are not tokens of text"
+NO_PLACE = "a word has no position in the image to measure a distance from"
+NO_WORDS = "the model writes no words that could point at anything"
+NO_BOXES = "no boxes of the things that the words name were given (boxes.jsonl)"
 
 
 @dataclass(frozen=True)
