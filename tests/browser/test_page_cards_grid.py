@@ -141,7 +141,7 @@ def test_korean_readers_get_every_word_in_korean(opened):
     reader = opened({"scenes": CAPTIONER}, "ko-KR")
     assert labels(reader)[2].startswith("크로스 어텐션 1.2: 지목(포인팅);")
     assert "captions.tsv의 이미지 60장에 대한 평균" in reader.page.locator("header").inner_text()
-    reader.choose("보기", "표")
+    reader.choose("표시 형식", "표")
     told = " ".join(reader.page.locator(".left-out").all_inner_texts())
     assert not re.search(r"[a-z]{3,}", told.replace("boxes.jsonl", "")), told
     reader = opened({"mnist": PIXELS}, "ko-KR")

@@ -132,7 +132,7 @@ def test_keyboard_korean_and_a_link(opened, recorded):
     assert "word=1" in reader.page.url
     assert reader.page.locator("#written-1").get_attribute("aria-pressed") == "true"
     assert reader.page.evaluate("document.activeElement.id") == "written-1"
-    assert "지워 보기" in reader.page.locator("#panel canvas").get_attribute("aria-label")
+    assert "가리기" in reader.page.locator("#panel canvas").get_attribute("aria-label")
     assert reader.page.locator("#blank-0").count() == 0, "a saved page cannot compute"
 
 

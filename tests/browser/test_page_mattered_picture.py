@@ -182,9 +182,9 @@ def test_a_trace_without_its_picture_has_maps_all_the_same(opened, recorded):
 def test_korean_readers_get_korean(opened, recorded):
     reader = opened(recorded, "ko-KR")
     reader.tab("기여도")
-    assert "칠해 보기" in reader.page.locator("#maps").get_attribute("aria-label")
-    assert "회색이 걷힌 곳" in reader.page.locator("#panel .help").inner_text()
-    reader.choose("보기", "표")
+    assert "픽셀 가리기" in reader.page.locator("#maps").get_attribute("aria-label")
+    assert "밝은 곳이 기여한 곳" in reader.page.locator("#panel .help").inner_text()
+    reader.choose("표시 형식", "표")
     captions = reader.page.locator("#panel caption").all_inner_texts()
     assert any("이미지의 비중" in caption for caption in captions)
 

@@ -230,11 +230,11 @@ def jumok_error() -> Exception:
 def test_a_page_without_a_text_waits_for_one(empty):
     page, _ = empty
     assert page.get_by_role("tab").count() == 0
-    assert "글을 입력하세요" in page.locator("main").inner_text()
+    assert "텍스트를 입력하세요" in page.locator("main").inner_text()
     page.locator("#text").fill("a cat ran")
     expect(page.locator("#tab-board")).to_be_visible()
     assert page.locator("#text").input_value() == "a cat ran"
-    assert page.get_by_label("읽는 시점", exact=True).input_value() == "writes"
+    assert page.get_by_label("정렬 추출 단계", exact=True).input_value() == "writes"
     page.locator("#text").fill("a cat ran away")
     expect(page.locator("h1")).to_be_visible()
 
