@@ -79,7 +79,7 @@ TRANSLATOR = (
     Shot("grid", "view=grid&part=cross"),
     Shot("switches", "view=heads", 900, switch_off),
     Shot("mattered", "view=mattered&word=4", 900, wait_for_measures),
-    Shot("theatre", "view=theatre&lost=show", 700),
+    Shot("search-tree", "view=theatre&lost=show", 700),
     Shot("choices", "view=beam", 700),
 )
 LAYERS = (Shot("layers", "view=layers", 900, play),)

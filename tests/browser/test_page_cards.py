@@ -55,14 +55,14 @@ def test_cards_show_what_was_measured(opened):
         "on average over 1,200 sentences of dev.en + dev.de"
     )
     assert labels(reader) == [
-        "source at itself 1.1: no clear role; entropy 0.50, confidence 0.50, importance 0.20",
-        "source at itself 1.2: previous; entropy 0.50, confidence 0.50, importance 0.90",
-        "target at source 1.1: nearest: aligned, 0.45 of 0.50; entropy 0.50, confidence 0.50, "
+        "encoder self-attention 1.1: no clear role; entropy 0.50, confidence 0.50, importance 0.20",
+        "encoder self-attention 1.2: previous; entropy 0.50, confidence 0.50, importance 0.90",
+        "cross-attention 1.1: nearest: aligned, 0.45 of 0.50; entropy 0.50, confidence 0.50, "
         "importance 0.50, alignment error 0.40",
     ]
     reader.choose("Show as", "table")
     header, first, *_ = reader.table()
-    assert first[:3] == ["source at itself 1.1", "no clear role", "1.000"]
+    assert first[:3] == ["encoder self-attention 1.1", "no clear role", "1.000"]
     shown = dict(zip(header, first, strict=True))
     assert shown["weight on the one before"] == "0.100"
     assert shown["alignment error"] == "", "nobody judges heads that do not look at the source"
@@ -73,8 +73,8 @@ def test_cards_are_sorted_and_chosen(opened):
     reader.choose("Order", "importance")
     assert [label.split(":")[0][-3:] for label in labels(reader)] == ["1.2", "1.1", "1.1"]
     reader.choose("Order", "Role")
-    assert labels(reader)[0].startswith("source at itself 1.2: previous")
-    reader.choose("Who looks", "target at source")
+    assert labels(reader)[0].startswith("encoder self-attention 1.2: previous")
+    reader.choose("Attention kind", "cross-attention")
     assert len(labels(reader)) == 1
     assert "part=cross" in reader.page.url
 
@@ -82,8 +82,8 @@ def test_cards_are_sorted_and_chosen(opened):
 def test_a_click_says_what_a_card_means(opened):
     reader = opened({"run/model": CARDS})
     reader.page.locator(".cards > button").nth(1).click()
-    region = reader.page.get_by_role("region", name="source at itself 1.2").first
-    assert "Looks one position back" in region.inner_text()
+    region = reader.page.get_by_role("region", name="encoder self-attention 1.2").first
+    assert "Attends to the previous position" in region.inner_text()
     cells = {row[0]: row[1:] for row in reader.table()[1:]}
     assert cells["weight on the one before"][0] == "0.510"
     assert cells["importance"][1].endswith("the squares of a layer add up to 1.")
@@ -145,14 +145,14 @@ def test_bars_have_the_heights_of_their_shares(opened):
 def test_korean_readers_get_korean(opened):
     reader = opened({"run/model": CARDS}, "ko-KR")
     assert reader.page.locator("h1").inner_text().startswith("헤드마다 하는 일")
-    assert labels(reader)[1].startswith("원문이 스스로를 1.2: 앞;")
+    assert labels(reader)[1].startswith("인코더 셀프 어텐션 1.2: 앞;")
     reader.page.locator("#language").click()
     assert reader.page.locator("h1").inner_text().startswith("What each head does")
 
 
 def test_heads_of_single_texts_look_at_the_text(opened):
     reader = opened({"run/model": CARDS[:1]})
-    assert labels(reader)[0].startswith("text at itself 1.1:")
+    assert labels(reader)[0].startswith("self-attention 1.1:")
 
 
 def test_names_are_text_whatever_they_say(opened):

@@ -55,14 +55,14 @@ def labels(reader: Reader) -> list[str]:
 
 def test_a_captioners_cards_say_what_was_measured(opened):
     reader = opened({"scenes": CAPTIONER})
-    assert "over 60 pictures of captions.tsv" in reader.page.locator("header").inner_text()
+    assert "over 60 images of captions.tsv" in reader.page.locator("header").inner_text()
     assert labels(reader) == [
-        "caption at itself 1.1: no clear role; entropy 0.50, confidence 0.50, importance 0.50",
-        "caption at picture 1.1: no clear role; entropy 0.50, confidence 0.50, importance 0.60",
-        "caption at picture 1.2: points; entropy 0.50, confidence 0.50, importance 0.60, "
+        "decoder self-attention 1.1: no clear role; entropy 0.50, confidence 0.50, importance 0.50",
+        "cross-attention 1.1: no clear role; entropy 0.50, confidence 0.50, importance 0.60",
+        "cross-attention 1.2: points; entropy 0.50, confidence 0.50, importance 0.60, "
         "pointing 0.75",
     ]
-    assert "darkest cell is 80 %" in reader.page.locator("#panel .help").inner_text()
+    assert "strongest cell is 80 %" in reader.page.locator("#panel .help").inner_text()
     reader.choose("Order", "pointing")
     assert "points" in labels(reader)[0]
 
@@ -70,15 +70,15 @@ def test_a_captioners_cards_say_what_was_measured(opened):
 def test_a_click_says_the_rule_the_measures_the_map_and_what_is_left_out(opened):
     reader = opened({"scenes": CAPTIONER})
     reader.page.locator("#card-2").click()
-    region = reader.page.get_by_role("region", name="caption at picture 1.2").first
+    region = reader.page.get_by_role("region", name="cross-attention 1.2").first
     text = region.inner_text()
     assert "Points at what the word names" in text
-    assert "Read at the step after it, which reads the word, over 1,200 nouns." in text
+    assert "Measured at the next step, which reads the word, over 1,200 nouns." in text
     cells = {row[0]: row[1] for row in reader.table()[1:]}
     assert (cells["pointing"], cells["weight in the box"]) == ("0.750", "0.400")
-    assert {"distance", "weight on the first", "rarest piece"} & set(cells) == set()
-    assert "caption at picture: offsets, distance – a word has no position in the image" in text
-    assert "caption at picture: pointing" not in text
+    assert {"distance", "weight on the first", "rarest token"} & set(cells) == set()
+    assert "cross-attention: offsets, distance – a word has no position in the image" in text
+    assert "cross-attention: pointing" not in text
     reader.page.locator(".definition summary").click()
     rows = reader.page.locator(".definition details tr").all()
     assert [row.locator("th, td").all_inner_texts() for row in rows] == [
@@ -98,15 +98,15 @@ def test_the_table_leaves_empty_what_does_not_apply_and_says_why(opened):
     assert [row[at] for row in (own, quiet, judged)] == ["0.100", "", ""]
     assert "distance" not in header, "no column for what nobody has"
     told = reader.page.locator(".left-out li").all_inner_texts()
-    assert "caption at picture: first, last, previous, next – cells have no order" in told
+    assert "cross-attention: first, last, previous, next – cells have no sequential order" in told
 
 
 def test_offsets_of_cells_are_rows_and_columns(opened):
     reader = opened({"mnist": PIXELS})
-    assert labels(reader)[0].startswith("cells at cells 2.1: no clear role")
+    assert labels(reader)[0].startswith("image self-attention 2.1: no clear role")
     said = reader.page.locator("#panel .help").inner_text()
-    assert "darkest offset is 50 %" in said
-    assert "darkest cell is 40 %" in said
+    assert "strongest offset is 50 %" in said
+    assert "strongest cell is 40 %" in said
     reader.page.locator("#card-0").click()
     reader.page.locator(".definition summary").first.click()
     summary = reader.page.locator(".definition summary").first.inner_text()
@@ -116,7 +116,7 @@ def test_offsets_of_cells_are_rows_and_columns(opened):
     assert shown[0] == ["row", "−2", "−1", "0", "+1", "+2"]
     assert shown[2] == ["0", "0.000", "0.250", "0.125", "0.500", "0.000"]
     cells = {row[0]: row[1] for row in reader.table()[1:]}
-    assert (cells["distance"], cells["learnt gate"]) == ("1.500", "0.250")
+    assert (cells["distance"], cells["learned gate"]) == ("1.500", "0.250")
 
 
 def test_maps_are_drawn_on_one_scale(opened):
@@ -139,9 +139,9 @@ def test_maps_are_drawn_on_one_scale(opened):
 
 def test_korean_readers_get_every_word_in_korean(opened):
     reader = opened({"scenes": CAPTIONER}, "ko-KR")
-    assert labels(reader)[2].startswith("캡션이 그림을 1.2: 가리킴;")
-    assert "captions.tsv의 그림 60장에 대한 평균" in reader.page.locator("header").inner_text()
-    reader.choose("보기", "표")
+    assert labels(reader)[2].startswith("크로스 어텐션 1.2: 지목(포인팅);")
+    assert "captions.tsv의 이미지 60장에 대한 평균" in reader.page.locator("header").inner_text()
+    reader.choose("표시 형식", "표")
     told = " ".join(reader.page.locator(".left-out").all_inner_texts())
     assert not re.search(r"[a-z]{3,}", told.replace("boxes.jsonl", "")), told
     reader = opened({"mnist": PIXELS}, "ko-KR")

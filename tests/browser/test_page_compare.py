@@ -32,8 +32,8 @@ def test_the_difference_is_a_less_b(opened):
     recorded = trace()
     reader = opened(recorded, other=changed(recorded))
     reader.tab("A | B")
-    reader.choose("Who looks", "source at itself")
-    reader.choose("Rows and columns", "pieces")
+    reader.choose("Attention kind", "encoder self-attention (source → source)")
+    reader.choose("Rows and columns", "tokens")
     reader.choose("Head", "2")
     reader.choose("Show as", "table")
     (a, mine), (b, theirs), (title, difference) = tables(reader)
@@ -77,7 +77,7 @@ def test_two_sentences_are_compared_where_they_are_the_same(opened):
     recorded, other = trace(), trace(source=("a", "tall", "dog", "ran"), target=("뛰었다",))
     reader = opened(recorded, other=other)
     reader.tab("A | B")
-    reader.choose("Who looks", "target at source")
+    reader.choose("Attention kind", "cross-attention (target → source)")
     reader.choose("Show as", "table")
     (_, a), (_, b), (_, difference) = tables(reader)
     heads = reader.page.locator("#panel table").last.locator("thead th").all_inner_texts()
@@ -105,7 +105,7 @@ def test_a_model_that_has_no_such_attention_is_no_counterpart(opened):
     cross = tuple(site for site in recorded.sites if site.part == "cross")
     reader = opened(recorded, other=replace(recorded, sites=cross))
     reader.tab("A | B")
-    reader.choose("Who looks", "source at itself")
+    reader.choose("Attention kind", "encoder self-attention (source → source)")
     assert "B has no attention of this kind" in reader.page.locator("#panel").inner_text()
 
 

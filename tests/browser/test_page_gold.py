@@ -54,7 +54,7 @@ def test_links_are_typed_and_the_address_keeps_them(opened):
     recorded = trace()
     reader = opened(recorded)
     assert "0-0 1-2" in reader.page.locator("#panel").inner_text()
-    box = reader.page.get_by_label("Your links", exact=True)
+    box = reader.page.get_by_label("Gold alignment", exact=True)
     box.fill(GOLD)
     box.press("Enter")
     said(reader, error_rate(recorded, 0))
@@ -65,10 +65,10 @@ def test_links_are_typed_and_the_address_keeps_them(opened):
     box.fill("0-0 9-0")
     box.press("Enter")
     alert = reader.page.locator("#panel [role=alert]")
-    playwright.expect(alert).to_contain_text("“9-0” is no link between two of these words")
+    playwright.expect(alert).to_contain_text("“9-0” is not a link between two of these words")
     box.fill("0p0")
     box.press("Enter")
-    said(reader, "An error rate needs a sure link.")
+    said(reader, "The error rate needs at least one sure link.")
     reader.page.get_by_role("button", name="한국어").click()
     said(reader, "확실한 정렬이 하나는 있어야")
 
@@ -76,8 +76,8 @@ def test_links_are_typed_and_the_address_keeps_them(opened):
 def test_cells_are_linked_by_mouse_and_by_keyboard(opened):
     recorded = trace()
     reader = opened(recorded)
-    reader.choose("A click", "links two words")
-    box = reader.page.get_by_label("Your links", exact=True)
+    reader.choose("On click", "links two words")
+    box = reader.page.get_by_label("Gold alignment", exact=True)
     canvas = reader.page.locator("#map")
     canvas.focus()
     for links in ("0-0", "0p0", "", "0-0"):
@@ -107,11 +107,13 @@ def test_saved_picture_has_the_frames(opened):
     assert svg.count('stroke-dasharray="4 3"') == 1
 
 
-@pytest.mark.parametrize(("part", "unit"), [("source at itself", "words"), (None, "pieces")])
+@pytest.mark.parametrize(
+    ("part", "unit"), [("encoder self-attention (source → source)", "words"), (None, "tokens")]
+)
 def test_only_words_of_two_sides_are_linked(opened, part, unit):
     reader = opened(with_gold(trace(), parse_gold(GOLD)))
     if part:
-        reader.choose("Who looks", part)
+        reader.choose("Attention kind", part)
     reader.choose("Rows and columns", unit)
-    playwright.expect(reader.page.get_by_label("Your links", exact=True)).to_have_count(0)
+    playwright.expect(reader.page.get_by_label("Gold alignment", exact=True)).to_have_count(0)
     playwright.expect(reader.page.locator("#error-rate")).to_have_count(0)

@@ -16,8 +16,8 @@ def test_board_shows_the_weights_that_were_recorded(opened):
     recorded = trace()
     reader = opened(recorded)
     reader.choose("Show as", "table")
-    reader.choose("Rows and columns", "pieces")
-    reader.choose("Read at", "the step that reads the word")
+    reader.choose("Rows and columns", "tokens")
+    reader.choose("Alignment step", "the step that reads the word")
     reader.choose("Head", "2")
     first = next(site for site in recorded.sites if site.name == "cross.0")
     header, *rows = reader.table()
@@ -35,7 +35,7 @@ def test_words_at_the_writing_step_are_a_row_above(opened):
     shown = np.array([[float(cell) for cell in row[1:]] for row in reader.table()[1:]])
     np.testing.assert_allclose(shown, first[:2], atol=0.0005)
     assert reader.table()[0][1:] == ["a", "cat", "ran", "rest (</s>)"]
-    reader.choose("Read at", "the step that reads the word")
+    reader.choose("Alignment step", "the step that reads the word")
     shown = np.array([[float(cell) for cell in row[1:]] for row in reader.table()[1:]])
     np.testing.assert_allclose(shown, first[1:], atol=0.0005)
 
@@ -83,8 +83,8 @@ def test_an_additive_row_adds_up_too(opened):
 def test_the_mask_is_shown_where_it_hides(opened):
     reader = opened(trace())
     reader.tab("One row, step by step")
-    reader.choose("Who looks", "target at itself")
-    assert [row[2] for row in reader.table()[1:]].count("hidden by the mask") == 2
+    reader.choose("Attention kind", "decoder self-attention (target → target)")
+    assert [row[2] for row in reader.table()[1:]].count("masked") == 2
 
 
 def test_a_small_map_leads_to_the_large_one(opened):
@@ -131,10 +131,10 @@ def test_keyboard_alone_is_enough(opened):
 
 def test_korean_readers_get_korean(opened):
     reader = opened(trace(), "ko-KR")
-    assert reader.page.locator("h1").inner_text().startswith("무엇을 보았나")
+    assert reader.page.locator("h1").inner_text().startswith("모델이 무엇을 보았나")
     assert reader.page.locator("html").get_attribute("lang") == "ko"
     reader.page.get_by_role("button", name="English").click()
-    assert reader.page.locator("h1").inner_text().startswith("What it looked at")
+    assert reader.page.locator("h1").inner_text().startswith("What the model looked at")
 
 
 def test_tokens_are_text_whatever_they_say(opened):
@@ -143,9 +143,9 @@ def test_tokens_are_text_whatever_they_say(opened):
         "Attention map",
         "One row, step by step",
         "All heads",
-        "Head switches",
-        "Beam theatre",
-        "Choices",
+        "Head ablation",
+        "Beam search tree",
+        "Predictions",
     ):
         reader.tab(name)
     assert reader.page.evaluate("window.ran") is None
@@ -184,7 +184,7 @@ def test_what_is_typed_is_traced_anew(live):
     assert page.locator("#text").input_value() == "고양이 두 마리"
     playwright.expect(page.locator("dd").last).to_have_text(traced("고양이 두 마리").output)
     page.locator("#text").fill(" ")
-    playwright.expect(page.locator(".fault")).to_contain_text("cannot be traced")
+    playwright.expect(page.locator(".fault")).to_contain_text("Enter a text")
     page.locator("#text").fill("두 마리")
     playwright.expect(page.locator(".fault")).to_be_empty()
 
@@ -192,7 +192,7 @@ def test_what_is_typed_is_traced_anew(live):
 def test_a_head_that_is_clicked_off_is_off(live):
     page, traced = live
     whole = traced("the cat sat")
-    page.get_by_role("tab", name="Head switches").click()
+    page.get_by_role("tab", name="Head ablation").click()
     site = "decoder.blocks.1.cross_attention"
     page.locator(f'[id="switch-{site}:2"]').click()
     off = traced("the cat sat", change=Change(off={site: [2]}))
@@ -210,9 +210,9 @@ def test_a_head_that_is_clicked_off_is_off(live):
 
 def test_the_tree_shows_what_each_hypothesis_looked_at(opened):
     reader = opened(trace())
-    reader.tab("Beam theatre")
+    reader.tab("Beam search tree")
     assert reader.page.locator(".tree button").count() == 3, "the one that lost is hidden"
-    reader.choose("Those that lost", "shown")
+    reader.choose("Pruned hypotheses", "shown")
     assert reader.page.locator(".tree button").count() == 4
     reader.page.locator("#node-2").focus()
     reader.page.keyboard.press("ArrowLeft")
@@ -229,7 +229,7 @@ def test_what_heads_are_worth_is_asked_for_when_it_is_wanted(live):
     page, _ = live
     page.locator("#text").fill("the dog barked")
     playwright.expect(page.locator("dl dd").nth(1)).not_to_be_empty()
-    page.get_by_role("tab", name="Head switches").click()
+    page.get_by_role("tab", name="Head ablation").click()
     playwright.expect(page.locator(".switches button")).to_have_count(21)  # 1 + 3 x 2 sites of 3
 
 
@@ -238,7 +238,7 @@ def test_the_tree_is_asked_for_when_it_is_wanted(live):
     page.locator("#text").fill("the dog barked")
     output = traced("the dog barked").output
     playwright.expect(page.locator("dl dd").nth(1)).to_have_text(output)
-    page.get_by_role("tab", name="Beam theatre").click()
+    page.get_by_role("tab", name="Beam search tree").click()
     playwright.expect(page.locator(".tree button").first).to_be_visible()
 
 
@@ -246,7 +246,7 @@ def test_a_search_goes_on_from_a_chosen_node(live):
     page, traced = live
     nodes = traced("the cat sat").notes["search"]["nodes"]
     other = next(i for i, n in enumerate(nodes) if n["parent"] == -1 and n["fate"] == "kept" and i)
-    page.get_by_role("tab", name="Beam theatre").click()
+    page.get_by_role("tab", name="Beam search tree").click()
     page.locator(f"#node-{other}").click()
     page.locator("#go-on").click()
     expected = traced("the cat sat", prefix=[nodes[other]["token"]])

@@ -134,7 +134,7 @@ def test_every_view_opens_by_mouse_in_korean(opened, folders, kind):
 def test_a_row_of_a_real_model_adds_up_on_the_page(opened, folders, kind):
     reader = opened(traced(folders, kind))
     reader.page.locator("#tab-row").click()
-    parts = reader.page.get_by_label("Who looks", exact=True)
+    parts = reader.page.get_by_label("Attention kind", exact=True)
     for part in parts.locator("option").all_inner_texts():
         parts.select_option(label=part)
         rows = [row for row in reader.table()[1:] if row[0] != "sum"]
@@ -214,7 +214,6 @@ def served(browser, folders):
         ("Bahdanau's RNN", "the dog barked", "cat " * 2000),
         ("language model", "b", "a" * 2000),
         ("masked model", "a ___ dog", "cat " * 2000),
-        ("text classifier", "the dog barked", "cat " * 2000),
         ("BERT", "the cat sat down", "cat " * 2000),
     ],
 )
@@ -226,6 +225,17 @@ def test_what_is_typed_is_looked_at_anew(served, folders, kind, typed, refused):
     expect(page.locator(".fault")).to_be_empty()
     output = traced(folders, kind, typed).output
     expect(page.locator("dd").nth(1)).to_have_text(CONTROLS.sub(named, output))
+
+
+def test_the_beginning_of_a_long_text_is_classified(served, folders):
+    kind = "text classifier"
+    page = served(kind)
+    page.get_by_label("Show as", exact=True).select_option(label="table")
+    for typed, word in [("dog " * 2000, "dog"), ("the dog barked", "the")]:
+        page.locator("#text").fill(typed)
+        expect(page.locator("#panel thead th").nth(1)).to_have_text(word)
+        expect(page.locator(".fault")).to_be_empty()
+        expect(page.locator("dd").nth(1)).to_have_text(traced(folders, kind, typed).output)
 
 
 @pytest.mark.parametrize("kind", ["language model", "CNN", "masked model"])

@@ -80,7 +80,7 @@ def test_a_cell_tells_its_likeliest_tokens_by_mouse_and_by_keyboard(opened):
     assert "cell=0%2C1" in reader.page.url
 
 
-@pytest.mark.parametrize(("read", "words"), [("pre", "the last norm"), ("post", "no norm at its")])
+@pytest.mark.parametrize(("read", "words"), [("pre", "the final norm"), ("post", "no final norm")])
 def test_what_was_read_how_is_said(opened, read, words):
     reader = opened(layered(read))
     reader.tab(TAB)
@@ -106,7 +106,7 @@ def test_of_an_rnn_each_layer_is_read_in_the_place_of_the_top(opened, of_an_rnn)
     reader.tab(TAB)
     assert reader.page.locator("#tab-layers").inner_text() == "Layers", "an RNN has no positions"
     assert "the last row" in reader.page.locator("#panel .help").inner_text()
-    assert "in the first row there are zeros" in reader.page.locator("#panel .muted").inner_text()
+    assert "in the first row the state is zero" in reader.page.locator("#panel .muted").inner_text()
     reader.choose("Colour", "probability of what was written")
     reader.choose("Show as", "table")
     header, *rows = reader.table()

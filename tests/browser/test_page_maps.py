@@ -50,7 +50,7 @@ def cells(picture: np.ndarray, rows: int, columns: int, cell: int) -> np.ndarray
 def test_a_pixel_has_the_colour_of_its_weight(opened, tokens):
     recorded = large(tokens)
     reader = opened(recorded)
-    reader.choose("Rows and columns", "pieces")
+    reader.choose("Rows and columns", "tokens")
     cell = 34 if tokens == 23 else 6
     reader.page.locator("#map").focus()
     reader.page.keyboard.press("Control+Home")
@@ -62,7 +62,7 @@ def test_a_pixel_has_the_colour_of_its_weight(opened, tokens):
 
 def test_labels_that_fit_are_drawn_and_no_others(opened):
     reader = opened(large(160))
-    reader.choose("Rows and columns", "pieces")
+    reader.choose("Rows and columns", "tokens")
     with reader.page.expect_download() as found:
         reader.page.locator("#save-svg").click()
     text = Path(found.value.path()).read_text(encoding="utf-8")
@@ -79,7 +79,7 @@ def test_many_cells_are_one_picture_in_a_figure(opened, tokens, shapes, pictures
     The colour bar has 32 colours, three rows of cells high.
     """
     reader = opened(large(tokens))
-    reader.choose("Rows and columns", "pieces")
+    reader.choose("Rows and columns", "tokens")
     with reader.page.expect_download() as found:
         reader.page.locator("#save-svg").click()
     text = Path(found.value.path()).read_text(encoding="utf-8")

@@ -15,7 +15,7 @@ from tests.systems.lm import write_lm
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
 
-VIEW = "Who mattered?"
+VIEW = "Attribution"
 MEASURES = ["weights", "norms", "rollout", "flow", "product", "slope", "blank"]
 
 
@@ -39,14 +39,14 @@ def numbers(rows: list[list[str]]) -> np.ndarray:
     return np.array([[float(cell.rstrip(" %")) for cell in row[1:]] for row in rows])
 
 
-@pytest.mark.parametrize(("unit", "row"), [("words", 1), ("pieces", 2)])
+@pytest.mark.parametrize(("unit", "row"), [("words", 1), ("tokens", 2)])
 def test_tables_show_what_was_measured(opened, recorded, unit, row):
     reader = opened(recorded)
     reader.tab(VIEW)
     reader.choose("Rows and columns", unit)
     reader.page.locator(f"#written-{row}").click()
     bars, here, mean, shares = tables(reader)
-    facts = recorded.notes["mattered"][unit]
+    facts = recorded.notes["mattered"]["words" if unit == "words" else "pieces"]
     assert list(facts["measures"]) == MEASURES
     source = recorded.axes["source"]
     names = source.texts if unit == "words" else [t.lstrip("▁") or "·" for t in source.tokens]
@@ -69,7 +69,7 @@ def test_what_was_written_before_is_measured_too(opened, recorded):
     reader = opened(recorded)
     reader.tab(VIEW)
     reader.page.locator("#written-1").click()
-    reader.choose("Bars over", "what was written before")
+    reader.choose("Attribution to", "the prefix")
     bars = tables(reader)[0]
     assert [each[0] for each in bars] == [*recorded.axes["target"].texts, "rest (<s>)"]
     facts = recorded.notes["mattered"]["words"]["measures"]
@@ -83,7 +83,7 @@ def test_a_language_model_shows_what_it_had_read(opened, tmp_path):
     trace = load_family(write_lm(tmp_path / "lm")).trace("to", "be")
     reader = opened(trace)
     reader.tab(VIEW)
-    reader.choose("Rows and columns", "pieces")
+    reader.choose("Rows and columns", "tokens")
     reader.page.locator("#written-2").click()
     bars, *rest = tables(reader)
     assert len(rest) == 2, "nothing is shared with a source"
@@ -91,7 +91,7 @@ def test_a_language_model_shows_what_it_had_read(opened, tmp_path):
     assert len(bars) == 3, "START and two tokens"
     measured = np.array([facts["measures"][name]["text"][2][:3] for name in MEASURES]).T
     np.testing.assert_allclose(numbers(bars), measured, atol=6e-5)
-    assert reader.page.get_by_label("Bars over", exact=True).count() == 0
+    assert reader.page.get_by_label("Attribution to", exact=True).count() == 0
 
 
 def test_the_picture_says_the_shares_of_each_measure(opened, recorded):
@@ -102,7 +102,7 @@ def test_the_picture_says_the_shares_of_each_measure(opened, recorded):
     facts = recorded.notes["mattered"]["words"]["measures"]
     left = recorded.notes["mattered"]["words"]["rest"]
     texts = (*recorded.axes["source"].texts, "rest (</s>)")
-    for name, title in (("weights", "attention"), ("blank", "blank-out")):
+    for name, title in (("weights", "attention"), ("blank", "occlusion")):
         values = np.array([*facts[name]["source"][0], left[name]["source"][0]])
         best = int(np.abs(values).argmax())
         share = 100 * values[best] / np.abs(values).sum()
@@ -125,14 +125,14 @@ def test_the_picture_is_saved_with_its_words(opened, recorded):
 
 def test_keyboard_korean_and_a_link(opened, recorded):
     reader = opened(recorded, "ko-KR")
-    reader.tab("무엇이 중요했나?")
+    reader.tab("기여도")
     reader.page.locator("#written-0").focus()
     reader.page.keyboard.press("Tab")
     reader.page.keyboard.press("Enter")
     assert "word=1" in reader.page.url
     assert reader.page.locator("#written-1").get_attribute("aria-pressed") == "true"
     assert reader.page.evaluate("document.activeElement.id") == "written-1"
-    assert "지워 보기" in reader.page.locator("#panel canvas").get_attribute("aria-label")
+    assert "가리기" in reader.page.locator("#panel canvas").get_attribute("aria-label")
     assert reader.page.locator("#blank-0").count() == 0, "a saved page cannot compute"
 
 
@@ -177,7 +177,7 @@ def test_a_word_that_is_clicked_out_is_blanked(live):
     assert changes(page) == pytest.approx(worth(forced, whole), abs=0.005)
     assert page.locator("#blank-1").get_attribute("aria-pressed") == "false"
     assert page.locator("#panel canvas").count() == 1, "what mattered is that of the whole model"
-    page.get_by_role("tab", name="Beam theatre").click()
+    page.get_by_role("tab", name="Beam search tree").click()
     nodes = [node for node in blanked.notes["search"]["nodes"] if node["fate"] != "lost"]
     playwright.expect(page.locator(".tree button")).to_have_count(len(nodes))
     page.get_by_role("tab", name=VIEW).click()
@@ -223,7 +223,9 @@ def test_a_row_that_is_set_changes_the_output(live):
 def test_a_key_that_the_mask_hides_cannot_be_chosen(live):
     page, _ = live
     page.get_by_role("tab", name="One row, step by step").click()
-    page.get_by_label("Who looks", exact=True).select_option(label="target at itself")
+    page.get_by_label("Attention kind", exact=True).select_option(
+        label="decoder self-attention (target → target)"
+    )
     page.get_by_label("Query", exact=True).select_option(index=0)
     page.get_by_label("Key", exact=True).select_option(index=1)
     playwright.expect(page.locator("#look-only")).to_be_disabled()
@@ -236,7 +238,7 @@ def test_attention_is_one_number_on_both_views(opened, recorded):
     layers = reader.page.get_by_label("Layer", exact=True)
     layers.select_option(label=layers.locator("option").last.inner_text())
     reader.choose("Head", "mean of all")
-    reader.choose("Read at", "the step that writes the word")
+    reader.choose("Alignment step", "the step that writes the word")
     mapped = numbers(reader.table()[1:])
     reader.tab(VIEW)
     for row, line in enumerate(mapped):

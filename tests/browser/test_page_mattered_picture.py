@@ -20,7 +20,7 @@ from tests.systems.pictures import write_captioner, write_noise
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
 
-VIEW = "Who mattered?"
+VIEW = "Attribution"
 MEASURES = ["weights", "norms", "rollout", "flow", "product", "slope", "blank", "patch"]
 
 
@@ -88,7 +88,7 @@ def test_one_scale_is_the_largest_share_of_any_word(opened, recorded):
         with reader.page.expect_download() as found:
             reader.page.locator("#save-svg").click()
         said.append(Path(found.value.path()).read_text(encoding="utf-8"))
-    assert all(f"Wholly clear: {100 * most:.1f} %" in text for text in said)
+    assert all(f"Full brightness: {100 * most:.1f} %" in text for text in said)
     for row, text in zip(rows, said, strict=True):
         # The picture and a veil for each measure, and a frame for what spoke against the word.
         assert text.count("<image ") == 2 * len(MEASURES)
@@ -133,7 +133,7 @@ def test_a_cell_is_marked_by_mouse_and_by_keyboard(opened, recorded):
     said = reader.page.locator("p.said").inner_text()
     assert f"{cell // 4 + 1},{cell % 4 + 1}: attention {100 * shares[0][cell]:.1f} %" in said
     against = "−" if shares[-1][cell] < 0 else ""
-    assert said.endswith(f"painted over {against}{100 * abs(shares[-1][cell]):.1f} %")
+    assert said.endswith(f"pixel occlusion {against}{100 * abs(shares[-1][cell]):.1f} %")
     assert f"spot={cell}" in reader.page.url
     assert reader.page.evaluate("document.activeElement.id") == "maps"
     assert said in reader.page.locator("#maps").get_attribute("aria-label")
@@ -148,14 +148,20 @@ def test_what_was_written_before_has_bars(opened, recorded):
     reader = opened(recorded)
     reader.tab(VIEW)
     reader.page.locator("#written-2").click()
-    reader.choose("Maps of", "what was written before")
+    reader.choose("Maps over", "the prefix")
     assert reader.page.locator("#maps").count() == 0
     bars = tables(reader)[0]
-    assert [row[0] for row in bars] == list(recorded.axes["target"].texts)
-    measures = recorded.notes["mattered"]["words"]["measures"]
+    assert [row[0] for row in bars] == [*recorded.axes["target"].texts, "rest (<s>)"]
+    facts = recorded.notes["mattered"]["words"]
     names = ["rollout", "flow", "product", "slope", "blank"]
     shown = np.array([[float(cell) for cell in row[1:]] for row in bars])
-    expected = np.array([measures[name]["target"][2] for name in names]).T
+    rest = [facts["rest"].get(name, {}).get("target") for name in names]
+    expected = np.array(
+        [
+            [*facts["measures"][name]["target"][2], 0.0 if left is None else left[2]]
+            for name, left in zip(names, rest, strict=True)
+        ]
+    ).T
     np.testing.assert_allclose(shown, expected, atol=6e-5)
 
 
@@ -175,12 +181,12 @@ def test_a_trace_without_its_picture_has_maps_all_the_same(opened, recorded):
 
 def test_korean_readers_get_korean(opened, recorded):
     reader = opened(recorded, "ko-KR")
-    reader.tab("무엇이 중요했나?")
-    assert "칠해 보기" in reader.page.locator("#maps").get_attribute("aria-label")
-    assert "회색이 걷힌 곳" in reader.page.locator("#panel .help").inner_text()
-    reader.choose("보기", "표")
+    reader.tab("기여도")
+    assert "픽셀 가리기" in reader.page.locator("#maps").get_attribute("aria-label")
+    assert "밝은 곳이 기여한 곳" in reader.page.locator("#panel .help").inner_text()
+    reader.choose("표시 형식", "표")
     captions = reader.page.locator("#panel caption").all_inner_texts()
-    assert any("그림의 비중" in caption for caption in captions)
+    assert any("이미지의 비중" in caption for caption in captions)
 
 
 @pytest.mark.parametrize("fragment", ["view=mattered&spot=5", "view=mattered&as=table"])
@@ -207,7 +213,7 @@ def test_the_live_page_asks_for_it_where_there_are_cells(browser, tmp_path, memo
     threading.Thread(target=server.serve_forever, daemon=True).start()
     page = browser.new_context(locale="en-US").new_page()
     page.goto(server.link)
-    page.get_by_role("tab", name="Choices").wait_for()
+    page.get_by_role("tab", name="Predictions").wait_for()
     tab = page.get_by_role("tab", name=VIEW)
     if memory == "grid":
         tab.click()

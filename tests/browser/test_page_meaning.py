@@ -83,7 +83,7 @@ def test_a_picked_cell_of_one_head_opens_that_head(opened):
 
 def test_a_step_that_reads_is_the_row_of_the_cell_where_it_is_read_so(opened):
     reader = opened(in_pieces())
-    reader.choose("Read at", "the step that reads the word")
+    reader.choose("Alignment step", "the step that reads the word")
     pick(reader, 1, 0)
     query = reader.page.get_by_label("Query", exact=True)
     assert query.locator("option:checked").inner_text() == "4 reads 뛰었다 → writes </s>"
@@ -98,7 +98,7 @@ def test_what_is_no_word_stands_in_the_last_column(opened):
     assert header[1:] == ["a", "cat", "ran", "rest (</s>)"]
     for row in rows:
         assert sum(float(cell) for cell in row[1:]) == pytest.approx(1, abs=0.003)
-    reader.choose("Rows and columns", "pieces")
+    reader.choose("Rows and columns", "tokens")
     assert reader.table()[0][1:] == ["a", "cat", "ran", "</s>"]
 
 

@@ -177,7 +177,7 @@ def language_model() -> Trace:
 
 def test_the_tree_of_a_language_model_begins_after_the_prompt(opened):
     reader = opened(language_model())
-    reader.tab("Beam theatre")
+    reader.tab("Beam search tree")
     assert reader.page.locator("#node-0 small").inner_text() == "-0.50"
     assert reader.page.locator("#node-3 small").inner_text() == "-0.80"
     chosen = reader.page.locator('.tree [aria-pressed="true"]')
@@ -187,7 +187,7 @@ def test_the_tree_of_a_language_model_begins_after_the_prompt(opened):
 
 def test_who_mattered_begins_with_the_first_word_that_was_written(opened):
     reader = opened(language_model())
-    reader.tab("Who mattered?")
+    reader.tab("Attribution")
     pressed = reader.page.locator('[id^=written-][aria-pressed="true"]')
     assert pressed.inner_text() == "cd"
     reader.choose("Show as", "table")
@@ -230,11 +230,11 @@ def jumok_error() -> Exception:
 def test_a_page_without_a_text_waits_for_one(empty):
     page, _ = empty
     assert page.get_by_role("tab").count() == 0
-    assert "글을 입력하세요" in page.locator("main").inner_text()
+    assert "텍스트를 입력하세요" in page.locator("main").inner_text()
     page.locator("#text").fill("a cat ran")
     expect(page.locator("#tab-board")).to_be_visible()
     assert page.locator("#text").input_value() == "a cat ran"
-    assert page.get_by_label("읽는 시점", exact=True).input_value() == "writes"
+    assert page.get_by_label("정렬 추출 단계", exact=True).input_value() == "writes"
     page.locator("#text").fill("a cat ran away")
     expect(page.locator("h1")).to_be_visible()
 
@@ -247,7 +247,7 @@ def test_faults_are_told_in_the_language_of_the_page(empty):
     assert fault.locator("dt").all_inner_texts() == ["기대한 것", "해결 방법"]
     assert fault.locator("dd").all_inner_texts() == ["another one", "type it"]
     page.locator("#text").fill("")
-    expect(fault).to_have_text("글을 입력하세요.")
+    expect(fault).to_have_text("텍스트를 입력하세요.")
     page.route("**/trace", lambda route: route.abort())  # nobody answers any more
     page.locator("#text").fill("a cat")
     expect(fault).to_contain_text("응답이 없습니다")
@@ -257,7 +257,7 @@ def test_what_was_written_is_listed_though_it_was_not_likely(opened):
     recorded = trace()
     unlikely = replace(recorded.steps[0], token="없다", log_probability=-6.0)
     reader = opened(replace(recorded, steps=(unlikely, *recorded.steps[1:])))
-    reader.tab("Choices")
+    reader.tab("Predictions")
     first = reader.page.locator(".step").first
     assert first.locator(".written th").inner_text() == "없다"
     assert first.locator(".written td").last.inner_text() == "0.2 %"

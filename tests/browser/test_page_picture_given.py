@@ -73,10 +73,10 @@ def test_a_path_is_typed_and_comes_back_by_the_link(shown):
     page, other = shown.page, shown.pictures[1]
     assert page.locator("#text").input_value() == "0.png"
     shown.type_path(other)
-    expect(page).to_have_title("What it looked at: 1.png")
+    expect(page).to_have_title("What the model looked at: 1.png")
     expect(page.locator("header dd").last).to_have_text(shown.captions[1])
     page.reload()
-    expect(page).to_have_title("What it looked at: 1.png")
+    expect(page).to_have_title("What the model looked at: 1.png")
     assert page.locator("#text").input_value() == str(other)
 
 
@@ -84,12 +84,12 @@ def test_a_path_that_leads_nowhere_is_said_and_the_picture_stays(shown):
     page = shown.page
     shown.type_path("nowhere.png")
     expect(page.locator(".fault")).to_contain_text("there is no such file")
-    page.get_by_role("tab", name="Head switches").click()
+    page.get_by_role("tab", name="Head ablation").click()
     page.locator('.switches button[aria-pressed="true"]').first.click()
     expect(page.locator(".fault")).to_be_empty()
     expect(page.locator("dd.changed")).to_have_count(1)
     assert "nowhere" not in page.url
-    expect(page).to_have_title("What it looked at: 0.png")
+    expect(page).to_have_title("What the model looked at: 0.png")
 
 
 def test_a_file_is_chosen_and_asked_about_further(shown):
@@ -97,19 +97,19 @@ def test_a_file_is_chosen_and_asked_about_further(shown):
     with page.expect_file_chooser() as chooser:
         page.get_by_role("button", name="Choose a file…").click()
     chooser.value.set_files(shown.pictures[1])
-    expect(page).to_have_title("What it looked at: 1.png")
+    expect(page).to_have_title("What the model looked at: 1.png")
     expect(page.locator("header dd").last).to_have_text(shown.captions[1])
     assert page.locator("#text").input_value() == "1.png"
-    page.get_by_role("tab", name="Head switches").click()
+    page.get_by_role("tab", name="Head ablation").click()
     page.locator('.switches button[aria-pressed="true"]').first.click()
     expect(page.locator("dd.changed")).to_have_count(1)
-    expect(page).to_have_title("What it looked at: 1.png")
+    expect(page).to_have_title("What the model looked at: 1.png")
 
 
 def test_a_cell_is_taken_out_and_put_back(shown):
     """What the page shows then is what the model writes without the cell."""
     page, family = shown.page, shown.family
-    page.get_by_role("tab", name="Who mattered?").click()
+    page.get_by_role("tab", name="Attribution").click()
     page.locator("#maps").focus()
     page.keyboard.press("ArrowRight")
     cell = int(re.search(r"spot=(\d+)", page.url)[1])
@@ -127,7 +127,7 @@ def test_what_is_no_picture_is_refused(shown, tmp_path):
     file.write_bytes(b"no picture at all")
     page.locator("#file").set_input_files(file)
     expect(page.locator(".fault")).to_contain_text("broken.png")
-    expect(page).to_have_title("What it looked at: 0.png")
+    expect(page).to_have_title("What the model looked at: 0.png")
 
 
 def test_a_decompression_bomb_is_refused(shown, tmp_path):

@@ -69,7 +69,7 @@ def numbers(rows: list[list[str]]) -> np.ndarray:
 
 def test_the_map_of_a_word_is_what_its_pieces_looked_at(opened, caption):
     reader = opened(caption)
-    assert reader.page.get_by_role("tab").first.inner_text() == "Over the picture"
+    assert reader.page.get_by_role("tab").first.inner_text() == "On the image"
     reader.page.locator("#word-1").click()
     reader.choose("Show as", "table")
     shown = numbers(reader.table()[1:])
@@ -80,7 +80,7 @@ def test_gates_and_entropies_are_those_of_the_words(opened, caption):
     reader = opened(caption)
     reader.page.locator("summary").click()
     header, *rows = reader.table()
-    assert header == ["Word", "gate", "entropy (nats)", "most at (row,column)", "softmax"]
+    assert header == ["Word", "gate", "entropy (nats)", "strongest cell (row,column)", "softmax"]
     words = caption.axes["target"].words[1:]
     for number, (row, weights) in enumerate(zip(rows, maps(caption), strict=True)):
         gates = [step.gate for step, of in zip(caption.steps, words, strict=False) if of == number]
@@ -111,7 +111,7 @@ def test_words_and_cells_that_look_are_chosen_apart(opened, picture, tmp_path):
     recorded = load_family(folder).trace(picture, "the cat sat")
     reader = opened(recorded)
     assert reader.page.locator(".said").inner_text().startswith("the: "), "words come first"
-    reader.choose("Who looks", "cells at cells")
+    reader.choose("Attention kind", "image self-attention (cells → cells)")
     reader.choose("Layer", "2")
     reader.choose("Head", "2")
     reader.page.locator("#look").press("ArrowRight")
@@ -181,7 +181,7 @@ def test_arrow_keys_walk_over_the_cells(opened, pixels):
     canvas.focus()
     for key in ("ArrowRight", "ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp", "ArrowUp"):
         reader.page.keyboard.press(key)
-    assert canvas.get_attribute("aria-label").startswith("1,2: most at")
+    assert canvas.get_attribute("aria-label").startswith("1,2: strongest cell")
     assert "at=1" in reader.page.url
     weights = pixels.sites[0].weights[sharpest(pixels.sites[0])][1]
     assert f"{weights.max():.3f}" in canvas.get_attribute("aria-label")
@@ -201,10 +201,10 @@ def test_the_picture_is_saved_as_it_is_seen(opened, caption):
 
 def test_koreans_read_korean(opened, pixels):
     reader = opened(pixels, "ko-KR")
-    assert reader.page.get_by_role("tab").first.inner_text() == "그림 위에서"
+    assert reader.page.get_by_role("tab").first.inner_text() == "이미지 위에서"
     assert "화살표 키" in reader.page.locator(".help").inner_text()
     reader.page.get_by_role("button", name="English").click()
-    assert reader.page.get_by_role("tab").first.inner_text() == "Over the picture"
+    assert reader.page.get_by_role("tab").first.inner_text() == "On the image"
 
 
 def test_words_are_text_whatever_they_say(opened, caption):
@@ -217,7 +217,7 @@ def test_words_are_text_whatever_they_say(opened, caption):
 
 
 @pytest.mark.parametrize("kind", ["caption", "pixels"])
-@pytest.mark.parametrize("shown", ["picture", "table"])
+@pytest.mark.parametrize("shown", ["figure", "table"])
 def test_the_view_is_accessible(opened, request, kind, shown):
     axe = pytest.importorskip("axe_playwright_python", reason="needs axe-playwright-python")
     reader = opened(request.getfixturevalue(kind))
@@ -251,7 +251,7 @@ def test_a_live_picture_can_be_looked_at_without_a_head(browser, captioner, pict
     try:
         page.goto(server.link)
         assert page.locator("#text").input_value() == Path(picture).name
-        page.get_by_role("tab", name="Head switches").click()
+        page.get_by_role("tab", name="Head ablation").click()
         page.locator('[id="switch-decoder.attention:0"]').click()
         expect(page.locator("dd.changed")).to_have_text(off.output)
     finally:

@@ -52,11 +52,11 @@ def test_captioners_have_a_row_for_each_head_and_a_word_why(tmp_path: Path, tabl
     assert names[2:4] == [("decoder", "1.3"), ("cross", "1.1")]
     assert len(set(names)) == 2 * 2 * 3
     assert lines[13:] == [
-        "cross: no first, last, previous, next: cells have no order",
-        "cross: no punctuation, rarest: cells are not text tokens",
-        "cross: no offsets, distance: a word has no position in the image to measure a distance "
-        "from",
-        "cross: no pointing: there are no gold boxes of the named objects (boxes.jsonl)",
+        "cross: no first, last, previous, next: cells have no sequential order",
+        "cross: no punctuation, rarest: cells are not tokens of text",
+        "cross: no offsets, distance: a word has no position in the image to "
+        "measure a distance from",
+        "cross: no pointing: no boxes of the things that the words name were given (boxes.jsonl)",
     ]
 
 
@@ -118,15 +118,15 @@ def refused(*arguments: str | Path) -> str:
 def test_what_is_missing_is_said(tmp_path: Path, table: Path) -> None:
     captioner, classifier = write_captioner(tmp_path / "a"), write_classifier(tmp_path / "b")
     assert "--data FILE, a table of captions" in refused(captioner, "--gold", "links")
-    assert "images with labels" in refused(classifier)
-    assert "--prune needs a translation model" in refused(captioner, "--data", table, "--prune")
+    assert "pictures with labels" in refused(classifier)
+    assert "--prune is for models that translate" in refused(captioner, "--data", table, "--prune")
     away = tmp_path / "away.tsv"
     away.write_text(table.read_text("utf-8"), encoding="utf-8")
     table.with_name("images").rename(tmp_path / "elsewhere")
     told = refused(captioner, "--data", away)
-    assert "image folder not found" in told
+    assert "nobody said where the pictures are" in told
     assert "jumok heads MODEL --data" in told
     images = ["--images", tmp_path / "elsewhere"]
     assert call(captioner, "--data", away, *images).exit_code == 0
     one = write_captioner(tmp_path / "one", memory="one")
-    assert "this model has no attention over the image" in refused(one, "--data", away, *images)
+    assert "does not look at the picture" in refused(one, "--data", away, *images)

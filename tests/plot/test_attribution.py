@@ -30,13 +30,19 @@ def recorded(tiny_bundle) -> Trace:
 def test_bars_are_shares_of_each_measure_and_hollow_below_0(recorded):
     facts = recorded.notes["mattered"]["words"]
     panels = plot.mattered(recorded, "짖었다").axes[:7]
-    for axes, measure in zip(panels, facts["measures"].values(), strict=True):
-        values = np.array(measure["source"][1])
+    for axes, (name, measure) in zip(panels, facts["measures"].items(), strict=True):
+        left = facts["rest"].get(name, {}).get("source")
+        values = np.array(measure["source"][1] + ([] if left is None else [left[1]]))
         lengths = [bar.get_width() for bar in axes.patches]
         np.testing.assert_allclose(lengths, 100 * np.abs(values) / np.abs(values).sum())
         hollow = [bar.get_facecolor()[3] == 0 for bar in axes.patches]
         assert hollow == (values < 0).tolist()
-    assert [label.get_text() for label in panels[0].get_yticklabels()] == ["the", "cat", "sat"]
+    assert [label.get_text() for label in panels[0].get_yticklabels()] == [
+        "the",
+        "cat",
+        "sat",
+        "rest",
+    ]
     assert {axes.get_xlim() for axes in panels} == {(0.0, 130.0)}, "one scale"
 
 

@@ -51,7 +51,7 @@ def test_what_is_no_change_is_left_out(question):
 
 @pytest.mark.parametrize("text", [None, 3, ["a"], {"a": 1}])
 def test_what_is_no_text_is_refused(text):
-    with pytest.raises(DataError, match="the request has no text"):
+    with pytest.raises(DataError, match="there is no text to look at"):
         asked({"text": text})
 
 
@@ -76,14 +76,13 @@ def test_a_row_of_no_numbers_reaches_the_one_who_says_so():
 @pytest.mark.parametrize("name", ["worth", "words", "tree"])
 def test_only_what_a_view_needs_is_found_out(name):
     ((_, extras),) = asked({name: True})
-    assert [extras.ablation, extras.attribution, extras.search_tree] == [
-        each == name for each in ("worth", "words", "tree")
-    ]
+    found = [extras.ablation, extras.attribution, extras.search_tree]
+    assert found == [each == name for each in ("worth", "words", "tree")]
 
 
 def test_a_word_that_is_not_there_is_said_by_the_model(tiny_bundle):
     from jumok.systems.tracers import load_family
 
     family = load_family(tiny_bundle, device="cpu")
-    with pytest.raises(ModelError, match="the input has no such position"):
+    with pytest.raises(ModelError, match="what is read has no such place"):
         answers(Comparison(family.trace))({"text": "the cat sat", "blank": [99]}, carry_on)
