@@ -227,7 +227,7 @@ def read_item(item: Item, reader: InputReader) -> Array:
 
 
 def _open(folder: Path, reader: InputReader, items: int) -> Inputs:
-    with opened(folder, "images are", "pictures") as about:
+    with opened(folder, "images are", "images") as about:
         rows = np.array(about["kept"], dtype=np.int64)
         if rows[0] < 0 or rows[-1] >= items or (np.diff(rows) <= 0).any():
             raise ValueError(f"store.json does not hold the rows 0 to {items - 1} in order")

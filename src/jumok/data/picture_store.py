@@ -150,7 +150,7 @@ def _unknown(picture: PictureExample, allowed: Sequence[str]) -> DataError:
 
 def _open(folder: Path, shape: Shape) -> PictureStore:
     """The store in this folder, its pixels memory-mapped."""
-    with opened(folder, "images are", "pictures") as about:
+    with opened(folder, "images are", "images") as about:
         labels, left_out = tuple(about["labels"]), tuple(about["left_out"])
         numbers = np.fromfile(folder / "labels", dtype=np.int64)
         if numbers.min() < 0 or numbers.max() >= len(labels):
