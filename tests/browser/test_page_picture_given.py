@@ -113,7 +113,7 @@ def test_a_cell_is_taken_out_and_put_back(shown):
     page.locator("#maps").focus()
     page.keyboard.press("ArrowRight")
     cell = int(re.search(r"spot=(\d+)", page.url)[1])
-    page.get_by_role("button", name=re.compile("^Take .* out$")).click()
+    page.get_by_role("button", name=re.compile("^Occlude ")).click()
     trace = family.trace(str(shown.pictures[0]), options=SHORT, change=Change(blank=(cell,)))
     expect(page.locator("dd.changed")).to_have_text(trace.output)
     assert f"blank={cell}" in page.url
