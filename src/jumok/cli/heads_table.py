@@ -1,4 +1,4 @@
-"""The cards of heads as a table for the terminal, and what pruning them costs."""
+"""Head cards as a table for the terminal, and pruning curves."""
 
 import csv
 from collections.abc import Callable, Mapping, Sequence
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from jumok.inspection.pruning import PrunedPoint
 
 CELLS = {".csv": ",", ".tsv": "\t"}
-"""Between the cells of a file, by its suffix."""
+"""The separator of cells, by the suffix of the file."""
 
 UNBOUNDED = 1_000
 """More columns than any table has: a line that is too long is better than half a word."""
 
 
 def show_cards(screen: Console, measured: "Mapping[str, Sequence[AnyHeadCard]]") -> None:
-    """A row for each head; then why some of them leave columns empty."""
+    """Prints a row for each head, then why some columns are empty."""
     from jumok.inspection.grid_cards import GridCard
 
     table = _table(measured)
@@ -32,14 +32,14 @@ def show_cards(screen: Console, measured: "Mapping[str, Sequence[AnyHeadCard]]")
     grids = [card for card in next(iter(measured.values())) if isinstance(card, GridCard)]
     told = {(card.part, what): why for card in grids for what, why in card.left_out.items()}
     for (part, what), why in told.items():
-        screen.print(f"{part}: no {what}: {why}", soft_wrap=True)
+        screen.print(f"{part}: no {what}: {why}")
 
 
 def write_cells(stream: TextIO, facts: Mapping[str, Any], between: str) -> None:
-    """A row a head, a column a fact: numbers in full, lists joined by spaces.
+    """Writes one row a head and one column a measure: numbers in full, lists joined by spaces.
 
     Args:
-        facts: {"model", "heads"}, or {"models": [...]} of these.
+        facts: {"model", "heads"}, or {"models": [...]} with a list of these.
     """
     models = facts.get("models", [facts])
     rows = [{"model": each["model"], **head} for each in models for head in each["heads"]]
@@ -49,7 +49,7 @@ def write_cells(stream: TextIO, facts: Mapping[str, Any], between: str) -> None:
 
 
 def _plain(fact: Any) -> Any:
-    """A fact as one cell; a table row by row."""
+    """A value as the text of one cell; the rows of a nested table are joined."""
     if isinstance(fact, list | tuple):
         return " ".join(str(_plain(each)) for each in fact)
     if isinstance(fact, dict):
@@ -58,7 +58,7 @@ def _plain(fact: Any) -> Any:
 
 
 def _table(measured: "Mapping[str, Sequence[AnyHeadCard]]") -> Table:
-    """Rows of several models stand together, numbered as these were given."""
+    """The table; the rows of several models are next to each other, numbered in their order."""
     first, *others = measured.values()
     columns = {name: cell for name, cell in COLUMNS.items() if any(map(cell, first))}
     table = Table(box=None, padding=(0, 1, 0, 0))
@@ -73,7 +73,7 @@ def _table(measured: "Mapping[str, Sequence[AnyHeadCard]]") -> Table:
 
 
 def _offset(card: "AnyHeadCard") -> str:
-    """Where its largest weight stands most often, and how often; of cells rows,columns away."""
+    """The most frequent offset of the largest weight and its share; for cells, rows,columns."""
     from jumok.inspection.cards import OFFSETS
     from jumok.inspection.grid_cards import GridCard
 
@@ -99,12 +99,12 @@ def _signed(offset: int) -> str:
 
 
 def _role(card: "AnyHeadCard") -> str:
-    """The role; without one the rule that the head comes nearest to."""
+    """The role; without one, the role whose rule the head comes nearest to."""
     nearest = getattr(card, "nearest", None)
     if nearest is None:
         return card.role
     role, measure, bound = nearest
-    return f"nearest: {role}, {measure:.2f} of {bound:.2f}"
+    return f"no clear role; nearest: {role}, {measure:.2f} of {bound:.2f}"
 
 
 def _error_rate(card: "AnyHeadCard") -> str:
@@ -116,7 +116,7 @@ def _error_rate(card: "AnyHeadCard") -> str:
 
 
 def _of_cells(name: str, shown: str, times: int = 1) -> "Callable[[AnyHeadCard], str]":
-    """A measure that only heads over cells may have."""
+    """The column of a measure that only heads over image cells have."""
 
     def cell(card: "AnyHeadCard") -> str:
         from jumok.inspection.grid_cards import GridCard
@@ -140,18 +140,18 @@ COLUMNS: "dict[str, Callable[[AnyHeadCard], str]]" = {
     "pointing": _of_cells("pointing", "{:.1f} %", 100),
     "role": _role,
 }
-"""By heading what stands below it; "" where it does not apply. A column of "" alone is left out."""
+"""By heading, the text of a cell; "" if it does not apply. A column of only "" is left out."""
 
 
 def show_curves(screen: Console, curves: "Mapping[str, Sequence[PrunedPoint]]", score: str) -> None:
-    """What is left of a score with ever more heads off."""
-    screen.print(f"\n{score}, with the least important heads off:")
+    """Prints the score with a growing share of heads pruned."""
+    screen.print(f"\n{score}, with the least important heads pruned:")
     screen.print(_curve_table(curves))
 
 
 def _curve_table(curves: "Mapping[str, Sequence[PrunedPoint]]") -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("off", justify="right")
+    table.add_column("pruned", justify="right")
     for part in curves:
         table.add_column(part, justify="right", no_wrap=True)
     for row in zip(*curves.values(), strict=True):

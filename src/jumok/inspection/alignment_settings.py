@@ -11,7 +11,7 @@ from jumok.models.memory import Memory, SequenceToSequence
 from jumok.shapes import Float, Int, Tensor
 
 Words = Sequence[int]
-"""For each piece the index of its word, from 0 without gaps."""
+"""For each token the index of its word, from 0 without gaps."""
 
 
 def every_setting(
@@ -21,11 +21,11 @@ def every_setting(
     source_words: Sequence[Words],
     target_words: Sequence[Words],
 ) -> Iterator[tuple[AlignmentSetting, Int[Tensor, "batch target_words"]]]:
-    """Each way of reading with what it links every target word to, as `word_links` does.
+    """Each setting with the source word that it links every target word to (`word_links`).
 
     Args:
-        tokens: START and the pieces, filled with anything.
-        source_words, target_words: of each sentence's pieces, without START and END.
+        tokens: START and the target's tokens, padded with anything.
+        source_words, target_words: those of each sentence's tokens, without START and END.
     """
     seen = _seen(model, memory, tokens)
     for layer, site in enumerate(model.cross_sites):
@@ -71,12 +71,12 @@ def word_links(
     source_words: Sequence[Words],
     target_words: Sequence[Words],
 ) -> Int[Tensor, "batch maps target_words"]:
-    """For each target word the source word it looked at most; -1 where there is no such word.
+    """For each target word the source word of the largest weight; -1 where there is no such word.
 
-    The fast twin of `links(merge_words(...))` in `jumok.inspection.alignment`: all at once.
+    The batched form of `links(merge_words(...))` in `jumok.inspection.alignment`.
 
     Args:
-        source_words, target_words: positions beyond a sentence's own (END, filling) are left out.
+        source_words, target_words: positions beyond a sentence's own (END, padding) are left out.
     """
     into = _membership(source_words, maps.shape[3]).to(maps)
     out = _membership(target_words, maps.shape[2]).to(maps)
@@ -86,9 +86,9 @@ def word_links(
 
 
 def _membership(words: Sequence[Words], length: int) -> Float[Tensor, "batch words length"]:
-    """1 where a piece belongs to a word.
+    """1 where a token belongs to a word.
 
-    The mean over a word's pieces is left to nobody: it does not change which word is the largest.
+    The sum over a target word's tokens is not divided by their number: the largest is the same.
     """
     index = torch.full((len(words), length), -1)
     for row, of_sentence in enumerate(words):

@@ -1,24 +1,23 @@
-"""Head cards of heads that look at a picture's cells: a captioner's words, or the cells themselves.
+"""Head cards of heads whose keys are an image's cells: queries are caption words, or the cells.
 
-What a card of texts says about order (one before, one after, first, last) and about pieces
-(punctuation, rare words) has no meaning here, and is not said. Instead: where in the picture a head
-looks on average; of cells that look at cells how far away, in rows and columns; of words that have
-gold boxes how often they point at what they name.
+The measures of texts for order (one before, one after, first, last) and tokens (punctuation, rare
+words) do not apply here. Instead the card gives the average weight of each cell; for cells as
+queries the distance, in rows and columns; for words with gold boxes the pointing accuracy.
 
 A role is a name by rule, the first of these that holds:
 
-    points            of words: the middle of the highest cell lies in a box of what the word names
+    points            words: the centre of the highest cell lies in a box of what the word names
                       for more than half of the nouns (the pointing game, Zhang et al. 2016)
-    same              of cells: more than half of the weight stays where it is
-    shift             of cells: the largest weight stands at one and the same offset in 90 % of the
-                      cells that have such a place; of offsets that half of the cells have. A head
-                      like this is one tap of a convolution (Cordonnier et al. 2020, theorem 1)
-    near              of cells: more than half of the weight goes to the cell and its neighbours
-    one place         more than half goes to one cell of the grid, whoever looks: a sink, as first
+    same              cells: more than half of the weight is on the cell itself
+    shift             cells: the largest weight is at one and the same offset in 90 % of the cells
+                      that have a cell there; only offsets that half of the cells have. Such a head
+                      is one tap of a convolution (Cordonnier et al. 2020, theorem 1)
+    near              cells: more than half of the weight is on the cell and its neighbours
+    one place         more than half is on one cell of the grid, for all queries: a sink, as first
                       and last are in texts (Clark et al. 2019, section 3.2)
-    broad             the entropy is more than 90 % of the most it could be. Clark et al. ask for
-                      0.1 at most on any word; in a grid, where a thing has many cells, a head
-                      that looks at all of one thing would be called broad by that
+    broad             the entropy is more than 90 % of its maximum. Clark et al. require at most
+                      0.1 on any word; in a grid, where an object has many cells, a head that
+                      attends to all of one object would be called broad by that rule
     no clear role     none of these
 """
 
@@ -31,10 +30,10 @@ GridRole = Literal["points", "same", "shift", "near", "one place", "broad", "no 
 Grid = tuple[int, int]
 """Rows and columns."""
 Map = tuple[tuple[float, ...], ...]
-"""A number for each row and column."""
+"""A number for each cell, row by row."""
 
 NEARLY_ALL = 0.9
-"""A head whose entropy is more than this share of the most it could be is broad."""
+"""A head whose entropy is more than this share of its maximum is broad."""
 
 NO_ORDER = "cells have no sequential order"
 NO_PIECES = "cells are not tokens of text"
@@ -45,35 +44,35 @@ NO_BOXES = "no boxes of the things that the words name were given (boxes.jsonl)"
 
 @dataclass(frozen=True)
 class GridCard:
-    """What one head does that looks at cells, on average over all that look.
+    """What one head over cells does, on average over all queries.
 
     Attributes:
         site: its module's path in the model.
-        part: "cross": the words of a caption look; "image": the cells look at one another.
+        part: "cross": cross-attention from caption words; "image": self-attention of the cells.
         layer, head: from 0.
-        grid: rows and columns of the cells that are looked at.
-        entropy: of its weights, in nats.
-        uniform_share: the entropy as a share of the most it could be, log(cells): 0 looks at one
-            cell, 1 at all alike.
+        grid: rows and columns of the cells that are the keys.
+        entropy: that of its weights, in nats.
+        uniform_share: the entropy as a share of its maximum, log(cells): 0 for one cell, 1 for
+            uniform weights.
         confidence: its largest weight.
-        where: (rows columns), what each cell gets; sums to 1.
+        where: (rows columns), the average weight of each cell; sums to 1.
         importance: how much the loss changes with the head's gate, as a share of the length of
-            its layer's importances.
-        raw_importance: the same in nats: a piece, or a picture's label.
-        same, near: of cells: what stays where it is, and what goes there or to the neighbours
-            (8, or fewer at the rim).
-        distance: of cells: how far away what is looked at lies, in cells: the mean of the
-            distances between middles, each by its weight. (Dosovitskiy et al. 2021, appendix D.7)
-        even_distance: the same for a head that looked at all cells alike.
-        offsets: of cells: how far the largest weight stands from the own cell, as shares of all
-            that look: (2 m + 1, 2 n + 1), rows before, at and after the own one down, columns
-            across; the middle is the own cell. At most 8 rows and columns away.
-        beyond: the share of those further away; with `offsets` the sum is 1.
-        residual_gate: of cells: what all that the layer found is multiplied by.
-        nouns: of words: how many have gold boxes; None, as the next four: no boxes were given.
-        pointing: how often the middle of the highest cell lies in a box, as a share of the nouns.
-        in_box, even_in_box: what the boxes get of a noun's weight, and what they would get of
-            even weight.
+            its layer's vector of importances.
+        raw_importance: the same in nats a token, or an image's label.
+        same, near: for cells: the weight on the cell itself, and on it and its neighbours (8, or
+            fewer at the edge).
+        distance: for cells: the mean distance attended to, in cells: the distances between
+            centres, weighted by the attention. (Dosovitskiy et al. 2021, appendix D.7)
+        even_distance: the same for uniform weights.
+        offsets: for cells: the offset of the largest weight from the cell itself, as shares of
+            all queries: (2 m + 1, 2 n + 1), rows above, at and below the own one, columns left to
+            right; the middle is the cell itself. At most 8 rows and columns away.
+        beyond: the share of larger offsets; with `offsets` the sum is 1.
+        residual_gate: for cells: the layer's output is multiplied by it.
+        nouns: for words: how many have gold boxes; None, as the next four: no boxes were given.
+        pointing: how often the centre of the highest cell lies in a box, as a share of the nouns.
+        in_box, even_in_box: the share of a noun's weight in its boxes, and the share that uniform
+            weights would have.
         reading: "writes" or "reads": the step at which it points better, of the one that writes
             the word and the next one, which reads it.
     """
@@ -104,7 +103,7 @@ class GridCard:
 
     @property
     def role(self) -> GridRole:
-        """Its role by the rules at the top of this module, the first that holds."""
+        """Its role: the first rule at the top of this module that holds."""
         rules: tuple[tuple[GridRole, bool], ...] = (
             ("points", (self.pointing or 0.0) > MOSTLY_RIGHT),
             ("same", (self.same or 0.0) > MOST_MASS),
@@ -117,7 +116,7 @@ class GridCard:
 
     @property
     def left_out(self) -> dict[str, str]:
-        """What cards say of other heads and not of this one, and why."""
+        """The measures of other heads that this one lacks, and why."""
         told = {"first, last, previous, next": NO_ORDER, "punctuation, rarest": NO_PIECES}
         if self.part == "image":
             return told | {"pointing": NO_WORDS}
@@ -125,7 +124,7 @@ class GridCard:
         return told if self.pointing is not None else told | {"pointing": NO_BOXES}
 
     def facts(self) -> dict[str, Any]:
-        """What was measured as plain values, with what was left out and why; counted from 1."""
+        """The measures as plain values, with those left out and why; counted from 1."""
         known = {name: value for name, value in asdict(self).items() if value is not None}
         return known | {
             "layer": self.layer + 1,
@@ -135,7 +134,7 @@ class GridCard:
         }
 
     def _shifts(self) -> bool:
-        """Whether one offset, not 0, holds in 90 % of the cells that have such a place."""
+        """Whether one offset other than 0 holds in 90 % of the cells that have a cell there."""
         if self.offsets is None:
             return False
         rows, columns = self.grid
@@ -150,9 +149,9 @@ class GridCard:
 
 
 AnyHeadCard: TypeAlias = HeadCard | GridCard
-"""What one head does, whatever it looks at."""
+"""The card of one head, over texts or over cells."""
 
 
 def reach(grid: Grid) -> Grid:
-    """How many rows and columns away offsets are told apart."""
+    """The largest offsets in rows and columns that are counted separately."""
     return min(FURTHEST, grid[0] - 1), min(FURTHEST, grid[1] - 1)

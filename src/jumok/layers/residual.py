@@ -28,7 +28,7 @@ class PreNorm(nn.Module):
         return self._added(stream, update)
 
     def _added(self, stream: States, update: States) -> tuple[States, States]:
-        """In one pass, unless somebody wants to see its parts at work."""
+        """In one pass, unless a hook wants to see its parts at work."""
         if plain(self.norm, nn.LayerNorm) and plain(self.dropout, Dropout):
             return add_norm(stream, update, self.norm, self.dropout.draw())
         total = stream + self.dropout(update)
