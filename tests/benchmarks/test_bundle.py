@@ -12,6 +12,6 @@ def test_a_bundle_of_an_older_format_is_trained_anew(tiny_bundle: Path, tmp_path
     old = Path(shutil.copytree(tiny_bundle, tmp_path / "old"))
     assert is_current(old)
     config = json.loads((old / "config.json").read_text("utf-8"))
-    del config["labels"]
+    del config["task"]
     (old / "config.json").write_text(json.dumps(config), encoding="utf-8")
     assert not is_current(old)

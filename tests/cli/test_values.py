@@ -155,7 +155,7 @@ def test_half_a_character_is_no_text(tiny_bundle: Path) -> None:
         ["look", tiny_bundle, "the cat", "--target", HALF, "--save", "never.html"],
     ):
         message = said(*arguments)
-        assert "not valid Unicode: it holds half a character" in message
+        assert "it contains an unpaired surrogate (half a character)" in message
         assert "\\udcff" in message
 
 
@@ -181,7 +181,7 @@ def test_a_line_without_an_end(tiny_bundle: Path, monkeypatch: pytest.MonkeyPatc
 def test_what_the_machine_refuses_is_no_traceback(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def fail() -> None:
+    def fail(**_: object) -> None:
         raise PermissionError(13, "Permission denied", "/root/x")
 
     monkeypatch.setattr("jumok.cli.main.app", fail)

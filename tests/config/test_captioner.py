@@ -31,13 +31,13 @@ def test_the_grid_follows_from_the_encoders_sizes(encoder, grid):
     [
         (recipe(encoder={"kind": "cnn", "size": 90}), "choose a multiple of 8"),
         (recipe(decoder={"kind": "transformer", "dim": 6, "heads": 2}), "a multiple of 4"),
-        (recipe(memory="one", doubly_stochastic=1.0), "there is one alone"),
-        (recipe(memory="one", reader={"layers": 1}), "there is one vector alone"),
+        (recipe(memory="one", doubly_stochastic=1.0), "and there is one vector"),
+        (recipe(memory="one", reader={"layers": 1}), "there is only one vector"),
         (recipe(reader={"layers": 1, "heads": 3}), "cannot be split among heads = 3"),
         (
             recipe(encoder={"kind": "given", "rows": 2, "columns": 2, "dim": 3})
             | {"data": {**DATA, "flip": True}},
-            "the features are given",
+            "the features are precomputed",
         ),
         (recipe() | {"data": {**DATA, "max_tokens": 128}}, "need more positions than model.decod"),
         (recipe(encoder={"kind": "cnn", "sise": 90}), "did you mean 'size'?"),

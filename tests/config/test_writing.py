@@ -8,7 +8,7 @@ from jumok.config import load_config, parse_config
 from jumok.config.writing import recipe_text
 
 RECIPES = sorted((Path(__file__).parents[2] / "recipes").glob("*.toml"))
-DATA = {"JUMOK_DATA": "/a folder with a $ in it"}
+DATA = {"JUMOK_DATA": "/a folder with a $ in it", "JUMOK_RUNS": "/runs"}
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.stem)

@@ -1,5 +1,6 @@
 """Documents on the command line: their format, input and output."""
 
+import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -47,7 +48,7 @@ def _format_of(file: Path | None, format: Formats) -> str | None:
     if format != "auto":
         return format
     # A pipe can be read only once.
-    if file is None or not file.is_file() or file.stat().st_size == 0:
+    if file is None or not os.path.isfile(file) or file.stat().st_size == 0:
         return None
     with open_bytes(file) as stream:
         return document_format(file, first_bytes(stream))
