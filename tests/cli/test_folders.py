@@ -42,7 +42,7 @@ def test_a_folder_stands_for_its_pictures_in_order(photos, capsys):
 
 
 def test_a_folder_without_a_picture_is_refused(photos):
-    with pytest.raises(DataError, match=r"(?s)there are no images in this folder.*0 other files"):
+    with pytest.raises(DataError, match=r"(?s)there is no image in this folder.*0 other files"):
         list(pictures_in([photos / "fox"]))
 
 

@@ -152,7 +152,7 @@ def test_a_tokenizer_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (["a"], [["a"], ["b"]], "every caption needs its references"),
         ([], [], "nothing to score"),
-        (["a", "b"], [["a"], []], "a picture has no reference.*\n.*\n.*picture 2"),
+        (["a", "b"], [["a"], []], "an image has no reference.*\n.*\n.*image 2"),
     ],
 )
 def test_what_cannot_be_scored_is_named(outputs, references, message: str) -> None:

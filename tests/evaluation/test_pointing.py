@@ -88,14 +88,14 @@ def test_gold_nouns_of_another_caption_mean_all_things_of_their_kind() -> None:
         NamedBoxes(2, (STAR,)),
     ]
     assert gold.nouns("b.png", "a circle.") == [NamedBoxes(1, ())]
-    with pytest.raises(DataError, match="no boxes for this picture"):
+    with pytest.raises(DataError, match="no boxes for this image"):
         gold.nouns("c.png", "a circle")
 
 
 @pytest.mark.parametrize(
     ("nouns", "message"),
     [
-        (((GroundedNoun(2, (0,)),), ()), "of other captions"),
+        (((GroundedNoun(2, (0,)),), ()), "belong to other captions"),
         (((GroundedNoun(6, (0,)),),), "a word that its caption lacks"),
     ],
 )

@@ -160,5 +160,5 @@ def test_facts_say_what_is_left_out_and_why():
     assert "pointing" not in judged.facts()["left_out"]
     assert judged.facts()["pointing"] == 0.25
     cells = replace(QUIET, part="image", offsets=NEVER, distance=1.0)
-    assert cells.facts()["left_out"]["pointing"].startswith("no words are written")
+    assert cells.facts()["left_out"]["pointing"].startswith("the model writes no words")
     assert "offsets, distance" not in cells.facts()["left_out"]

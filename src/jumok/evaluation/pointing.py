@@ -180,7 +180,7 @@ class Gold:
         if file not in self._boxes:
             raise DataError(
                 "there are no boxes for this image.",
-                expected=f"one of {len(self._boxes):,} pictures",
+                expected=f"one of {len(self._boxes):,} images",
                 got=repr(file),
             )
         return self._boxes[file]
