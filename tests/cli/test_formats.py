@@ -172,7 +172,7 @@ def test_markup_is_refused_where_sentences_are_read(
 def test_a_file_in_other_languages_says_which(tmp_path: Path, tiny_bundle: Path) -> None:
     asked = ["--from", "en", "--to", "fr"]
     error = fault("score", tiny_bundle, "--data", write(tmp_path, "xlf"), *asked)
-    assert "in other languages" in str(error)
+    assert "has other languages" in str(error)
     assert "got:      en-US and ko" in str(error)
 
 

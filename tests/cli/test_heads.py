@@ -115,7 +115,6 @@ def test_gold_links_judge_the_heads_over_the_source(tiny_bundle: Path, tmp_path:
             assert card["precision"] is None
     lines = call(tiny_bundle, *arguments[:-1]).stdout.splitlines()
     assert lines[0].split()[-2:] == ["AER", "role"]
-    assert all(len(line) <= 100 for line in lines)
     late = tmp_path / "late"
     copytree(tiny_bundle, late)
     side_by_side = call(tiny_bundle, late, *arguments[:-1]).stdout

@@ -118,7 +118,7 @@ def refused(*arguments: str | Path) -> str:
 def test_what_is_missing_is_said(tmp_path: Path, table: Path) -> None:
     captioner, classifier = write_captioner(tmp_path / "a"), write_classifier(tmp_path / "b")
     assert "--data FILE, a table of captions" in refused(captioner, "--gold", "links")
-    assert "pictures with labels" in refused(classifier)
+    assert "images with labels" in refused(classifier)
     assert "--prune is for models that translate" in refused(captioner, "--data", table, "--prune")
     away = tmp_path / "away.tsv"
     away.write_text(table.read_text("utf-8"), encoding="utf-8")

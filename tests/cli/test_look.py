@@ -195,7 +195,7 @@ def test_a_saved_trace_that_is_cut_off_or_missing_is_refused(models, tmp_path):
     sentence = ("look", model, "the cat.npz", "--save", tmp_path / "x.html", "--device", "cpu")
     assert call(*sentence).exit_code == 0, "a sentence may end so"
     file.write_bytes(file.read_bytes()[:900])
-    assert "cut off or edited" in str(fault("look", model, file, "--save", tmp_path / "x.html"))
+    assert "truncated or edited" in str(fault("look", model, file, "--save", tmp_path / "x.html"))
 
 
 def test_nothing_is_recorded_anew_where_a_trace_is_given(models, tmp_path):

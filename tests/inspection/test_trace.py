@@ -41,7 +41,7 @@ def broken(tmp_path, change) -> str:
 
 def test_a_trace_that_is_cut_off_is_refused(tmp_path):
     message = broken(tmp_path, lambda file: file.write_bytes(file.read_bytes()[:900]))
-    assert "not a trace, or it is cut off or edited" in message
+    assert "not a trace, or it is truncated or edited" in message
 
 
 def rewritten(file, **changes) -> None:

@@ -51,7 +51,7 @@ def test_what_is_no_change_is_left_out(question):
 
 @pytest.mark.parametrize("text", [None, 3, ["a"], {"a": 1}])
 def test_what_is_no_text_is_refused(text):
-    with pytest.raises(DataError, match="there is no text to look at"):
+    with pytest.raises(DataError, match="the request has no text"):
         asked({"text": text})
 
 
@@ -84,5 +84,5 @@ def test_a_word_that_is_not_there_is_said_by_the_model(tiny_bundle):
     from jumok.systems.tracers import load_family
 
     family = load_family(tiny_bundle, device="cpu")
-    with pytest.raises(ModelError, match="what is read has no such place"):
+    with pytest.raises(ModelError, match="the input has no such position"):
         answers(Comparison(family.trace))({"text": "the cat sat", "blank": [99]}, carry_on)
