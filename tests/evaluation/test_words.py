@@ -64,7 +64,9 @@ def test_likeness_is_the_correlation_of_ranks(tmp_path):
 def test_a_line_that_is_no_question_is_named(tmp_path, content, line, expected):
     with pytest.raises(DataError) as caught:
         score_words(SPACE, file(tmp_path, content))
-    assert f"questions.txt, line {line}: this line is not a question about words." in str(caught.value)
+    assert f"questions.txt, line {line}: this line is not a question about words." in str(
+        caught.value
+    )
     assert expected in str(caught.value)
 
 

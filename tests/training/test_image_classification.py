@@ -109,7 +109,7 @@ def test_damaged_pictures_stop_training_unless_they_may_be_skipped(tmp_path, con
         train(config(), tmp_path, recorder())
     screen = recorder()
     train(config("training.steps=1", skip_damaged=True), tmp_path, screen)
-    (said,) = [each for each in screen.said if each.startswith("pictures left out")]
+    (said,) = [each for each in screen.said if each.startswith("images left out")]
     assert said.startswith("images left out: 1; the first: ")
 
 

@@ -172,7 +172,7 @@ def _text(block: bytes, path: Path, number: int, offset: int, report: CorpusRepo
         try:
             lines.append(_decode(line, path, place, 0))
         except DataError as error:
-            reason = error.what.replace("The text", "line that").rstrip(".")
+            reason = error.what.replace("the text", "line that").rstrip(".")
             report.mend(f"{reason} made empty", place)
             lines.append("")
     return "\n".join(lines)
