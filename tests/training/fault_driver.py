@@ -77,7 +77,7 @@ def in_child(work: Callable[[], object], told: Path) -> int:
 def what_is_there(home: Path) -> dict[str, object]:
     """All that a run leaves, but for times: what two runs must have in common."""
     state = checkpoint.read(home / checkpoint.CURRENT)
-    times = {"seconds", "step_seconds", "cpu_seconds", "validated", "validation_seconds"}
+    times = {"seconds", "step_seconds", "cpu_seconds", "validated_seconds", "validation_seconds"}
     return {
         "weights": {name: tensor.tolist() for name, tensor in state.tensors.items()},
         "progress": {

@@ -23,7 +23,7 @@ def test_a_classifier_must_beat_the_most_frequent_label():
     truth = np.array([0, 1, 1, 1])
     assert chance.of_labels(75.1, ("a", "b"), truth) is None
     assert chance.of_labels(75.0, ("a", "b"), truth) == (
-        "accuracy is 75.0 %, and saying 'b' of everything would reach 75.0 %"
+        "accuracy is 75.0 %, and always predicting 'b' would reach 75.0 %"
     )
 
 

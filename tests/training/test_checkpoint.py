@@ -46,7 +46,7 @@ def test_a_cut_checkpoint_falls_back_to_the_one_before(tmp_path, share):
     (tmp_path / CURRENT).write_bytes(whole[: int(len(whole) * share)])
     loaded, message = checkpoint.load(tmp_path)
     assert loaded.run["step"] == 1
-    assert "the checkpoint is truncated or damaged. Going back to checkpoint.previous" in str(
+    assert "the checkpoint is truncated or damaged. Continuing from checkpoint.previous" in str(
         message
     )
     checkpoint.save(tmp_path, sample(2))
@@ -58,7 +58,7 @@ def test_a_flipped_bit_is_noticed(tmp_path):
     damaged = bytearray((tmp_path / CURRENT).read_bytes())
     damaged[-3] ^= 1
     (tmp_path / CURRENT).write_bytes(damaged)
-    with pytest.raises(BundleError, match="cut or damaged") as caught:
+    with pytest.raises(BundleError, match="truncated or damaged") as caught:
         checkpoint.load(tmp_path)
     assert "check sum" in str(caught.value)
     assert CURRENT in str(caught.value)
@@ -123,7 +123,7 @@ def test_a_changed_digit_of_where_the_run_stands_goes_back_to_the_checkpoint_bef
     assert (tmp_path / CURRENT).read_bytes() != whole
     loaded, message = checkpoint.load(tmp_path)
     assert loaded.run["step"] == 11
-    assert "Going back to checkpoint.previous" in str(message)
+    assert "Continuing from checkpoint.previous" in str(message)
 
 
 def test_a_full_disk_leaves_the_last_checkpoint_whole(small_disk):

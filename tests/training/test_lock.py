@@ -119,7 +119,7 @@ def test_torchrun_is_refused_until_it_is_served(tmp_path, monkeypatch, command):
     monkeypatch.setenv("WORLD_SIZE", "2")
     error = CliRunner().invoke(app, command).exception
     assert isinstance(error, ConfigError)
-    assert "jumok trains in one process" in str(error)
+    assert "jumok trains in a single process" in str(error)
     assert "got:      WORLD_SIZE=2 in the environment, as torchrun sets it" in str(error)
     assert list(tmp_path.iterdir()) == []
 

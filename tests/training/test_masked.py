@@ -125,7 +125,7 @@ def test_texts_come_from_files_or_from_the_small_world(rows):
 
 
 def test_masking_says_when_its_shares_are_more_than_all(rows):
-    with pytest.raises(ConfigError, match=r"together 1\.0 at most") as caught:
+    with pytest.raises(ConfigError, match=r"their sum is at most 1\.0") as caught:
         masked(rows, "masking.mask=0.8", "masking.random=0.3")
     assert "`jumok recipes show nsmc-mlm` explains the keys of texts" in str(caught.value)
 

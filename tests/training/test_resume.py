@@ -75,7 +75,7 @@ def test_the_checkpoint_of_another_run_is_refused(tmp_path, make_config, recorde
     text = refusal(tmp_path, make_config, recorder)
     assert f"{home / CURRENT}: " in text
     assert "got:      the checkpoint of a run with a different recipe" in text
-    assert "put the run's own checkpoint back" in text
+    assert "restore the run's own checkpoint" in text
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_a_damaged_checkpoint_is_passed_over_with_a_word_and_the_run_ends_the_sa
     screen = recorder()
     train(make_config(), tmp_path, screen, resume=True)
     train(make_config(), tmp_path / "whole", recorder(), resume=True)
-    assert any("Going back to checkpoint.previous" in said for said in screen.said)
+    assert any("Continuing from checkpoint.previous" in said for said in screen.said)
     model = "model/model.safetensors"
     assert (home / model).read_bytes() == (whole / model).read_bytes()
     assert records(home / "log.jsonl") == records(whole / "log.jsonl")
@@ -198,8 +198,8 @@ def test_a_run_of_minutes_is_validated_and_saved_on_its_way(
 ):
     """Every 5,000 steps were never, in the few minutes that a person had."""
     screen, saves = timed(tmp_path, make_config, recorder, monkeypatch, 0.5)
-    assert len(screen.validations) >= 8
-    assert len(saves) >= 8
+    assert len(screen.validations) >= 6
+    assert len(saves) >= 6
     assert all(later - before < 17.0 for before, later in pairwise([0.0, *saves]))
 
 
@@ -209,7 +209,7 @@ def test_validations_of_a_run_of_minutes_take_a_tenth_of_its_time(
     """Each takes six seconds of 100: the next waits until they are a tenth of what is over."""
     screen, saves = timed(tmp_path, make_config, recorder, monkeypatch, 6.0)
     assert len(screen.validations) == 3  # after 10, after 60, and at the end
-    assert len(saves) >= 8
+    assert len(saves) >= 6
 
 
 def test_config_json_and_log_are_plain_json(tmp_path, make_config, recorder):

@@ -104,7 +104,7 @@ def test_what_was_decided_is_said(tmp_path, make_config, recorder):
     said = "\n".join(screen.said)
     assert "device: cpu, 1 worker thread, float32 (set in the recipe)" in said
     assert "11 source sentences are held out" in said
-    assert "tokenizer: bpe, 48 pieces" in said
+    assert "tokenizer: bpe, 48 subwords" in said
     assert "% of a batch" in said
 
 
@@ -183,7 +183,7 @@ def test_resume_before_the_first_checkpoint_starts_from_the_beginning(
 
 def test_a_name_that_is_taken_is_refused(tmp_path, make_config, recorder):
     train(make_config("training.steps=1"), tmp_path, recorder())
-    with pytest.raises(ConfigError, match="there is a run of this name already") as caught:
+    with pytest.raises(ConfigError, match="a run of this name exists already") as caught:
         train(make_config("training.steps=1"), tmp_path, recorder())
     assert "go on with it: --resume" in str(caught.value)
     assert f"rm -r {tmp_path / 'tiny'}" in str(caught.value)
@@ -313,7 +313,7 @@ def test_a_cut_checkpoint_is_said_and_the_one_before_taken(tmp_path, make_config
     current.write_bytes(current.read_bytes()[:1000])
     screen = recorder()
     train(config, tmp_path, screen, resume=True)
-    assert any("Going back to checkpoint.previous.safetensors" in text for text in screen.said)
+    assert any("Continuing from checkpoint.previous.safetensors" in text for text in screen.said)
     assert screen.steps[0].step == 9
     assert_same_bits(final_state(tmp_path), whole)
 

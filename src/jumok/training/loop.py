@@ -49,7 +49,7 @@ class Progress:
             first.
         worse: validations since the best one.
         untrained: why the best model counts as untrained; None: it is trained.
-        validated: `seconds` at the last validation.
+        validated_seconds: `seconds` at the last validation.
         validation_seconds: wall time of all validations.
         skipped, skipped_in_a_row: steps skipped because something was not finite.
         loss_sum, loss_tokens: since the last record in the log.
@@ -65,7 +65,7 @@ class Progress:
     best_step: int = 0
     worse: int = 0
     untrained: str | None = None
-    validated: float = 0.0
+    validated_seconds: float = 0.0
     validation_seconds: float = 0.0
     skipped: int = 0
     skipped_in_a_row: int = 0
@@ -171,7 +171,7 @@ class Loop:
     def _validation_late(self) -> bool:
         progress = self.progress
         cheap = progress.validation_seconds <= MOST * progress.seconds
-        return cheap and self._late(progress.validated)
+        return cheap and self._late(progress.validated_seconds)
 
     def _late(self, before: float) -> bool:
         """Whether, in a run of a given number of minutes, too many of them have passed since
@@ -260,7 +260,7 @@ class Loop:
             self._write(scores, best)
         took = time.perf_counter() - start
         progress.seconds = time.monotonic() - self._began
-        progress.validated = progress.seconds
+        progress.validated_seconds = progress.seconds
         progress.validation_seconds += took
         record = ValidationRecord(
             step=progress.step,
