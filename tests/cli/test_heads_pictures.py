@@ -119,12 +119,12 @@ def test_what_is_missing_is_said(tmp_path: Path, table: Path) -> None:
     captioner, classifier = write_captioner(tmp_path / "a"), write_classifier(tmp_path / "b")
     assert "--data FILE, a table of captions" in refused(captioner, "--gold", "links")
     assert "images with labels" in refused(classifier)
-    assert "--prune is for models that translate" in refused(captioner, "--data", table, "--prune")
+    assert "--prune needs a translation model" in refused(captioner, "--data", table, "--prune")
     away = tmp_path / "away.tsv"
     away.write_text(table.read_text("utf-8"), encoding="utf-8")
     table.with_name("images").rename(tmp_path / "elsewhere")
     told = refused(captioner, "--data", away)
-    assert "nobody said where the pictures are" in told
+    assert "image folder not found" in told
     assert "jumok heads MODEL --data" in told
     images = ["--images", tmp_path / "elsewhere"]
     assert call(captioner, "--data", away, *images).exit_code == 0

@@ -68,7 +68,7 @@ def test_a_name_that_is_taken_keeps_its_recipe(tmp_path, files, monkeypatch):
     recipe = tmp_path / "runs" / "talk" / "recipe.toml"
     recipe.write_text(recipe.read_text("utf-8") + "# mine\n", "utf-8")
     error = refused("train", "--source", files[0], "--target", files[1], *SMALL)
-    assert "there is a run of this name already" in str(error)
+    assert "a run of this name exists already" in str(error)
     assert "# mine" in recipe.read_text("utf-8")
 
 

@@ -60,7 +60,7 @@ def test_a_flipped_bit_is_noticed(tmp_path):
     (tmp_path / CURRENT).write_bytes(damaged)
     with pytest.raises(BundleError, match="truncated or damaged") as caught:
         checkpoint.load(tmp_path)
-    assert "check sum" in str(caught.value)
+    assert "checksum" in str(caught.value)
     assert CURRENT in str(caught.value)
 
 

@@ -185,7 +185,7 @@ def test_a_name_that_is_taken_is_refused(tmp_path, make_config, recorder):
     train(make_config("training.steps=1"), tmp_path, recorder())
     with pytest.raises(ConfigError, match="a run of this name exists already") as caught:
         train(make_config("training.steps=1"), tmp_path, recorder())
-    assert "go on with it: --resume" in str(caught.value)
+    assert "continue it: --resume" in str(caught.value)
     assert f"rm -r {tmp_path / 'tiny'}" in str(caught.value)
 
 
@@ -232,7 +232,7 @@ def test_an_absurd_learning_rate_stops_with_an_explanation(tmp_path, make_config
     with pytest.raises(TrainingError) as caught:
         train(config, tmp_path, screen)
     message = str(caught.value)
-    assert "not finite in 5 steps in a row" in message
+    assert "not finite for 5 steps in a row" in message
     assert "training has diverged" in message
     assert "got:      a learning rate of 1e+30" in message
     assert "lower training.learning_rate" in message
@@ -292,7 +292,7 @@ def test_a_resumed_time_budget_goes_on_where_it_stood(tmp_path, make_config, rec
 
 def test_a_folder_that_cannot_be_made_says_where_to_go_instead(tmp_path, make_config, recorder):
     (tmp_path / "file").write_text("")
-    with pytest.raises(ConfigError, match="the run's folder cannot be made") as caught:
+    with pytest.raises(ConfigError, match="the run's folder cannot be created") as caught:
         train(make_config(), tmp_path / "file", recorder())
     assert "got:      Not a directory" in str(caught.value)
     assert "--runs FOLDER" in str(caught.value)
