@@ -129,4 +129,4 @@ def test_what_is_missing_is_said(tmp_path: Path, table: Path) -> None:
     images = ["--images", tmp_path / "elsewhere"]
     assert call(captioner, "--data", away, *images).exit_code == 0
     one = write_captioner(tmp_path / "one", memory="one")
-    assert "does not look at the picture" in refused(one, "--data", away, *images)
+    assert "has no attention over the image" in refused(one, "--data", away, *images)
