@@ -24,7 +24,8 @@ WORDS = (
     *("", "0", "1", "2", "-1", "1000000", "99999999999999999999", "9" * 5_000, "nan", "inf"),
     *("-inf", "1e308", "0.5", "x", "cat", "the cat", "가", "\udcff", "a" * 300, "0-0", "1p2"),
     *("-", "--", ".", "/", "..", "en,ko", "0,1", "meta", "mps", "cuda:9", "cpu", "fp32", "bf16"),
-    *("/dev/null", "/dev/zero", "weights", "full", "greedy", "alignment", "encoder", "{}", "[["),
+    # No device: as root a command at fault could replace the machine's own.
+    *("weights", "full", "greedy", "alignment", "encoder", "{}", "[["),
 )
 
 
