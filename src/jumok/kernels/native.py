@@ -8,6 +8,7 @@ import platform
 import subprocess
 import tempfile
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -76,11 +77,16 @@ def serves(*tensors: Tensor) -> bool:
 
 def call(name: str, dtype: torch.dtype, *arguments: Argument) -> float:
     """Runs the kernel `name` for elements of `dtype`; a tensor is passed as its address."""
+    return float(_function(name, dtype)(*map(_argument, arguments)))
+
+
+@functools.cache
+def _function(name: str, dtype: torch.dtype) -> Callable[..., float]:
     kernels = library()
     assert kernels is not None
-    function = getattr(kernels, f"{name}_{SUFFIXES[dtype]}")
-    function.restype = ctypes.c_double
-    return float(function(*map(_argument, arguments)))
+    function: Callable[..., float] = getattr(kernels, f"{name}_{SUFFIXES[dtype]}")
+    function.restype = ctypes.c_double  # type: ignore[attr-defined]  # one of ctypes' functions
+    return function
 
 
 def numbers(drop: DropoutMask | None) -> tuple[int, int]:
