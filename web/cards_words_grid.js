@@ -7,8 +7,8 @@ const NEW_EN = {
   "one place": "Gives more than half of its weight to one fixed cell of the grid, for every query: an attention sink, for queries for which the head has no effect.",
 };
 const NEW_KO = {
-  points: "단어가 가리키는 것에 주목합니다. 절반이 넘는 명사에서 가장 진한 칸의 가운데가 정답 상자 안에 있습니다 (포인팅 게임(pointing game), Zhang et al. 2016).",
-  shift: "어느 칸에서나 같은 방향으로 같은 거리만큼 떨어진 곳에 주목합니다. 그런 자리가 있는 칸의 90 %에서 그렇습니다. 합성곱 커널의 원소 하나가 하는 일과 같습니다 (Cordonnier et al. 2020).",
+  points: "단어가 가리키는 것에 주목합니다. 절반이 넘는 명사에서 가장 진한 칸의 가운데가 정답 상자 안에 있습니다(포인팅 게임(pointing game), Zhang et al. 2016).",
+  shift: "어느 칸에서나 같은 방향으로 같은 거리만큼 떨어진 곳에 주목합니다. 그런 자리가 있는 칸의 90%에서 그렇습니다. 합성곱 커널의 원소 하나가 하는 일과 같습니다(Cordonnier et al. 2020).",
   near: "가중치의 절반이 넘는 몫을 제 칸과 이웃한 칸들에 줍니다.",
   "one place": "어느 쿼리에서나 가중치의 절반이 넘는 몫을 격자의 같은 칸 하나에 줍니다. 헤드가 할 일이 없을 때 주목하는 곳, 곧 싱크(sink)입니다.",
 };
@@ -55,29 +55,29 @@ export const GRID_KO = {
   gridRoles: {
     ...NEW_KO,
     same: "가중치의 절반이 넘는 몫을 제 칸에 줍니다.",
-    broad: "거의 모든 칸에 똑같이 주목합니다. 엔트로피가 가능한 최댓값의 90 %를 넘습니다.",
+    broad: "거의 모든 칸에 똑같이 주목합니다. 엔트로피가 가능한 최댓값의 90%를 넘습니다.",
   },
   gridMeasures: {
-    pointing: ["지목(포인팅)", "캡션의 모든 명사 가운데 가장 진한 칸의 가운데가 그 단어가 가리키는 것의 정답 상자 안에 있는 비율 (Zhang et al. 2016)."],
+    pointing: ["지목(포인팅)", "캡션의 모든 명사 가운데 가장 진한 칸의 가운데가 그 단어가 가리키는 것의 정답 상자 안에 있는 비율(Zhang et al. 2016)."],
     in_box: ["상자 안의 가중치", "명사의 가중치 가운데 상자 안에 있는 비율."],
     even_in_box: ["… 고르게 볼 때", "모든 칸에 똑같이 주목했다면 상자가 받았을 비율. 이미지에서 상자가 차지하는 넓이와 같습니다."],
     near: ["주변에 준 가중치", "쿼리 칸과 이웃한 칸들에 주는 가중치."],
-    distance: ["거리", "주목하는 곳이 쿼리에서 몇 칸 떨어져 있는지 가중치로 평균한 값 (Dosovitskiy et al. 2021)."],
+    distance: ["거리", "주목하는 곳이 쿼리에서 몇 칸 떨어져 있는지 가중치로 평균한 값(Dosovitskiy et al. 2021)."],
     even_distance: ["… 고르게 볼 때", "모든 칸에 똑같이 주목하는 헤드의 거리."],
     beyond: ["더 먼 곳", "가장 큰 가중치가 여덟 행이나 여덟 열보다 멀어 지도 밖에 있는 비율."],
-    residual_gate: ["학습된 게이트", "이 층 헤드들의 출력에 이 값을 곱해 특징에 더합니다. 0이면 이 층은 아무 일도 하지 않습니다."],
+    residual_gate: ["학습된 게이트", "이 층 헤드들의 출력에 이 값을 곱한 다음 특징(feature)에 더합니다. 0이면 이 층은 아무 일도 하지 않습니다."],
   },
   pictures: {
     cross: "크로스 어텐션", decoder: "디코더 셀프 어텐션", image: "이미지 셀프 어텐션",
-    helpOffsets: (most) => `캡션에 주목하는 헤드의 작은 막대그래프는 가장 큰 가중치가 제 위치에서 얼마나 떨어져 있는지 보여 줍니다. 가운데가 제 위치이고 왼쪽이 앞쪽입니다. 모든 그래프의 눈금은 같고 가장 높은 막대가 ${most} %입니다.`,
+    helpOffsets: (most) => `캡션에 주목하는 헤드의 작은 막대그래프는 가장 큰 가중치가 제 위치에서 얼마나 떨어져 있는지 보여 줍니다. 가운데가 제 위치이고 왼쪽이 앞쪽입니다. 모든 그래프의 눈금은 같고 가장 높은 막대가 ${most}%입니다.`,
   },
-  helpWhere: (most) => `이미지에 주목하는 헤드의 지도는 그 헤드가 평균적으로 이미지의 어디에 주목하는지 나타냅니다. 이런 지도의 눈금은 모두 같고, 가장 진한 칸이 헤드 가중치의 ${most} %입니다.`,
-  helpAway: (most) => `이미지 셀프 어텐션에는 왼쪽에 지도가 하나 더 있습니다. 가장 큰 가중치가 쿼리 칸에서 얼마나 떨어져 있는지 나타냅니다. 테두리 친 가운데가 쿼리 칸이고, 지도의 위쪽이 이미지의 위쪽입니다. 이 지도들의 눈금도 모두 같고, 가장 진한 상대 위치가 전체의 ${most} %입니다.`,
+  helpWhere: (most) => `이미지에 주목하는 헤드의 지도는 그 헤드가 평균적으로 이미지의 어디에 주목하는지 나타냅니다. 이런 지도의 눈금은 모두 같고, 가장 진한 칸이 헤드 가중치의 ${most}%입니다.`,
+  helpAway: (most) => `이미지 셀프 어텐션에는 왼쪽에 지도가 하나 더 있습니다. 가장 큰 가중치가 쿼리 칸에서 얼마나 떨어져 있는지 나타냅니다. 테두리 친 가운데가 쿼리 칸이고, 지도의 위쪽이 이미지의 위쪽입니다. 이 지도들의 눈금도 모두 같고, 가장 진한 상대 위치가 모든 쿼리의 ${most}%입니다.`,
   maps: { where: "이미지에서", offsets: "쿼리 칸에서" },
   rowsDown: "행",
   mapTables: {
     where: () => "평균적으로 이미지의 어디에 주목하는가: 칸의 행과 열",
-    offsets: (beyond) => `가장 큰 가중치가 쿼리 칸에서 얼마나 떨어져 있는가: 아래로 행, 오른쪽으로 열${beyond ? `, 더 먼 곳 ${(100 * beyond).toFixed(1)} %` : ""}`,
+    offsets: (beyond) => `가장 큰 가중치가 쿼리 칸에서 얼마나 떨어져 있는가: 아래로 행, 오른쪽으로 열${beyond ? `, 더 먼 곳 ${(100 * beyond).toFixed(1)}%` : ""}`,
   },
   readings: {
     writes: (nouns) => `단어를 쓰는 단계의 가중치로, 명사 ${nouns.toLocaleString("ko")}개에 대해 잰 값입니다.`,
@@ -90,7 +90,7 @@ export const GRID_KO = {
     "offsets, distance": ["상대 위치, 거리", { "a word has no position in the image to measure a distance from": "단어는 이미지 속에 거리를 잴 위치가 없습니다" }],
     pointing: ["지목(포인팅)", {
       "the model writes no words that could point at anything": "무언가를 가리킬 단어를 쓰지 않는 모델입니다",
-      "no boxes of the things that the words name were given (boxes.jsonl)": "단어가 가리키는 것의 위치가 주어지지 않았습니다(boxes.jsonl)",
+      "no boxes of the things that the words name were given (boxes.jsonl)": "단어가 가리키는 것의 정답 상자가 주어지지 않았습니다(boxes.jsonl)",
     }],
   },
 };

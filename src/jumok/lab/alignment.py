@@ -186,7 +186,7 @@ def report(
     rows: list[list[TableCell]] = [[place.name, rates[place]] for place in ordered]
     return Findings(
         columns=(
-            Column(Text("read at", "읽은 곳")),
+            Column(Text("read at", "정렬 추출 설정")),
             Column(Text("alignment error rate", "정렬 오류율"), ".3f"),
         ),
         rows=rows,
@@ -202,14 +202,14 @@ def report(
             f"at the step that writes a word and {reading:.2f} at the step that reads it."
             f"{missing.en}",
             "단어 연결 두 개를 골랐을 때 서로 엇갈리는 비율은 영어-한국어에서 "
-            f"{korean:.0%}{there_ko}입니다. 영어-{target.ko}의 어텐션을 {best.name.ko}에서 읽으면 "
-            f"정렬 오류율은 {rates[best]:.2f}입니다. 한 층의 헤드를 평균하면 단어를 쓰는 단계에서 "
-            f"{writing:.2f}, 읽는 단계에서 {reading:.2f}입니다.{missing.ko}",
+            f"{korean:.0%}{there_ko}입니다. 영어-{target.ko}에서 정렬 오류율이 가장 낮은 "
+            f"설정은 ‘{best.name.ko}’로, {rates[best]:.2f}입니다. 한 층의 헤드를 평균하면 단어를 "
+            f"쓰는 단계에서 {writing:.2f}, 읽는 단계에서 {reading:.2f}입니다.{missing.ko}",
         ),
         panels=(
             grid,
             Bars(
-                Text("Alignment error rate by place", "읽은 곳에 따른 정렬 오류율"),
+                Text("Alignment error rate by place", "설정별 정렬 오류율"),
                 Text("error rate; less is better", "오류율, 낮을수록 좋음"),
                 [(place.name, rates[place]) for place in ordered],
             ),

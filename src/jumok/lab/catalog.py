@@ -142,7 +142,7 @@ LABS = (
         Text(
             "An encoding should be unique, consistent, bounded and deterministic; such "
             "encodings cope with sentences longer than any in training.",
-            "위치 인코딩은 위치마다 유일하고, 거리가 일정하고, 값이 일정한 범위 안에 있고, "
+            "위치 인코딩은 위치마다 고유하고, 거리가 일정하고, 값이 일정한 범위 안에 있고, "
             "결정적이어야 합니다. 그런 인코딩은 학습에 없던 긴 문장에서도 잘 작동합니다.",
         ),
         "001, 002, 004",

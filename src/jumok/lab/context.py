@@ -156,8 +156,8 @@ def report(cosines: dict[str, float], share: dict[str, float]) -> Findings:
             f"평균 {average:.2f}입니다(정적 벡터: 1). 코사인이 가장 작은 단어는 “{widest}”입니다"
             f"({cosines[widest]:.2f}). 가장 가까운 문장과 공통된 구문의 비율은 문맥화된 벡터로 "
             f"찾으면 {share['contextual']:.0%}, 정적 벡터로 찾으면 {share['static']:.0%}입니다. "
-            f"주장이 성립하려면 평균 코사인이 {APART:.2f}보다 작고 공통된 구문의 비율이 "
-            f"{100 * MORE:.0f}%포인트 넘게 커야 합니다.",
+            f"주장이 성립하려면 평균 코사인이 {APART:.2f}보다 작고, 공통된 구문의 비율이 정적 "
+            f"벡터로 찾을 때보다 {100 * MORE:.0f}%포인트 넘게 커야 합니다.",
         ),
         panels=(
             Bars(

@@ -178,7 +178,7 @@ def run(setting: Setting) -> Findings:
         columns=(
             Column(Text("network", "신경망")),
             Column(Text("parameters", "매개변수"), ",d"),
-            Column(Text("right on unseen pictures, %", "처음 보는 그림의 정답률 (%)"), ".1f"),
+            Column(Text("right on unseen pictures, %", "처음 보는 이미지의 정답률 (%)"), ".1f"),
             Column(Text("± over seeds", "시드 간 ±"), ".1f"),
         ),
         rows=[
@@ -195,7 +195,7 @@ def run(setting: Setting) -> Findings:
         sentence=_sentence(centre, gain, partner, others),
         panels=(
             Bars(
-                Text("What colour is the partner's core?", "짝의 속은 무슨 색인가?"),
+                Text("What colour is the partner's core?", "짝의 안쪽은 무슨 색인가?"),
                 Text("right, % (13 by chance)", "정답률 (%), 우연: 13"),
                 [(NAMES[name], centre[name]) for name in NAMES],
                 spread=[spread(accuracies[name]) for name in NAMES],
@@ -204,7 +204,7 @@ def run(setting: Setting) -> Findings:
             Chart(
                 Text("Training", "학습"),
                 Text("training step", "학습 단계"),
-                Text("training loss (nats a picture)", "학습 손실 (그림당 nat)"),
+                Text("training loss (nats a picture)", "학습 손실 (이미지당 nat)"),
                 [Series(NAMES[name], runs[name][0].curve) for name in NAMES],
                 least=0.0,
             ),
@@ -221,9 +221,9 @@ def _sentence(centre: dict[str, float], gain: float, partner: float, others: flo
         f"pictures ({gain:+.1f} points; neither: {centre['neither']:.1f}%). The fifth frame gives "
         f"{partner:.0%} of its attention to its partner and {others:.0%} to the three others "
         "together.",
-        "그림마다 색이 서로 다르고 안쪽이 칠해진 사각 틀 네 개와, 안쪽이 검은 다섯째 틀이 "
+        "이미지마다 색이 서로 다르고 안쪽이 칠해진 사각 틀 네 개와, 안쪽이 검은 다섯째 틀이 "
         "있습니다. 다섯째 틀과 색이 같은 틀(짝)의 안쪽 색을 맞히는 문제입니다. 매개변수와 단계 "
-        f"수가 같을 때 처음 보는 그림에서 어텐션은 {centre['attention']:.1f}%, 1x1 합성곱은 "
+        f"수가 같을 때 처음 보는 이미지에서 어텐션은 {centre['attention']:.1f}%, 1x1 합성곱은 "
         f"{centre['mixing']:.1f}%를 맞힙니다({gain:+.1f}%포인트, 둘 다 없으면 "
         f"{centre['neither']:.1f}%). 다섯째 틀은 어텐션의 {partner:.0%}를 짝에, "
         f"{others:.0%}를 나머지 세 틀에 줍니다.",

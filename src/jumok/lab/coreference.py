@@ -277,6 +277,6 @@ def _sentence(found: Preferred, told: float | None, where: Text) -> Text:
         "A single head found by a search is not “the attention”.",
         f"{known.ko} 앞 절반의 문장으로 고른 헤드({where.ko})는 뒤 절반의 {at_best:.0%}에서 다른 "
         f"명사보다 옳은 명사를 더 봅니다(우연: 50%). 어텐션의 {right:.0%}가 옳은 명사에, "
-        f"{wrong:.0%}가 다른 명사에 갑니다. 모든 헤드의 평균은 {average:.0%}입니다. 찾아서 "
-        "고른 헤드 하나가 ‘어텐션’ 전체는 아닙니다.",
+        f"{wrong:.0%}가 다른 명사에 갑니다. 옳은 명사를 더 보는 비율은 모든 헤드의 평균으로는 "
+        f"{average:.0%}입니다. 찾아서 고른 헤드 하나가 ‘어텐션’ 전체를 대표하지는 않습니다.",
     )

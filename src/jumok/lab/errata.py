@@ -149,7 +149,7 @@ def stable_softmax() -> Erratum:
         Text("softmax computes exp of the score", "softmax는 점수의 exp를 계산함"),
         Text(
             "first weight of scores 710 and 709: exp(s) | exp(s - max)",
-            "점수 710과 709의 첫 가중치: exp(s) | exp(s - max)",
+            "점수가 710과 709일 때 첫 가중치: exp(s) | exp(s - max)",
         ),
         written,
         right,
@@ -258,8 +258,8 @@ def _sentence(errata: list[Erratum], slips: int) -> Text:
         "다릅니다. 기본 모델의 "
         f"매개변수는 d_k = 64이면 {_korean(errata[0].right)} 개, 1024이면 "
         f"{_korean(errata[0].written)} 개입니다. 마스크를 곱하면 어텐션의 "
-        f"{errata[1].written:.0%}가 미래에 남습니다. 위치를 연결하는 것은 잘못이 아닙니다. 행렬 "
-        "하나를 더 두고 위치를 더할 때와 출력이 같습니다.",
+        f"{errata[1].written:.0%}가 미래에 남습니다. 위치를 연결하는 것은 잘못이 아닙니다. "
+        "행렬을 하나 더 쓸 뿐, 출력은 위치를 더할 때와 같습니다.",
     )
 
 

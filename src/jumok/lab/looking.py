@@ -40,7 +40,7 @@ STEPS, BATCH, TESTED, LONGER = 400, 32, 200, 3
 POINTS, MORE = 90.0, 5.0  # the claim: pointing accuracy, and percent more right captions
 
 NAMES = {
-    "one": Text("one vector for the picture", "그림 전체를 벡터 하나로"),
+    "one": Text("one vector for the picture", "이미지 전체를 벡터 하나로"),
     "grid": Text("attention over the grid", "격자에 대한 어텐션"),
 }
 
@@ -240,7 +240,7 @@ def report(right: dict[str, list[float]], pointing: list[float], grid: Grid) -> 
     return Findings(
         columns=(
             Column(Text("what the decoder reads", "디코더가 읽는 것")),
-            Column(Text("captions right word for word (%)", "정답과 같은 캡션 (%)"), ".1f"),
+            Column(Text("captions right word for word (%)", "정답과 완전히 같은 캡션 (%)"), ".1f"),
             Column(Text("pointing accuracy (%)", "포인팅 게임 정확도 (%)"), ".1f"),
             Column(Text("attention in the box (%)", "상자 안의 어텐션 (%)"), ".1f"),
         ),
@@ -262,14 +262,14 @@ def report(right: dict[str, list[float]], pointing: list[float], grid: Grid) -> 
             f"attention would have {even:.0f}%.",
             f"정답과 완전히 같은 캡션은 어텐션이 있으면 {share['grid']:.0f}%, 벡터 하나만 있으면 "
             f"{share['one']:.0f}%뿐입니다. 명사의 {accuracy:.0f}%는 자기가 가리키는 것의 상자 안을 "
-            f"봅니다. 명사의 어텐션 가운데 {inside:.0f}%가 상자 안에 있고, 고르게 보았다면 "
-            f"{even:.0f}%였을 것입니다.",
+            f"봅니다. 명사의 어텐션 가운데 {inside:.0f}%가 상자 안에 있습니다. 고르게 "
+            f"보았다면 {even:.0f}%였을 것입니다.",
         ),
         panels=(
             grid,
             Bars(
-                Text("Captions wholly right", "완전히 맞은 캡션"),
-                Text("percent of new pictures", "새 그림에서의 비율 (%)"),
+                Text("Captions wholly right", "정답과 완전히 같은 캡션"),
+                Text("percent of new pictures", "처음 보는 이미지에서의 비율 (%)"),
                 [(NAMES[name], share[name]) for name in NAMES],
                 form=".0f",
             ),

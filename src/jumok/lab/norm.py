@@ -60,7 +60,7 @@ def report(found: Contest, gradients: dict[str, list[float]]) -> Findings:
         columns=(
             Column(Text("model", "모델")),
             *COLUMNS,
-            Column(Text(f"steps to a loss of {GOAL:g}", f"손실 {GOAL:g}까지의 단계")),
+            Column(Text(f"steps to a loss of {GOAL:g}", f"손실 {GOAL:g}까지의 단계 수")),
             Column(Text("gradient, first layer / last", "기울기, 첫 층 / 마지막 층"), ".3f"),
         ),
         rows=[
@@ -88,8 +88,9 @@ def _sentence(
         f"Pre-norm {pre.en} ({loss['pre']:.3f} against {loss['none']:.3f} without a norm); "
         f"post-norm, as the notes have it, {post.en} ({loss['post']:.3f}). Steps to a training "
         f"loss of {GOAL:g}: {told}.",
-        f"pre-norm은 {pre.ko}({loss['pre']:.3f}, 정규화가 없으면 {loss['none']:.3f}). 강의에 나온 "
-        f"post-norm은 {post.ko}({loss['post']:.3f}). 학습 손실 {GOAL:g}까지의 단계: {told_ko}.",
+        f"정규화가 없으면 손실은 {loss['none']:.3f}입니다. pre-norm을 쓰면 {pre.ko}"
+        f"({loss['pre']:.3f}). 강의에 나온 post-norm을 쓰면 {post.ko}({loss['post']:.3f}). "
+        f"학습 손실이 {GOAL:g}에 이를 때까지의 단계 수: {told_ko}.",
     )
 
 
@@ -97,7 +98,7 @@ def _change(gain: float, loss: str) -> Text:
     """What a norm does to the loss, which the sentence calls by this name in English."""
     share = f"{abs(gain):.0%}"
     if share == "0%":
-        return Text(f"leaves {loss} as it is", "손실을 바꾸지 않습니다")
+        return Text(f"leaves {loss} as it is", "그대로입니다")
     if gain > 0.0:
-        return Text(f"lowers {loss} by {share}", f"손실을 {share} 낮춥니다")
-    return Text(f"raises {loss} by {share}", f"손실을 {share} 높입니다")
+        return Text(f"lowers {loss} by {share}", f"{share} 낮아집니다")
+    return Text(f"raises {loss} by {share}", f"{share} 높아집니다")

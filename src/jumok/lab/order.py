@@ -153,7 +153,7 @@ def _sentence(largest: float, masked: float, least: float, nearest: Text) -> Tex
         "queries come from elsewhere; self-attention is equivariant, and only the mean of its "
         "outputs stays.",
         "강의에 나온 모든 층과 위치 정보가 없는 인코더는 입력을 집합으로 다룹니다. "
-        f"차이는 커야 {largest:.0e}로 반올림 오차입니다. 순서를 알려 주면 "
+        f"차이는 커야 {largest:.0e}로, 반올림 오차입니다. 순서를 알려 주면 "
         f"출력이 {least:.0%} 이상 달라집니다(변화가 가장 작은 것: {nearest.ko}). 룩어헤드 마스크만 "
         f"있어도 순서가 드러납니다({masked:.0%}). 강의 004가 말한 불변(invariant)은 쿼리가 밖에서 "
         "오는 층에 들어맞습니다. 셀프 어텐션은 등변(equivariant)이고, 출력의 평균만 변하지 "

@@ -88,7 +88,7 @@ def report(lengths: tuple[int, ...], rnn: list[float], attention: list[float]) -
     at = lengths.index(SENTENCE)
     times = rnn[at] / attention[at]
     where = "beyond the longest that was tried" if meet is None else f"at about {meet:.0f}"
-    where_ko = "측정한 가장 긴 길이보다 깁니다" if meet is None else f"약 {meet:.0f}입니다"
+    where_ko = "측정한 가장 긴 길이를 넘어야" if meet is None else f"길이 약 {meet:.0f}부터"
     return Findings(
         columns=(
             Column(Text("length", "길이"), "d"),
@@ -116,9 +116,9 @@ def report(lengths: tuple[int, ...], rnn: list[float], attention: list[float]) -
             f"{growth[0]:.1f} of the length and attention's with {growth[1]:.1f}, and the "
             f"quadratic cost overtakes {where}.",
             f"코어 하나에서 길이가 {SENTENCE}일 때 셀프 어텐션은 GRU보다 {times:.1f}배 빠릅니다. "
-            f"가장 긴 길이들에서 GRU의 시간은 길이의 {growth[0]:.1f}제곱에, 어텐션의 시간은 "
-            f"{growth[1]:.1f}제곱에 비례해 늘어납니다. 비용이 길이의 제곱으로 늘어, 어텐션이 "
-            f"GRU보다 느려지기 시작하는 길이는 {where_ko}.",
+            f"길이가 가장 긴 구간에서 GRU의 시간은 길이의 {growth[0]:.1f}제곱에, 어텐션의 시간은 "
+            f"{growth[1]:.1f}제곱에 비례해 늘어납니다. 계산량이 길이의 제곱에 비례하므로 "
+            f"어텐션은 {where_ko} GRU보다 느려집니다.",
         ),
         panels=(
             Chart(

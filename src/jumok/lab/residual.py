@@ -68,8 +68,8 @@ def run(setting: Setting) -> Findings:
             f"잔차 연결이 없는 모델이 {all_steps}단계에 걸쳐 도달한 손실({reached:.2f})에, 잔차 "
             f"연결이 있는 모델은 {reached_ko}. 처음 보는 문장에서 마지막 손실은 "
             f"{found.loss('with'):.3f} 대 {found.loss('without'):.3f}입니다. "
-            f"{DEEP}층에서 첫 층의 기울기는 잔차 연결이 있으면 마지막 층의 {falls['with']:.2f}배, "
-            f"없으면 {falls['without']:.2g}배입니다.",
+            f"{DEEP}층 모델에서 첫 층의 기울기는 잔차 연결이 있으면 마지막 층의 "
+            f"{falls['with']:.2f}배, 없으면 {falls['without']:.2g}배입니다.",
         ),
         panels=(
             found.curves(Text(f"Training, {LAYERS}+{LAYERS} layers", f"학습, {LAYERS}+{LAYERS}층")),

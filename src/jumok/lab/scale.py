@@ -130,7 +130,7 @@ def report(plain: list[Softness], scaled: list[Softness]) -> Findings:
             "written gives NaN.",
             f"d_k = {WIDTHS[-1]}일 때 나누지 않으면 기울기가 나누었을 때의 {left:.0%}로 "
             f"줄어듭니다(엔트로피 {plain[-1].entropy:.2f} 대 {scaled[-1].entropy:.2f} nat). 나누면 "
-            f"엔트로피와 기울기는 d_k에 따라 최대 {moved:.0%}만 다릅니다. 오버플로는 나누는 이유가 "
+            f"엔트로피와 기울기는 d_k에 따라 최대 {moved:.0%}만 다릅니다. 나누는 이유는 오버플로가 "
             f"아닙니다. d_k = 1024일 때 가장 큰 점수도 {largest:.0f}에 그쳐 710에 한참 못 "
             "미칩니다. 점수가 커서 식 그대로는 NaN이 되는 경우에도 최댓값을 먼저 빼면 "
             f"{over['stable_first_weight']:.3f}이 나옵니다.",
