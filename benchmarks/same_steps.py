@@ -67,7 +67,10 @@ def row(name: str, checkouts: dict[str, Path], runs: Path, steps: int) -> bool:
 def begin(name: str, checkout: Path, runs: Path, steps: int) -> subprocess.Popen[bytes]:
     """Start training; each checkout reads its own recipe."""
     runs.mkdir(parents=True, exist_ok=True)
-    changes = [f"training.steps={steps}", f"validation.every={steps}", "training.threads=1"]
+    changes = [
+        f"training.steps={steps}", f"validation.every={steps}",
+        "training.log_every=1", "training.threads=1",
+    ]  # fmt: skip
     if name.endswith("-pretrained"):
         encoder = runs / name.replace("-pretrained", "-mlm") / "model"
         changes.append(f"model.pretrained={encoder}")
@@ -96,7 +99,7 @@ def records(name: str, runs: Path, process: subprocess.Popen[bytes]) -> list[Rec
 def scores_of(log: list[Record]) -> Record:
     """The last validation without its times."""
     last = [each for each in log if each["kind"] == "validation"][-1]
-    return {key: value for key, value in last.items() if "second" not in key and key != "kind"}
+    return {key: value for key, value in last.items() if key not in ("kind", "took", "seconds")}
 
 
 if __name__ == "__main__":
