@@ -169,6 +169,13 @@ def test_markup_is_refused_where_sentences_are_read(
     assert not (tmp_path / "runs").exists()
 
 
+def test_a_corpus_given_as_a_recipe_is_named(tmp_path: Path) -> None:
+    (tmp_path / "memory.tmx").write_text(tmx())
+    error = fault("train", tmp_path / "memory.tmx")
+    assert "this is a translation memory (TMX), not a recipe" in str(error)
+    assert f"--data {tmp_path}/memory.tmx --from en --to fr" in str(error)
+
+
 def test_a_file_in_other_languages_says_which(tmp_path: Path, tiny_bundle: Path) -> None:
     asked = ["--from", "en", "--to", "fr"]
     error = fault("score", tiny_bundle, "--data", write(tmp_path, "xlf"), *asked)

@@ -62,8 +62,27 @@ def test_tmx_cut_short_inside_gzip_is_an_error(tmp_path: Path) -> None:
 
 
 def test_tmx_wants_language_codes(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="the columns of a TMX file are language codes"):
-        list(read_pairs(Corpus(file=tmp_path / "a.tmx")))
+    file = tmp_path / "a.tmx"
+    file.write_text(TMX)
+    with pytest.raises(ConfigError, match="which language is the source") as raised:
+        list(read_pairs(Corpus(file=file)))
+    assert "the languages in it: en-gb, ko" in str(raised.value)
+    assert "--from en-gb --to ko" in str(raised.value)
+
+
+def test_tmx_without_the_languages_names_those_in_it(tmp_path: Path) -> None:
+    file = tmp_path / "a.tmx"
+    file.write_text(TMX)
+    with pytest.raises(ConfigError, match="no unit has a text in both en and de") as raised:
+        list(read_pairs(Corpus(file=file, source_column="en", target_column="de")))
+    assert "the languages in it: en-gb, ko, en" in str(raised.value)
+
+
+def test_tmx_without_units_is_an_error(tmp_path: Path) -> None:
+    file = tmp_path / "a.tmx"
+    file.write_text("<tmx><body/></tmx>")
+    with pytest.raises(DataError, match="there are no translation units in it"):
+        list(read_pairs(tmx(file)))
 
 
 PO = r"""

@@ -115,7 +115,19 @@ def read_config(recipe: Path, name: str | None, runs: Path, overrides: list[str]
 
     if is_folder(recipe):
         return make_picture_recipe(recipe, name, overrides)
+    refuse_data(recipe)
     return load_config(recipe, overrides, {**os.environ, "JUMOK_RUNS": str(runs)})
+
+
+def refuse_data(recipe: Path) -> None:
+    """Raises an error if the file is a corpus or a document, which is no recipe."""
+    from jumok.data.formats import HEAD, kind_of, refusal
+
+    if recipe.suffix not in (".toml", ".json") and recipe.is_file():
+        with recipe.open("rb") as stream:
+            kind = kind_of(recipe, stream.read(HEAD))
+        if kind is not None:
+            raise refusal(recipe, kind, "a recipe")
 
 
 def _columns(data: Path | None, columns: str | None, source: str | None, target: str | None) -> str:

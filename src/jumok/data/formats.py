@@ -86,6 +86,8 @@ MARKUP: dict[str, Kind] = {
 
 KINDS = BINARY | MARKUP
 
+PLAIN_TEXT = "plain text in UTF-8"
+
 SUFFIXES = {
     "htm": "html",
     "xhtml": "html",
@@ -207,17 +209,17 @@ def check_text(file: Path, head: bytes, *, plain: bool) -> None:
         raise refusal(file, kind)
 
 
-def refusal(file: Path, kind: str) -> DataError:
-    """The error for a file of this format where plain text is expected."""
+def refusal(file: Path, kind: str, expected: str = PLAIN_TEXT) -> DataError:
+    """The error for a file of this format where something else is expected."""
     name, do = KINDS[kind]
     insist = (
         '; if these are plain lines nevertheless: format = "text" in a recipe, '
         "--format lines of translate, or another name"
-        if kind in MARKUP
+        if kind in MARKUP and expected is PLAIN_TEXT
         else ""
     )
     return DataError(
-        f"this is {name}, not plain text in UTF-8.",
+        f"this is {name}, not {expected}.",
         do=do.format(file=file) + insist,
         place=Place(file),
     )

@@ -1,6 +1,7 @@
 """Translators' own formats: TMX (translation memories) and PO (gettext)."""
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ from jumok.data.damage import ANYTHING, damaged
 from jumok.data.reading import one_line, open_bytes, read_lines
 from jumok.data.report import CorpusReport
 from jumok.data.tables import Column, Rows
-from jumok.errors import ConfigError, DataError, MissingExtraError, Place
+from jumok.errors import ConfigError, DataError, JumokError, MissingExtraError, Place
 
 LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 
@@ -23,12 +24,9 @@ def read_tmx(file: Path, source: Column, target: Column, report: CorpusReport | 
         from lxml import etree
     except ImportError:
         raise MissingExtraError("reading TMX files", "formats") from None
-    if isinstance(source, int) or isinstance(target, int):
-        raise ConfigError(
-            "the columns of a TMX file are language codes.",
-            expected='for example source_column = "en", target_column = "ko"',
-            place=Place(file),
-        )
+    named = isinstance(source, str) and isinstance(target, str)
+    codes: dict[str, None] = {}  # in the order of their first appearance
+    pairs = 0
     with open_bytes(file) as stream:
         # A translation memory can exceed the memory, so units are read and discarded one by one;
         # entities are not followed, as they may name files.
@@ -37,10 +35,15 @@ def read_tmx(file: Path, source: Column, target: Column, report: CorpusReport | 
         )
         try:
             for _, unit in units:
-                texts = _variants(unit, (source, target))
+                variants = _variants(unit)
+                codes.update(dict.fromkeys(variants))
+                if not named and len(codes) > 1:
+                    break
                 line = unit.sourceline
+                texts = [_text_in(variants, str(language)) for language in (source, target)]
                 sides = [one_line(text, report, line) for text in texts if text is not None]
                 if len(sides) == 2:
+                    pairs += 1
                     yield sides[0], sides[1], line
                 elif report:
                     report.skip(f"no variant in {source} and {target}", line)
@@ -51,21 +54,43 @@ def read_tmx(file: Path, source: Column, target: Column, report: CorpusReport | 
             raise DataError(
                 "the file is not well-formed TMX.", got=error.msg, place=Place(file, error.lineno)
             ) from None
+    if not pairs:
+        asked = f"no unit has a text in both {source} and {target}."
+        raise _other_languages(
+            file, codes, asked if named else "which language is the source, and which the target?"
+        )
 
 
-def _variants(unit: Any, codes: tuple[str, str]) -> list[str | None]:
-    """The text in each language: that of the exact code, or of the first that starts with it."""
+def _other_languages(file: Path, codes: Iterable[str], message: str) -> JumokError:
+    """The error for a memory of other languages than those asked for; it names the ones found."""
+    found = list(codes)[:20]
+    if not found:
+        return DataError("there are no translation units in it.", place=Place(file))
+    first, second = (*found, "en", "ko")[:2] if len(found) > 1 else ("en", "ko")
+    return ConfigError(
+        message,
+        got=f"the languages in it: {', '.join(found)}",
+        do=f'--from {first} --to {second}; in a recipe source_column = "{first}", '
+        f'target_column = "{second}"',
+        place=Place(file),
+    )
+
+
+def _variants(unit: Any) -> dict[str, str]:
+    """The text in each language, by its code."""
     texts: dict[str, str] = {}
     for variant in unit.iterfind("{*}tuv"):
         segment = variant.find("{*}seg")
         code = variant.get(LANGUAGE) or variant.get("lang") or ""
         if segment is not None:
             texts.setdefault(_code(code), _segment_text(segment))
-    found: list[str | None] = []
-    for code in map(_code, codes):
-        close = (text for other, text in texts.items() if is_language(other, code))
-        found.append(texts.get(code, next(close, None)))
-    return found
+    return texts
+
+
+def _text_in(variants: dict[str, str], language: str) -> str | None:
+    """The text of the exact code, or of the first that starts with it."""
+    close = (text for other, text in variants.items() if is_language(other, language))
+    return variants.get(_code(language), next(close, None))
 
 
 def _code(language: str) -> str:
