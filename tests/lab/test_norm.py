@@ -31,14 +31,14 @@ def test_the_claim_needs_both_norms_to_lower_the_loss() -> None:
         (
             (0.201, 0.435, 0.350),
             "Pre-norm lowers the loss by 43% (0.201 against 0.350 without a norm); post-norm, as "
-            "the notes have it, raises it by 24% (0.435).",
+            "in the notes, raises it by 24% (0.435).",
             "pre-norm은 손실을 43% 낮춥니다(0.201, 정규화가 없으면 0.350). 강의에 나온 post-norm은 "
             "손실을 24% 높입니다(0.435).",
         ),
         (
             (0.4, 0.3, 0.4),
             "Pre-norm leaves the loss as it is (0.400 against 0.400 without a norm); post-norm, "
-            "as the notes have it, lowers it by 25% (0.300).",
+            "as in the notes, lowers it by 25% (0.300).",
             "pre-norm은 손실을 바꾸지 않습니다(0.400, 정규화가 없으면 0.400). 강의에 나온 "
             "post-norm은 손실을 25% 낮춥니다(0.300).",
         ),

@@ -186,7 +186,7 @@ def report(
     rows: list[list[TableCell]] = [[place.name, rates[place]] for place in ordered]
     return Findings(
         columns=(
-            Column(Text("read at", "읽은 곳")),
+            Column(Text("alignment setting", "읽은 곳")),
             Column(Text("alignment error rate", "정렬 오류율"), ".3f"),
         ),
         rows=rows,
@@ -196,9 +196,9 @@ def report(
         },
         outcome=judged(finds and crosses is True, in_part=finds or crosses is True),
         sentence=Text(
-            f"Of two links {korean:.0%} cross in English-Korean{there}. Of English-"
-            f"{target.en}, read at {best.name.en}, attention finds the gold links with an error "
-            f"rate of {rates[best]:.2f}; the mean of a layer's heads has {writing:.2f} "
+            f"{korean:.0%} of all pairs of links cross in English-Korean{there}. For English-"
+            f"{target.en}, attention finds the gold links with an error rate of {rates[best]:.2f} "
+            f"at its best setting, {best.name.en}; the mean of a layer's heads has {writing:.2f} "
             f"at the step that writes a word and {reading:.2f} at the step that reads it."
             f"{missing.en}",
             "단어 연결 두 개를 골랐을 때 서로 엇갈리는 비율은 영어-한국어에서 "

@@ -178,7 +178,7 @@ def run(setting: Setting) -> Findings:
         columns=(
             Column(Text("network", "신경망")),
             Column(Text("parameters", "매개변수"), ",d"),
-            Column(Text("right on unseen pictures, %", "처음 보는 그림의 정답률 (%)"), ".1f"),
+            Column(Text("right on unseen images, %", "처음 보는 그림의 정답률 (%)"), ".1f"),
             Column(Text("± over seeds", "시드 간 ±"), ".1f"),
         ),
         rows=[
@@ -214,11 +214,11 @@ def run(setting: Setting) -> Findings:
 
 def _sentence(centre: dict[str, float], gain: float, partner: float, others: float) -> Text:
     return Text(
-        "Each picture has four frames of different colours with coloured cores, and a fifth, whose "
-        "core is black; asked is the core colour of the frame that has the fifth one's colour, its "
-        "partner. With as many parameters and steps, attention is right in "
+        "Each image has four frames of different colours with coloured cores, and a fifth, whose "
+        "core is black; the task is to name the core colour of its partner, the frame of the same "
+        "colour. With equal numbers of parameters and steps, attention is right in "
         f"{centre['attention']:.1f}% and 1x1 convolutions in {centre['mixing']:.1f}% of unseen "
-        f"pictures ({gain:+.1f} points; neither: {centre['neither']:.1f}%). The fifth frame gives "
+        f"images ({gain:+.1f} points; neither: {centre['neither']:.1f}%). The fifth frame gives "
         f"{partner:.0%} of its attention to its partner and {others:.0%} to the three others "
         "together.",
         "그림마다 색이 서로 다르고 안쪽이 칠해진 사각 틀 네 개와, 안쪽이 검은 다섯째 틀이 "

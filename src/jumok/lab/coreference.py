@@ -222,7 +222,7 @@ def report(found: Preferred, told: float | None) -> Findings:
     return Findings(
         columns=(
             Column(Text("from “it”", "“it”의 어텐션")),
-            Column(Text("looks more at the right noun", "옳은 명사를 더 보는 비율"), ".1%"),
+            Column(Text("attends more to the right noun", "옳은 명사를 더 보는 비율"), ".1%"),
         ),
         rows=rows,
         figures={
@@ -265,16 +265,17 @@ def _sentence(found: Preferred, told: float | None, where: Text) -> Text:
         )
         if told is None
         else Text(
-            f"On unseen combinations the state of “it” names the right noun in {told:.0%}.",
+            f"In {told:.0%} of the sentences with unseen combinations the state of “it” predicts "
+            "the right noun.",
             f"학습에 없던 조합의 문장에서도 “it”의 은닉 상태만으로 옳은 명사를 {told:.0%} "
             "맞힙니다.",
         )
     )
     return Text(
-        f"{known.en} The head that a first half of the sentences chose ({where.en}) looks more at "
-        f"the right noun than at the other in {at_best:.0%} of the second half (chance: 50%), with "
-        f"{right:.0%} of its attention against {wrong:.0%}; all heads together in {average:.0%}. "
-        "A single head found by a search is not “the attention”.",
+        f"{known.en} The head chosen on one half of the sentences ({where.en}) attends more to the "
+        f"right noun than to the other in {at_best:.0%} of the other half (chance: 50%), with "
+        f"{right:.0%} of its attention against {wrong:.0%}; the mean over all heads is "
+        f"{average:.0%}. A single head found by a search is not “the attention”.",
         f"{known.ko} 앞 절반의 문장으로 고른 헤드({where.ko})는 뒤 절반의 {at_best:.0%}에서 다른 "
         f"명사보다 옳은 명사를 더 봅니다(우연: 50%). 어텐션의 {right:.0%}가 옳은 명사에, "
         f"{wrong:.0%}가 다른 명사에 갑니다. 모든 헤드의 평균은 {average:.0%}입니다. 찾아서 "

@@ -240,7 +240,7 @@ def report(right: dict[str, list[float]], pointing: list[float], grid: Grid) -> 
     return Findings(
         columns=(
             Column(Text("what the decoder reads", "디코더가 읽는 것")),
-            Column(Text("captions right word for word (%)", "정답과 같은 캡션 (%)"), ".1f"),
+            Column(Text("captions correct word for word (%)", "정답과 같은 캡션 (%)"), ".1f"),
             Column(Text("pointing accuracy (%)", "포인팅 게임 정확도 (%)"), ".1f"),
             Column(Text("attention in the box (%)", "상자 안의 어텐션 (%)"), ".1f"),
         ),
@@ -256,10 +256,10 @@ def report(right: dict[str, list[float]], pointing: list[float], grid: Grid) -> 
         },
         outcome=judged(points and better, in_part=points or better),
         sentence=Text(
-            f"With attention {share['grid']:.0f}% of the captions are right word for word, with "
-            f"one vector {share['one']:.0f}%. A noun looks into the box of what it names in "
-            f"{accuracy:.0f}% of the cases; {inside:.0f}% of its attention lies there, where even "
-            f"attention would have {even:.0f}%.",
+            f"With attention {share['grid']:.0f}% of the captions are correct word for word, with "
+            f"one vector {share['one']:.0f}%. In {accuracy:.0f}% of the cases a noun attends most "
+            f"to a cell in the box of the object that it names; {inside:.0f}% of its attention is "
+            f"in the box, compared with {even:.0f}% for uniform attention.",
             f"정답과 완전히 같은 캡션은 어텐션이 있으면 {share['grid']:.0f}%, 벡터 하나만 있으면 "
             f"{share['one']:.0f}%뿐입니다. 명사의 {accuracy:.0f}%는 자기가 가리키는 것의 상자 안을 "
             f"봅니다. 명사의 어텐션 가운데 {inside:.0f}%가 상자 안에 있고, 고르게 보았다면 "

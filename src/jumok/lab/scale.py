@@ -126,7 +126,7 @@ def report(plain: list[Softness], scaled: list[Softness]) -> Findings:
             f"it (entropy {plain[-1].entropy:.2f} against {scaled[-1].entropy:.2f} nats); with it, "
             f"entropy and gradient differ by at most {moved:.0%} over all d_k. Overflow is not the "
             f"reason: the largest score at d_k = 1024 is {largest:.0f}, far from 710, and softmax "
-            f"minus the largest score gives {over['stable_first_weight']:.3f} where the form as "
+            f"minus the largest score gives {over['stable_first_weight']:.3f} where the formula as "
             "written gives NaN.",
             f"d_k = {WIDTHS[-1]}일 때 나누지 않으면 기울기가 나누었을 때의 {left:.0%}로 "
             f"줄어듭니다(엔트로피 {plain[-1].entropy:.2f} 대 {scaled[-1].entropy:.2f} nat). 나누면 "
