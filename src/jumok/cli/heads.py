@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 Models = Annotated[
     list[str],
     typer.Argument(
-        help="A bundle; several with the same heads are printed side by side, such as stages of one "
-        "training run."
+        help="A bundle; several with the same heads are printed side by side, such as stages of "
+        "one training run."
     ),
 ]
 Columns = Annotated[
