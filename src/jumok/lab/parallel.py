@@ -87,11 +87,7 @@ def report(lengths: tuple[int, ...], rnn: list[float], attention: list[float]) -
     growth = slope(lengths, rnn), slope(lengths, attention)
     at = lengths.index(SENTENCE)
     times = rnn[at] / attention[at]
-    where = (
-        "beyond the longest length that was tried"
-        if meet is None
-        else f"at a length of about {meet:.0f}"
-    )
+    where = "beyond the longest length" if meet is None else f"at a length of about {meet:.0f}"
     where_ko = "측정한 가장 긴 길이보다 깁니다" if meet is None else f"약 {meet:.0f}입니다"
     return Findings(
         columns=(
