@@ -153,7 +153,7 @@ def _grid(pair: tuple[str, str, GoldLinks], weights: Tensor, language: Text) -> 
     source, target, gold = pair
     return Grid(
         Text(
-            f"Where each {language.en} word looked; gold framed",
+            f"Attention of each {language.en} word; gold links framed",
             f"각 {language.ko} 단어가 본 곳 (테두리: 정답)",
         ),
         target.split(),
@@ -209,8 +209,8 @@ def report(
         panels=(
             grid,
             Bars(
-                Text("Alignment error rate by place", "읽은 곳에 따른 정렬 오류율"),
-                Text("error rate; less is better", "오류율, 낮을수록 좋음"),
+                Text("Alignment error rate by setting", "읽은 곳에 따른 정렬 오류율"),
+                Text("error rate; lower is better", "오류율, 낮을수록 좋음"),
                 [(place.name, rates[place]) for place in ordered],
             ),
             *_crossing_bars(korean, french),

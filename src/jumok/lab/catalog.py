@@ -16,8 +16,8 @@ class Lab:
 
     Attributes:
         lectures: the notes that make the claim.
-        seconds: processor time of the short form, roughly; docs/lab.md has what was measured.
-        reads_encoders: whether it can be given one that was trained before.
+        seconds: approximate processor time of the short form; docs/lab.md has the measurements.
+        reads_encoders: whether it accepts a pretrained encoder.
     """
 
     name: str

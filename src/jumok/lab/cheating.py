@@ -89,7 +89,7 @@ def run(setting: Setting) -> Findings:
         panels=(
             found.curves(Text("Training loss", "학습 손실")),
             Bars(
-                Text("Writing on its own", "스스로 쓰기"),
+                Text("Generation", "스스로 쓰기"),
                 Text("BLEU on unseen sentences", "처음 보는 문장의 BLEU"),
                 [(NAMES[name], bleu[name]) for name in NAMES],
                 form=".1f",

@@ -134,7 +134,7 @@ def train(name: str, drawn: Drawn, unseen: Drawn, steps: int, seed: int) -> Run:
 
 
 def looks(model: ImageClassifier, drawn: Drawn) -> tuple[float, float]:
-    """The shares of the asking frame's attention on its partner, and on the three others."""
+    """The shares of the fifth frame's attention on its partner, and on the three others."""
     rows = np.arange(min(200, len(drawn.store)))
     seen: list[Attention] = []
     with observe(model, lambda _, attention: seen.append(attention)), one_thread():
@@ -157,7 +157,7 @@ def cells_of(corner: npt.NDArray[np.int64]) -> list[int]:
 
 
 def run(setting: Setting) -> Findings:
-    """Trains the three with every seed, and sees where the asking frames look."""
+    """Trains the three with every seed, and measures what the fifth frames attend to."""
     drawn, unseen = draw(TRAINING, 1), draw(UNSEEN, 2)
     steps = STEPS * (LONGER if setting.full else 1)
     runs: dict[str, list[Run]] = {}
@@ -204,7 +204,7 @@ def run(setting: Setting) -> Findings:
             Chart(
                 Text("Training", "학습"),
                 Text("training step", "학습 단계"),
-                Text("training loss (nats a picture)", "학습 손실 (그림당 nat)"),
+                Text("training loss (nats per image)", "학습 손실 (그림당 nat)"),
                 [Series(NAMES[name], runs[name][0].curve) for name in NAMES],
                 least=0.0,
             ),

@@ -78,7 +78,7 @@ def run(setting: Setting) -> Findings:
         panels=(
             Bars(
                 Text("Loss on unseen sentences", "처음 보는 문장의 손실"),
-                Text("nats a token; less is better", "토큰당 nat, 낮을수록 좋음"),
+                Text("nats per token; lower is better", "토큰당 nat, 낮을수록 좋음"),
                 [(NAMES[name], loss[name]) for name in NAMES],
                 form=".3f",
             ),

@@ -131,7 +131,7 @@ def named(trained: Trained, sentence: Sentence) -> bool:
 def at_nouns(
     weights: Float[Tensor, "layer head word"], sentence: Sentence
 ) -> tuple[Float[Tensor, "layer head"], Float[Tensor, "layer head"]]:
-    """How much "it" looks at the right noun, and at the wrong one."""
+    """How much "it" attends to the right noun, and to the wrong one."""
     words = sentence.text.split()
     return weights[..., words.index(sentence.right)], weights[..., words.index(sentence.wrong)]
 
@@ -145,7 +145,7 @@ class Preferred:
             more attention.
         best: layer and head of the largest share in the first half.
         shown: two sentences that differ in their last word alone, and in what "it" is.
-        grid: how much "it" looks at each word of these, by the best head.
+        grid: how much "it" attends to each of these words in the best head.
         given: the parts of that head's attention that the right noun gets, and the other: means.
     """
 
@@ -238,7 +238,7 @@ def report(found: Preferred, told: float | None) -> Findings:
         sentence=_sentence(found, told, where),
         panels=(
             Grid(
-                Text(f"Where “it” looks: {where.en}", f"“it”이 보는 곳: {where.ko}"),
+                Text(f"Attention of “it”: {where.en}", f"“it”이 보는 곳: {where.ko}"),
                 ["... tired", "... wide"],
                 [*words[:-1], "tired / wide"],
                 found.grid,
@@ -247,7 +247,7 @@ def report(found: Preferred, told: float | None) -> Findings:
                 framed=[(0, words.index("animal")), (1, words.index("street"))],
             ),
             Bars(
-                Text("Looks more at the right noun", "옳은 명사를 더 보는 비율"),
+                Text("Attends more to the right noun", "옳은 명사를 더 보는 비율"),
                 Text("share of sentences (chance: 0.5)", "문장의 비율 (우연: 0.5)"),
                 [(name, float(found.shares[place])) for place, name in names.items()],
             ),

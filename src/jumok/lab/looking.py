@@ -1,4 +1,4 @@
-"""Captions, and where each word looks.
+"""Captions, and what each word attends to.
 
 A convolutional network writes a grid of cells; the decoder either reads all of it as one vector,
 or attends to the grid again before every word. Tried on small drawn pictures of two or three
@@ -172,7 +172,7 @@ def _box(cell: int) -> tuple[int, int, int, int]:
 
 
 def run(setting: Setting) -> Findings:
-    """Trains both, and asks both about pictures that they never saw."""
+    """Trains both, and evaluates both on unseen images."""
     random = Random(f"test {setting.seed}")
     pictures = [draw(random) for _ in range(TESTED)]
     steps = STEPS * (LONGER if setting.full else 1)
@@ -204,7 +204,7 @@ def _right(pictures: list[DrawnScene], written: list[list[str]]) -> float:
 def _pointing(
     pictures: list[DrawnScene], written: list[list[str]], seen: list[Tensor]
 ) -> list[float]:
-    """Pointing accuracy, attention in the box, and what even attention would have there."""
+    """Pointing accuracy, attention in the box, and the box's share of uniform attention."""
     every = [
         look
         for picture, words, weights in zip(pictures, written, seen, strict=True)
@@ -222,7 +222,7 @@ def _grid(picture: DrawnScene, words: list[str], weights: Float[Tensor, "word ce
         if word in SHAPES and row and named == [words[row - 1], word]
     ]
     return Grid(
-        Text("Where each word looks; what it names framed", "각 단어가 본 곳 (테두리: 정답)"),
+        Text("Attention of each word; named objects framed", "각 단어가 본 곳 (테두리: 정답)"),
         words,
         cells,
         weights.tolist(),
@@ -268,8 +268,8 @@ def report(right: dict[str, list[float]], pointing: list[float], grid: Grid) -> 
         panels=(
             grid,
             Bars(
-                Text("Captions wholly right", "완전히 맞은 캡션"),
-                Text("percent of new pictures", "새 그림에서의 비율 (%)"),
+                Text("Captions correct word for word", "완전히 맞은 캡션"),
+                Text("percent of unseen images", "새 그림에서의 비율 (%)"),
                 [(NAMES[name], share[name]) for name in NAMES],
                 form=".0f",
             ),

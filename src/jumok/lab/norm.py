@@ -33,7 +33,7 @@ NAMES = {
 
 
 def run(setting: Setting) -> Findings:
-    """Trains the three, and looks at their gradients before training."""
+    """Trains the three, and measures their gradients before training."""
 
     def small(name: str, sizes: dict[str, object]) -> Small:
         change = after_every_part(WithoutNorm) if name == "none" else None

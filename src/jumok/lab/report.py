@@ -38,7 +38,7 @@ class LabReport:
     """A lab that ran.
 
     Attributes:
-        note: what the reader has to know of the picture; None where there is nothing.
+        note: what the reader has to know about the plot; None if there is nothing.
         files: what was written.
         seconds: wall time.
     """
@@ -51,7 +51,7 @@ class LabReport:
 
 
 def run(lab: Lab, setting: Setting, folder: Path, language: Language) -> LabReport:
-    """Runs a lab and writes its picture and figures.
+    """Runs a lab and writes its plot and figures.
 
     Raises:
         JumokError: matplotlib is missing, or a folder that cannot be written.

@@ -30,7 +30,7 @@ NAMES = {
 
 
 def run(setting: Setting) -> Findings:
-    """Trains both, and looks at the gradient of both before training."""
+    """Trains both, and measures their gradients before training."""
     changes = {"with": None, "without": after_every_part(WithoutResidual)}
     sizes = {"encoder_layers": LAYERS, "decoder_layers": LAYERS}
     found = contest({name: Small(sizes, changes[name]) for name in NAMES}, NAMES, setting)
