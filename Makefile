@@ -1,7 +1,7 @@
 # make demo   train a small English-Korean Transformer from scratch and look inside it
 # make test   linter, type checker, architecture checks and all tests
 # make bench  benchmarks against other toolkits
-# make lab    the claims of the lectures, each as an experiment
+# make lab    test the claims of the lectures, each as an experiment
 # make matrix test the wheel in every installed Python from 3.11 to 3.14
 #
 # torch comes from a local wheel folder if PIP_FIND_LINKS names one; otherwise uv installs the CPU

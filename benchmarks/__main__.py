@@ -1,7 +1,7 @@
 """Benchmarks against other toolkits; see docs/benchmarks.md.
 
 Without a part: all of them. Results go to benchmarks/results.json and, as tables, to the terminal
-and docs/benchmarks.md; `report` writes the tables again. A run with --only prints its table and
+and docs/benchmarks.md; `report` rewrites the tables. A run with --only prints its table and
 stores nothing, because ratios are only valid within one run.
 """
 
@@ -45,9 +45,9 @@ def _run(part: str, options: Options) -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("part", nargs="?", choices=[*PARTS, "report"])
-    parser.add_argument("--only", metavar="NAME", help="what has a name that begins so")
+    parser.add_argument("--only", metavar="NAME", help="run only rows whose name begins with NAME")
     parser.add_argument(
-        "--seconds", type=float, default=30.0, help="CPU-seconds measured a training run"
+        "--seconds", type=float, default=30.0, help="CPU-seconds to measure in each training run"
     )
     parser.add_argument("--pairs", type=int, default=300_000, help="smallworld pairs in prepare")
     parser.add_argument(

@@ -1,12 +1,11 @@
-"""This checkout of jumok against another one, in turns on one core: did a change cost speed?
+"""Compares the speed of this checkout of jumok with that of another one, in turns on one core.
 
     git worktree add ../before v0.1.0
     python -m benchmarks.against ../before
 
-Training: `jumok train` with benchmarks/peers/jumok.toml for a number of steps, both checkouts in
-turn, CPU-seconds a target token of the steps alone. Translation: one bundle, which each of them
-translates in turn. A ratio is the median over rounds of (the other's seconds / ours): above 1 this
-checkout is faster.
+Training: `jumok train` with benchmarks/peers/jumok.toml for a number of steps, in CPU-seconds per
+target token, start-up excluded. Translation: the same sentences with the same bundle. A ratio is
+the median over rounds of (the other's seconds / ours): above 1 this checkout is faster.
 """
 
 import argparse
@@ -35,7 +34,7 @@ CASES = (  # name, beam, batch, sentences
     ("beam 4, batch 32", 4, 32, 32),
     ("beam 4, batch 1", 4, 1, 8),
 )
-WARM_UP = 10  # steps of a training run that do not count
+WARM_UP = 10  # steps at the beginning of a training run that are not measured
 
 
 def main() -> None:
@@ -43,14 +42,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.against", description=__doc__)
     parser.add_argument("other", type=Path, help="another checkout of jumok")
     parser.add_argument(
-        "--rounds", type=int, default=3, help="of training; translation takes ten times as many"
+        "--rounds",
+        type=int,
+        default=3,
+        help="rounds of training; there are ten times as many of translation",
     )
-    parser.add_argument("--steps", type=int, default=30, help="of a training run")
+    parser.add_argument("--steps", type=int, default=30, help="steps of each training run")
     parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)))
     given = parser.parse_args()
     corpus = joint_corpus()
     checkouts = {"this": HERE, "other": given.other.resolve()}
-    print("| case | this is faster by | seconds, this |\n|---|---|---|", flush=True)
+    print("| case | other / this | seconds, this |\n|---|---|---|", flush=True)
     translate(checkouts, corpus, 10 * given.rounds, given.core)
     for precision in ("bf16", "fp32"):
         train(checkouts, corpus, precision, given)
@@ -102,7 +104,7 @@ def train(
 def trained(
     checkout: Path, corpus: Corpus, precision: str, steps: int, core: int
 ) -> list[dict[str, Any]]:
-    """The steps that the log of one short run tells of."""
+    """The step records in the log of one short run."""
     runs = WORK / "against"
     shutil.rmtree(runs, ignore_errors=True)
     command = [
@@ -140,7 +142,7 @@ def ask(worker: subprocess.Popen[bytes], request: dict[str, Any]) -> dict[str, A
 
 
 def say(case: str, seconds: dict[str, list[float]], same: bool) -> None:
-    """One row; whether both gave the same is said beside the ratio."""
+    """Prints one row, which also says if the results differ."""
     ratio = median_ratio(seconds["other"], seconds["this"])
     print(
         f"| {case}{'' if same else ' (results differ)'} | {ratio:.3f} x "

@@ -1,4 +1,4 @@
-"""What the figures were measured on: processor, cores, memory, matrix peak, versions, date."""
+"""The measuring machine: processor, cores, memory, matrix peak, versions, date."""
 
 import json
 import os

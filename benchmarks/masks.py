@@ -1,9 +1,9 @@
-"""What a mask saves: attention under it beside the same attention with none, and torch's own.
+"""What a mask saves: attention with it, compared with attention without a mask, and with torch's.
 
     python -m benchmarks.masks
 
-One pass and one back through attention alone, in the format that this machine trains in, one
-thread, processor time, the best of twenty turns. A ratio of 1 would be a mask that saves nothing.
+One forward and one backward pass of attention alone, in the number format of training on this
+machine, one thread, processor time, the best of twenty turns. At a ratio of 1 a mask saves nothing.
 """
 
 from collections.abc import Callable
@@ -56,7 +56,8 @@ def main() -> None:
     """Prints a table."""
     torch.set_num_threads(1)
     precision = choose("auto", CPU)
-    print(f"{precision.reason}\n\n| mask | ms | of no mask | of torch's |\n|---|---|---|---|")
+    head = "| mask | ms | time / without a mask | time / torch |\n|---|---|---|---|"
+    print(f"{precision.reason}\n\n{head}")
     for name, (rows, heads, tokens, dim, mask) in CASES.items():
         shape = rows, heads, tokens, dim
         inputs = [torch.randn(shape, dtype=precision.dtype, requires_grad=True) for _ in range(3)]

@@ -3,9 +3,9 @@
     python -m benchmarks.mattered MODEL FILE            # the first 100 lines of FILE
 
 Each sentence is translated (beam 5). For each word of a translation the source words are ranked by
-every method, and by the drop of the word's log-probability without them (occlusion). The table has
-the mean Spearman rank correlation of the two, how often both find the same word the most important,
-and the share of the source by fifths of the sentence.
+every method, and by occlusion: the drop of the word's log-probability without them. The tables have
+the mean Spearman rank correlation of the two, how often both rank the same word first, and the
+share of the source by fifths of the sentence.
 """
 
 import argparse
@@ -74,7 +74,7 @@ def main() -> None:
     found = found_of(arguments.model, texts)
     words = sum(len(each["ranks"]) for each in found)
     print(f"{len(texts)} sentences, {words} words, {process_time() - start:.0f} CPU-seconds\n")
-    print("| measure | Spearman with blank-out | same word first |\n| --- | --- | --- |")
+    print("| measure | Spearman with occlusion | same word first |\n| --- | --- | --- |")
     for name, correlation, same in agreement(found):
         print(f"| {name} | {correlation:.2f} | {100 * same:.0f} % |")
     print("\n| share of the source | 1st fifth | 2nd | 3rd | 4th | 5th |")

@@ -1,4 +1,4 @@
-"""A corpus larger than one would like to hold: written, prepared, and trained on.
+"""A corpus too large for memory: written, prepared, and trained on.
 
 Not held to one core: preparation uses two.
 """

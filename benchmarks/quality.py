@@ -2,8 +2,8 @@
 
     python -m benchmarks.quality runs/multi30k-en-de/model
 
-Raw text, cased, sacreBLEU 13a, which is what we quote; and lower-cased, Moses-tokenised BLEU,
-which is what the papers print. The two are never to be compared.
+The first is raw text, cased, sacreBLEU 13a, which jumok's documents report; the second is
+lower-cased, Moses-tokenised BLEU, as in the papers. The two cannot be compared.
 """
 
 import subprocess

@@ -18,15 +18,17 @@ from typing import Any
 import torch
 
 import jumok
-from jumok.inspection.recording import listening
+from jumok.inspection.listening import listening
+from jumok.inspection.recording import Recorder, Shared
 
 TURNS = 5
 
 
 def ways(model: Any) -> Iterator[tuple[str, AbstractContextManager[Any]]]:
-    """Each way of watching, by its name; a new one for every turn."""
-    yield "not observed", nullcontext()
-    yield "listening, no trace", listening(model.models[0], "weights")
+    """Each way of recording, by its name; a new one for every turn."""
+    yield "nothing", nullcontext()
+    recorder = Recorder("weights", Shared(lambda _: None))
+    yield "method calls, no trace", listening(model.models[0], recorder)
     yield "record, weights", jumok.record(model, level="weights")
     yield "record, qk", jumok.record(model, level="qk")
 
@@ -54,7 +56,7 @@ def main() -> None:
     model = jumok.load(asked.model, device="cpu")
     with asked.file.open(encoding="utf-8") as lines:
         texts = [line.strip() for line in islice(lines, asked.sentences)]
-    print("| watched | greedy | beam 5 |\n|---|---|---|")
+    print("| what is recorded | greedy | beam 5 |\n|---|---|---|")
     greedy, beam = (seconds(model, texts, width) for width in (1, 5))
     for name in greedy:
         cells = (f"{each[name]:.2f} s, {each[name] / next(iter(each.values())):.2f}x"

@@ -67,9 +67,9 @@ def _train(rows: Sequence[Row]) -> str:
         "batches",
         "precision",
         "target tokens / CPU-s",
-        "over windows",
+        "slowest to fastest",
         "peak GiB",
-        "jumok's best is x times that",
+        "jumok's best / this",
     ]
     return table(head, body)
 
@@ -91,8 +91,8 @@ def _decode(rows: Sequence[Row]) -> str:
         "engine",
         "tokens / CPU-s",
         "CPU-ms a sentence",
-        "jumok float32 is x times that",
-        "same output as it",
+        "jumok float32 / this",
+        "same output as jumok float32",
     ]
     return table(head, body)
 

@@ -1,14 +1,14 @@
-"""A recipe with several seeds: how good it becomes, and how far chance alone moves that.
+"""Trains a recipe with several seeds: its scores, and how much they vary by chance.
 
     python -m benchmarks.seeds recipes/translit.toml
     python -m benchmarks.seeds recipes/nsmc.toml --seeds 1 2 3 --set training.threads=1
 
 Every run is one `jumok train`, then each `jumok evaluate` that the recipe's header names, with the
-run's own folder in it. Runs are kept as NAME-s1, NAME-s2, ...; one that is there is not trained
-again. {seed} and {runs} in a --set stand for this run's. What is printed: parameters, the clock
-and the processor time of training, and of each score its mean, its sample standard deviation and
-its values; a score that a second evaluation has too is marked (2). A recipe that names no
-evaluation is read by its own validation.
+run's own folder in it. Runs are kept as NAME-s1, NAME-s2, ...; an existing one is not trained
+again. {seed} and {runs} in a --set are replaced by those of the run. The output is the number of
+parameters, the wall time and the processor time of training, and the mean, the sample standard
+deviation and the values of each score; a score of a second evaluation is marked (2). For a recipe
+that names no evaluation, the scores are those of its validation.
 """
 
 import argparse

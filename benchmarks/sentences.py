@@ -1,12 +1,12 @@
-"""How many sentence ends are missed and how many are wrong, on real sentences put together.
+"""How many sentence boundaries the splitter misses, and how many it invents, on real sentences.
 
     python -m benchmarks.sentences FOLDER [PEERS]
 
 FOLDER holds tatoeba, multi30k and enko as `recipes/` expect them. Three single sentences at a time
-are joined by spaces; an end is right where two of them meet. Which lines are single sentences is
-not asked of any splitter: it is what the translation says, a line whose translation has no mark
-inside. PEERS is a folder with sentencex, pysbd and sentence-splitter (pip install --target), which
-are then measured on the same lines.
+are joined by spaces; a boundary is correct between two of them. A line counts as a single sentence
+if its translation has no punctuation mark inside; no splitter decides this. PEERS is a folder with
+sentencex, pysbd and sentence-splitter (pip install --target), which are then measured on the same
+lines.
 """
 
 import gzip

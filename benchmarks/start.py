@@ -1,4 +1,4 @@
-"""How long the commands take that have nothing to compute."""
+"""The start time of commands that compute nothing."""
 
 import resource
 import subprocess

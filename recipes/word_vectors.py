@@ -1,4 +1,4 @@
-"""Learns word2vec vectors from real text, for `jumok embed` and the section [vectors] of a recipe.
+"""Trains word2vec vectors on real text, for `jumok embed` and the section [vectors] of a recipe.
 
     export JUMOK_DATA=/path/to/the/data
     python recipes/word_vectors.py en vectors-en.txt [EPOCHS] [--seed SEED]
@@ -7,15 +7,15 @@
     jumok embed vectors-ko.txt --analogy 왕 남자 여자
 
 English words are lower-cased; Korean text is cut into morphemes by MeCab, because particles would
-make many words of one. It needs: pip install "jumok[vectors,ko]".
+turn one word into many. It needs: pip install "jumok[vectors,ko]".
 
-Expect, of English: 15,641 vectors in 46 s of two Zen 4 cores, and as means of three seeds with
-their standard deviations 10.3 ± 0.4 % of analogies right where all words have vectors (27.0 % of
-them), of those in the section family 37.0 ± 2.5 %; Spearman 43.9 ± 1.3 on WS-353 (66.0 % of its
+Expect, for English: 15,641 vectors in 46 s on two Zen 4 cores, and (means and standard deviations
+over three seeds) 10.3 ± 0.4 % of the analogies solved whose words all have vectors (27.0 % of
+them), 37.0 ± 2.5 % of those in the section family; Spearman 43.9 ± 1.3 on WS-353 (66.0 % of its
 pairs have vectors), 10.6 ± 1.0 on SimLex-999 (76.1 %), 42.1 ± 0.5 on MEN (77.5 %). 2.6 M words are
-a small corpus: the vectors that were published with word2vec were learnt from about 100,000 M.
-Korean: 24,571 vectors of 4.7 M morphemes in 96 s. There is no Korean test set here; nearest to 영화
-(film) are 드라마, 작품, 수작, and 왕 - 남자 + 여자 finds kings of the Bible, not 여왕 (queen).
+a small corpus: the vectors published with word2vec were trained on about 100,000 M.
+Korean: 24,571 vectors from 4.7 M morphemes in 96 s. There is no Korean test set here; nearest to
+영화 (film) are 드라마, 작품, 수작, and 왕 - 남자 + 여자 finds kings of the Bible, not 여왕 (queen).
 
 Source: Mikolov et al. 2013 (skip-gram with negative sampling).
 """

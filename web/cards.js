@@ -1,4 +1,4 @@
-/** The page of head cards: what stands in it is drawn; it asks nobody. */
+/** The page of head cards. All its data is in the page; it sends no requests. */
 
 import { CARD_WORDS } from "./cards_words.js";
 import { download, element } from "./dom.js";

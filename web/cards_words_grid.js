@@ -2,7 +2,7 @@
 
 const NEW_EN = {
   points: "Points at what the word names: the centre of its strongest cell lies in a gold box for more than half of the nouns (the pointing game, Zhang et al. 2016).",
-  shift: "Attends from every cell to the cell at one offset, in 90 % of the cells that have such a cell. Such a head does what one tap of a convolution does (Cordonnier et al. 2020).",
+  shift: "Attends from each cell to the cell at one fixed offset, in 90 % of the cells that have such a cell. Such a head does what one tap of a convolution does (Cordonnier et al. 2020).",
   near: "Gives more than half of its weight to the cell itself and its neighbours.",
   "one place": "Gives more than half of its weight to one fixed cell of the grid, for every query: an attention sink, for queries for which the head has no effect.",
 };
@@ -21,7 +21,7 @@ export const GRID_EN = {
     broad: "Attends to nearly all cells equally: its entropy is above 90 % of its maximum.",
   },
   gridMeasures: {
-    pointing: ["pointing", "How often the centre of its strongest cell lies in a gold box of what the word names, over all nouns of the captions (Zhang et al. 2016)."],
+    pointing: ["pointing", "How often the centre of its strongest cell lies in a gold box of the object that the word names, over all nouns of the captions (Zhang et al. 2016)."],
     in_box: ["weight in the box", "The share of a noun's weight inside the boxes."],
     even_in_box: ["… of even weight", "The share that the boxes would get from uniform attention: their share of the image."],
     near: ["weight nearby", "Attention weight on the query's own cell and its neighbours."],

@@ -1,4 +1,4 @@
-/** What the reader has changed in the model, and what came of it. */
+/** What the user has changed in the model, and the results. */
 
 import { element, table } from "./dom.js";
 import { readable, total } from "./trace.js";
@@ -9,7 +9,7 @@ export function changed(state) {
   return Object.keys(UNCHANGED).some((name) => state.get(name));
 }
 
-/** Heads that are off, words that are blanked, a row that is set: as the server wants them. */
+/** Ablated heads, occluded words and a row that is set, in the format of the server. */
 export function changes(state) {
   const off = {};
   for (const name of state.get("off").split(" ").filter(Boolean)) {
@@ -26,12 +26,12 @@ export function listed(text) {
   return text.split(" ").filter(Boolean).map(Number);
 }
 
-/** Whether a trace is of the model as the reader has changed it by now. */
+/** Whether a trace is of the model with its current changes. */
 export function isOf(trace, state) {
   return changed(state) && trace.forced && trace.change === JSON.stringify(changes(state));
 }
 
-/** What the model writes now, and how it takes what it had written before the change. */
+/** The output of the modified model, and its log-probability of the original output. */
 export function after(trace, words, undo) {
   const { baseline } = trace;
   const differences = baseline.steps.map((step, i) => trace.forced[i] - step.log_probability);

@@ -1,4 +1,4 @@
-/** Curves over layers or distances: every one told apart by its dashes and not by colour alone. */
+/** Curves over layers or distances: each has its own dashes, so they differ not only in colour. */
 
 import { INK, textWidth } from "./surface.js";
 
@@ -10,8 +10,8 @@ const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3], [4, 2], [1, 2]];
 const [LEFT, TOP, PLOT_WIDE, PLOT_HIGH] = [46, 14, 560, 240];
 
 /**
- * A figure of curves. `series`: [{ name, values }]; `ticks`: what stands under each value; `low`,
- * `high`: the ends of the scale, the same whatever is drawn.
+ * A figure of curves. `series`: [{ name, values }]; `ticks`: the label below each value; `low`,
+ * `high`: the ends of the scale, which do not depend on the values.
  */
 export function curvesFigure({ series, ticks, low, high, across }) {
   const place = (i) => LEFT + (PLOT_WIDE * i) / Math.max(1, ticks.length - 1);

@@ -1,4 +1,4 @@
-/** Elements made by hand: text is always text, never markup. */
+/** Functions that create elements: text is always inserted as text, never as markup. */
 
 export function element(name, attributes = {}, ...children) {
   const node = document.createElement(name);
@@ -11,7 +11,7 @@ export function element(name, attributes = {}, ...children) {
   return node;
 }
 
-/** A labelled choice. */
+/** A select element with a label. */
 export function choice(label, options, chosen, onChoose) {
   const select = element("select", { "aria-label": label, onchange: () => onChoose(select.value) });
   for (const [value, text] of options) {
@@ -20,21 +20,21 @@ export function choice(label, options, chosen, onChoose) {
   return element("label", {}, element("span", {}, label), select);
 }
 
-/** A labelled line of text; what was typed is told on Enter, or when the field is left. */
+/** A text field with a label; its value is reported on Enter, or when the field loses focus. */
 export function field(label, value, onText) {
   const input = element("input", {
     value, "aria-label": label, autocomplete: "off", spellcheck: "false",
     onchange: () => onText(input.value.trim()),
     onkeydown: (event) => {
       if (event.key !== "Enter") return;
-      event.preventDefault(); // the form is drawn anew, and there is nothing left to submit
+      event.preventDefault(); // the form is rebuilt, so there is nothing left to submit
       input.dispatchEvent(new Event("change"));
     },
   });
   return element("label", { class: "wide" }, element("span", {}, label), input);
 }
 
-/** `marked(i)`: whether a row is marked, and "chosen" for the one that is chosen. */
+/** `marked(i)`: whether row i is marked, or "chosen" if it is the chosen one. */
 export function table(headings, rows, caption, marked = () => false) {
   const head = element("tr", {}, ...headings.map((each) => element("th", { scope: "col" }, each)));
   const attributes = (mark) => (mark ? { class: "marked", "aria-current": mark === "chosen" && "true" } : {});
@@ -46,7 +46,7 @@ export function table(headings, rows, caption, marked = () => false) {
       element("thead", {}, head), element("tbody", {}, ...body)));
 }
 
-/** Hands a file to the reader. */
+/** Downloads a file. */
 export function download(name, blob) {
   const link = element("a", { href: URL.createObjectURL(blob), download: name });
   link.click();

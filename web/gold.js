@@ -1,11 +1,11 @@
-/** Links that people drew between words, and how right the strongest links of a map are. */
+/** Gold links between words, and the error rate of a map's strongest links. */
 
 const LINK = /^(\d+)([-p?])(\d+)$/;
 const NEXT = { undefined: "-", "-": "p", p: undefined };
 
 /**
- * Text such as "0-0 1p2" (source word, target word, from 0; "p" or "?" is merely possible) as the
- * signs of a map's cells; `fault` is what is not a link between two words of it.
+ * Parses text such as "0-0 1p2" (source word, target word, from 0; "p" or "?" means possible) into
+ * marks of a map's cells; `fault` is the first part that is not a link between two of the words.
  */
 export function parseGold(text, map) {
   const signs = new Map();
@@ -19,7 +19,7 @@ export function parseGold(text, map) {
   return { signs, fault: "" };
 }
 
-/** The text without the link of a cell, or with it: none, sure and possible follow one another. */
+/** The text with the link of a cell changed to the next of: none, sure, possible. */
 export function toggled(text, map, cell) {
   const { signs } = parseGold(text, map);
   const next = NEXT[signs.get(cell)];
@@ -30,13 +30,13 @@ export function toggled(text, map, cell) {
     .map(([each, sign]) => `${each % width}${sign}${Math.floor(each / width)}`).join(" ");
 }
 
-/** What a trace brought along, as text. */
+/** The gold links that are stored in a trace, as text. */
 export function goldText({ sure = [], possible = [] } = {}) {
   const written = (links, sign) => links.map(([source, target]) => `${source}${sign}${target}`);
   return [...written(sure, "-"), ...written(possible, "p")].join(" ");
 }
 
-/** Each row's strongest cell: the links that the map makes. */
+/** The strongest cell of each row: the links that the map gives. */
 export function strongest(map) {
   const width = map.columns.length;
   return map.rows.map((_, r) => {
@@ -46,7 +46,7 @@ export function strongest(map) {
   });
 }
 
-/** Error rate, precision and recall of found cells (Och and Ney 2003); shares, 0 to 1. */
+/** Error rate, precision and recall of the found cells (Och and Ney 2003), from 0 to 1. */
 export function rates(found, signs) {
   const sure = [...signs.values()].filter((sign) => sign === "-").length;
   const right = found.filter((cell) => signs.has(cell)).length;

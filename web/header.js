@@ -1,22 +1,22 @@
-/** What went in and what came out; where a server stands behind the page, one can give it something else. */
+/** Input and output; with a server, the input can be changed. */
 
 import { element } from "./dom.js";
 import { visible } from "./trace.js";
 
-const MOST_FILE_BYTES = 32 * 1024 ** 2; // the server takes no more
-const SENT = "sent:"; // how a picture is named that was sent as a file
+const MOST_FILE_BYTES = 32 * 1024 ** 2; // the server accepts no larger file
+const SENT = "sent:"; // the prefix of the name of an image that was uploaded
 
-/** Whether this task is about pictures. */
+/** Whether the input of this task is an image. */
 export function readsPictures(task) {
   return task === "captioning" || task === "image-classification";
 }
 
 /**
- * The head of the page. It is built once and its texts are changed in place: a field that is
- * rebuilt while somebody writes Hangul would lose the syllable in the making.
+ * The head of the page. It is built once and its texts are updated in place: a field that is
+ * rebuilt during typing would lose the Hangul syllable that is being composed.
  *
- * `onGiven`: is told what was given: `text`, or `picture`, which is a path or what the server called
- * a file that was sent to it.
+ * `onGiven` receives the input: `text`, or `picture`, which is a path or the server's name of an
+ * uploaded file.
  */
 export function header(raw, state, onGiven) {
   const live = Boolean(raw.token);
@@ -37,7 +37,7 @@ export function header(raw, state, onGiven) {
   };
   parts.language.addEventListener("click", () =>
     state.set({ lang: state.get("lang") === "ko" ? "en" : "ko" }));
-  // Every key asks at once: an answer that is being made for the one before is given up.
+  // Every key sends a request at once, which cancels the one before it.
   if (live && !pictures) input.addEventListener("input", () => onGiven({ text: input.value }));
   if (pictures) input.addEventListener("change", () => onGiven({ picture: input.value.trim() }));
   let wrong = null;
@@ -53,7 +53,7 @@ export function header(raw, state, onGiven) {
   const update = (trace, text) => {
     const spoken = texts;
     texts = text;
-    if (spoken !== text && wrong) fault(wrong); // the language may be another one now
+    if (spoken !== text && wrong) fault(wrong); // the language may have changed
     parts.seen.hidden = !trace.picture;
     if (trace.picture && parts.seen.src !== trace.picture.url) parts.seen.src = trace.picture.url;
     parts.seen.alt = trace.picture ? trace.text : "";
@@ -62,7 +62,7 @@ export function header(raw, state, onGiven) {
     parts.in.textContent = text.input;
     parts.out.textContent = text.output;
     parts.output.textContent = visible(trace.output);
-    parts.out.hidden = parts.output.hidden = !trace.steps.length; // nothing came out
+    parts.out.hidden = parts.output.hidden = !trace.steps.length; // there is no output
     parts.language.textContent = state.get("lang") === "ko" ? "English" : "한국어";
     parts.language.lang = state.get("lang") === "ko" ? "en" : "ko";
     if (live) input.setAttribute("aria-label", pictures ? text.picturePath : text.input);
@@ -76,7 +76,7 @@ export function header(raw, state, onGiven) {
   return { node, update, fault };
 }
 
-/** What went wrong, in the page's language; what an error of the model's side says stays as it is. */
+/** The error in the page's language; a message from Python remains as it is. */
 function faultNodes(found, texts) {
   const known = { empty: texts.faultEmpty, gone: texts.faultGone, tooLarge: texts.fileTooLarge }[found];
   if (known) return [element("p", { class: found === "empty" ? "muted" : null }, known)];
@@ -87,13 +87,13 @@ function faultNodes(found, texts) {
     element("dl", {}, ...parts.flatMap(([, name, text]) => [element("dt", {}, texts[`fault_${name}`]), element("dd", {}, text)]))];
 }
 
-/** A button that has a file chosen and sends it; the browser's own field speaks its own language. */
+/** A button that opens a file dialog and uploads the file; the browser's own field would use the browser's language. */
 function fileButton(token, onSent, onFault) {
   const input = element("input", { type: "file", accept: "image/*", hidden: true, id: "file" });
   const button = element("button", { type: "button", id: "choose-file", onclick: () => input.click() });
   input.addEventListener("change", async () => {
     const [file] = input.files;
-    input.value = ""; // so that the same one can be chosen again
+    input.value = ""; // so that the same file can be chosen again
     if (!file) return;
     if (file.size > MOST_FILE_BYTES) {
       onFault("tooLarge");
@@ -105,7 +105,7 @@ function fileButton(token, onSent, onFault) {
       if (found.error) onFault(found.error);
       else onSent(found.picture);
     } catch (error) {
-      onFault("gone"); // fetch fails where nobody answers
+      onFault("gone"); // fetch fails if there is no server
     }
   });
   const name = (text) => {
@@ -114,7 +114,7 @@ function fileButton(token, onSent, onFault) {
   return { nodes: [button, input], name };
 }
 
-/** Asks the server; on an answer that is no longer wanted it hangs up, and the server stops computing. */
+/** Sends requests; if an answer is no longer needed the connection is closed, and the server stops computing. */
 export function asker(token, onTrace, onFault) {
   let waiting;
   return async (question) => {
@@ -131,7 +131,7 @@ export function asker(token, onTrace, onFault) {
       if (found.error) onFault(found.error);
       else onTrace(found, question);
     } catch (error) {
-      if (error.name !== "AbortError") onFault("gone"); // fetch fails where nobody answers
+      if (error.name !== "AbortError") onFault("gone"); // fetch fails if there is no server
     }
   };
 }

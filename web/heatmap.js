@@ -1,16 +1,16 @@
-/** A map of weights with words along two edges, on a scale from 0 to 1 or to `map.most`. */
+/** A map of weights with words along two sides, on a scale from 0 to 1 or to `map.most`. */
 
 import { CanvasSurface, INK, divergingPalette, inkOn, palette, textWidth } from "./surface.js";
 import { element, table } from "./dom.js";
 import { largest } from "./trace.js";
 
 const TILT = -40;
-const MARK = { light: "#c45a00", dark: "#ffbe78" }; // orange: apart from the blue scale for every eye
-const SPREAD = 1000; // px that the cells of a map may take before they shrink
-const READ = 0.1; // of the scale: smaller numbers are not written into the cells
+const MARK = { light: "#c45a00", dark: "#ffbe78" }; // orange: distinct from the blue scale for every kind of colour vision
+const SPREAD = 1000; // px that the cells of a map may fill before they shrink
+const READ = 0.1; // of the scale: smaller numbers are not printed in the cells
 const [RAMP, RAMP_STEPS] = [160, 32]; // px, and colours of the colour bar
 
-/** Where everything stands. `most`: px of the largest cell; a map with texts has wide cells. */
+/** The layout. `most`: the size of the largest cell in px; a map with texts has wide cells. */
 export function layout(map, most = 34) {
   const left = Math.ceil(14 + widest(map.rows)); // whole pixels: cells have sharp edges
   const rise = widest(map.columns);
@@ -22,22 +22,22 @@ export function layout(map, most = 34) {
   return { left, top, cell, wide, width, height: top + cell * map.rows.length + 8 };
 }
 
-/** The width of the widest word; of hundreds only the longest few are measured. */
+/** The width of the widest word; if there are hundreds, only the longest few are measured. */
 function widest(words) {
   const longest = [...words].sort((a, b) => b.length - a.length).slice(0, 40);
   return Math.max(0, ...longest.map((word) => textWidth(word)));
 }
 
 /**
- * The map on a surface: all cells at one go, as many labels as there is room for, and what stands
- * in the cells where they are large enough: their numbers, or `map.texts`.
- * `map.diverging`: the scale is from -1 to 1 and not from 0. `map.most`: it ends here and not at 1.
- * `map.marks`: frames around linked cells, and a corner in the strongest ones.
+ * Draws the map on a surface: all cells in one pass, as many labels as fit, and in cells that are
+ * large enough their numbers, or `map.texts`.
+ * `map.diverging`: the scale is from -1 to 1 instead of from 0. `map.most`: its end, if not 1.
+ * `map.marks`: frames around linked cells, and small squares in the strongest ones.
  */
 export function drawMap(surface, map, place, cursor) {
   const { left, top, cell, wide } = place;
   const size = Math.max(8, Math.min(13, cell * 0.62 + 3));
-  const stride = (room) => (room < 8 ? Math.ceil((size + 3) / room) : 1); // of labels that fit
+  const stride = (room) => (room < 8 ? Math.ceil((size + 3) / room) : 1); // every n-th label, so that they fit
   surface.raster(left, top, [wide, cell], map.columns.length, shadesOf(map),
     map.diverging ? divergingPalette(surface.theme) : undefined);
   map.columns.forEach((word, c) => {
@@ -51,7 +51,7 @@ export function drawMap(surface, map, place, cursor) {
   if (cursor) frameCell(surface, place, cursor);
 }
 
-/** Each value's place in the table of colours. */
+/** The index of each value in the palette. */
 function shadesOf(map) {
   const clamp = (value, low) => Math.min(Math.max(value, low), 1);
   const most = map.most ?? 1;
@@ -60,7 +60,7 @@ function shadesOf(map) {
     : (value) => Math.round(255 * clamp(value / most, 0)));
 }
 
-/** Hundredths, where there is something to read; or the texts, cut to the cells. */
+/** Hundredths where the number is large enough, or the texts, truncated to the cells. */
 function contents(surface, map, { left, top, cell, wide }) {
   const most = map.most ?? 1;
   const shades = shadesOf(map);
@@ -75,12 +75,12 @@ function contents(surface, map, { left, top, cell, wide }) {
   });
 }
 
-/** Whole ones; on a scale that ends below a tenth with one digit more. */
+/** Hundredths as whole numbers, or with one decimal if the scale ends below a tenth. */
 function hundredths(value, most) {
   return (100 * value).toFixed(most < 0.1 ? 1 : 0);
 }
 
-/** Links that people drew, sure ones solid and possible ones dashed, and the map's own. */
+/** Gold links, sure ones solid and possible ones dashed, and the map's strongest cells. */
 function drawMarks(surface, map, { left, top, cell, wide }) {
   const colour = MARK[surface.theme];
   const corner = (i) => [left + wide * (i % map.columns.length), top + cell * Math.floor(i / map.columns.length)];
@@ -106,14 +106,14 @@ function cutTo(text, width) {
   return cut;
 }
 
-/** Frames around the chosen cell, however small it is. */
+/** A frame around the chosen cell, however small it is. */
 function frameCell(surface, { left, top, cell, wide }, [r, c]) {
   const room = cell < 8 ? 3 : 0;
   surface.frame(left + wide * c - room, top + cell * r - room, wide - 1 + 2 * room, cell - 1 + 2 * room,
     INK[surface.theme], 2.5);
 }
 
-/** A map as something that can be drawn on any surface, and saved. */
+/** A map as a figure that can be drawn on any surface, and saved. */
 export function mapFigure(map, most) {
   const place = layout(map, most);
   const [low, high] = ends(map);
@@ -134,7 +134,7 @@ function ends(map) {
   return map.diverging ? ["−1", "1"] : ["0", (map.most ?? 1) === 1 ? "1" : map.most.toFixed(3)];
 }
 
-/** The colour bar below a map, with the numbers at its ends and what it is a scale of. */
+/** The colour bar below a map, with the numbers at its ends and the name of its quantity. */
 export function legend(map, text) {
   const canvas = element("canvas", { class: "ramp", role: "img", "aria-label": ends(map).join(" – ") });
   const surface = new CanvasSurface(canvas, RAMP, 10);
@@ -144,7 +144,7 @@ export function legend(map, text) {
   return element("p", { class: "muted scale legend" }, `${low} `, canvas, ` ${high} — ${text}`);
 }
 
-/** The scale's end where a map is scaled to its largest weight: what is no word does not count. */
+/** The end of the scale if a map is scaled to its largest weight; the column of the rest is ignored. */
 export function mostOf(map) {
   const width = map.columns.length;
   const words = map.left?.length ? width - 1 : width;
@@ -152,7 +152,7 @@ export function mostOf(map) {
   return Math.max(1e-6, Math.min(1, kept[largest(kept)] ?? 1));
 }
 
-/** Where a map's largest value is, among its words. */
+/** The cell with a map's largest value, the column of the rest excluded. */
 export function peak(map) {
   const width = map.columns.length;
   const words = map.left?.length ? width - 1 : width;
@@ -161,10 +161,10 @@ export function peak(map) {
 }
 
 /**
- * The map as a figure one can walk through with the arrow keys; every cell is spoken.
+ * The map as a figure that the arrow keys move through; screen readers announce every cell.
  *
- * onPick(row, column) hears of a click and of Enter, onMove of every step. An event "place" at the
- * canvas, with [row, column] in its detail, moves the cursor and tells nobody.
+ * onPick(row, column) is called on a click and on Enter, onMove on every move. An event "place" on
+ * the canvas, with [row, column] as its detail, moves the cursor without calling either.
  */
 export function heatmap(map, { label, cursor = peak(map), id = "map", most, say, onMove = () => {}, onPick = () => {} }) {
   const canvas = element("canvas", { id, tabindex: "0", role: "img", "aria-label": label });
@@ -178,7 +178,7 @@ export function heatmap(map, { label, cursor = peak(map), id = "map", most, say,
   };
   const surface = new CanvasSurface(canvas, place.width, place.height);
   drawMap(surface, map, place);
-  const still = surface.copy(); // the map without a cursor: moving it draws nothing anew
+  const still = surface.copy(); // the map without a cursor, so that moving it redraws nothing
   const draw = () => {
     surface.restore(still);
     frameCell(surface, place, at);

@@ -1,4 +1,4 @@
-/** Puts the page together: the text, the tabs, the controls of a view, and the view. */
+/** Assembles the page: the input, the tabs, the controls of a view, and the view. */
 
 import { UNCHANGED, after, changed, changes, isOf } from "./changes.js";
 import { download, element } from "./dom.js";
@@ -24,25 +24,25 @@ const VIEWS = {
   theatre: theatreView, beam: choicesView, layers: layersView, compare: compareView,
 };
 
-/** The views that have something to show of this trace: a view may say what it `needs`. */
+/** The views that apply to this trace; a view lists what it `needs`. */
 function viewsOf(trace, live) {
   return Object.keys(VIEWS).filter((name) => VIEWS[name].needs?.(trace, live) ?? true);
 }
 
-/** What is known of a model from the first trace of it; later ones say so when asked. */
+/** What the first trace says about a model; later ones contain it only on request. */
 function knownOf({ notes, other }) {
   const { stacks = {}, places = {} } = notes.layers ?? {};
-  // An RNN has no positions: what would be shown of them is that there is nothing.
+  // An RNN has no positions; the view would only say so.
   const placed = Object.values(places).some(({ kind }) => kind && !kind.startsWith("recurrent"));
   return { layered: Object.keys(stacks).length > 0, placed, beside: Boolean(other) };
 }
 
-/** Where a page opens: as the model's alignments are read, or as its first trace shows most. */
+/** The initial state: the model's alignment setting, or the sharpest head of its first trace. */
 function defaultsOf(raw, trace, live) {
   if (!trace.sites.length) return { lang: ownLanguage(), text: raw.text };
   const reading = trace.notes.reading || {};
   const at = reading.at_input ? "reads" : "writes";
-  // Of a single word on either side the pieces tell more: the letters, where it is spelt.
+  // If either side has a single word, tokens show more: the letters, if it is spelt.
   const unit = Object.values(trace.axes).every((axis) => axis.texts.length < 2) ? "pieces" : "words";
   return {
     view: viewsOf(trace, live)[0],
@@ -77,11 +77,11 @@ export function start(raw, root) {
     const before = asked.map((name) => state.get(name)).join("\n");
     state.read(location.hash);
     render();
-    // Back, or a link, to another text or another change: the numbers of that one.
+    // After Back, or with a link, the text or a change may be different: its numbers are requested.
     if (again && asked.map((name) => state.get(name)).join("\n") !== before) again(state.get("text"), [], state.get("picture"));
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => render());
-  let shown = ""; // which picture; "" is the one that the page opened with
+  let shown = ""; // the current image; "" is the one that the page opened with
   const ask = raw.token && asker(raw.token, (found, { text, picture, prefix, begun }) => {
     const { notes, baseline } = trace;
     const same = pictures ? picture === shown : text === trace.text;
@@ -92,7 +92,7 @@ export function start(raw, root) {
       remember(state.fragment);
     }
     const other = changed(state);
-    const first = !trace.sites.length; // a page that was opened with nothing
+    const first = !trace.sites.length; // the page was opened without an input
     if (first) known = knownOf(found);
     trace = new Trace(found);
     if (first) {
@@ -101,7 +101,7 @@ export function start(raw, root) {
       state.keep({ text: typed });
     }
     Object.assign(trace, known, prefix.length ? { begun: { tokens: prefix, pieces: begun } } : {});
-    // A changed model is another one: what heads and words were worth stays that of the whole one.
+    // In a modified model, the effects of heads and words remain those of the original model.
     if (other && whole) {
       const worth = { without: notes.without, mattered: notes.mattered };
       Object.assign(trace, { baseline: whole, change: JSON.stringify(changes(state)) });
@@ -122,9 +122,9 @@ export function start(raw, root) {
   });
   const top = header(raw, state, (given) => {
     if (changed(state) || state.get("node")) state.set({ ...UNCHANGED, node: "" });
-    if (!pictures) state.keep({ text: given.text, gold: "" }); // links are between the words of one sentence
+    if (!pictures) state.keep({ text: given.text, gold: "" }); // links belong to the words of one sentence
     remember(state.fragment);
-    if (!pictures && !given.text.trim()) top.fault("empty"); // somebody is about to type
+    if (!pictures && !given.text.trim()) top.fault("empty"); // the user is about to type
     else again(given.text, [], given.picture);
   });
   const undo = () => {
@@ -168,7 +168,7 @@ export function start(raw, root) {
     if (!focused?.id && !inPanel) return;
     const same = document.getElementById(focused.id) ?? (inPanel ? document.getElementById("panel") : null);
     same?.focus({ preventScroll: true });
-    if (same && typed !== null) same.value = typed; // an answer that comes while somebody types
+    if (same && typed !== null) same.value = typed; // an answer may arrive while the user types
   }
   render();
   const gone = pictures ? state.get("picture") !== "" : state.get("text") !== raw.text;
@@ -182,16 +182,16 @@ export function start(raw, root) {
 }
 
 /**
- * The moment as part of the address; a frame that was made of a text has none to change.
+ * Stores the current state in the address; a frame made from a text has no address to change.
  *
- * `turned`: another view was opened, to which Back leads: the one before stays in the history.
+ * `turned`: another view was opened, so the previous one is added to the history for Back.
  */
 export function remember(fragment, turned = false) {
   if (location.protocol === "about:") return;
   history[turned ? "pushState" : "replaceState"](null, "", `${location.search}#${fragment}`);
 }
 
-/** Where nobody chose how the model is read: its sharpest head, as the mean of many looks at nothing. */
+/** Without an alignment setting: the sharpest head, because the mean of many is nearly uniform. */
 function headToOpen(trace, unit, reading) {
   const site = trace.of(trace.parts()[0]).at(-1);
   return site ? sharpest(trace, site, unit, reading) : "mean";
@@ -234,7 +234,7 @@ export function savers(view, text) {
   ];
 }
 
-/** What a saved picture is called: the model and the view, in letters that every system takes. */
+/** The file name of a saved figure: the model and the view, in characters that every system allows. */
 function fileName({ name = "attention" }) {
   return name.replace(/[^\p{L}\p{N}._-]+/gu, "-").slice(0, 80);
 }
@@ -245,7 +245,7 @@ function svgOf({ width, height, draw }) {
   return surface.toString();
 }
 
-/** The figure on paper of its own, in the colours that are seen now. */
+/** The figure on an opaque background, in the current colours. */
 function canvasOf({ width, height, draw }) {
   const canvas = document.createElement("canvas");
   const surface = new CanvasSurface(canvas, width, height);

@@ -1,4 +1,4 @@
-/** The page of a trace: what stands in it is drawn; a notebook around it may hand it another. */
+/** The page of a trace; a notebook that contains it can pass it another trace. */
 
 import { start } from "./main.js";
 
@@ -9,6 +9,6 @@ if (window.parent !== window) {
   window.addEventListener("message", (event) => {
     if (event.source === window.parent && event.data?.trace) shown.show(event.data.trace);
   });
-  // The frame around it may grow with it.
+  // The surrounding frame may adapt its height.
   new ResizeObserver(() => window.parent.postMessage({ height: root.offsetHeight }, "*")).observe(root);
 }

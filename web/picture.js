@@ -1,14 +1,14 @@
-/** A picture with light on it: what is looked at stays bright, the rest lies under a veil. */
+/** An image under a veil that is thin where the attention weights are large. */
 
 import { INK } from "./surface.js";
 
-export const VEIL = 0.85; // of GREY, where nothing is looked at
-export const GREY = 90; // not black: what is black in a picture could not be told from what lies under it
-const PAPER_SHADE = "#b9bdc9"; // in place of a picture that nobody kept
+export const VEIL = 0.85; // opacity of GREY where the weight is 0
+export const GREY = 90; // not black: black parts of the image would look the same as veiled ones
+const PAPER_SHADE = "#b9bdc9"; // in place of an image that was not stored
 
 const images = new Map();
 
-/** The picture as an image; `onLoad` hears of it where it has to be waited for. */
+/** The image as an element; `onLoad` is called if it has to load first. */
 function imageOf(picture, onLoad) {
   if (!picture) return null;
   if (!images.has(picture.url)) {
@@ -22,24 +22,24 @@ function imageOf(picture, onLoad) {
   return null;
 }
 
-/** A picture of so few pixels is shown as the squares that the model sees. */
+/** An image of so few pixels is shown as the squares that the model sees. */
 function pixelated(picture) {
   return picture?.width < 64;
 }
 
-/** How large a picture is drawn: as large as fits, never distorted. */
+/** The size of the image: as large as fits, with its proportions kept. */
 export function pictureSize(picture, [rows, columns], most) {
   const [width, height] = picture ? [picture.width, picture.height] : [columns, rows];
   const scale = most / Math.max(width, height);
   return [Math.round(width * scale), Math.round(height * scale)];
 }
 
-/** How bright a weight is, 0 to 1: by its root, as few cells come near the largest weight. */
+/** The brightness of a weight, 0 to 1: its square root, because few cells come near the largest weight. */
 export function brightness(weight, most) {
   return most ? Math.sqrt(Math.min(Math.max(weight / most, 0), 1)) : 0;
 }
 
-/** The veil as a canvas of one pixel a cell: the darker, the less the cell is looked at. */
+/** The veil as a canvas of one pixel per cell: the smaller the weight, the darker. */
 function veil(weights, [rows, columns], most) {
   const canvas = document.createElement("canvas");
   canvas.width = columns;
@@ -55,10 +55,10 @@ function veil(weights, [rows, columns], most) {
 }
 
 /**
- * Draws a picture and the map over it.
+ * Draws an image and the map over it.
  *
- * look: { picture, grid, weights, most, smooth, marked }; `most` is the weight that lifts the
- * veil wholly, `marked` the cell that looks.
+ * look: { picture, grid, weights, most, smooth, marked }; at the weight `most` there is no veil,
+ * and `marked` is the query cell.
  */
 export function drawLook(canvas, look, side) {
   const [width, height] = pictureSize(look.picture, look.grid, side);
@@ -87,9 +87,9 @@ export function drawLook(canvas, look, side) {
 }
 
 /**
- * The same on a surface, at a place of it: [x, y, width, height].
+ * The same on a surface, in a rectangle: [x, y, width, height].
  *
- * look: as in `drawLook`; `against`: cells that are framed; `out`: cells that the model is not shown. `redraw` is called when the picture has come.
+ * look: as in `drawLook`; `against`: framed cells; `out`: occluded cells. `redraw` is called when the image has loaded.
  */
 export function drawLookOn(surface, look, [x, y, width, height], redraw) {
   surface.rect(x, y, width, height, PAPER_SHADE);
@@ -118,7 +118,7 @@ function cellBox({ grid: [rows, columns], marked }, [width, height]) {
   return [(marked % columns) * w, Math.floor(marked / columns) * h, w, h];
 }
 
-/** The same as an SVG file: the picture, the veil, the marked cell, and what it is a picture of. */
+/** The same as an SVG file: the image, the veil, the marked cell, and a title. */
 export function svgOfLook(look, side, title) {
   const [width, height] = pictureSize(look.picture, look.grid, side);
   const at = `x="0" y="0" width="${width}" height="${height}" preserveAspectRatio="none"`;
@@ -143,7 +143,7 @@ export function cellUnder(event, canvas, [rows, columns]) {
   return row * columns + clamp((event.offsetX / width) * columns, columns);
 }
 
-/** The cell that an arrow key leads to; null where the key leads nowhere. */
+/** The cell that an arrow key leads to; null if there is none. */
 export function cellBeside(key, cell, [rows, columns]) {
   const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[key];
   if (!step) return null;

@@ -1,4 +1,4 @@
-/** What the reader looks at now. It lives in the URL fragment, so that a link brings it back. */
+/** The current state of the view, stored in the URL fragment, so that a link restores it. */
 
 const DEFAULTS = {
   view: "board",
@@ -47,7 +47,7 @@ export class State {
     this.read(fragment);
   }
 
-  /** Other defaults: what the fragment says stands. */
+  /** Changes the defaults; values in the fragment take precedence. */
   rebase(defaults, fragment) {
     this.base = { ...DEFAULTS, ...defaults };
     this.read(fragment);
@@ -70,10 +70,10 @@ export class State {
   }
 
   number(name) {
-    return Math.max(0, Number.parseInt(this.values[name], 10) || 0); // a link may say anything
+    return Math.max(0, Number.parseInt(this.values[name], 10) || 0); // a link may contain anything
   }
 
-  /** As `set`, but tells nobody: what is seen stays as it is. */
+  /** As `set`, but without notifying: the view stays as it is. */
   keep(changes) {
     for (const [name, value] of Object.entries(changes)) this.values[name] = String(value);
   }

@@ -1,11 +1,11 @@
-/** One drawing, two papers: the screen's canvas and an SVG file show exactly the same. */
+/** The same drawing on two surfaces: the screen's canvas and an SVG file. */
 
 const STOPS = {
   light: [[253, 253, 251], [202, 214, 240], [130, 152, 216], [62, 78, 192], [24, 28, 92]],
   dark: [[28, 30, 38], [46, 58, 118], [88, 112, 214], [164, 186, 247], [255, 255, 255]],
 };
 
-/** One hue whose lightness runs one way: read alike by every kind of colour vision. */
+/** One hue with monotonic lightness: readable with every kind of colour vision. */
 export function colour(value, theme) {
   const stops = STOPS[theme];
   const at = Math.min(Math.max(value, 0), 1) * (stops.length - 1);
@@ -16,7 +16,7 @@ export function colour(value, theme) {
 
 const palettes = {};
 
-/** The scale as 256 colours, each as one number that a picture's memory takes. */
+/** The scale as 256 colours, each as one number, in the byte order of image data. */
 export function palette(name) {
   palettes[name] ??= Uint32Array.from({ length: 256 }, (_, i) => {
     const [red, green, blue] = colour(i / 255, name).match(/\d+/g).map(Number);
@@ -25,7 +25,7 @@ export function palette(name) {
   return palettes[name];
 }
 
-/** From -1 by blue, over paper at 0, to 1 by orange: colours that no kind of colour vision mixes up. */
+/** From blue at -1 through the paper's colour at 0 to orange at 1: distinct with every kind of colour vision. */
 const DIVERGING = {
   light: [[0, 58, 125], [86, 158, 214], [253, 253, 251], [236, 150, 62], [140, 62, 0]],
   dark: [[130, 196, 246], [38, 98, 158], [28, 30, 38], [166, 88, 12], [255, 190, 120]],
@@ -43,7 +43,7 @@ export function divergingPalette(name) {
   return palettes[`${name} diverging`];
 }
 
-/** Black or white: what is read better on a colour of a palette (relative luminance, WCAG 2.2). */
+/** Black or white, whichever is more legible on a colour of a palette (relative luminance, WCAG 2.2). */
 export function inkOn(packed) {
   const [red, green, blue] = [0, 8, 16].map((shift) => {
     const part = ((packed >> shift) & 255) / 255;
@@ -52,7 +52,7 @@ export function inkOn(packed) {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 ? "#000000" : "#ffffff";
 }
 
-/** A pixel a cell: one pass over bytes, and no drawing call for each. */
+/** One pixel per cell: one pass over the bytes instead of a drawing call for each. */
 export function paint(canvas, columns, rows, shades, colours) {
   canvas.width = columns;
   canvas.height = rows;
@@ -68,7 +68,7 @@ export function theme() {
   return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 }
 
-export const GAP = 5; // px: from this size of a cell on, cells stand apart
+export const GAP = 5; // px: from this cell size on, there are gaps between cells
 const SHAPES = 20_000; // cells that an SVG file draws one by one
 
 export const INK = { light: "#1c1e26", dark: "#eceef4" };
@@ -88,7 +88,7 @@ export class CanvasSurface {
     this.context.clearRect(0, 0, width, height);
   }
 
-  /** What `draw` draws, moved to the right and down. */
+  /** Draws what `draw` draws, translated. */
   moved(x, y, draw) {
     this.context.save();
     this.context.translate(x, y);
@@ -96,7 +96,7 @@ export class CanvasSurface {
     this.context.restore();
   }
 
-  /** What has been drawn so far, as a picture. */
+  /** What has been drawn so far, as an image. */
   copy() {
     const { canvas } = this.context;
     const still = Object.assign(document.createElement("canvas"), { width: canvas.width, height: canvas.height });
@@ -104,7 +104,7 @@ export class CanvasSurface {
     return still;
   }
 
-  /** That picture instead of whatever has been drawn since. */
+  /** Restores that image, without what has been drawn since. */
   restore(still) {
     this.context.save();
     this.context.resetTransform();
@@ -118,7 +118,7 @@ export class CanvasSurface {
     this.context.fillRect(x, y, width, height);
   }
 
-  /** Cells of one size, row by row; from `GAP` on with a line of paper between them. */
+  /** Cells of one size, row by row; from `GAP` on with a gap between them. */
   raster(x, y, [wide, high], columns, shades, colours = palette(this.theme)) {
     const rows = shades.length / columns;
     if (!rows || !columns) return;
@@ -131,7 +131,7 @@ export class CanvasSurface {
     for (let r = 1; r <= rows; r++) this.context.clearRect(x, y + high * r - 1, width, 1);
   }
 
-  /** A picture, or a canvas. */
+  /** An image, or a canvas. */
   image(drawn, x, y, width, height, smooth) {
     this.context.imageSmoothingEnabled = smooth;
     this.context.drawImage(drawn, x, y, width, height);
@@ -182,7 +182,7 @@ export class SvgSurface {
     this.parts.push(`<rect x="${x}" y="${y}" width="${width}" height="${height}" fill="${fill}"/>`);
   }
 
-  /** Few cells are shapes that can be edited; many are one picture, or no program opens the file. */
+  /** Few cells become shapes that can be edited; many become one image, or no program could open the file. */
   raster(x, y, [wide, high], columns, shades, colours = palette(this.theme)) {
     const rows = shades.length / columns;
     if (shades.length > SHAPES) {

@@ -1,4 +1,4 @@
-/** The recorded numbers: arrays decoded once, and the few sums that every view needs. */
+/** The recorded numbers: arrays that are decoded once, and the sums that every view needs. */
 
 function bytesOf(text) {
   if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
@@ -8,7 +8,7 @@ function bytesOf(text) {
   return bytes;
 }
 
-/** An array; of bytes the numbers are made only when somebody asks for them. */
+/** An array; bytes are converted to numbers only on access. */
 class Packed {
   constructor({ shape, type, data }) {
     this.shape = shape;
@@ -18,7 +18,7 @@ class Packed {
     else this.bytes = bytes;
   }
 
-  /** Whether a bit is set; of arrays that say yes or no. */
+  /** Whether a bit is set, in an array of bits. */
   is(index) {
     return Boolean(this.bits[index >> 3] & (128 >> (index & 7)));
   }
@@ -37,7 +37,7 @@ class Packed {
     return Float32Array.from(this.bytes.subarray(start, end), (byte) => byte / 255);
   }
 
-  /** Numbers 0 to 255 for a window of the array: what a picture needs. */
+  /** Numbers from 0 to 255 for a window of the array, for drawing. */
   shades(start, end) {
     if (this.bytes) return this.bytes.subarray(start, end);
     return Uint8Array.from(this.numbers.subarray(start, end), (value) => Math.round(value * 255));
@@ -55,7 +55,7 @@ export class Site {
     [this.heads, this.rows, this.columns] = raw.arrays.weights.shape;
   }
 
-  /** Whether the mask lets a row look at a column. */
+  /** Whether the mask permits a query to attend to a key. */
   allows(row, column) {
     const mask = this.array("allowed");
     return !mask || mask.is(row * this.columns + column);
@@ -66,7 +66,7 @@ export class Site {
     return this.arrays[name];
   }
 
-  /** One matrix, row by row: a head's number, "mean" or "max" of all heads; or the norms. */
+  /** One matrix, row by row: of a head, or the "mean" or "max" of all heads; of weights or norms. */
   matrix(head, value) {
     const size = this.rows * this.columns;
     if (value === "norms") return this.shares(this.array("norms").values);
@@ -86,7 +86,7 @@ export class Site {
     return out;
   }
 
-  /** Norms have no upper end: each is drawn as its share of the row's sum. */
+  /** Norms have no upper bound: each is drawn as its share of the row's sum. */
   shares(norms) {
     const out = new Float32Array(norms.length);
     for (let r = 0; r < this.rows; r++) {
@@ -105,7 +105,7 @@ export class Site {
     return values.subarray((head * length + position) * dim, (head * length + position + 1) * dim);
   }
 
-  /** Mean entropy of the rows in nats, and the mean of each row's largest weight. */
+  /** The mean entropy of the rows in nats, and the mean of each row's largest weight. */
   measures(head) {
     const matrix = this.matrix(String(head), "weights");
     let entropy = 0;
@@ -145,19 +145,19 @@ export function total(values) {
   return values.reduce((sum, value) => sum + value, 0);
 }
 
-/** A token as people read it: the space sign shows as a small mark, never as markup. */
+/** A token as it is shown: the space marker becomes a small dot, and nothing is markup. */
 export function readable(token) {
   return visible(token.replace("<newline>", "⏎").replace(/▁/g, "·").replace(/^·(?=.)/, "") || token);
 }
 
-/** Pieces as the text that they spell. */
+/** The text that tokens spell. */
 export function spelled(pieces) {
   return visible(pieces.join("").replace("<newline>", "⏎").replace(/▁/g, " ").trim());
 }
 
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
-/** Signs that cannot be seen, or turn the text around, by their names: they must not act here. */
+/** Characters that are invisible or change the direction of text, as visible names, without effect. */
 export function visible(text) {
   return text.replace(CONTROLS, (sign) => {
     const code = sign.charCodeAt(0);
@@ -166,12 +166,12 @@ export function visible(text) {
 }
 
 /**
- * The map that the board draws: rows and columns by words or pieces, read at the step that writes
- * a token or at the one that reads it. A word is looked at as much as all its pieces together and
- * looks as they do on average (Clark et al. 2019).
+ * The map that the board draws: rows and columns are words or tokens, with the row of the step that writes
+ * a token, or of the one that reads it. A word's weight in a column is the sum over its tokens, and in a
+ * row the mean over them (Clark et al. 2019).
  *
- * `places`: the rows and columns of the matrix behind each row and column of the map. `rest`: for
- * each row what went to tokens that are no words (END, [CLS], [SEP]), whose columns are `left`.
+ * `places`: the rows and columns of the matrix behind each row and column of the map. `rest`: for each
+ * row the weight of tokens that are not words (END, [CLS], [SEP]), whose columns are `left`.
  */
 export function board(trace, site, matrix, unit, reading) {
   const queries = trace.axes[site.queries];
@@ -185,7 +185,7 @@ export function board(trace, site, matrix, unit, reading) {
   }
   const columns = keys.tokens.map((token, column) => ({ column, token, word: keys.words[column] }));
   if (unit === "pieces") {
-    // The rows that are named follow one another: the matrix itself, but for a last one perhaps.
+    // The named rows are consecutive: the values are the matrix itself, perhaps without its last row.
     return {
       rows: rows.map((each) => readable(each.token)),
       columns: columns.map((each) => readable(each.token)),
@@ -221,7 +221,7 @@ function byWords(site, matrix, queries, keys, rows, columns) {
   return { rows: queries.texts, columns: keys.texts, values, places, rest, left };
 }
 
-/** The map with a last column for what went to tokens that are no words, where there are any. */
+/** The map with a last column for the weight of tokens that are not words, if there are any. */
 export function withRest(map, name) {
   if (!map.left.length) return map;
   const width = map.columns.length;
@@ -234,14 +234,14 @@ export function withRest(map, name) {
   return { ...map, columns: [...map.columns, name], values, places };
 }
 
-/** The number of the largest value. */
+/** The index of the largest value. */
 export function largest(values) {
   let best = 0;
   for (let i = 1; i < values.length; i++) if (values[i] > values[best]) best = i;
   return best;
 }
 
-/** How much a cell of a map has in one head: the mean of its rows' sums, as the map has it. */
+/** The weight of a map's cell in one head: the mean over its rows of the sums over its columns. */
 export function cellWeight(site, head, rows, columns) {
   const matrix = site.matrix(String(head), "weights");
   let sum = 0;
@@ -249,7 +249,7 @@ export function cellWeight(site, head, rows, columns) {
   return sum / (rows.length || 1);
 }
 
-/** The head whose largest weight stands out most among the words, on average of the rows. */
+/** The head whose largest weight among the words is the highest, as a mean over the rows. */
 export function sharpest(trace, site, unit, reading) {
   const found = Array.from({ length: site.heads }, (_, head) => {
     const map = board(trace, site, site.matrix(String(head), "weights"), unit, reading);

@@ -1,6 +1,6 @@
 /**
- * The page inside a notebook: an anywidget. It stands in a frame, so that neither its style nor its
- * names meet those of the notebook, and its address is its own.
+ * The page inside a notebook: an anywidget. It is in a frame, so that its style and its names do not
+ * conflict with those of the notebook, and it has an address of its own.
  */
 
 const [LEAST, MOST] = [320, 1400]; // pixels of height
@@ -22,7 +22,7 @@ function render({ model, el }) {
   const hear = (event) => {
     if (event.source !== frame.contentWindow || !event.data?.height) return;
     frame.style.height = `${Math.min(MOST, Math.max(LEAST, event.data.height))}px`;
-    ready = true; // it speaks when it has been drawn
+    ready = true; // it sends a message when it has been drawn
     if (late) redraw();
     late = false;
   };

@@ -145,7 +145,7 @@ export const WORDS = {
     lookOnly: (query, key) => `Let “${query}” attend only to “${key}”`,
     inThisHead: "in this head",
     inAllHeads: "in all heads of the layer",
-    matteredHelp: "Select a word of the output. Each column is another measure of how much each word contributed to it; bars are shares of 100, and a hollow bar means that the word made the selected word less probable. Attention shows where the model attended (the last layer, the mean of its heads, at the steps that write the word), gradients the effect of a small change, and occlusion how much less probable the word becomes without a source word. The measures often disagree; the rank correlation shows how much: 1 is the same order, 0 is no better than chance.",
+    matteredHelp: "Select a word of the output. Each column is a different measure of how much each word contributed to it; bars are shares of 100, and a hollow bar means that the word made the selected word less probable. Attention shows where the model attended (the last layer, the mean of its heads, at the steps that write the word), gradients the effect of a small change, and occlusion how much less probable the word becomes without a source word. The measures often disagree; the rank correlation shows how much: 1 is the same order, 0 is no better than chance.",
     nothingToRank: "nothing to rank",
     computing: "Computing …",
     over: "Attribution to",

@@ -1,4 +1,4 @@
-/** What the views of layers, positions and of two traces say. */
+/** The texts of the views of layers, positions and of two traces. */
 
 export const LAYERS = {
   en: {

@@ -19,7 +19,7 @@ const SWITCHES_KO = {
 };
 
 const MATTERED_EN = {
-  matteredHelp: "Select a word of the caption. Each map is another measure of how much each cell of the image contributed to it: bright areas contributed, and framed cells made the word less probable. Attention shows where the model attended, gradients the effect of a small change of a cell, occlusion how much less probable the word becomes when the vector of the cell is set to zero, and pixel occlusion when the pixels of the cell are covered. The measures often disagree; the tables of rank correlation show how much.",
+  matteredHelp: "Select a word of the caption. Each map is a different measure of how much each cell of the image contributed to it: bright areas contributed, and framed cells made the word less probable. Attention shows where the model attended, gradients the effect of a small change of a cell, occlusion how much less probable the word becomes when the vector of the cell is set to zero, and pixel occlusion when the pixels of the cell are covered. The measures often disagree; the tables of rank correlation show how much.",
   sourceWords: "the image",
   over: "Maps over",
   barsTitle: (word) => `Attribution of “${word}”, shares of each measure`,

@@ -139,7 +139,7 @@ def test_what_models_of_single_texts_cannot_is_said(tiny_bundle: Path, tmp_path:
         assert isinstance(error, JumokError), error
         return str(error)
 
-    assert "--data FILE, one text a line" in fault(folder, "--source", "a", "--target", "b")
+    assert "--data FILE, one text per line" in fault(folder, "--source", "a", "--target", "b")
     assert "--prune needs a translation model" in fault(folder, "--data", "a", "--prune")
     assert "of one kind that has head cards" in fault(folder, tiny_bundle, "--data", "a")
     assert "got:      text-classification, translation" in fault(folder, tiny_bundle, "--data", "a")

@@ -1,4 +1,4 @@
-"""Slopes against small steps, blank-out against one word after another."""
+"""Gradients against small steps, occlusion against one word after another."""
 
 from functools import partial
 
@@ -152,7 +152,7 @@ def test_an_rnn_that_translates_has_slopes_too():
 
 
 def test_a_language_model_reads_what_it_wrote():
-    """Slopes by small steps, blank-out by `blanked`; START is a word, the last token none."""
+    """Gradients by small steps, occlusion by `blanked`; START is a word, the last token none."""
     torch.manual_seed(5)
     config = CausalConfig(dim=16, heads=2, layers=2, feedforward=11)
     model = CausalLanguageModel(config, 31).double().eval().requires_grad_(False)

@@ -55,7 +55,8 @@ def test_the_report_needs_both_a_good_reading_and_a_crossing() -> None:
     alone = alignment.report(rates, FRENCH, 0.4, None, grid)
     assert alone.outcome == "partly"
     assert "JUMOK_DATA" in alone.sentence.en
-    assert "English-French, read at layer 1" in alone.sentence.en
+    assert "For English-French, attention finds" in alone.sentence.en
+    assert "at its best setting, layer 1" in alone.sentence.en
 
 
 def test_a_sentence_of_tatoeba_is_kept_out_with_all_its_translations(

@@ -22,7 +22,7 @@ def test_the_claim_needs_the_fixed_vector_to_lose_more_than_both() -> None:
     found = bottleneck.report(curves, sizes, losses)
     assert found.outcome == "holds"
     assert "loses 70.0 BLEU, the RNN with attention 2.0" in found.sentence.en
-    assert "positions beyond 8 words are new, 2.0; on the longest they have 20.0" in (
+    assert "positions beyond 8 words are new, 2.0; on the longest sentences they reach 20.0" in (
         found.sentence.en
     )
     curves["transformer"] = [[98.0, 90.0, 80.0, 60.0, 28.0]]  # above it, but loses as much

@@ -31,14 +31,14 @@ def test_the_claim_needs_both_norms_to_lower_the_loss() -> None:
         (
             (0.201, 0.435, 0.350),
             "Pre-norm lowers the loss by 43% (0.201 against 0.350 without a norm); post-norm, as "
-            "the notes have it, raises it by 24% (0.435).",
+            "in the notes, raises it by 24% (0.435).",
             "정규화가 없으면 손실은 0.350입니다. pre-norm을 쓰면 43% 낮아집니다(0.201). 강의에 "
             "나온 post-norm을 쓰면 24% 높아집니다(0.435).",
         ),
         (
             (0.4, 0.3, 0.4),
             "Pre-norm leaves the loss as it is (0.400 against 0.400 without a norm); post-norm, "
-            "as the notes have it, lowers it by 25% (0.300).",
+            "as in the notes, lowers it by 25% (0.300).",
             "정규화가 없으면 손실은 0.400입니다. pre-norm을 쓰면 그대로입니다(0.400). 강의에 나온 "
             "post-norm을 쓰면 25% 낮아집니다(0.300).",
         ),

@@ -115,7 +115,7 @@ def test_the_page_tells_of_every_lab_that_ran(tmp_path: Path) -> None:
     assert "errata" in missing
     assert "scale" not in missing
     assert "## errata" not in page
-    (together,) = [line for line in page.splitlines() if line.startswith("| together")]
+    (together,) = [line for line in page.splitlines() if line.startswith("| total")]
     figures = [
         json.loads((tmp_path / f"docs/lab/{name}.json").read_text()) for name in ("scale", "order")
     ]

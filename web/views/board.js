@@ -1,14 +1,14 @@
-/** The map of one layer, whole, and the table of all heads. */
+/** The map of one layer, and the table of all heads. */
 
 import { board, cellWeight, largest, readable, withRest } from "../trace.js";
 import { choice, element, field, table } from "../dom.js";
 import { parseGold, rates, strongest, toggled } from "../gold.js";
 import { heatmap, legend, mapFigure, mapTable, mostOf } from "../heatmap.js";
 
-const FAINT = 0.5; // a map of smaller weights is scaled to its largest: from 0 to 1 it would look empty
+const FAINT = 0.5; // a map of smaller weights is scaled to its largest one: on a scale from 0 to 1 it would look empty
 
 export function siteOf(trace, state) {
-  const known = trace.of(state.get("part")); // a link may name a part that is not there
+  const known = trace.of(state.get("part")); // a link may name a part that does not exist
   const sites = known.length ? known : trace.of(trace.parts()[0]);
   return sites.find((site) => String(site.layer) === state.get("layer")) || sites[sites.length - 1];
 }
@@ -42,7 +42,7 @@ export function headChoices(site, words) {
   return [["mean", words.mean], ["max", words.max], ...numbers];
 }
 
-/** What is drawn: weights, or norms where the recording kept them. */
+/** What is drawn: weights, or norms if they were recorded. */
 export function valueChosen(site, state) {
   return state.get("value") === "norms" && site.array("norms") ? "norms" : "weights";
 }
@@ -63,7 +63,7 @@ export function headOf(site, state) {
   return Math.min(Math.max(state.number("head"), 0), site.heads - 1);
 }
 
-/** Where it is said how a map is scaled: from 0 to 1, or to its largest weight. */
+/** The map on the chosen scale: from 0 to 1, or to its largest weight. */
 export function scaled(map, state) {
   const most = mostOf(map);
   const chosen = state.get("scale") || (most < FAINT ? "largest" : "one");
@@ -75,7 +75,7 @@ export function scaleChoice(map, state, words) {
     map.most === undefined ? "one" : "largest", (scale) => state.set({ scale }));
 }
 
-/** The tokens that are no words, by name where they are few. */
+/** The tokens that are not words, listed if they are few. */
 export function restName(trace, site, map, words) {
   const names = [...new Set(map.left.map((column) => trace.axes[site.keys].tokens[column]))];
   return names.length > 2 ? words.rest : `${words.rest} (${names.map(readable).join(" ")})`;
@@ -97,7 +97,7 @@ export function boardView(trace, state, words) {
     controls.splice(4, 0, choice(words.reading,
       [["writes", words.writes], ["reads", words.reads]], state.get("reading"), pick("reading")));
   }
-  // Words can be linked to words; a picture's cells are none.
+  // Words can be linked to words, but not to the cells of an image.
   const linkable = site.part === "cross" && !trace.axes[site.keys].grid && state.get("unit") === "words" && plain.columns.length > 0;
   const gold = linkable ? parseGold(state.get("gold"), plain) : null;
   if (linkable) {
@@ -132,21 +132,21 @@ export function boardView(trace, state, words) {
   };
 }
 
-/** The frames and corners of links, whose cells are numbered without the column of the rest. */
+/** The frames and squares of links; cell numbers are converted, because links do not count the rest column. */
 function marksOn(map, plain, signs) {
   const [from, to] = [plain.columns.length, map.columns.length];
   const moved = (i) => Math.floor(i / from) * to + (i % from);
   return { signs: new Map([...signs].map(([i, sign]) => [moved(i), sign])), found: strongest(plain).map(moved) };
 }
 
-/** A cell in words; a word of several pieces looks as their steps do on average. */
+/** A cell in words; for a word of several tokens, the mean of their steps. */
 function said(trace, site, map, r, c, value, words) {
   const cell = `${map.rows[r]} → ${map.columns[c]}: ${value.toFixed(3)}`;
   const behind = map.places.rows[r];
   return behind.length < 2 ? cell : `${cell}; ${words.meanOf(behind.map((row) => rowName(trace, site, row, words)))}`;
 }
 
-/** What a row is: a token that looks, or a step that has read one token and writes the next. */
+/** What a row is: a token as the query, or a step that has read one token and writes the next. */
 export function rowName(trace, site, row, words) {
   const read = readable(site.rowTokens[row]);
   const next = site.rowTokens[row + 1] ?? trace.steps[row]?.token;
@@ -154,8 +154,8 @@ export function rowName(trace, site, row, words) {
 }
 
 /**
- * Opens the very cell: its pieces, in the head that the map shows, or where it shows all heads in
- * the one that has the largest weight there; the row and the key are the strongest pair of pieces.
+ * Opens the exact cell: its tokens, in the head that the map shows or, if it shows all heads, in the
+ * one with the largest weight there; the row and the key are the strongest pair of tokens.
  */
 function openCell(site, map, r, c, state) {
   const [rows, columns] = [map.places.rows[r], map.places.columns[c]];
@@ -174,7 +174,7 @@ export function strongestHead(site, rows, columns) {
   return largest(Array.from({ length: site.heads }, (_, head) => cellWeight(site, head, rows, columns)));
 }
 
-/** How far the strongest links are from those that people drew. */
+/** The agreement of the strongest links with the gold links. */
 function goldNote(gold, map, words) {
   if (gold.fault) return element("p", { class: "fault", role: "alert" }, words.goldFault(gold.fault));
   if (!gold.signs.size) return element("p", { class: "muted" }, words.goldHelp);
@@ -185,7 +185,7 @@ function goldNote(gold, map, words) {
 
 const percent = (share) => `${(100 * share).toFixed(1)} %`;
 
-/** Measuring every head is a pass over every weight: it waits until the table is opened. */
+/** Evaluating every head is a pass over all weights, so it waits until the table is opened. */
 function headsTable(trace, site, state, words) {
   const details = element("details", { id: "every-head" }, element("summary", {}, words.headsTable));
   const error = (each, head) => {

@@ -6,23 +6,23 @@ import { MAP, drawMaps, gridOften, gridTables, leftOut, mostOfMaps } from "./car
 
 const [CARD_WIDE, CARD_HIGH, CURVE_HIGH, APART, IN_A_ROW] = [220, 205, 52, 14, 4];
 const ON_CARDS = ["uniform_share", "confidence", "importance"];
-const JUDGED = ["error_rate", "pointing"]; // by people's links, or boxes
+const JUDGED = ["error_rate", "pointing"]; // by gold links, or boxes
 const CURVES = [...ON_CARDS, ...JUDGED];
 const CARD_FAINT = { light: "#e6e7ec", dark: "#353947" };
 const CARD_MUTED = { light: "#5a5f70", dark: "#a4aabc" };
 
-/** The height of every chart of offsets: the largest share of any head of any model. */
+/** The scale of every chart of offsets: the largest share of any head of any model. */
 export function mostOf(raw) {
   const texts = raw.models.flatMap(({ heads }) => heads).filter((card) => !card.where);
   return Math.max(0, ...texts.flatMap(({ offsets }) => offsets));
 }
 
-/** Whether this was measured of the head at all. */
+/** Whether this was measured for the head. */
 function has(card, name) {
   return card[name] !== null && card[name] !== undefined;
 }
 
-/** A head of all models: `over` holds its card in each of them, `card` that of the last. */
+/** A head of all models: `over` has its card in each of them, `card` that of the last. */
 export function headsOf(raw) {
   const last = raw.models[raw.models.length - 1].heads;
   const [most, mostOnMaps] = [mostOf(raw), mostOfMaps(raw)];
@@ -31,7 +31,7 @@ export function headsOf(raw) {
   }));
 }
 
-/** What tells the models apart: their names without what all of them begin and end with. */
+/** The distinguishing parts of the models' names: without their common beginning and end. */
 export function shortNames(names) {
   if (names.length < 2) return names;
   const parts = names.map((name) => name.split("/"));
@@ -65,7 +65,7 @@ function roleOf(card, words) {
   return words.nearest(named(role), measure.toFixed(2), bound.toFixed(2));
 }
 
-/** The offset at which its largest weight stands most often. */
+/** The offset at which its largest weight is most often. */
 function mostOften(card) {
   if (card.where) return gridOften(card);
   const { offsets } = card;
@@ -73,12 +73,12 @@ function mostOften(card) {
   return `${offsetName(place, (offsets.length - 1) / 2)}: ${Math.round(100 * offsets[place])} %`;
 }
 
-/** The measures that a card has bars for: heads that are judged by people's links have one more. */
+/** The measures that a card has bars for; heads with a gold alignment have one more. */
 function onCard(card) {
   return CURVES.filter((name) => has(card, name));
 }
 
-/** Maps are taller than charts, and a judged head has a bar more. */
+/** Maps are taller than charts, and a head with a gold alignment has one bar more. */
 function cardHigh(card) {
   return CARD_HIGH + (card.where ? MAP - 54 : 0);
 }
@@ -104,7 +104,7 @@ function drawCard(surface, { card, over, most }, x, y, curve, words) {
   if (over.length > 1) drawCurve(surface, over.map((each) => each[curve]), x, y + cardHigh(card), bar, faint);
 }
 
-/** How far from its own place the largest weight stands: a bar for each offset. */
+/** The distance of the largest weight from the query's own position: a bar for each offset. */
 function drawOffsets(surface, offsets, most, left, base, { bar, faint, muted }) {
   const [step, tall] = [(CARD_WIDE - 20) / offsets.length, 56];
   surface.rect(left, base - tall, CARD_WIDE - 20, tall, faint);
@@ -118,7 +118,7 @@ function drawOffsets(surface, offsets, most, left, base, { bar, faint, muted }) 
   }
 }
 
-/** A dot a model, on the scale from 0 to 1, joined by lines. */
+/** One dot per model, on the scale from 0 to 1, joined by lines. */
 function drawCurve(surface, values, x, y, ink, faint) {
   surface.rect(x + 10, y, CARD_WIDE - 20, CURVE_HIGH - 8, faint);
   const step = (CARD_WIDE - 40) / Math.max(1, values.length - 1);
@@ -145,7 +145,7 @@ function line(surface, [x, y], [toX, toY], ink) {
 export function cardsView(raw, state, language) {
   const heads = headsOf(raw);
   const parts = [...new Set(heads.map(({ card }) => card.part))];
-  // A model of one part reads single texts: there is no source, and no target.
+  // A model with one stack reads single texts: there is no source and no target.
   const words = named(language, parts, raw.unit);
   const part = parts.includes(state.get("part")) ? state.get("part") : "all";
   const judged = JUDGED.filter((name) => heads.some(({ card }) => has(card, name)));
@@ -181,13 +181,13 @@ export function cardsView(raw, state, language) {
     png: (canvas) => paint((...size) => new CanvasSurface(canvas, ...size)) };
 }
 
-/** The texts; of a model of one part that reads texts there is no source, and no target. */
+/** The texts; a model with one stack that reads texts has no source and no target. */
 function named(language, parts, unit) {
   if (unit === "pictures") return { ...language, ...language.pictures };
   return parts.length > 1 ? language : { ...language, encoder: language.itself, decoder: language.itself };
 }
 
-/** What is seen on the cards, and on what scale. */
+/** What the cards show, and on which scale. */
 function helpOf(raw, parts, words) {
   const most = { texts: mostOf(raw), ...mostOfMaps(raw) };
   const percent = (share) => (100 * share).toFixed(share < 0.1 ? 1 : 0);
@@ -200,7 +200,7 @@ function helpOf(raw, parts, words) {
   ].join(" ");
 }
 
-/** All cards that are shown on one surface, as many in a row as a page has room for. */
+/** All visible cards on one surface, as many in a row as the page has room for. */
 function paintAll(shown, several, curve, words, make) {
   const high = Math.max(...shown.map(({ card }) => cardHigh(card))) + (several ? CURVE_HIGH : 0) + APART;
   const surface = make(IN_A_ROW * (CARD_WIDE + APART), Math.ceil(shown.length / IN_A_ROW) * high);
@@ -222,7 +222,7 @@ function cardButton(head, open, curve, state, words) {
   }, canvas);
 }
 
-/** The arrow keys walk from card to card. */
+/** The arrow keys move from card to card. */
 function step(event) {
   const cards = [...event.currentTarget.parentNode.querySelectorAll("button")];
   const to = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 }[event.key];
@@ -232,7 +232,7 @@ function step(event) {
   next.focus();
 }
 
-/** What the card says, in words: the role's rule, and every measure with its meaning. */
+/** The card in words: the role's rule, and every measure with its meaning. */
 function definition({ card, over }, raw, words) {
   const measures = Object.entries(words.measures).filter(([name]) => has(card, name));
   const rows = measures.map(([name, [title, meaning]]) => [
@@ -265,7 +265,7 @@ function offsetName(place, middle) {
 const IN_TABLE = [...ON_CARDS, "precision", "error_rate", "pointing", "in_box", "even_in_box", "first", "last",
   "previous", "same", "next", "near", "distance", "even_distance", "punctuation", "rarest"];
 
-/** A row for each head; a column that says something of one of them at least. */
+/** A row for each head, and the columns that have a value for at least one of them. */
 function cardsTable(shown, raw, words) {
   const models = shortNames(raw.models.map(({ name }) => name));
   const several = models.length > 1;

@@ -1,18 +1,18 @@
-/** The part of a head's card that only heads over a picture's cells have: small maps. */
+/** The small maps on the cards of heads over the cells of an image. */
 
 import { element, table } from "../dom.js";
 import { INK, colour } from "../surface.js";
 
 export const MAP = 96; // px: the longer side of a small map
 
-/** What the darkest cell of each kind of map stands for: the largest share of any head of any model. */
+/** The scale of each kind of map: the largest share of any head of any model. */
 export function mostOfMaps(raw) {
   const cards = raw.models.flatMap(({ heads }) => heads).filter((card) => card.where);
   const most = (name) => Math.max(0, ...cards.flatMap((card) => (card[name] ?? []).flat()));
   return { where: most("where"), offsets: most("offsets") };
 }
 
-/** The maps that a card has, each with where its rows and columns begin to count. */
+/** The maps that a card has, each with the first number of its rows and columns. */
 function mapsOf(card) {
   const whole = { name: "where", values: card.where, first: [1, 1] };
   if (!card.offsets) return [whole];
@@ -34,14 +34,14 @@ function placeName(name, [row, column]) {
   return name === "offsets" ? `${signed(row)},${signed(column)}` : `${row},${column}`;
 }
 
-/** Where its largest weight stands most often, or which cell gets most. */
+/** The most frequent offset of the largest weight, or the cell with the largest weight. */
 export function gridOften(card) {
   const [map] = mapsOf(card);
   const { place, share } = strongestOf(map);
   return `${placeName(map.name, place)}: ${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
 }
 
-/** The maps side by side; the cell that looks is framed in the middle of its own. */
+/** The maps side by side; in the map of offsets the query cell is framed in the middle. */
 export function drawMaps(surface, card, most, x, y, muted, words) {
   mapsOf(card).forEach(({ name, values }, i) => {
     const [rows, columns] = [values.length, values[0].length];
@@ -58,7 +58,7 @@ export function drawMaps(surface, card, most, x, y, muted, words) {
   });
 }
 
-/** The same maps in numbers, and what is not said of this head, with a word why. */
+/** The same maps as tables, and the measures that do not apply to this head, with the reason. */
 export function gridTables(card, words) {
   const tables = mapsOf(card).map(({ name, values, first }) => {
     const heads = values[0].map((_, i) => (name === "offsets" ? signed(i + first[1]) : String(i + 1)));
@@ -70,7 +70,7 @@ export function gridTables(card, words) {
   return [...tables, leftOut([card], words)];
 }
 
-/** What is not said of these heads. */
+/** The measures that do not apply to these heads. */
 export function leftOut(cards, words) {
   const told = new Map(cards.flatMap((card) =>
     Object.entries(card.left_out ?? {}).map(([what, why]) => [`${card.part} ${what}`, [words[card.part], what, why]])));

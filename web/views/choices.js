@@ -1,4 +1,4 @@
-/** What the decoder might have written at each step. */
+/** The most probable tokens at each step. */
 
 import { element } from "../dom.js";
 import { readable } from "../trace.js";
@@ -7,7 +7,7 @@ choicesView.needs = (trace) => trace.steps.length > 0;
 
 export function choicesView(trace, state, words) {
   const cards = trace.steps.map((step, i) => {
-    // What was written may be none of the likeliest: then it stands below them.
+    // The written token may not be among the most probable ones: then it is listed below them.
     const written = step.best.some(([token]) => token === step.token) ? [] : [[step.token, step.log_probability]];
     const rows = [...step.best, ...written].map(([token, logp]) => {
       const bar = element("i", { "aria-hidden": "true" });

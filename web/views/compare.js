@@ -25,7 +25,7 @@ export function compareView(trace, state, words, ask) {
   }
   if (!other) {
     if (ask && !trace.bothAsked && (state.get("against") || trace.beside)) ask();
-    trace.bothAsked = true; // once: an answer brings another trace
+    trace.bothAsked = true; // once: the answer is another trace
     return { help: words.compareHelp, controls, body: [element("p", {}, words.giveSecond)] };
   }
   const site = siteOf(trace, state);
@@ -48,7 +48,7 @@ export function compareView(trace, state, words, ask) {
   return { help: words.compareHelp, controls, body: [...body, ...why], figure: besideFigure(shown) };
 }
 
-/** Of two lines of words the places of those that both have, in order: as many as there can be. */
+/** The positions of the words that two lists share, in order: a longest common subsequence. */
 export function matched(one, other) {
   const best = Array.from({ length: one.length + 1 }, () => new Int32Array(other.length + 1));
   for (let i = one.length - 1; i >= 0; i--) {
@@ -65,7 +65,7 @@ export function matched(one, other) {
   return pairs;
 }
 
-/** The columns of words that both have; beside them that of the rest, where both have one. */
+/** The columns of shared words, and that of the rest, if both have one. */
 function columnsOfBoth(maps) {
   const words = maps.map(({ columns, left }) => (left.length ? columns.slice(0, -1) : columns));
   const pairs = matched(...words);
@@ -73,7 +73,7 @@ function columnsOfBoth(maps) {
   return rests ? [...pairs, words.map(({ length }) => length)] : pairs;
 }
 
-/** What A looked more than B, over the rows and columns that both have. */
+/** A − B, over the rows and columns that both have. */
 function difference([a, b], { rows, columns }) {
   const values = rows.flatMap(([ra, rb]) => columns.map(([ca, cb]) =>
     a.values[ra * a.columns.length + ca] - b.values[rb * b.columns.length + cb]));
@@ -81,7 +81,7 @@ function difference([a, b], { rows, columns }) {
     values: Float32Array.from(values), places: { rows: [], columns: [] }, diverging: true };
 }
 
-/** The site of the other trace that looks likewise: of its part and layer, or the part's last. */
+/** The matching site of the other trace: of the same part and layer, or the last of the part. */
 function counterpart(other, site) {
   const sites = other.of(site.part);
   return sites.find((each) => each.layer === site.layer) ?? sites[sites.length - 1];
@@ -104,9 +104,9 @@ function whyNot({ rows, columns }, words) {
   return columns.length ? words.otherRows : words.otherBoth;
 }
 
-/** Maps of which each follows the cursor of the others, along the rows and columns they share. */
+/** Maps with a shared cursor, along the rows and columns that they share. */
 function linked(shown, alike, words) {
-  const first = peak(shown[0].map); // one cursor: where A looks most
+  const first = peak(shown[0].map); // one cursor: at A's largest weight
   const own = (axis, mine) => (mine < 2 ? alike[axis].map((pair) => pair[mine]) : alike[axis].map((_, i) => i));
   const moved = (axis, from, to, at, otherwise) => {
     const common = own(axis, from).indexOf(at);

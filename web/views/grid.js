@@ -1,4 +1,4 @@
-/** All layers and heads as small maps on one scale; what looks at a picture over the picture. */
+/** All layers and heads as small maps on one scale; attention to an image is drawn over the image. */
 
 import { choice, element, table } from "../dom.js";
 import { legend } from "../heatmap.js";
@@ -7,10 +7,10 @@ import { paint, palette, theme } from "../surface.js";
 import { readable } from "../trace.js";
 import { scaleChoice, scaled } from "./board.js";
 
-const [SIDE, LEAST_SIDE, ROOM] = [92, 44, 1030]; // px: of a map, of the smallest, of a row of them
-const AROUND = 23; // px between two maps, with the edges of their buttons
+const [SIDE, LEAST_SIDE, ROOM] = [92, 44, 1030]; // px: of a map, of the smallest map, of a row of maps
+const AROUND = 23; // px between two maps, with the borders of their buttons
 
-/** One head has no others to be seen beside. */
+/** A single head has nothing to be compared with. */
 gridView.needs = (trace) => trace.parts().some((part) => headsOf(trace, part).length > 1);
 
 function headsOf(trace, part) {
@@ -21,7 +21,7 @@ export function gridView(trace, state, words) {
   const part = trace.parts().includes(state.get("part")) ? state.get("part") : trace.parts()[0];
   const heads = headsOf(trace, part);
   const order = state.get("sort");
-  // The measures are a pass over every weight: they wait until somebody wants them.
+  // The measures are a pass over all weights, so they wait until they are requested.
   if (order !== "place" || state.get("as") === "table") {
     for (const each of heads) Object.assign(each, each.site.measures(each.head));
   }
@@ -51,7 +51,7 @@ export function gridView(trace, state, words) {
   return { help: over.help, controls, body: [element("div", { class: "scroll" }, grid), over.scale] };
 }
 
-/** Heads as maps, rows and columns as small as they must be, on one scale for all. */
+/** Heads as maps, with rows and columns as small as necessary, all on one scale. */
 function asMaps(heads, state, words, controls) {
   const map = scaled({ values: heads.map(({ site, head }) => highest(site, head)), columns: heads.map(String) }, state);
   controls.splice(2, 0, scaleChoice(map, state, words));
@@ -71,7 +71,7 @@ function asMaps(heads, state, words, controls) {
   };
 }
 
-/** What one word, or one cell, looks at in the picture, in every head. */
+/** What one word, or one cell, attends to in the image, in every head. */
 function overPicture(trace, heads, state, words, controls) {
   const [{ site }] = heads;
   const at = Math.min(state.number("at"), site.rows - 1);

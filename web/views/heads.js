@@ -1,9 +1,9 @@
-/** Head switches: what each head was worth, and the model without those that one clicks off. */
+/** Head ablation: the effect of each head, and the model without the heads that are clicked. */
 
 import { element, table } from "../dom.js";
 import { readable, total } from "../trace.js";
 
-const NOTICED = 0.01; // nats: smaller changes show no sign
+const NOTICED = 0.01; // nats: smaller changes are not shown
 
 headsView.needs = (trace, live) => trace.steps.length > 0 && (live || Object.keys(trace.notes.without ?? {}).length > 0);
 
@@ -13,7 +13,7 @@ export function headsView(trace, state, words, ask) {
   const sums = sites.flatMap((site) => without[site.name].map(total));
   const most = Math.max(NOTICED, ...sums.map((sum) => -sum));
   if (ask && !sitesKnown(without) && !trace.baseline && !trace.asked) {
-    trace.asked = true; // once: an answer brings another trace
+    trace.asked = true; // once: the answer is another trace
     ask();
   }
   const off = new Set(state.get("off").split(" ").filter(Boolean));

@@ -1,4 +1,4 @@
-/** Layers and positions: what each layer would say, how far words move, how places are known. */
+/** Layers and positions: the prediction after each layer, the change of a word's vector, the position encodings. */
 
 import { curvesFigure } from "../curves.js";
 import { choice, element, field, table } from "../dom.js";
@@ -15,10 +15,10 @@ export function layersView(trace, state, words, ask) {
   const { stacks } = trace.notes.layers ?? {};
   if (!stacks) {
     if (ask && !trace.layersAsked) ask();
-    trace.layersAsked = true; // once: an answer brings another trace
+    trace.layersAsked = true; // once: the answer is another trace
     return { help: words.layersHelp, controls: [], body: [] };
   }
-  // What predicts no tokens (a BERT) has nothing to say after each layer.
+  // A model that predicts no tokens (a BERT encoder) has no predictions after its layers.
   const names = Object.keys(SHOWS).filter((name) => name !== "lens" || Object.values(stacks).some(({ best }) => best));
   const shown = names.includes(state.get("show")) ? state.get("show") : names[0];
   const view = SHOWS[shown](trace, state, words, ask);
@@ -30,7 +30,7 @@ function layerNames(count, words, first = words.embedding) {
   return Array.from({ length: count }, (_, layer) => (layer === 0 ? first : words.layerNumber(layer)));
 }
 
-/** The axis whose tokens a stack reads: a side of a translation, or the one text there is. */
+/** The axis whose tokens a stack reads: one side of a translation, or the only text. */
 function axisOf(trace, stack) {
   return trace.axes[stack.startsWith("encoder") ? "source" : "target"] ?? trace.axes.text;
 }
@@ -126,7 +126,7 @@ function apartView(trace, state, words, ask) {
   };
 }
 
-/** The longest word that stands in both sentences: short ones are seldom what one looks for. */
+/** The longest word that both sentences contain: short ones are seldom of interest. */
 function longestShared(texts, others) {
   const shared = texts.filter((text) => others.includes(text));
   const longest = shared.reduce((best, text) => (text.length > best.length ? text : best), "");

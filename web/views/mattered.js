@@ -1,4 +1,4 @@
-/** Who mattered? Every measure side by side, how far they agree, and source against prefix. */
+/** Attribution: all measures side by side, their agreement, and source against prefix. */
 
 import { listed } from "../changes.js";
 import { choice, element, table } from "../dom.js";
@@ -12,7 +12,7 @@ const [BAR, LINE, APART, NUMBER] = [74, 24, 16, 26]; // px: longest bar, row, be
 const TALL = 96; // px: the height of 100 % in the chart of shares
 const SHARE_SHADES = { product: 0.42, slope: 0.68, blank: 0.95 };
 
-const MAPS_AT = [8, 46]; // px: where the maps over a picture begin
+const MAPS_AT = [8, 46]; // px: where the maps over an image begin
 
 const TASKS_WITH_WORDS = ["translation", "language-model"];
 
@@ -22,7 +22,7 @@ export function matteredView(trace, state, words, ask) {
   const body = [];
   if (!known) {
     if (!trace.baseline && !trace.wanted) {
-      trace.wanted = true; // once: an answer brings another trace
+      trace.wanted = true; // once: the answer is another trace
       ask();
     }
     body.push(element("p", { class: "muted" }, words.computing));
@@ -53,13 +53,13 @@ export function matteredView(trace, state, words, ask) {
 matteredView.needs = (trace, live) =>
   Boolean(trace.notes.mattered) || (live && (TASKS_WITH_WORDS.includes(trace.task) || looksAtCells(trace)));
 
-/** Whether the caption's words look at cells; of one vector no part belongs to a cell. */
+/** Whether the caption's words attend to cells; of a single vector, no part belongs to a cell. */
 function looksAtCells(trace) {
   const grid = trace.task === "captioning" && trace.axes.picture?.grid;
   return Boolean(grid) && grid[0] * grid[1] > 1;
 }
 
-/** What is shown: of words or of pieces, for the chosen one. */
+/** What is shown: words or tokens, for the chosen one. */
 function gather(whole, known, state, words) {
   const unit = state.get("unit");
   const facts = known[unit];
@@ -69,7 +69,7 @@ function gather(whole, known, state, words) {
   const rows = unit === "words" ? whole.axes[facts.own].texts
     : whole.steps.map((step) => readable(step.token));
   const row = state.get("word") === "" ? firstWritten(whole, facts, unit) : Math.min(state.number("word"), rows.length - 1);
-  // Of what was written only that counts which had been read by then.
+  // Of the output, only the tokens that had been read by then count.
   const end = over === facts.own ? row + 1 : undefined;
   const names = Object.keys(facts.measures).filter((name) => facts.measures[name][over]);
   const left = names.some((name) => facts.rest?.[name]?.[over]);
@@ -91,30 +91,30 @@ function gather(whole, known, state, words) {
       return each.map((value) => (sum ? value / sum : 0));
     }),
     all: Object.keys(facts.measures).map((name) => words.measures[name]),
-    sources: both && !pictured ? sourceWords(whole.axes[facts.read], unit) : null, // these can be blanked
+    sources: both && !pictured ? sourceWords(whole.axes[facts.read], unit) : null, // these can be occluded
     out: new Set(listed(state.get("blank"))),
   };
 }
 
-/** The first word that the model wrote: of a language model those of the prompt stand before it. */
+/** The first word that the model wrote: in a language model the prompt comes before it. */
 function firstWritten(whole, facts, unit) {
   const prompt = whole.notes.prompt ?? 0;
   if (unit === "pieces") return Math.min(prompt, whole.steps.length - 1);
   return whole.axes[facts.own].words[prompt + 1] ?? 0;
 }
 
-/** Whether the measures of a word can be put in an order: of one source word there is none. */
+/** Whether the measures of a word can be ranked: with one source word they cannot. */
 function ranked(values) {
   return values.some((row, i) => row.some((value, j) => i !== j && value !== null));
 }
 
-/** Each source word, or piece, with the tokens that it is made of. */
+/** Each source word, or token, with the tokens that it consists of. */
 function sourceWords(axis, unit) {
   if (unit === "pieces") return axis.tokens.map((token, i) => [readable(token), [i]]);
   return axis.texts.map((text, i) => [text, axis.words.flatMap((word, token) => (word === i ? [token] : []))]);
 }
 
-/** A row of buttons, of which some are pressed. */
+/** A row of toggle buttons. */
 function chips(label, texts, name, isOn, onClick) {
   return element("div", { class: "chips", role: "group", "aria-label": label },
     element("span", {}, label),
@@ -123,7 +123,7 @@ function chips(label, texts, name, isOn, onClick) {
     }, text)));
 }
 
-/** The source words: one that is clicked is taken out, and put back by another click. */
+/** The source words: a click occludes a word, another click restores it. */
 function blanks(found, state, words, ask) {
   const isIn = (i) => !found.sources[i][1].some((token) => found.out.has(token));
   const group = chips(words.takeOut, found.sources.map(([text]) => text), "blank", isIn, (i) => {
@@ -133,7 +133,7 @@ function blanks(found, state, words, ask) {
   return group;
 }
 
-/** The cells that are out, and the marked one, which can be taken out. */
+/** The occluded cells, and the selected one, which can be occluded. */
 function cellsOut(found, state, words, ask) {
   const out = [...found.out].sort((a, b) => a - b);
   const name = (cell) => cellText(cell, found.grid);
@@ -146,14 +146,14 @@ function cellsOut(found, state, words, ask) {
   return group;
 }
 
-/** Takes tokens or cells out, or puts them back, and asks what is written then. */
+/** Occludes tokens or cells, or restores them, and requests the new output. */
 function takeOut(found, places, goes, state, ask) {
   for (const place of places) found.out[goes ? "add" : "delete"](place);
   state.set({ blank: [...found.out].sort((a, b) => a - b).join(" ") });
   ask();
 }
 
-/** Where the parts of the picture stand. */
+/** The layout of the figure. */
 function placesOf(found) {
   const left = Math.ceil(16 + Math.max(...found.columns.map((word) => textWidth(word))));
   const wide = Math.max(BAR + NUMBER, ...found.titles.map((title) => textWidth(title, 12)));
@@ -196,14 +196,14 @@ function drawMeasures(surface, found, place, words, redraw = () => {}) {
   if (place.shares) drawShares(surface, found, place.shares, words);
 }
 
-/** A bar is a share of all that its measure gave; below 0 it is hollow. */
+/** A bar is a share of the measure's total; a negative share is hollow. */
 function drawBars(surface, found, { left, top, step }, words) {
   const ink = INK[surface.theme];
   surface.text(words.barsTitle(found.rows[found.row]), 8, 16, { size: 13 });
   found.titles.forEach((title, m) => {
     surface.text(title, left + step * m, top - 8, { size: 12 });
     found.shares[m].forEach((share, i) => {
-      if (Math.abs(share) < 0.005) return; // less than can be read
+      if (Math.abs(share) < 0.005) return; // too small to be visible
       const [x, y] = [left + step * m, top + LINE * i + 4];
       const long = Math.max(1, Math.abs(share) * BAR);
       surface.rect(x, y, long, 15, share < 0 ? "transparent" : colour(0.66, surface.theme));
@@ -216,7 +216,7 @@ function drawBars(surface, found, { left, top, step }, words) {
   });
 }
 
-/** For each word that was written, what share of what mattered was source and not prefix. */
+/** For each output word, the share of the attribution that is the source's and not the prefix's. */
 function drawShares(surface, found, { left, top, step }, words) {
   const { shares } = found.facts;
   const names = Object.keys(shares);
@@ -265,7 +265,7 @@ function measuresPicture(found, state, words) {
   return found.grid ? [markable(canvas, found, state, words), shown] : [shown];
 }
 
-/** A click, or the arrow keys, mark a cell in all maps; gives the line that says what each measure gives it. */
+/** A click, or the arrow keys, select a cell in all maps; returns the line with its share of each measure. */
 function markable(canvas, found, state, words) {
   const said = found.cell === null ? words.markHelp
     : `${words.cellName} ${cellText(found.cell, found.grid)}: ${found.titles.map((title, m) => `${title} ${signedPercent(found.shares[m][found.cell])} %`).join(", ")}`;
@@ -292,7 +292,7 @@ function matteredSvg(found, words) {
   return surface.toString();
 }
 
-/** The same in numbers: bars as they were measured, correlations, shares. */
+/** The same as tables: the measured values, correlations, shares. */
 function measuresTables(found, words) {
   const { ranks, mean_ranks: mean, shares } = found.facts;
   const number = (value, digits = 3) => (value === null ? "–" : value.toFixed(digits));

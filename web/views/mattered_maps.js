@@ -1,12 +1,12 @@
-/** What mattered of a picture: a map over it for each measure, all on one scale. */
+/** Attribution to an image: a map over it for each measure, all on one scale. */
 
 import { drawLookOn, pictureSize } from "../picture.js";
 import { INK } from "../surface.js";
 
 const [SIDE, APART_MAPS, ABOVE, BELOW, IN_ROW] = [222, 18, 22, 24, 4]; // px, and maps in a row
-const LEAST = 0.005; // of a measure: less cannot be read, and is not framed
+const LEAST = 0.005; // of a measure: smaller shares are not visible, and not framed
 
-/** The largest share of any measure for any word of this picture: the end of the one scale. */
+/** The largest share of any measure for any word of this image: the end of the shared scale. */
 export function mostOfPicture(facts) {
   let most = 0;
   for (const measure of Object.values(facts.measures)) {
@@ -18,7 +18,7 @@ export function mostOfPicture(facts) {
   return most;
 }
 
-/** How wide and high all maps are together. */
+/** The width and height of all maps together. */
 export function sizeOfMaps(found) {
   const [wide, high] = pictureSize(found.picture, found.grid, SIDE);
   const lines = Math.ceil(found.names.length / IN_ROW);
@@ -38,13 +38,13 @@ export function strongestCell(shares) {
   return shares.reduce((best, share, i) => (Math.abs(share) > Math.abs(shares[best]) ? i : best), 0);
 }
 
-/** The cell that the reader has marked; null: none. */
+/** The selected cell; null: none. */
 export function markedCell(text, [rows, columns]) {
   const cell = Number.parseInt(text, 10);
   return Number.isInteger(cell) && cell >= 0 ? Math.min(cell, rows * columns - 1) : null;
 }
 
-/** Every measure: its name, the picture where it mattered, and the strongest cell below. */
+/** Each measure: its name, its map over the image, and the strongest cell below. */
 export function drawMeasureMaps(surface, found, left, top, redraw) {
   const size = sizeOfMaps(found);
   found.shares.forEach((shares, i) => {
@@ -63,7 +63,7 @@ export function signedPercent(share) {
   return `${share < 0 ? "−" : ""}${(100 * Math.abs(share)).toFixed(1)}`;
 }
 
-/** The cell under the pointer, whichever map it is over; null beside the maps. */
+/** The cell under the pointer, in whichever map; null outside the maps. */
 export function cellOfMaps(event, found, left, top) {
   const size = sizeOfMaps(found);
   for (let i = 0; i < found.names.length; i++) {

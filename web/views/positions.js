@@ -1,4 +1,4 @@
-/** How a model knows where words stand: a picture of its positions, and curves over distance. */
+/** Position encodings: a map of the positions, and curves over distance. */
 
 import { curvesFigure, stacked } from "../curves.js";
 import { element, table } from "../dom.js";
@@ -36,7 +36,7 @@ export function placesView(trace, state, words) {
   return { help, controls, body: shown, figure: stacked([lines, mapFigure(map, LARGEST_CELL)]) };
 }
 
-/** The map on its scale from -1 to 1, and what 1 stands for: the largest value, where that is not 1. */
+/** The map on its scale from -1 to 1, and the value at 1: the largest one, if that is not 1. */
 function pictureOf(place, words) {
   const values = place.picture.flat();
   const most = values.reduce((top, value) => Math.max(top, Math.abs(value)), 0) || 1;

@@ -1,4 +1,4 @@
-/** One row, step by step: from the query's vector to what the head found. Every number is real. */
+/** One row, step by step: from the query's vector to the head's output. Every number is the model's own. */
 
 import { choice, element, table } from "../dom.js";
 import { CanvasSurface, colour } from "../surface.js";
@@ -11,13 +11,13 @@ export function dot(a, b) {
   return sum;
 }
 
-/** q · k, or energy · tanh(q + k) where the score is a small network: term by term. */
+/** q · k, or energy · tanh(q + k) if the score is additive: term by term. */
 export function terms(site, q, k) {
   const energy = site.array("energy")?.values;
   return q.map((value, i) => (energy ? energy[i] * Math.tanh(value + k[i]) : value * k[i]));
 }
 
-/** The row redone from the vectors: products, scaled scores, weights; hidden keys get none. */
+/** The row recomputed from the vectors: products, scaled scores, weights; masked keys get none. */
 export function redo(site, head, query) {
   const q = site.vector("query", head, query);
   const recorded = site.matrix(String(head), "weights");
@@ -86,13 +86,13 @@ export function rowView(trace, state, words, ask) {
   };
 }
 
-/** How the row is redone: scores are made otherwise by a small network, or without a scale. */
+/** The explanation of the row, which differs for additive and for unscaled scores. */
 function helpOf(site, words) {
   if (site.array("energy")) return words.rowHelpAdditive;
   return site.scale === 1 ? words.rowHelpUnscaled : words.rowHelp;
 }
 
-/** The cell of the map that the row and the key belong to: a word's pieces, or one piece each. */
+/** The cell of the map that the row and the key belong to: all tokens of a word, or one token each. */
 function cellOf(trace, site, query, key, state) {
   const [queries, keys] = [trace.axes[site.queries], trace.axes[site.keys]];
   const own = queries.words[site.writes && state.get("reading") === "writes" ? query + 1 : query] ?? null;
@@ -108,7 +108,7 @@ function cellOf(trace, site, query, key, state) {
   };
 }
 
-/** What the map says of the whole cell, in all heads and in this one, and the steps behind it. */
+/** The map's value for the whole cell, in all heads and in this one, and the steps behind it. */
 function cellFacts(trace, site, head, query, cell, state, words) {
   const facts = [];
   const name = cell.row && cell.column ? `${cell.row} → ${cell.column}` : "";
@@ -130,7 +130,7 @@ function cellFacts(trace, site, head, query, cell, state, words) {
   return facts;
 }
 
-/** The model with this row as somebody wants it: all of its weight on the chosen key. */
+/** The model with this row set: all of its weight is on the chosen key. */
 function lookOnly(trace, site, head, query, key, state, words, ask) {
   const label = words.lookOnly(rowName(trace, site, query, words), readable(site.columnTokens[key]));
   const button = (id, heads, text) => element("button", {
@@ -163,7 +163,7 @@ function vectors(trace, site, head, query, key, cells, words) {
   ];
 }
 
-/** A vector as a strip of cells: distance from 0 by shade, the sign by the side it stands on. */
+/** A vector as a strip of bars: the length is the absolute value, and the side of the axis the sign. */
 function strip(label, values, words) {
   const canvas = element("canvas", { role: "img", "aria-label": label, tabindex: "0" });
   const said = element("span", { class: "said", "aria-live": "polite" });
@@ -180,7 +180,7 @@ function strip(label, values, words) {
     canvas.dataset.at = at;
     said.textContent = `${words.dimension} ${at + 1}: ${values[at].toFixed(4)}`;
   };
-  // Where the page is narrow the strip is shrunk.
+  // On a narrow page the strip shrinks.
   canvas.addEventListener("mousemove", (event) => say(Math.floor((event.offsetX / canvas.clientWidth) * values.length)));
   canvas.addEventListener("keydown", (event) => {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];

@@ -1,4 +1,4 @@
-/** The picture, and what each word of its caption looked at in it; or what each pixel looked at. */
+/** The image, and what each word of its caption, or each of its cells, attends to in it. */
 
 import { choice, element, table } from "../dom.js";
 import { GREY, VEIL, brightness, cellBeside, cellUnder, drawLook, svgOfLook } from "../picture.js";
@@ -19,12 +19,12 @@ function strongest(weights) {
   return weights.reduce((best, weight, cell) => (weight > weights[best] ? cell : best), 0);
 }
 
-/** The attentions that look at a picture, whatever part the other views show. */
+/** The attentions over an image, whatever part the other views show. */
 function lookingSites(trace) {
   return trace.sites.filter((site) => trace.axes[site.keys].grid);
 }
 
-/** One map for each who looks: a word or a piece of the caption, or a cell of the picture. */
+/** One map for each query: a word or a token of the caption, or a cell of the image. */
 function looksOf(trace, site, state) {
   const matrix = site.matrix(headChosen(site, state), valueChosen(site, state));
   if (site.part === "image") {
@@ -42,7 +42,7 @@ function looksOf(trace, site, state) {
   }));
 }
 
-/** How much of what was found was used: for each piece, or the mean of a word's pieces. */
+/** The gate on the context vector: for each token, or the mean of a word's tokens. */
 function gatesOf(trace, site, unit) {
   const gates = trace.steps.map((step) => step.gate);
   if (!gates.length || gates[0] === null || gates[0] === undefined) return null;
@@ -101,7 +101,7 @@ function controlsOf(parts, sites, site, state, words) {
   return controls;
 }
 
-/** The large picture; `show` moves on without building the page anew, so that a slider can be held. */
+/** The large image; `show` updates it without rebuilding the page, so that a slider can be dragged. */
 function large(looks, of, first, state, words, { pixels, grid }) {
   const canvas = element("canvas", { id: "look", tabindex: "0", role: "img" });
   const said = element("p", { class: "said", "aria-live": "polite" });
@@ -147,7 +147,7 @@ function cellName(cell, [, columns]) {
   return `${Math.floor(cell / columns) + 1},${(cell % columns) + 1}`;
 }
 
-/** Every word small, with two bars below: how much of what was found is used, and how spread it is. */
+/** A small image for each word, with two bars below: the gate, and the entropy. */
 function chart(looks, of, shown, state, words) {
   const cells = looks[0]?.weights.length ?? 1;
   const buttons = looks.map((each, i) => {
@@ -180,7 +180,7 @@ function pixelFacts(site, words) {
     element("dd", { class: "muted" }, words.residualGateHelp));
 }
 
-/** What shade is what weight: the same for every word of the picture. */
+/** The scale of brightness: the same for every word of the image. */
 function scale(most, value, words) {
   const ramp = element("span", { class: "ramp", role: "img", "aria-label": `0 – ${most.toFixed(3)}` });
   const stops = [0, 0.05, 0.2, 0.5, 1].map((at) => {
@@ -204,7 +204,7 @@ function details(looks, grid, words) {
     table(headings, rows, words.allWords));
 }
 
-/** The map of one word, or of one pixel, as the cells lie in the picture. */
+/** The map of one word, or of one cell, as the cells lie in the image. */
 function gridTable({ name, weights }, [rows, columns], words) {
   const body = Array.from({ length: rows }, (_, row) => [String(row + 1),
     ...Array.from(weights.subarray(row * columns, (row + 1) * columns), (weight) => weight.toFixed(3))]);

@@ -3,7 +3,7 @@
 import { choice, element } from "../dom.js";
 import { CanvasSurface } from "../surface.js";
 
-/** The chosen one of these stacks, and a control where there are several. */
+/** The chosen stack, and a control if there are several. */
 export function stackChosen(names, state, words) {
   const stack = names.includes(state.get("stack")) ? state.get("stack") : names[0];
   const control = choice(words.stack, names.map((name) => [name, words[`stack_${name}`] ?? name]), stack,
@@ -16,7 +16,7 @@ export function pictureOrTable(state, words) {
     (as) => state.set({ as }));
 }
 
-/** A figure of curves on the page; its numbers are in the table. */
+/** A figure of curves on the page; its numbers are in the table below. */
 export function curves(figure, label, series) {
   const ends = series.map(({ name, values }) => `${name}: ${values[0].toFixed(2)} … ${values[values.length - 1].toFixed(2)}`);
   const canvas = element("canvas", { role: "img", "aria-label": `${label}. ${ends.join("; ")}` });

@@ -1,4 +1,4 @@
-/** The beam search as a tree: what stayed, what ended, what lost, and what each of them looked at. */
+/** The beam search tree: kept, finished and pruned hypotheses, and what each of them attended to. */
 
 import { choice, element, table } from "../dom.js";
 import { heatmap } from "../heatmap.js";
@@ -7,7 +7,7 @@ import { readable, spelled } from "../trace.js";
 
 const [ACROSS, DOWN, WIDE, HIGH] = [132, 34, 112, 27];
 
-/** The nodes step by step, the better above. */
+/** The nodes step by step, best first. */
 function steps(nodes) {
   const depth = [];
   const columns = [];
@@ -25,14 +25,14 @@ function path(nodes, id) {
   return ids;
 }
 
-/** Only what writes from left to right searches. */
+/** Only models that write from left to right use beam search. */
 theatreView.needs = (trace) => ["translation", "captioning", "language-model"].includes(trace.task);
 
 export function theatreView(trace, state, words, ask) {
   const { nodes, leaves, left_out: leftOut } = trace.notes.search ?? {};
   if (ask && leftOut) {
     if (!trace.treeAsked) ask();
-    trace.treeAsked = true; // once: an answer brings another trace
+    trace.treeAsked = true; // once: the answer is another trace
     return { help: words.theatreHelp, controls: [], body: [] };
   }
   if (!nodes?.length) return { help: words.theatreHelp, controls: [], body: [element("p", {}, words.noSearch)] };
@@ -63,17 +63,17 @@ export function theatreView(trace, state, words, ask) {
   return { help: words.theatreHelp, controls, body };
 }
 
-/** What the hypotheses of this tree go on from: it is in every total, and is not theirs. */
+/** The log-probability of the prefix of this tree: every total includes it, but it was not searched. */
 function given(nodes) {
   return nodes[0].total - nodes[0].log_probability;
 }
 
-/** Mean log-probability of a token: what the search ends up comparing at a penalty of 1. */
+/** Mean log-probability of a token: the final ranking at a length penalty of 1. */
 function score(nodes, id) {
   return (nodes[id].total - given(nodes)) / path(nodes, id).length;
 }
 
-/** The leaf that spells the output; where none does, the best that ended, or that was left. */
+/** The leaf that spells the output; if none does, the best finished one, or the best of the rest. */
 function whatWasWritten(trace, nodes, leaves) {
   const ids = leaves.map(({ node }) => node);
   const ended = ids.filter((id) => nodes[id].fate === "finished");
@@ -85,7 +85,7 @@ function whatWasWritten(trace, nodes, leaves) {
   return same ?? known.reduce((a, b) => (score(nodes, b) > score(nodes, a) ? b : a), known[0] ?? 0);
 }
 
-/** What the search had to begin with, and the way back. */
+/** The forced prefix of the search, and a button to start without it. */
 function begun({ begun: { pieces }, text }, words, ask) {
   return element("p", { class: "chips" }, element("span", {}, words.begunWith), element("b", { id: "begun" }, spelled(pieces)),
     element("button", { type: "button", id: "from-start", onclick: () => ask(text, [], undefined, []) }, words.fromStart));
@@ -130,7 +130,7 @@ function tree(nodes, columns, line, chosen, state, words) {
   return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": words.theatre }, box);
 }
 
-/** Left to the parent, right to the best child, up and down among those of one step. */
+/** Left to the parent, right to the best child, up and down among the nodes of one step. */
 function walk(event, id, nodes, columns, state) {
   const column = columns.find((ids) => ids.includes(id));
   const rank = column.indexOf(id);
@@ -154,7 +154,7 @@ function hypothesis(nodes, line, words) {
     table([words.step, words.logp, words.sum, ""], rows, words.theatre));
 }
 
-/** The map of a hypothesis: over the source's words, or a small picture for each token. */
+/** The map of a hypothesis: over the source's words, or a small image for each token. */
 function looked(trace, map, words) {
   const { grid } = trace.axes[trace.of("cross")[0].keys];
   if (!grid) return heatmap(map, { label: words.cross });
@@ -167,7 +167,7 @@ function looked(trace, map, words) {
   }));
 }
 
-/** What a hypothesis looked at: the first rows of any leaf that grew out of it. */
+/** What a hypothesis attended to: the first rows of any leaf that descends from it. */
 function mapOf(trace, nodes, leaves, line) {
   const alive = line.filter((id) => nodes[id].fate !== "lost");
   const last = alive[alive.length - 1];

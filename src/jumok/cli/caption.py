@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 Images = Annotated[
     list[Path],
     typer.Argument(
-        help="Images (JPEG, PNG, ...) and folders of images; files of features for a model that "
-        "reads features."
+        help="Images (JPEG, PNG, ...) and folders of images; files of precomputed features for a "
+        "model that reads features."
     ),
 ]
 LooksOption = Annotated[
     bool,
     typer.Option(
         "--looks",
-        help="With --json: the attention map of each word, one weight a cell.",
+        help="With --json: the attention map of each word, one weight per cell.",
         rich_help_panel=option.OUTPUT,
     ),
 ]
@@ -59,7 +59,7 @@ def caption(
     """Describe images: one line each, with the file name, a tab and the caption.
 
     A file that cannot be read as an image gets an empty caption, and the
-    error is reported on stderr; the others are captioned all the same.
+    error is reported on stderr; the other images are still captioned.
     With --json every image gives one object.
 
       jumok caption MODEL holiday

@@ -43,7 +43,7 @@ CLASSIFIERS: dict[str, str] = {
 
 Items = Annotated[
     list[str] | None,
-    typer.Argument(help="Image files and folders, or texts (default: stdin, one item a line)."),
+    typer.Argument(help="Image files and folders, or texts (default: stdin, one item per line)."),
 ]
 Top = Annotated[
     int,

@@ -128,7 +128,7 @@ def key_figures(progress: "Progress", scores: Sequence["Score"], parameters: int
         "chrF on the same": f"{scores[1].value:.1f}",
         "minutes of training": f"{progress.seconds / 60.0:.1f}",
         "million target tokens seen": f"{progress.tokens / 1e6:.1f}",
-        "tokens a second": f"{progress.tokens / progress.step_seconds:,.0f}",
+        "tokens per second": f"{progress.tokens / progress.step_seconds:,.0f}",
         "million parameters": f"{parameters / 1e6:.1f}",
     }
 

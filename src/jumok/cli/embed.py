@@ -72,7 +72,7 @@ def embed(
     precision: option.Precision = "fp32",
     threads: option.Threads = 0,
 ) -> None:
-    """Turn texts into vectors: one JSON object a line, or a matrix to a file NAME.npy.
+    """Turn texts into vectors: one JSON object per line, or a matrix in a file NAME.npy.
 
     The vector of a sentence is the mean of the encoder's output, and that
     of a word the mean over its tokens. --nearest, --analogy and --evaluate

@@ -146,7 +146,8 @@ def evaluate(
     context: typer.Context,
     model: option.Model,
     source: Annotated[
-        Path | None, typer.Option("--source", "-s", help="Text to translate, one sentence a line.")
+        Path | None,
+        typer.Option("--source", "-s", help="Text to translate, one sentence per line."),
     ] = None,
     reference: Annotated[
         Path | None,

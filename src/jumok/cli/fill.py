@@ -100,6 +100,6 @@ def to_columns(filled: "Filled") -> str:
 
 
 def to_json(number: int, line: str, filled: "Filled | None") -> str:
-    """One JSON object a line; "text" is null if the line could not be read."""
+    """One JSON object per line; "text" is null if the line could not be read."""
     facts = {"text": None, "gaps": []} if filled is None else asdict(filled)
     return json.dumps({"line": number, "source": line} | facts, ensure_ascii=False) + "\n"

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 Models = Annotated[
     list[str],
     typer.Argument(
-        help="A bundle; several with the same heads are printed side by side, such as a run after "
-        "less and after more training."
+        help="A bundle; several with the same heads are printed side by side, such as stages of "
+        "one training run."
     ),
 ]
 Columns = Annotated[
@@ -59,7 +59,7 @@ Scorer = Annotated[
 Save = Annotated[
     Path | None, typer.Option(help="Save the cards as a page (.html) that works offline.")
 ]
-SCORERS = {"bleu": "BLEU, greedy", "likelihood": "log-probability, nats a token"}
+SCORERS = {"bleu": "BLEU, greedy", "likelihood": "log-probability, nats per token"}
 
 
 def heads(
@@ -82,7 +82,7 @@ def heads(
 ) -> None:
     """Summarise what each attention head does over a parallel corpus.
 
-    Models of single texts take --data FILE with one text a line; models of
+    Models of single texts take --data FILE with one text per line; models of
     images take the --data of jumok evaluate.
 
     Prints for each head its entropy in nats and as a share of its maximum;

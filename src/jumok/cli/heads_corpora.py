@@ -110,7 +110,7 @@ class TextsCorpus:
     unit: "Unit" = "sentences"
 
     def __init__(self, given: CorpusArgs) -> None:
-        self._file, self._most = given.one_file("--data FILE, one text a line"), given.most
+        self._file, self._most = given.one_file("--data FILE, one text per line"), given.most
         self.title = self._file.name
 
     def _texts(self) -> Iterator[str]:

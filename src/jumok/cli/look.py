@@ -66,8 +66,8 @@ Gold = Annotated[
 Kept = Annotated[
     Literal["weights", "qk", "full"],
     typer.Option(
-        help="What the trace keeps. qk adds queries, keys and values: larger; weights can be "
-        "recomputed from it. full also adds the residual streams."
+        help="What the trace keeps. qk adds queries, keys and values, so weights can be "
+        "recomputed, but the file is larger; full also adds the residual streams."
     ),
 ]
 

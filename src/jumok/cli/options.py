@@ -26,11 +26,11 @@ Model = Annotated[
 OneModel = Annotated[str, typer.Argument(help="A bundle: the folder that training wrote.")]
 Text = Annotated[
     Path | None,
-    typer.Argument(help="Text, one sentence a line, also .gz or .zst (default: stdin)."),
+    typer.Argument(help="Text, one sentence per line, also .gz or .zst (default: stdin)."),
 ]
 SkipDamaged = Annotated[
     bool,
-    typer.Option("--skip-damaged", help="Skip and count what cannot be read."),
+    typer.Option("--skip-damaged", help="Skip what cannot be read, and report the number."),
 ]
 Formats = Literal[
     "auto", "lines", "paragraphs", "markdown", "html", "srt", "vtt", "po", "xliff", "tmx", "docx"
@@ -42,7 +42,7 @@ Format = Annotated[
         "line; paragraphs: plain text whose lines are wrapped."
     ),
 ]
-Source = Annotated[Path | None, typer.Option("--source", "-s", help="Text, one sentence a line.")]
+Source = Annotated[Path | None, typer.Option("--source", "-s", help="Text, one sentence per line.")]
 Target = Annotated[
     Path | None, typer.Option("--target", "-t", help="Its translation, line-aligned.")
 ]

@@ -88,7 +88,7 @@ def show(name: Name) -> None:
 
 @recipes.command("copy")
 def copy(name: Name, folder: Folder = Path()) -> None:
-    """Copy a recipe into a folder, to edit it and train from it.
+    """Copy a recipe into a folder, where you can edit it and train from it.
 
     jumok recipes copy multi30k-en-de
     """

@@ -153,7 +153,7 @@ def _curves(records: Sequence[Mapping[str, Any]]) -> str:
         Line("chrF", _points(checks, "chrf"), dots=True),
     ]
     charts = (
-        chart(loss, "loss, nats a token", "step"),
+        chart(loss, "loss, nats per token", "step"),
         chart(quality, "BLEU and chrF on validation", "step", 100.0),
     )
     return "".join(f'<div class="card" tabindex="0">{each}</div>' for each in charts)

@@ -70,7 +70,7 @@ def score(
                 stream.write(f"{whole:.4f}\t{whole / len(values):.4f}\n")
     total = likelihood(scored)
     typer.echo(
-        f"{len(pairs):,} pairs, {total.tokens:,} tokens: loss {total.loss:.4f} nats a token, "
+        f"{len(pairs):,} pairs, {total.tokens:,} tokens: loss {total.loss:.4f} nats per token, "
         f"perplexity {total.perplexity:.2f}",
         err=True,
     )

@@ -38,15 +38,15 @@ def smallworld(
 ) -> None:
     """Write the built-in corpus: NAME.en, NAME.ko and NAME.align for every split.
 
-    Splits share no sentence. Sentences of "longer" have more words than
+    No sentence is in two splits. Sentences of "longer" have more words than
     --maximum-words; "unseen-combination" combines verbs and objects that are
     never combined in training.
 
     With --scenes, it writes images instead: for every split a folder with
     images.zip, captions.en.tsv, captions.ko.tsv and boxes.jsonl, with five
-    captions of each image in each language. Splits share no list of things;
-    "unseen-combination" combines colours and kinds of things that are never
-    combined in training.
+    captions of each image in each language. No two splits contain the same
+    set of objects; "unseen-combination" combines colours and kinds of
+    objects that are never combined in training.
 
       jumok smallworld corpus --pairs 100000
       jumok smallworld scenes --scenes 8000

@@ -62,7 +62,7 @@ def decoded(lines: Iterable[bytes], name: Path) -> Iterator[str]:
             raise DataError(
                 "the line is too long.",
                 expected=f"at most {LONGEST_LINE:,} bytes",
-                do="give text, one sentence a line",
+                do="give text, one sentence per line",
                 place=Place(name, number),
             )
         try:

@@ -27,7 +27,7 @@ Recipe = Annotated[
     Path | None,
     typer.Argument(
         help="A recipe: its file (TOML), or its name in `jumok recipes`; or a folder of images "
-        "with one subfolder a label. Without a recipe, give --source and --target, or --data."
+        "with one subfolder per label. Without a recipe, give --source and --target, or --data."
     ),
 ]
 Set = Annotated[
@@ -36,7 +36,8 @@ Set = Annotated[
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Resume from the last checkpoint.")]
 Source = Annotated[
-    Path | None, typer.Option(help="Train without a recipe: sentences, one a line (.gz, .zst too).")
+    Path | None,
+    typer.Option(help="Train without a recipe: sentences, one per line (.gz, .zst too)."),
 ]
 Target = Annotated[Path | None, typer.Option(help="Their translations, line-aligned.")]
 Columns = Annotated[
@@ -73,7 +74,7 @@ def train(
     bundle runs/NAME/model.
 
     Without a recipe, one that fits the size of the corpus is made and saved
-    as runs/NAME/recipe.toml, to edit it and train from it.
+    as runs/NAME/recipe.toml, which you can edit and train from.
 
       jumok train smallworld-en-ko
 

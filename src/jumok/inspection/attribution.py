@@ -7,7 +7,7 @@
     gradient x input         (`jumok.inspection.gradients_and_occlusion`)
     gradient                 its length
     occlusion                the drop of the token's log-probability when the word's vector is 0
-    patch occlusion          for an image: the drop when the pixels of the cell are covered
+    pixel occlusion          for an image: the drop when the pixels of the cell are covered
 
 Row t is the step that writes token t. The measures disagree; their Spearman rank correlations, of
 absolute values, show how far. Attention shows where a model looked; occlusion shows what it needed.

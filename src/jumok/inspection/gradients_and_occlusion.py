@@ -10,13 +10,13 @@ vector; occlusion removes the vector. For an image, a word is a cell of the grid
 output of the convolutions there. Such a vector also depends on pixels outside the cell, so there is
 a fourth measure, on the pixels themselves:
 
-    patch occlusion    L_t - L_t of the image whose cell is covered with the image's median colour
+    pixel occlusion    L_t - L_t of the image whose cell is covered with the image's median colour
                        (in a drawing, that of the background)
 
 Source: gradient x input: Denil et al. 2014, Extraction of salient sentences from labelled
 documents; occlusion: Li et al. 2016, Understanding neural networks through representation erasure
 (Abnar and Zuidema 2020 replace the word by UNK; a subword tokenizer has no UNK that was ever
-trained); patch occlusion: Zeiler and Fergus 2014, Visualizing and understanding convolutional
+trained); pixel occlusion: Zeiler and Fergus 2014, Visualizing and understanding convolutional
 networks, section 4.2 (with a grey square, which in a drawing would be one object more).
 """
 

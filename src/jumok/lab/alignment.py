@@ -153,7 +153,7 @@ def _grid(pair: tuple[str, str, GoldLinks], weights: Tensor, language: Text) -> 
     source, target, gold = pair
     return Grid(
         Text(
-            f"Where each {language.en} word looked; gold framed",
+            f"Attention of each {language.en} word; gold links framed",
             f"각 {language.ko} 단어가 본 곳 (테두리: 정답)",
         ),
         target.split(),
@@ -186,7 +186,7 @@ def report(
     rows: list[list[TableCell]] = [[place.name, rates[place]] for place in ordered]
     return Findings(
         columns=(
-            Column(Text("read at", "정렬 추출 설정")),
+            Column(Text("alignment setting", "정렬 추출 설정")),
             Column(Text("alignment error rate", "정렬 오류율"), ".3f"),
         ),
         rows=rows,
@@ -196,9 +196,9 @@ def report(
         },
         outcome=judged(finds and crosses is True, in_part=finds or crosses is True),
         sentence=Text(
-            f"Of two links {korean:.0%} cross in English-Korean{there}. Of English-"
-            f"{target.en}, read at {best.name.en}, attention finds the gold links with an error "
-            f"rate of {rates[best]:.2f}; the mean of a layer's heads has {writing:.2f} "
+            f"{korean:.0%} of all pairs of links cross in English-Korean{there}. For English-"
+            f"{target.en}, attention finds the gold links with an error rate of {rates[best]:.2f} "
+            f"at its best setting, {best.name.en}; the mean of a layer's heads has {writing:.2f} "
             f"at the step that writes a word and {reading:.2f} at the step that reads it."
             f"{missing.en}",
             "단어 연결 두 개를 골랐을 때 서로 엇갈리는 비율은 영어-한국어에서 "
@@ -209,8 +209,8 @@ def report(
         panels=(
             grid,
             Bars(
-                Text("Alignment error rate by place", "설정별 정렬 오류율"),
-                Text("error rate; less is better", "오류율, 낮을수록 좋음"),
+                Text("Alignment error rate by setting", "설정별 정렬 오류율"),
+                Text("error rate; lower is better", "오류율, 낮을수록 좋음"),
                 [(place.name, rates[place]) for place in ordered],
             ),
             *_crossing_bars(korean, french),

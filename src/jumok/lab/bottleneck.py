@@ -123,9 +123,9 @@ def _sentence(means: dict[str, list[float]], lost: dict[str, float], lengths: li
     return Text(
         f"From {lengths[0]} to {lengths[-1]} words the fixed vector loses {lost['fixed']:.1f} "
         f"BLEU, the RNN with attention {lost['attention']:.1f} and the Transformer, whose "
-        f"positions beyond {known} words are new, {lost['transformer']:.1f}; on the longest they "
-        f"have {last[0]}, {last[1]} and {last[2]}. Sentences above {known} words are longer "
-        "than any in training.",
+        f"positions beyond {known} words are new, {lost['transformer']:.1f}; on the longest "
+        f"sentences they reach {last[0]}, {last[1]} and {last[2]}. No sentence in training has "
+        f"more than {known} words.",
         f"문장이 {lengths[0]}단어에서 {lengths[-1]}단어로 길어지면 BLEU는 고정 벡터에서 "
         f"{lost['fixed']:.1f}, 어텐션이 있는 RNN에서 {lost['attention']:.1f}, 트랜스포머에서 "
         f"{lost['transformer']:.1f} 떨어집니다. 트랜스포머에는 {known}단어 뒤의 위치가 처음입니다. "

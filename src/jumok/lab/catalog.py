@@ -16,8 +16,8 @@ class Lab:
 
     Attributes:
         lectures: the notes that make the claim.
-        seconds: processor time of the short form, roughly; docs/lab.md has what was measured.
-        reads_encoders: whether it can be given one that was trained before.
+        seconds: approximate processor time of the short form; docs/lab.md has the measurements.
+        reads_encoders: whether it accepts a pretrained encoder.
     """
 
     name: str
@@ -38,8 +38,8 @@ LABS = (
         "scale",
         Text("Why scores are divided by √d_k", "점수를 왜 √d_k로 나누는가"),
         Text(
-            "Dot products grow with d_k; divided by √d_k they leave softmax soft and its "
-            "gradient alive.",
+            "Dot products grow with d_k; dividing them by √d_k keeps softmax from saturating and "
+            "its gradient from vanishing.",
             "d_k가 클수록 내적도 커집니다. √d_k로 나누면 softmax가 한 곳에 쏠리지 않고 기울기가 "
             "사라지지 않습니다.",
         ),
@@ -53,8 +53,8 @@ LABS = (
             "위치 정보가 없는 어텐션은 입력을 집합으로 다룬다",
         ),
         Text(
-            "Permute the words and the outputs of self-attention permute with them; with "
-            "positions they do not.",
+            "If the words are permuted, the outputs of self-attention are permuted with them; with "
+            "position encodings they are not.",
             "단어의 순서를 바꾸면 셀프 어텐션의 출력도 같은 순서로 바뀔 뿐입니다. 위치 정보를 "
             "넣으면 그렇지 않습니다.",
         ),
@@ -63,7 +63,7 @@ LABS = (
     ),
     Lab(
         "errata",
-        Text("Where the notes slip or disagree", "강의 노트가 틀렸거나 서로 어긋나는 곳"),
+        Text("Errors and contradictions in the notes", "강의 노트가 틀렸거나 서로 어긋나는 곳"),
         Text(
             "Six statements of the notes, each computed as written and as corrected.",
             "강의 노트의 여섯 가지 설명을 그대로, 그리고 바로잡아 각각 계산합니다.",
@@ -75,7 +75,8 @@ LABS = (
         "heads",
         Text("How many heads", "헤드는 몇 개가 좋은가"),
         Text(
-            "Several heads at a fixed budget see more than one; full-size heads cost more.",
+            "With the same number of parameters, several heads capture more than one head does; "
+            "full-size heads cost more.",
             "매개변수 수가 같아도 헤드가 여러 개이면 하나일 때보다 더 많은 것을 봅니다. 헤드의 "
             "너비를 모델과 같게 하면 비용이 더 듭니다.",
         ),
@@ -106,9 +107,9 @@ LABS = (
     ),
     Lab(
         "norm",
-        Text("Layer normalisation", "층 정규화"),
+        Text("Layer normalization", "층 정규화"),
         Text(
-            "Layer normalisation helps training; the notes put it after the residual connection.",
+            "Layer normalization helps training; the notes put it after the residual connection.",
             "층 정규화는 학습을 돕습니다. 강의에서는 잔차 연결 뒤에 둡니다.",
         ),
         "000, 001",
@@ -128,8 +129,8 @@ LABS = (
         "parallel",
         Text("No for-loop over the sequence", "시퀀스를 도는 for 문 없이"),
         Text(
-            "An RNN takes its steps one after another; self-attention takes all at once, at a "
-            "quadratic cost.",
+            "An RNN computes its steps one after another; self-attention computes all positions at "
+            "once, at a quadratic cost.",
             "RNN은 한 단계씩 차례로 계산합니다. 셀프 어텐션은 한꺼번에 계산하는 대신 비용이 길이의 "
             "제곱에 비례합니다.",
         ),
@@ -138,10 +139,10 @@ LABS = (
     ),
     Lab(
         "positions",
-        Text("What an encoding of positions should be", "위치 인코딩의 조건"),
+        Text("What a position encoding should be", "위치 인코딩의 조건"),
         Text(
-            "An encoding should be unique, consistent, bounded and deterministic; such "
-            "encodings cope with sentences longer than any in training.",
+            "A position encoding should be unique, consistent, bounded and deterministic; such "
+            "encodings also work for sentences longer than any in training.",
             "위치 인코딩은 위치마다 고유하고, 거리가 일정하고, 값이 일정한 범위 안에 있고, "
             "결정적이어야 합니다. 그런 인코딩은 학습에 없던 긴 문장에서도 잘 작동합니다.",
         ),
@@ -150,9 +151,9 @@ LABS = (
     ),
     Lab(
         "alignment",
-        Text("Where each word looked", "각 단어가 본 곳"),
+        Text("What each word attended to", "각 단어가 본 곳"),
         Text(
-            "Attention finds which words belong together: near a diagonal in English-French, "
+            "Attention finds the corresponding words: near the diagonal in English-French, "
             "crossing in English-Korean.",
             "어텐션은 서로 대응하는 단어를 찾습니다. "
             "영어-프랑스어에서는 대각선에 가깝고 영어-한국어에서는 엇갈립니다.",
@@ -164,7 +165,8 @@ LABS = (
         "bottleneck",
         Text("One vector for a whole sentence", "문장 전체를 벡터 하나에 담기"),
         Text(
-            "A fixed context vector loses more the longer the sentence; attention does not.",
+            "A fixed context vector loses more information the longer the sentence is; attention "
+            "does not.",
             "고정된 문맥 벡터는 문장이 길수록 정보를 더 많이 잃습니다. 어텐션은 그렇지 않습니다.",
         ),
         "001, 004",
@@ -184,9 +186,9 @@ LABS = (
     ),
     Lab(
         "coreference",
-        Text("What “it” looks at", "“it”이 보는 단어"),
+        Text("What “it” attends to", "“it”이 보는 단어"),
         Text(
-            "Attention from “it” goes to what it stands for: the animal that was too tired.",
+            "“it” attends to what it refers to: the animal that was too tired.",
             "“it”의 어텐션은 “it”이 가리키는 것, 곧 너무 피곤했던 동물로 향합니다.",
         ),
         "001",
@@ -195,9 +197,9 @@ LABS = (
     ),
     Lab(
         "looking",
-        Text("Captions, and where each word looks", "캡션, 그리고 각 단어가 보는 곳"),
+        Text("Captions, and what each word attends to", "캡션, 그리고 각 단어가 보는 곳"),
         Text(
-            "With attention over the grid every word looks where the thing is that it names.",
+            "With attention over the grid, every word attends to the object that it names.",
             "격자에 어텐션을 적용하면 각 단어는 자기가 가리키는 것이 있는 곳을 봅니다.",
         ),
         "004",

@@ -70,17 +70,17 @@ def run(setting: Setting) -> Findings:
     return Findings(
         columns=(
             Column(Text("decoder", "디코더")),
-            Column(Text("loss, right words given", "손실, 정답 단어를 줄 때"), ".3f"),
-            Column(Text("BLEU, its own words", "BLEU, 스스로 쓸 때"), ".1f"),
+            Column(Text("loss, teacher forcing", "손실, 정답 단어를 줄 때"), ".3f"),
+            Column(Text("BLEU, generation", "BLEU, 스스로 쓸 때"), ".1f"),
         ),
         rows=[[NAMES[name], loss[name], bleu[name]] for name in NAMES],
         figures={**found.figures(), "parallel_and_stepwise_differ_by": difference},
         outcome=judged(falls and fails and difference < SAME, in_part=falls or fails),
         sentence=Text(
             f"Without the mask the loss is {loss['cheating']:.3f} instead of {loss['masked']:.3f}, "
-            f"and BLEU {bleu['cheating']:.1f} instead of {bleu['masked']:.1f} once it has to write "
-            f"on its own. With it, the logits of the parallel pass and of the pass step by step "
-            f"differ by {difference:.0e} at most.",
+            f"but when the model generates on its own, BLEU is {bleu['cheating']:.1f} instead of "
+            f"{bleu['masked']:.1f}. With the mask, the logits of the parallel and of the stepwise "
+            f"pass differ by {difference:.0e} at most.",
             f"마스크 없이 학습하면 손실은 {loss['cheating']:.3f}(마스크가 있으면 "
             f"{loss['masked']:.3f})이지만, 스스로 문장을 쓰게 하면 BLEU는 "
             f"{bleu['cheating']:.1f}(마스크가 있으면 {bleu['masked']:.1f})입니다. 마스크가 있을 때 "
@@ -89,7 +89,7 @@ def run(setting: Setting) -> Findings:
         panels=(
             found.curves(Text("Training loss", "학습 손실")),
             Bars(
-                Text("Writing on its own", "스스로 쓰기"),
+                Text("Generation", "스스로 쓰기"),
                 Text("BLEU on unseen sentences", "처음 보는 문장의 BLEU"),
                 [(NAMES[name], bleu[name]) for name in NAMES],
                 form=".1f",

@@ -78,7 +78,7 @@ class Contest:
         return Chart(
             title,
             Text("training step", "학습 단계"),
-            Text("training loss (nats a token)", "학습 손실 (토큰당 nat)"),
+            Text("training loss (nats per token)", "학습 손실 (토큰당 nat)"),
             series,
             least=0.0,
             # a curve that begins far away must not flatten the others

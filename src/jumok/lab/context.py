@@ -146,12 +146,13 @@ def report(cosines: dict[str, float], share: dict[str, float]) -> Findings:
         figures={"cosine": cosines, "shared_constructions": share},
         outcome=judged(apart and alike, in_part=apart or alike),
         sentence=Text(
-            "The mean of all vectors is taken out first. In different sentences the vectors of "
-            f"one word have a cosine of {average:.2f} on average (static: 1), least for “{widest}” "
-            f"({cosines[widest]:.2f}). A sentence shares {share['contextual']:.0%} of its "
-            "constructions with its nearest neighbour in context, and "
-            f"{share['static']:.0%} with its nearest by static vectors. To hold, the claim needs a "
-            f"mean cosine below {APART:.2f} and more than {100 * MORE:.0f} points more in common.",
+            "The mean of all vectors is subtracted first. In different sentences the vectors of "
+            f"one word have a cosine of {average:.2f} on average (static: 1), the lowest is that "
+            f"of “{widest}” ({cosines[widest]:.2f}). A sentence shares {share['contextual']:.0%} "
+            "of its constructions with its nearest neighbour by contextual vectors, and "
+            f"{share['static']:.0%} with its nearest neighbour by static vectors. The claim needs "
+            f"a mean cosine below {APART:.2f} and more than {100 * MORE:.0f} points more in "
+            "common.",
             "먼저 모든 벡터의 평균을 뺍니다. 서로 다른 문장에 있는 같은 단어의 벡터는 코사인이 "
             f"평균 {average:.2f}입니다(정적 벡터: 1). 코사인이 가장 작은 단어는 “{widest}”입니다"
             f"({cosines[widest]:.2f}). 가장 가까운 문장과 공통된 구문의 비율은 문맥화된 벡터로 "

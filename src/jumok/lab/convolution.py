@@ -134,7 +134,7 @@ def train(name: str, drawn: Drawn, unseen: Drawn, steps: int, seed: int) -> Run:
 
 
 def looks(model: ImageClassifier, drawn: Drawn) -> tuple[float, float]:
-    """The shares of the asking frame's attention on its partner, and on the three others."""
+    """The shares of the fifth frame's attention on its partner, and on the three others."""
     rows = np.arange(min(200, len(drawn.store)))
     seen: list[Attention] = []
     with observe(model, lambda _, attention: seen.append(attention)), one_thread():
@@ -157,7 +157,7 @@ def cells_of(corner: npt.NDArray[np.int64]) -> list[int]:
 
 
 def run(setting: Setting) -> Findings:
-    """Trains the three with every seed, and sees where the asking frames look."""
+    """Trains the three with every seed, and measures what the fifth frames attend to."""
     drawn, unseen = draw(TRAINING, 1), draw(UNSEEN, 2)
     steps = STEPS * (LONGER if setting.full else 1)
     runs: dict[str, list[Run]] = {}
@@ -178,7 +178,7 @@ def run(setting: Setting) -> Findings:
         columns=(
             Column(Text("network", "신경망")),
             Column(Text("parameters", "매개변수"), ",d"),
-            Column(Text("right on unseen pictures, %", "처음 보는 이미지의 정답률 (%)"), ".1f"),
+            Column(Text("right on unseen images, %", "처음 보는 이미지의 정답률 (%)"), ".1f"),
             Column(Text("± over seeds", "시드 간 ±"), ".1f"),
         ),
         rows=[
@@ -204,7 +204,7 @@ def run(setting: Setting) -> Findings:
             Chart(
                 Text("Training", "학습"),
                 Text("training step", "학습 단계"),
-                Text("training loss (nats a picture)", "학습 손실 (이미지당 nat)"),
+                Text("training loss (nats per image)", "학습 손실 (이미지당 nat)"),
                 [Series(NAMES[name], runs[name][0].curve) for name in NAMES],
                 least=0.0,
             ),
@@ -214,11 +214,11 @@ def run(setting: Setting) -> Findings:
 
 def _sentence(centre: dict[str, float], gain: float, partner: float, others: float) -> Text:
     return Text(
-        "Each picture has four frames of different colours with coloured cores, and a fifth, whose "
-        "core is black; asked is the core colour of the frame that has the fifth one's colour, its "
-        "partner. With as many parameters and steps, attention is right in "
+        "Each image has four frames of different colours with coloured cores, and a fifth, whose "
+        "core is black; the task is to name the core colour of its partner, the frame of the same "
+        "colour. With equal numbers of parameters and steps, attention is right in "
         f"{centre['attention']:.1f}% and 1x1 convolutions in {centre['mixing']:.1f}% of unseen "
-        f"pictures ({gain:+.1f} points; neither: {centre['neither']:.1f}%). The fifth frame gives "
+        f"images ({gain:+.1f} points; neither: {centre['neither']:.1f}%). The fifth frame gives "
         f"{partner:.0%} of its attention to its partner and {others:.0%} to the three others "
         "together.",
         "이미지마다 색이 서로 다르고 안쪽이 칠해진 사각 틀 네 개와, 안쪽이 검은 다섯째 틀이 "

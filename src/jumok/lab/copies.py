@@ -66,10 +66,10 @@ def run(setting: Setting) -> Findings:
         figures={**found.figures(), "gain": gain, "cosine_between_layers": alike},
         outcome=judged(gain > BETTER),
         sentence=Text(
-            f"With weights of its own in every layer the loss is {compared(gain).en} than with "
-            f"shared ones, for {own / shared - 1:.0%} more parameters; after training the layers' "
-            f"weights have a cosine of {alike:.2f} (1 would be equal). With one layer applied four "
-            f"times the loss is {compared(depth).en} than with it applied once.",
+            f"With separate weights in every layer the loss is {compared(gain).en} than with "
+            f"shared ones, for {own / shared - 1:.0%} more parameters; after training, the weights "
+            f"of different layers have a cosine of {alike:.2f} (1 would mean equal). If one layer "
+            f"is applied four times, the loss is {compared(depth).en} than if it is applied once.",
             f"층마다 다른 가중치를 두면 손실은 공유할 때보다 {compared(gain).ko}고, 매개변수는 "
             f"{own / shared - 1:.0%} 늘어납니다. 학습한 뒤 층 사이 가중치의 코사인은 "
             f"{alike:.2f}입니다(같으면 1). 한 층을 네 번 적용하면 손실이 한 번만 적용할 때보다 "
@@ -78,7 +78,7 @@ def run(setting: Setting) -> Findings:
         panels=(
             Bars(
                 Text("Loss on unseen sentences", "처음 보는 문장의 손실"),
-                Text("nats a token; less is better", "토큰당 nat, 낮을수록 좋음"),
+                Text("nats per token; lower is better", "토큰당 nat, 낮을수록 좋음"),
                 [(NAMES[name], loss[name]) for name in NAMES],
                 form=".3f",
             ),

@@ -131,7 +131,7 @@ def named(trained: Trained, sentence: Sentence) -> bool:
 def at_nouns(
     weights: Float[Tensor, "layer head word"], sentence: Sentence
 ) -> tuple[Float[Tensor, "layer head"], Float[Tensor, "layer head"]]:
-    """How much "it" looks at the right noun, and at the wrong one."""
+    """How much "it" attends to the right noun, and to the wrong one."""
     words = sentence.text.split()
     return weights[..., words.index(sentence.right)], weights[..., words.index(sentence.wrong)]
 
@@ -145,7 +145,7 @@ class Preferred:
             more attention.
         best: layer and head of the largest share in the first half.
         shown: two sentences that differ in their last word alone, and in what "it" is.
-        grid: how much "it" looks at each word of these, by the best head.
+        grid: how much "it" attends to each of these words in the best head.
         given: the parts of that head's attention that the right noun gets, and the other: means.
     """
 
@@ -222,7 +222,7 @@ def report(found: Preferred, told: float | None) -> Findings:
     return Findings(
         columns=(
             Column(Text("from “it”", "“it”의 어텐션")),
-            Column(Text("looks more at the right noun", "옳은 명사를 더 보는 비율"), ".1%"),
+            Column(Text("attends more to the right noun", "옳은 명사를 더 보는 비율"), ".1%"),
         ),
         rows=rows,
         figures={
@@ -238,7 +238,7 @@ def report(found: Preferred, told: float | None) -> Findings:
         sentence=_sentence(found, told, where),
         panels=(
             Grid(
-                Text(f"Where “it” looks: {where.en}", f"“it”이 보는 곳: {where.ko}"),
+                Text(f"Attention of “it”: {where.en}", f"“it”이 보는 곳: {where.ko}"),
                 ["... tired", "... wide"],
                 [*words[:-1], "tired / wide"],
                 found.grid,
@@ -247,7 +247,7 @@ def report(found: Preferred, told: float | None) -> Findings:
                 framed=[(0, words.index("animal")), (1, words.index("street"))],
             ),
             Bars(
-                Text("Looks more at the right noun", "옳은 명사를 더 보는 비율"),
+                Text("Attends more to the right noun", "옳은 명사를 더 보는 비율"),
                 Text("share of sentences (chance: 0.5)", "문장의 비율 (우연: 0.5)"),
                 [(name, float(found.shares[place])) for place, name in names.items()],
             ),
@@ -265,16 +265,17 @@ def _sentence(found: Preferred, told: float | None, where: Text) -> Text:
         )
         if told is None
         else Text(
-            f"On unseen combinations the state of “it” names the right noun in {told:.0%}.",
+            f"In {told:.0%} of the sentences with unseen combinations the state of “it” predicts "
+            "the right noun.",
             f"학습에 없던 조합의 문장에서도 “it”의 은닉 상태만으로 옳은 명사를 {told:.0%} "
             "맞힙니다.",
         )
     )
     return Text(
-        f"{known.en} The head that a first half of the sentences chose ({where.en}) looks more at "
-        f"the right noun than at the other in {at_best:.0%} of the second half (chance: 50%), with "
-        f"{right:.0%} of its attention against {wrong:.0%}; all heads together in {average:.0%}. "
-        "A single head found by a search is not “the attention”.",
+        f"{known.en} The head chosen on one half of the sentences ({where.en}) attends more to the "
+        f"right noun than to the other in {at_best:.0%} of the other half (chance: 50%), with "
+        f"{right:.0%} of its attention against {wrong:.0%}; the mean over all heads is "
+        f"{average:.0%}. A single head found by a search is not “the attention”.",
         f"{known.ko} 앞 절반의 문장으로 고른 헤드({where.ko})는 뒤 절반의 {at_best:.0%}에서 다른 "
         f"명사보다 옳은 명사를 더 봅니다(우연: 50%). 어텐션의 {right:.0%}가 옳은 명사에, "
         f"{wrong:.0%}가 다른 명사에 갑니다. 옳은 명사를 더 보는 비율은 모든 헤드의 평균으로는 "

@@ -253,7 +253,7 @@ def _sentence(errata: list[Erratum], slips: int) -> Text:
         f"base model has {errata[0].right:.0f} M parameters with d_k = 64 and "
         f"{errata[0].written:.0f} M with 1024; a multiplied mask leaves "
         f"{errata[1].written:.0%} of the attention on the future. Concatenated positions are "
-        "no mistake: the outputs are those of added ones, with a matrix more.",
+        "not a mistake: they give the same outputs as added ones, with one more matrix.",
         f"{len(errata)}가지 가운데 {slips}가지에서 계산 결과가 강의 노트의 설명과 "
         "다릅니다. 기본 모델의 "
         f"매개변수는 d_k = 64이면 {_korean(errata[0].right)} 개, 1024이면 "

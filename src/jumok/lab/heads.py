@@ -40,11 +40,11 @@ def run(setting: Setting) -> Findings:
         figures={**found.figures(), "gain": gain, "full_size_gain": full_gain},
         outcome=judged(gain > BETTER and worse == 0, in_part=gain > BETTER),
         sentence=Text(
-            f"At a fixed budget the best number of heads here is {best}: the loss is "
+            f"At a fixed number of parameters the best number of heads here is {best}: the loss is "
             f"{compared(gain).en} than with one head ({several[best]:.3f} against "
-            f"{loss['1']:.3f}); {worse} of 3 divisions do worse than one head. The loss of four "
-            f"full-size heads is {compared(full_gain).en} than that of four divided ones, for "
-            f"{extra:.0%} more parameters.",
+            f"{loss['1']:.3f}); {worse} of the 3 models with several such heads do worse. The loss "
+            f"of four full-size heads is {compared(full_gain).en} than that of four heads that "
+            f"share the width, for {extra:.0%} more parameters.",
             f"매개변수 수가 같을 때는 헤드 {best}개가 가장 좋습니다. 손실이 헤드가 하나일 때보다 "
             f"{compared(gain).ko}습니다({several[best]:.3f} 대 {loss['1']:.3f}). 나누는 방법 세 "
             "가지 가운데 헤드 하나보다 나쁜 경우는 "
@@ -55,7 +55,7 @@ def run(setting: Setting) -> Findings:
         panels=(
             Bars(
                 Text("Loss on unseen sentences", "처음 보는 문장의 손실"),
-                Text("nats a token; less is better", "토큰당 nat, 낮을수록 좋음"),
+                Text("nats per token; lower is better", "토큰당 nat, 낮을수록 좋음"),
                 [(NAMES[name], loss[name]) for name in NAMES],
                 form=".3f",
             ),

@@ -18,7 +18,7 @@ from jumok.systems.tracing_parts import NOTHING
 from jumok.systems.translator import Translator
 
 Looks = Callable[[str, int], Float[Tensor, "layer head word"]]
-"""A sentence and the number of one of its words, from 0, to how much that looks at each word."""
+"""A sentence and the number of one of its words, from 0, to how much it attends to each word."""
 
 
 def looks_of(folder: Path) -> Looks:

@@ -1,4 +1,4 @@
-"""Captions, and where each word looks.
+"""Captions, and what each word attends to.
 
 A convolutional network writes a grid of cells; the decoder either reads all of it as one vector,
 or attends to the grid again before every word. Tried on small drawn pictures of two or three
@@ -172,7 +172,7 @@ def _box(cell: int) -> tuple[int, int, int, int]:
 
 
 def run(setting: Setting) -> Findings:
-    """Trains both, and asks both about pictures that they never saw."""
+    """Trains both, and evaluates both on unseen images."""
     random = Random(f"test {setting.seed}")
     pictures = [draw(random) for _ in range(TESTED)]
     steps = STEPS * (LONGER if setting.full else 1)
@@ -204,7 +204,7 @@ def _right(pictures: list[DrawnScene], written: list[list[str]]) -> float:
 def _pointing(
     pictures: list[DrawnScene], written: list[list[str]], seen: list[Tensor]
 ) -> list[float]:
-    """Pointing accuracy, attention in the box, and what even attention would have there."""
+    """Pointing accuracy, attention in the box, and the box's share of uniform attention."""
     every = [
         look
         for picture, words, weights in zip(pictures, written, seen, strict=True)
@@ -222,7 +222,7 @@ def _grid(picture: DrawnScene, words: list[str], weights: Float[Tensor, "word ce
         if word in SHAPES and row and named == [words[row - 1], word]
     ]
     return Grid(
-        Text("Where each word looks; what it names framed", "각 단어가 본 곳 (테두리: 정답)"),
+        Text("Attention of each word; named objects framed", "각 단어가 본 곳 (테두리: 정답)"),
         words,
         cells,
         weights.tolist(),
@@ -240,7 +240,9 @@ def report(right: dict[str, list[float]], pointing: list[float], grid: Grid) -> 
     return Findings(
         columns=(
             Column(Text("what the decoder reads", "디코더가 읽는 것")),
-            Column(Text("captions right word for word (%)", "정답과 완전히 같은 캡션 (%)"), ".1f"),
+            Column(
+                Text("captions correct word for word (%)", "정답과 완전히 같은 캡션 (%)"), ".1f"
+            ),
             Column(Text("pointing accuracy (%)", "포인팅 게임 정확도 (%)"), ".1f"),
             Column(Text("attention in the box (%)", "상자 안의 어텐션 (%)"), ".1f"),
         ),
@@ -256,10 +258,10 @@ def report(right: dict[str, list[float]], pointing: list[float], grid: Grid) -> 
         },
         outcome=judged(points and better, in_part=points or better),
         sentence=Text(
-            f"With attention {share['grid']:.0f}% of the captions are right word for word, with "
-            f"one vector {share['one']:.0f}%. A noun looks into the box of what it names in "
-            f"{accuracy:.0f}% of the cases; {inside:.0f}% of its attention lies there, where even "
-            f"attention would have {even:.0f}%.",
+            f"With attention {share['grid']:.0f}% of the captions are correct word for word, with "
+            f"one vector {share['one']:.0f}%. In {accuracy:.0f}% of the cases a noun attends most "
+            f"to a cell in the box of the object that it names; {inside:.0f}% of its attention is "
+            f"in the box, compared with {even:.0f}% for uniform attention.",
             f"정답과 완전히 같은 캡션은 어텐션이 있으면 {share['grid']:.0f}%, 벡터 하나만 있으면 "
             f"{share['one']:.0f}%뿐입니다. 명사의 {accuracy:.0f}%는 자기가 가리키는 것의 상자 안을 "
             f"봅니다. 명사의 어텐션 가운데 {inside:.0f}%가 상자 안에 있습니다. 고르게 "
@@ -268,8 +270,8 @@ def report(right: dict[str, list[float]], pointing: list[float], grid: Grid) -> 
         panels=(
             grid,
             Bars(
-                Text("Captions wholly right", "정답과 완전히 같은 캡션"),
-                Text("percent of new pictures", "처음 보는 이미지에서의 비율 (%)"),
+                Text("Captions correct word for word", "정답과 완전히 같은 캡션"),
+                Text("percent of unseen images", "처음 보는 이미지에서의 비율 (%)"),
                 [(NAMES[name], share[name]) for name in NAMES],
                 form=".0f",
             ),

@@ -1,4 +1,4 @@
-"""Layer normalisation: without, after the residual (post), and before each part (pre).
+"""Layer normalization: without, after the residual (post), and before each part (pre).
 
 The notes have LayerNorm(x + F(x)), which is post-norm, as in the paper. Later models normalise
 what each part reads, x + F(LayerNorm(x)), which is pre-norm. Tried: training, the steps it takes,
@@ -33,7 +33,7 @@ NAMES = {
 
 
 def run(setting: Setting) -> Findings:
-    """Trains the three, and looks at their gradients before training."""
+    """Trains the three, and measures their gradients before training."""
 
     def small(name: str, sizes: dict[str, object]) -> Small:
         change = after_every_part(WithoutNorm) if name == "none" else None
@@ -86,7 +86,7 @@ def _sentence(
     pre, post = _change(gains["pre"], "the loss"), _change(gains["post"], "it")
     return Text(
         f"Pre-norm {pre.en} ({loss['pre']:.3f} against {loss['none']:.3f} without a norm); "
-        f"post-norm, as the notes have it, {post.en} ({loss['post']:.3f}). Steps to a training "
+        f"post-norm, as in the notes, {post.en} ({loss['post']:.3f}). Steps to a training "
         f"loss of {GOAL:g}: {told}.",
         f"정규화가 없으면 손실은 {loss['none']:.3f}입니다. pre-norm을 쓰면 {pre.ko}"
         f"({loss['pre']:.3f}). 강의에 나온 post-norm을 쓰면 {post.ko}({loss['post']:.3f}). "

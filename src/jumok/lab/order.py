@@ -120,9 +120,9 @@ def run(setting: Setting) -> Findings:
     return Findings(
         columns=(
             Column(Text("layer or encoder", "층이나 인코더")),
-            Column(Text("expected of a set", "집합일 때 예상되는 출력")),
+            Column(Text("expected for a set", "집합일 때 예상되는 출력")),
             Column(Text("deviation", "예상과의 차이"), ".1e"),
-            Column(Text("their mean moved", "출력 평균의 변화"), ".1e"),
+            Column(Text("change of the mean", "출력 평균의 변화"), ".1e"),
             Column(Text("a set?", "집합인가?")),
         ),
         rows=[
@@ -148,10 +148,10 @@ def _sentence(largest: float, masked: float, least: float, nearest: Text) -> Tex
     return Text(
         "Each layer of the lectures, from x itself to full-size heads, and an encoder without "
         f"positions treat their input as a set: they deviate by {largest:.0e} at most (rounding). "
-        f"With order the outputs move by {least:.0%} ({nearest.en}) or more; the look-ahead mask "
-        f"alone gives order away: {masked:.0%}. Invariant, as lecture 004 says, is the layer whose "
-        "queries come from elsewhere; self-attention is equivariant, and only the mean of its "
-        "outputs stays.",
+        f"With positions the outputs change by {least:.0%} ({nearest.en}) or more; the look-ahead "
+        f"mask alone reveals the order: {masked:.0%}. The layer whose queries come from elsewhere "
+        "is invariant, as lecture 004 says; self-attention is equivariant, and only the mean of "
+        "its outputs is unchanged.",
         "강의에 나온 모든 층과 위치 정보가 없는 인코더는 입력을 집합으로 다룹니다. "
         f"차이는 커야 {largest:.0e}로, 반올림 오차입니다. 순서를 알려 주면 "
         f"출력이 {least:.0%} 이상 달라집니다(변화가 가장 작은 것: {nearest.ko}). 룩어헤드 마스크만 "

@@ -87,7 +87,7 @@ def report(lengths: tuple[int, ...], rnn: list[float], attention: list[float]) -
     growth = slope(lengths, rnn), slope(lengths, attention)
     at = lengths.index(SENTENCE)
     times = rnn[at] / attention[at]
-    where = "beyond the longest that was tried" if meet is None else f"at about {meet:.0f}"
+    where = "beyond the longest length" if meet is None else f"at a length of about {meet:.0f}"
     where_ko = "측정한 가장 긴 길이를 넘어야" if meet is None else f"길이 약 {meet:.0f}부터"
     return Findings(
         columns=(
@@ -112,9 +112,9 @@ def report(lengths: tuple[int, ...], rnn: list[float], attention: list[float]) -
         outcome=judged(all(short), in_part=any(short)),
         sentence=Text(
             f"On one core self-attention is {times:.1f} times as fast as a GRU at length "
-            f"{SENTENCE}; at the longest lengths the GRU's time grows with the power "
-            f"{growth[0]:.1f} of the length and attention's with {growth[1]:.1f}, and the "
-            f"quadratic cost overtakes {where}.",
+            f"{SENTENCE}; at the longest lengths the GRU's time grows as the length to the power "
+            f"of {growth[0]:.1f} and attention's to the power of {growth[1]:.1f}, and attention "
+            f"becomes slower {where}.",
             f"코어 하나에서 길이가 {SENTENCE}일 때 셀프 어텐션은 GRU보다 {times:.1f}배 빠릅니다. "
             f"길이가 가장 긴 구간에서 GRU의 시간은 길이의 {growth[0]:.1f}제곱에, 어텐션의 시간은 "
             f"{growth[1]:.1f}제곱에 비례해 늘어납니다. 계산량이 길이의 제곱에 비례하므로 "

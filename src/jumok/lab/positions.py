@@ -185,12 +185,12 @@ def report(
         panels=(
             Bars(
                 Text("Sentences longer than any in training", "학습에 없던 긴 문장"),
-                Text("loss in nats a token; less is better", "손실(토큰당 nat), 낮을수록 좋음"),
+                Text("loss in nats per token; lower is better", "손실(토큰당 nat), 낮을수록 좋음"),
                 [(NAMES[kind], losses[kind][1]) for kind in KINDS],
             ),
             Bars(
                 Text("Sentences of usual length", "보통 길이의 문장"),
-                Text("loss in nats a token; less is better", "손실(토큰당 nat), 낮을수록 좋음"),
+                Text("loss in nats per token; lower is better", "손실(토큰당 nat), 낮을수록 좋음"),
                 [(NAMES[kind], losses[kind][0]) for kind in KINDS],
             ),
         ),
@@ -215,9 +215,9 @@ def _sentence(
     korean = [", ".join(NAMES[kind].ko for kind in each) or "없음" for each in (all_four, failed)]
     return Text(
         f"These meet all four requirements: {english[0]}. On longer sentences the loss of the "
-        f"other encodings is {abs(gap):.2f} nats a token {'higher' if gap >= 0 else 'lower'}; the "
-        f"best is {NAMES[best].en} ({losses[best][1]:.2f}). On longer sentences the loss rises by "
-        f"more than {WORSE:g} nat for: {english[1]}.",
+        f"other encodings is {abs(gap):.2f} nats per token {'higher' if gap >= 0 else 'lower'}; "
+        f"the best is {NAMES[best].en} ({losses[best][1]:.2f}). On longer sentences the loss rises "
+        f"by more than {WORSE:g} nat for: {english[1]}.",
         f"네 조건을 모두 만족하는 인코딩: {korean[0]}. 더 긴 문장에서 나머지 인코딩의 손실은 "
         f"이들보다 토큰당 {abs(gap):.2f} nat {'높' if gap >= 0 else '낮'}습니다. 손실이 가장 작은 "
         f"인코딩: {NAMES[best].ko}, {losses[best][1]:.2f} nat. 문장이 길어지면 손실이 {WORSE:g} "

@@ -15,14 +15,14 @@ from jumok.lab.picture import draw
 from jumok.lab.text import LANGUAGES, Language, Text
 
 HEADINGS = {
-    "title": Text("The lectures' claims, tried", "강의의 주장, 실험으로 확인하기"),
+    "title": Text("The claims of the lectures, tested", "강의의 주장, 실험으로 확인하기"),
     "claim": Text("Claim", "주장"),
     "lecture": Text("lecture", "강의"),
     "lectures": Text("lectures", "강의"),
     "lab": Text("lab", "실험"),
     "outcome": Text("outcome", "결과"),
     "seconds": Text("processor seconds", "CPU 시간(초)"),
-    "together": Text("together", "합계"),
+    "together": Text("total", "합계"),
     "missing": Text("Not run for this page", "이 페이지에 없는 실험"),
     "seeds": Text("seeds", "시드"),
 }
@@ -38,7 +38,7 @@ class LabReport:
     """A lab that ran.
 
     Attributes:
-        note: what the reader has to know of the picture; None where there is nothing.
+        note: what the reader has to know about the plot; None if there is nothing.
         files: what was written.
         seconds: wall time.
     """
@@ -51,7 +51,7 @@ class LabReport:
 
 
 def run(lab: Lab, setting: Setting, folder: Path, language: Language) -> LabReport:
-    """Runs a lab and writes its picture and figures.
+    """Runs a lab and writes its plot and figures.
 
     Raises:
         JumokError: matplotlib is missing, or a folder that cannot be written.

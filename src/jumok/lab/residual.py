@@ -30,7 +30,7 @@ NAMES = {
 
 
 def run(setting: Setting) -> Findings:
-    """Trains both, and looks at the gradient of both before training."""
+    """Trains both, and measures their gradients before training."""
     changes = {"with": None, "without": after_every_part(WithoutResidual)}
     sizes = {"encoder_layers": LAYERS, "decoder_layers": LAYERS}
     found = contest({name: Small(sizes, changes[name]) for name in NAMES}, NAMES, setting)
@@ -61,9 +61,9 @@ def run(setting: Setting) -> Findings:
         sentence=Text(
             f"With residual connections the model needs {steps or 'more than ' + str(all_steps)} "
             f"steps to reach the loss ({reached:.2f}) that training without them reaches in "
-            f"{all_steps}; in the end it is {found.loss('with'):.3f} against "
-            f"{found.loss('without'):.3f} on unseen sentences. Over {DEEP} layers the first one's "
-            f"gradient is {falls['with']:.2f} times the last one's with them, and "
+            f"{all_steps}; the final loss on unseen sentences is {found.loss('with'):.3f} against "
+            f"{found.loss('without'):.3f}. In {DEEP} layers the gradient of the first is "
+            f"{falls['with']:.2f} times that of the last with residual connections, and "
             f"{falls['without']:.2g} times without.",
             f"잔차 연결이 없는 모델이 {all_steps}단계에 걸쳐 도달한 손실({reached:.2f})에, 잔차 "
             f"연결이 있는 모델은 {reached_ko}. 처음 보는 문장에서 마지막 손실은 "

@@ -27,7 +27,7 @@ STEADY = 0.25  # and with the division nothing moves by more than this between a
 
 @dataclass(frozen=True)
 class Softness:
-    """What softmax makes of scores, as a mean over the queries.
+    """Statistics of softmax for given scores, as means over the queries.
 
     Attributes:
         spread: standard deviation of the scores.
@@ -43,7 +43,7 @@ class Softness:
 
 
 def softness(scores: Float[Tensor, "query key"]) -> Softness:
-    """Looks at one softmax a row; J = diag(a) - a a^T."""
+    """Measures one softmax per row; J = diag(a) - a a^T."""
     weights = scores.double().softmax(dim=-1)
     jacobian = torch.diag_embed(weights) - weights[:, :, None] * weights[:, None, :]
     return Softness(
@@ -89,7 +89,7 @@ def overflow() -> dict[str, float | bool]:
 
 
 def report(plain: list[Softness], scaled: list[Softness]) -> Findings:
-    """The claim in numbers: what is lost without the division, and kept with it."""
+    """The claim in numbers: entropy and gradient without the division, and with it."""
     left = plain[-1].gradient / scaled[-1].gradient
     entropies, gradients = (
         [each.entropy for each in scaled],
@@ -126,7 +126,7 @@ def report(plain: list[Softness], scaled: list[Softness]) -> Findings:
             f"it (entropy {plain[-1].entropy:.2f} against {scaled[-1].entropy:.2f} nats); with it, "
             f"entropy and gradient differ by at most {moved:.0%} over all d_k. Overflow is not the "
             f"reason: the largest score at d_k = 1024 is {largest:.0f}, far from 710, and softmax "
-            f"minus the largest score gives {over['stable_first_weight']:.3f} where the form as "
+            f"minus the largest score gives {over['stable_first_weight']:.3f} where the formula as "
             "written gives NaN.",
             f"d_k = {WIDTHS[-1]}일 때 나누지 않으면 기울기가 나누었을 때의 {left:.0%}로 "
             f"줄어듭니다(엔트로피 {plain[-1].entropy:.2f} 대 {scaled[-1].entropy:.2f} nat). 나누면 "
@@ -142,14 +142,14 @@ def report(plain: list[Softness], scaled: list[Softness]) -> Findings:
 def _panels(plain: list[Softness], scaled: list[Softness]) -> tuple[Chart, ...]:
     return (
         _chart(
-            Text("How soft the weights are", "가중치가 고르게 퍼진 정도"),
+            Text("Entropy of the weights", "가중치가 고르게 퍼진 정도"),
             Text("entropy of softmax (nats)", "softmax의 엔트로피 (nat)"),
             [each.entropy for each in plain],
             [each.entropy for each in scaled],
-            (Text("ln 32: all keys alike", "ln 32: 모든 키에 같은 가중치"), math.log(KEYS)),
+            (Text("ln 32: uniform weights", "ln 32: 모든 키에 같은 가중치"), math.log(KEYS)),
         ),
         _chart(
-            Text("How much gradient passes", "softmax를 지나는 기울기"),
+            Text("Gradient through softmax", "softmax를 지나는 기울기"),
             Text("norm of softmax's Jacobian", "softmax 야코비 행렬의 노름"),
             [each.gradient for each in plain],
             [each.gradient for each in scaled],

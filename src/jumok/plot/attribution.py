@@ -24,8 +24,8 @@ NAMES = {
     "flow": "flow",
     "product": "gradient × input",
     "slope": "gradient",
-    "blank": "blank-out",
-    "patch": "patch occlusion",
+    "blank": "occlusion",
+    "patch": "pixel occlusion",
 }
 TALL = 0.24
 """Height of a bar, in inches."""
