@@ -191,3 +191,17 @@ def test_cards_are_not_written_as_something_else(
     done = call(tiny_bundle, "--data", pairs, "-o", tmp_path / "h.json", *FAST)
     assert done.exit_code == 0
     assert json.loads((tmp_path / "h.json").read_text("utf-8"))["heads"]
+
+
+def test_an_output_does_not_replace_its_corpus(tiny_bundle: Path, pairs: Path) -> None:
+    before = pairs.read_bytes()
+    error = call(tiny_bundle, "--data", pairs, "--output", pairs).exception
+    assert "would replace the input" in str(error)
+    assert pairs.read_bytes() == before
+    error = call(tiny_bundle, "--data", pairs, "--save", pairs.parent / "no" / "a.html").exception
+    assert "the output cannot be written" in str(error)
+
+
+def test_a_score_needs_pruning(tiny_bundle: Path, pairs: Path) -> None:
+    error = call(tiny_bundle, "--data", pairs, "--score", "likelihood").exception
+    assert "--score needs --prune" in str(error)

@@ -158,9 +158,13 @@ def save(figure: "Figure", file: Path | str) -> None:
         )
     # The same figure gives the same file: no date, no random names.
     dated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
-    form = path.suffix
-    settings = {"svg.fonttype": "none", "svg.hashsalt": "jumok", "pdf.fonttype": 42}
-    with matplotlib.rc_context(settings), atomic_file(path) as part:
+    with (
+        matplotlib.rc_context(
+            {"svg.fonttype": "none", "svg.hashsalt": "jumok", "pdf.fonttype": 42}
+        ),
+        atomic_file(path) as part,
+    ):
+        form = path.suffix
         figure.savefig(part, format=form[1:], dpi=160, metadata=dated[form])
 
 
