@@ -141,6 +141,8 @@ def test_what_models_of_single_texts_cannot_is_said(tiny_bundle: Path, tmp_path:
 
     assert "--data FILE, one text a line" in fault(folder, "--source", "a", "--target", "b")
     assert "--prune needs a translation model" in fault(folder, "--data", "a", "--prune")
+    assert "--columns has no effect" in fault(folder, "--data", "a", "--columns", "0")
+    assert "--images has no effect" in fault(tiny_bundle, "--data", "a", "--images", "b")
     assert "of one kind that has head cards" in fault(folder, tiny_bundle, "--data", "a")
     assert "got:      text-classification, translation" in fault(folder, tiny_bundle, "--data", "a")
 

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import tomllib
 
 import pytest
 import torch
@@ -13,6 +14,7 @@ from jumok.config import CorpusConfig
 from jumok.errors import BundleError, ConfigError, DataError, TrainingError
 from jumok.systems.translator import Translator
 from jumok.training import checkpoint
+from jumok.training.folder import RECIPE
 from jumok.training.log import read_log
 from jumok.training.run import train
 
@@ -165,6 +167,8 @@ def test_a_run_may_be_made_longer(tmp_path, make_config, recorder):
     train(make_config(), tmp_path, recorder())
     longer = train(make_config("training.steps=15"), tmp_path, recorder(), resume=True)
     assert longer.progress.step == 15
+    recipe = tomllib.loads((longer.folder / RECIPE).read_text("utf-8"))
+    assert recipe["training"]["steps"] == 15
 
 
 def test_resume_before_the_first_checkpoint_starts_from_the_beginning(
