@@ -22,7 +22,6 @@ from jumok.errors import DataError, MissingExtraError, Place
 TEXT = {"g", "mrk", "pc", "hi", "sub"}  # elements whose content is text
 OPENS, CLOSES = {"bpt", "bx", "sc"}, {"ept", "ex", "ec"}  # two elements that enclose text
 UNFINISHED = {"new", "needs-translation", "initial"}
-_ENCODING = re.compile(rb"^<\?xml[^>]*encoding\s*=\s*[\"']([\w.-]+)")
 
 
 def read_xliff(content: bytes, languages: Languages) -> TextDocument:
