@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from jumok.data.translators import is_language
+from jumok.data.xliff import UNFINISHED
 from jumok.documents.document import Languages, Slot, TextDocument
 from jumok.documents.markup import Token, attributes, escape, tokens
 from jumok.documents.segment import (
@@ -21,7 +22,6 @@ from jumok.errors import DataError, MissingExtraError, Place
 
 TEXT = {"g", "mrk", "pc", "hi", "sub"}  # elements whose content is text
 OPENS, CLOSES = {"bpt", "bx", "sc"}, {"ept", "ex", "ec"}  # two elements that enclose text
-UNFINISHED = {"new", "needs-translation", "initial"}
 
 
 def read_xliff(content: bytes, languages: Languages) -> TextDocument:
