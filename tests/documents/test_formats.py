@@ -192,26 +192,6 @@ def test_html_keeps_its_character_set() -> None:
     assert written == '<meta charset="euc-kr"><p>불 &amp; &#128293;</p>'.encode("euc-kr")
 
 
-@pytest.mark.parametrize("named", ["utf-16", "hex", "idna", "no-such"])
-def test_html_that_names_what_it_cannot_be_in_is_in_utf8(named: str) -> None:
-    page = f'<meta charset="{named}"><p>le café</p>'
-    assert upper(page, "html") == page.replace("le café", "LE CAFÉ")
-
-
-@pytest.mark.parametrize("format", ["markdown", "paragraphs", "html"])
-def test_a_byte_order_mark_is_no_part_of_the_first_line(format: str) -> None:
-    front = "---\ntitle: x\n---\n" if format == "markdown" else ""
-    begin = f"\ufeff{front}# " if format == "markdown" else "\ufeff"
-    assert texts(f"{begin}the cat\n", format) == ["the cat"]
-    assert upper(f"{begin}the cat\n", format) == f"{begin}THE CAT\n"
-
-
-def test_markdown_counts_a_lone_carriage_return_as_a_line_end() -> None:
-    page = "# one\r\rtwo\rthree\r\nfour\n\n- five\r"
-    assert same(page, "markdown") == page.encode()
-    assert texts(page, "markdown") == ["one", "two three four", "five"]
-
-
 def test_markdown_in_capitals_is_the_page_with_other_words() -> None:
     assert (
         upper(MARKDOWN, "markdown")
@@ -329,6 +309,23 @@ def test_tmx_needs_languages_that_it_has() -> None:
         upper(TMX, "tmx", Languages("en", ""))
     with pytest.raises(DataError, match="no unit of the TMX file is in the"):
         upper(TMX, "tmx", Languages("de", "ko"))
+
+
+@pytest.mark.parametrize(
+    ("content", "format", "fault"),
+    [
+        (XLIFF.replace('original="a"', 'original="a" target-language="fr"'), "xliff", "target"),
+        (XLIFF.replace('source-language="en"', 'source-language="de"'), "xliff", "source"),
+        ('msgid ""\nmsgstr "Language: fr_CA\\n"\n\nmsgid "a"\nmsgstr ""\n', "po", "target"),
+    ],
+)
+def test_a_file_for_other_languages_is_refused(content: str, format: str, fault: str) -> None:
+    with pytest.raises(DataError, match=f"the {fault} language of the file is not the model's"):
+        upper(content, format, EN_KO)
+    same_language = (
+        content.replace("fr_CA", "ko_KR").replace('"fr"', '"ko"').replace('"de"', '"EN"')
+    )
+    assert upper(same_language, format, EN_KO)
 
 
 @pytest.mark.parametrize("format", ["xliff", "tmx", "docx"])

@@ -25,10 +25,10 @@ ALONE: dict[str, Callable[[bytes], Document]] = {
     "markdown": read_markdown,
     "srt": read_subtitles,
     "vtt": read_subtitles,
-    "po": read_po,
     "docx": read_docx,
 }
 IN_LANGUAGES: dict[str, Callable[[bytes, Languages], Document]] = {
+    "po": read_po,
     "html": read_html,
     "xliff": read_xliff,
     "tmx": read_tmx,
