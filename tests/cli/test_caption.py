@@ -58,6 +58,7 @@ def test_caption_gives_several_with_their_scores(model, files):
 def test_caption_says_where_it_looked_in_json(model, files, tmp_path):
     bad = tmp_path / "bad.jpg"
     bad.write_bytes(b"")
+    assert "--looks needs --json" in str(jumok("caption", model, files[0], "--looks").exception)
     done = jumok("caption", model, files[0], bad, "--json", "--looks", "--beam", 1)
     first, second = map(json.loads, done.stdout.splitlines())
     assert first["file"] == str(files[0])

@@ -141,6 +141,8 @@ def test_what_models_of_single_texts_cannot_is_said(tiny_bundle: Path, tmp_path:
 
     assert "--data FILE, one text per line" in fault(folder, "--source", "a", "--target", "b")
     assert "--prune needs a translation model" in fault(folder, "--data", "a", "--prune")
+    assert "--columns has no effect" in fault(folder, "--data", "a", "--columns", "0")
+    assert "--images has no effect" in fault(tiny_bundle, "--data", "a", "--images", "b")
     assert "of one kind that has head cards" in fault(folder, tiny_bundle, "--data", "a")
     assert "got:      text-classification, translation" in fault(folder, tiny_bundle, "--data", "a")
 
@@ -191,3 +193,17 @@ def test_cards_are_not_written_as_something_else(
     done = call(tiny_bundle, "--data", pairs, "-o", tmp_path / "h.json", *FAST)
     assert done.exit_code == 0
     assert json.loads((tmp_path / "h.json").read_text("utf-8"))["heads"]
+
+
+def test_an_output_does_not_replace_its_corpus(tiny_bundle: Path, pairs: Path) -> None:
+    before = pairs.read_bytes()
+    error = call(tiny_bundle, "--data", pairs, "--output", pairs).exception
+    assert "would replace the input" in str(error)
+    assert pairs.read_bytes() == before
+    error = call(tiny_bundle, "--data", pairs, "--save", pairs.parent / "no" / "a.html").exception
+    assert "the output cannot be written" in str(error)
+
+
+def test_a_score_needs_pruning(tiny_bundle: Path, pairs: Path) -> None:
+    error = call(tiny_bundle, "--data", pairs, "--score", "likelihood").exception
+    assert "--score needs --prune" in str(error)

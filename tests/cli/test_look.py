@@ -202,7 +202,8 @@ def test_nothing_is_recorded_anew_where_a_trace_is_given(models, tmp_path):
     model, text = models["translation"]
     file = tmp_path / "t.npz"
     assert call("look", model, text, "--save", file, "--device", "cpu").exit_code == 0
-    for option in (["--target", "b"], ["--against", text], ["--with", model], ["--beam", "2"]):
+    options = (["--target", "b"], ["--against", text], ["--with", model], ["--beam", "2"])
+    for option in (*options, ["--level", "full"]):
         message = str(fault("look", model, file, *option, "--save", tmp_path / "x.html"))
         assert "these options have no effect on a saved trace." in message
         assert f"{option[0]} with {file}" in message
@@ -247,3 +248,10 @@ def test_without_a_text_nothing_can_be_saved(models, tmp_path):
     message = str(fault("look", model, "--save", tmp_path / "x.html"))
     assert "these options need a text or an image" in message
     assert "--save without one" in message
+
+
+@pytest.mark.parametrize("option", [["--port", "8000"], ["--host", "localhost:9000"]])
+def test_what_is_saved_is_not_served(models, tmp_path, option):
+    model, text = models["translation"]
+    message = str(fault("look", model, text, "--save", tmp_path / "x.html", *option))
+    assert "--port and --host are for the live page" in message

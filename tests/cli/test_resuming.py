@@ -166,3 +166,13 @@ def test_a_named_pipe_is_written_to_and_stays(tiny_bundle, book, tmp_path):
     reader.join(60.0)
     assert found[0].count("\n") == len(LINES)
     assert pipe.is_fifo()
+
+
+def test_a_link_stays_and_its_file_is_translated(tiny_bundle, book, tmp_path):
+    link, whole = tmp_path / "link", tmp_path / "far" / "whole"
+    whole.parent.mkdir()
+    link.symlink_to(whole)
+    call(command(tiny_bundle, book, link))
+    assert link.is_symlink()
+    assert whole.read_text("utf-8").count("\n") == len(LINES)
+    assert list(whole.parent.iterdir()) == [whole]

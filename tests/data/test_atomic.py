@@ -3,10 +3,20 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from jumok.data.atomic import atomic_file, atomic_folder, partial_of, sweep, write_durably
+from jumok.data.atomic import (
+    atomic_file,
+    atomic_folder,
+    is_direct,
+    partial_of,
+    put_in_place,
+    sweep,
+    write_durably,
+)
+from jumok.errors import DataError
 
 
 def test_a_folder_has_its_name_when_all_is_written(tmp_path):
@@ -82,3 +92,41 @@ def test_what_is_no_file_is_written_to_and_not_replaced(tmp_path):
         assert part == pipe
     assert pipe.is_fifo()
     assert list(tmp_path.iterdir()) == [pipe]
+    write = os.open(pipe, os.O_RDWR)  # its reader, so that writing does not wait
+    write_durably(pipe, b"text")
+    assert os.read(write, 9) == b"text"
+    os.close(write)
+    done = tmp_path / "done"
+    done.write_text("text")
+    with pytest.raises(FileExistsError):
+        put_in_place(done, pipe)
+    with pytest.raises(DataError, match="cannot be written"), atomic_file(pipe):
+        raise OSError(28, "No space left on device")
+    assert pipe.is_fifo()
+    assert sorted(tmp_path.iterdir()) == [done, pipe]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="this system has no names of open files")
+def test_the_name_of_an_open_file_is_not_replaced(tmp_path):
+    """/dev/stdout is such a name, and a link of the whole system."""
+    with (tmp_path / "file").open("w") as stream:
+        name = Path(f"/dev/fd/{stream.fileno()}")
+        assert is_direct(name)
+        with atomic_file(name) as part:
+            assert part == name
+            part.write_text("text")
+    assert (tmp_path / "file").read_text() == "text"
+    assert not is_direct(tmp_path / "file")
+
+
+def test_a_link_stays_and_its_file_is_written(tmp_path):
+    target, link = tmp_path / "far" / "file", tmp_path / "link"
+    target.parent.mkdir()
+    link.symlink_to(target)
+    with atomic_file(link) as part:  # the file itself is not there yet
+        part.write_text("1")
+    assert target.read_text() == "1"
+    write_durably(link, b"2")
+    assert target.read_bytes() == b"2"
+    assert link.is_symlink()
+    assert [each.name for each in target.parent.iterdir()] == ["file"]

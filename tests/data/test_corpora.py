@@ -77,6 +77,9 @@ def test_pairs_come_from_csv(tmp_path: Path) -> None:
     file.write_text('id,en,ko\n1,"one, two",하나\n2,three,셋\n')
     read = list(read_pairs(Corpus(file=file, source_column="en", target_column="ko")))
     assert read == [Pair("one, two", "하나", 2), Pair("three", "셋", 3)]
+    file.write_text('en,ko\none,"하나"\n"two","둘, 이"\n"thr\nee","say ""셋"""\n')
+    read = list(read_pairs(Corpus(file=file, source_column="en", target_column="ko")))
+    assert read == [Pair("one", "하나", 2), Pair("two", "둘, 이", 3), Pair("thr ee", 'say "셋"', 5)]
 
 
 def test_a_row_that_cannot_be_read_is_skipped_where_that_is_asked(tmp_path: Path) -> None:

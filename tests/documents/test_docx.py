@@ -10,6 +10,7 @@ from docx.oxml.ns import qn
 
 from jumok.documents.catalog import translate_document
 from jumok.documents.segment import Translated
+from jumok.errors import DataError
 from tests.documents.helpers import by_words, same, texts
 
 
@@ -134,6 +135,30 @@ def test_content_controls_and_fields_are_translated_apart() -> None:
         xml = archive.read("word/document.xml").decode()
     assert xml.index("BEFORE ") < xml.index('w:instr="REF x"') < xml.index("INSIDE")
     assert " AFTER" in xml
+
+
+@pytest.mark.parametrize("place", [0, 0.3, 0.6, 0.99])
+def test_a_damaged_document_is_refused_before_it_is_translated(letter: bytes, place) -> None:
+    """Whatever part of it is damaged: also those that are only copied."""
+    at = int(place * (len(letter) - 1))
+    for value in (0, 9, 255):
+        damaged = bytearray(letter)
+        damaged[at : at + 40] = bytes([value]) * len(damaged[at : at + 40])
+        with pytest.raises(DataError, match="not readable as DOCX"):
+            texts(bytes(damaged), "docx")
+
+
+def test_a_locked_document_and_another_archive_are_refused(letter: bytes) -> None:
+    locked = bytearray(letter)
+    central = locked.index(b"PK\x01\x02")
+    locked[central + 8] |= 1
+    with pytest.raises(DataError, match="encrypted"):
+        texts(bytes(locked), "docx")
+    other = io.BytesIO()
+    with zipfile.ZipFile(other, "w") as archive:
+        archive.writestr("a.txt", "the cat")
+    with pytest.raises(DataError, match=r"no word/document\.xml"):
+        texts(other.getvalue(), "docx")
 
 
 def test_an_entity_is_not_followed(tmp_path) -> None:

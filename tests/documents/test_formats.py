@@ -311,6 +311,23 @@ def test_tmx_needs_languages_that_it_has() -> None:
         upper(TMX, "tmx", Languages("de", "ko"))
 
 
+@pytest.mark.parametrize(
+    ("content", "format", "fault"),
+    [
+        (XLIFF.replace('original="a"', 'original="a" target-language="fr"'), "xliff", "target"),
+        (XLIFF.replace('source-language="en"', 'source-language="de"'), "xliff", "source"),
+        ('msgid ""\nmsgstr "Language: fr_CA\\n"\n\nmsgid "a"\nmsgstr ""\n', "po", "target"),
+    ],
+)
+def test_a_file_for_other_languages_is_refused(content: str, format: str, fault: str) -> None:
+    with pytest.raises(DataError, match=f"the {fault} language of the file is not the model's"):
+        upper(content, format, EN_KO)
+    same_language = (
+        content.replace("fr_CA", "ko_KR").replace('"fr"', '"ko"').replace('"de"', '"EN"')
+    )
+    assert upper(same_language, format, EN_KO)
+
+
 @pytest.mark.parametrize("format", ["xliff", "tmx", "docx"])
 def test_a_damaged_document_is_named(format: str) -> None:
     with pytest.raises(DataError) as caught:

@@ -266,6 +266,14 @@ def weights_of(model, site: str, run) -> torch.Tensor:
     return torch.cat([torch.nn.functional.pad(w, (0, keys - w.shape[2])) for w in seen], dim=1)
 
 
+def test_rows_of_nested_blocks_are_all_replaced(model):
+    first, second = (RowEdit(CROSS, query, (0.0, 1.0)) for query in (0, 1))
+    at_once = lambda: model.decoder(model.encode(SOURCE), TARGET)[0]  # noqa: E731
+    with set_rows(model, [first], count(model)), set_rows(model, [second], count(model)):
+        weights = weights_of(model, CROSS, at_once)
+    assert weights[:, :2, 1].tolist() == [[1.0, 1.0]] * 3
+
+
 @pytest.mark.parametrize(
     "row", [RowEdit(CROSS, 1, (0.0, 3.0, 1.0), 2), RowEdit(OWN, 2, (0.0, 2.0))]
 )

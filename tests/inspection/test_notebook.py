@@ -28,7 +28,7 @@ def test_page_is_saved_as_it_is_shown(tmp_path: Path):
 def test_pages_that_cannot_be_saved_are_refused(tmp_path: Path):
     with pytest.raises(ConfigError, match=r"expected: FILE\.html"):
         jumok.page(trace()).save("page.pdf")
-    with pytest.raises(DataError, match="the page cannot be written"):
+    with pytest.raises(DataError, match="the output cannot be written"):
         jumok.page(trace()).save(tmp_path / "nowhere" / "page.html")
 
 

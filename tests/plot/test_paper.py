@@ -63,7 +63,7 @@ def test_other_files_are_refused(tmp_path: Path):
     figure = plot.head(trace(source=("a",), target=("b",)))
     with pytest.raises(ConfigError, match=r"expected: .svg .pdf .png"):
         plot.save(figure, tmp_path / "figure.docx")
-    with pytest.raises(DataError, match="the figure cannot be written"):
+    with pytest.raises(DataError, match="the output cannot be written"):
         plot.save(figure, tmp_path / "nowhere" / "figure.png")
 
 

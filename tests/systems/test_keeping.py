@@ -153,6 +153,17 @@ def test_glossary_is_read_with_the_place_of_a_fault(tmp_path: Path) -> None:
     assert Glossary({"art": "x"}).find("start arts") == []
 
 
+@pytest.mark.parametrize("terms", [{"us": "우리", "US": "미국"}, {"US": "미국", "us": "우리"}])
+def test_a_term_with_capitals_is_no_other_one(terms: dict[str, str]) -> None:
+    for text, target in (("Us", "우리"), ("us", "우리"), ("US", "미국")):
+        assert [one.target for one in Glossary(terms).find(text)] == [target]
+
+
+@pytest.mark.parametrize(("term", "text"), [("μm", "5 \u00b5m"), ("sun", "the \u017fun")])
+def test_letters_that_are_one_in_any_case_are_found(term: str, text: str) -> None:
+    assert [one.source for one in Glossary({term: "x"}).find(text)] == [term]
+
+
 def test_glossary_that_cannot_be_kept_to_is_refused(translator: Translator) -> None:
     with pytest.raises(ConfigError, match="a glossary needs search"):
         translator.translate(["a cat"], replace(SHORT, sample=True), glossary={"cat": "고양이"})

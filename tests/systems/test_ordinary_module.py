@@ -24,6 +24,7 @@ from jumok.kernels import native
 from jumok.kernels.digest import digest, digest_plainly
 from jumok.layers.block import Block
 from jumok.models.catalog import DataSizes, build
+from jumok.systems.language_model import LanguageModel
 from tests.conftest import TINY_TEXT
 from tests.parity.torch_weights import roughen
 from tests.systems.lm import write_lm
@@ -246,6 +247,20 @@ def test_edited_weights_take_effect(translator, way):
     values = [site.value for site in edited.sites if site.part == "cross"]
     assert all(np.ptp(value, axis=1).max() < 1e-6 for value in values), "only the bias is left"
     assert edited.fingerprint != trace.fingerprint, "it is another model now"
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+def test_edited_weights_take_effect_in_the_next_text(tmp_path, beam):
+    """Token by token, and in a search: both at work."""
+    folder = write_lm(tmp_path / "lm")
+    before, after = LanguageModel.load(folder), LanguageModel.load(folder)
+    first = generate(before, "", beam)
+    assert before._packs._copies, "it was at work"
+    for system in (before, after):
+        for parameter in system.model.parameters():
+            array = parameter.detach().numpy()
+            np.copyto(array, -2 * array)
+    assert generate(before, "", beam) == generate(after, "", beam) != first
 
 
 def test_what_was_edited_is_what_the_plain_modules_compute(translator):

@@ -114,6 +114,18 @@ def test_a_table_is_split_by_picture_and_the_test_part_is_written(tmp_path):
     assert said.endswith(f"test: {len(held)} pictures")
 
 
+def test_resuming_on_other_captions_is_refused(tmp_path):
+    scenes.write(tmp_path / "s", {"train": 8}, 1)
+    table = tmp_path / "s" / "train" / "captions.en.tsv"
+    corpus = {"captions": str(table), "images": str(tmp_path / "s" / "train" / "images.zip")}
+    config = recipe({"train": [corpus], "validation_share": 0.3, "max_tokens": 120})
+    train(config, tmp_path / "runs", Recorder())
+    rows = [line.split("\t") for line in table.read_text("utf-8").splitlines()]
+    table.write_text("".join(f"{a}\t{b}\t{c[::-1]}\n" for a, b, c in rows), "utf-8")
+    with pytest.raises(DataError, match="the data has changed"):
+        train(config, tmp_path / "runs", Recorder(), resume=True)
+
+
 def test_a_row_without_its_picture_stops_the_run_with_file_and_row(tmp_path):
     scenes.write(tmp_path / "s", {"train": 3}, 1)
     table = tmp_path / "captions.tsv"

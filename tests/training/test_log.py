@@ -54,10 +54,13 @@ def test_json_lines_hold_every_figure(tmp_path):
 
 def test_a_loss_that_is_no_number_is_written_as_null(tmp_path):
     log = JsonLog(tmp_path / "log.jsonl", 0)
-    log.step(replace(STEP, loss=math.nan))
+    log.step(replace(STEP, loss=math.nan, gradient_norm=math.inf))
     log.close()
-    assert "NaN" not in (tmp_path / "log.jsonl").read_text()
-    assert next(read_log(tmp_path / "log.jsonl"))["loss"] is None
+    text = (tmp_path / "log.jsonl").read_text()
+    assert "NaN" not in text
+    assert "Infinity" not in text
+    record = next(read_log(tmp_path / "log.jsonl"))
+    assert (record["loss"], record["gradient_norm"]) == (None, None)
 
 
 def test_a_resumed_log_forgets_what_will_be_made_again(tmp_path):

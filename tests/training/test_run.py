@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import tomllib
 
 import pytest
 import torch
@@ -13,6 +14,7 @@ from jumok.config import CorpusConfig
 from jumok.errors import BundleError, ConfigError, DataError, TrainingError
 from jumok.systems.translator import Translator
 from jumok.training import checkpoint
+from jumok.training.folder import RECIPE
 from jumok.training.log import read_log
 from jumok.training.run import train
 
@@ -165,6 +167,8 @@ def test_a_run_may_be_made_longer(tmp_path, make_config, recorder):
     train(make_config(), tmp_path, recorder())
     longer = train(make_config("training.steps=15"), tmp_path, recorder(), resume=True)
     assert longer.progress.step == 15
+    recipe = tomllib.loads((longer.folder / RECIPE).read_text("utf-8"))
+    assert recipe["training"]["steps"] == 15
 
 
 def test_resume_before_the_first_checkpoint_starts_from_the_beginning(
@@ -187,6 +191,18 @@ def test_a_name_that_is_taken_is_refused(tmp_path, make_config, recorder):
         train(make_config("training.steps=1"), tmp_path, recorder())
     assert "continue it: --resume" in str(caught.value)
     assert f"rm -r {tmp_path / 'tiny'}" in str(caught.value)
+
+
+def test_a_folder_that_is_no_run_is_left_alone(tmp_path, make_config, recorder):
+    """As ./photos is, after `jumok train photos --runs .`: "steps" may be one of its labels."""
+    label = tmp_path / "tiny" / "steps"
+    label.mkdir(parents=True)
+    (label / "1.png").write_bytes(b"x")
+    (tmp_path / "tiny" / "config.json").write_text("{}", "utf-8")
+    with pytest.raises(ConfigError, match="is not a run, so nothing is trained in it"):
+        train(make_config(), tmp_path, recorder())
+    assert (label / "1.png").is_file()
+    assert (tmp_path / "tiny" / "config.json").read_text("utf-8") == "{}"
 
 
 def test_resuming_with_another_recipe_names_the_changed_keys(tmp_path, make_config, recorder):
@@ -375,5 +391,6 @@ def test_what_a_run_without_a_checkpoint_left_is_made_anew(tmp_path, make_config
     for folder in ("scenes", "smallworld"):
         (left / folder).mkdir(parents=True)
     (left / "test.tsv").write_text("of another corpus\n")
+    (left / "config.json").write_text('{"recipe": {}, "decisions": {}}')
     train(make_config("training.steps=1"), tmp_path, recorder())
     assert not {"scenes", "smallworld", "test.tsv"} & {each.name for each in left.iterdir()}

@@ -13,7 +13,7 @@ from jumok.cli.folders import pictures_in
 from jumok.cli.screen import counted
 from jumok.cli.streams import check_output, open_output
 from jumok.cli.translate import decoding_options
-from jumok.errors import DataError
+from jumok.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from jumok.systems.caption import Caption, Looks
@@ -71,10 +71,12 @@ def caption(
     )
     # The maximum length of a caption does not depend on the number of cells of its image.
     options = replace(options, maximum_ratio=None, no_repeat_ngram=no_repeat_ngram)
+    if looks and not as_json:
+        raise ConfigError("--looks needs --json.", do="add --json, or leave out --looks")
     check_output(output, *images)
     captioner = option.load_system(model, "caption", device, precision, threads)
     images = list(pictures_in(images))
-    found = captioner.caption_files(images, options, looks=looks and as_json, batch_size=batch)
+    found = captioner.caption_files(images, options, looks=looks, batch_size=batch)
     failed = False
     with open_output(output) as stream:
         for file, one in zip(images, counted(found), strict=True):

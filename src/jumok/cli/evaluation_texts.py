@@ -35,7 +35,9 @@ def evaluate_guesses(asked: Evaluation) -> Judged:
     system = option.load_system(asked.model, "fill", asked.device, asked.precision, asked.threads)
     masking = Masking(GUESSED_SHARE, 1.0, 0.0, True, word_starts(system.tokenizer))
     ids = [each[: system.max_tokens] for each in system.tokenizer.encode_batch(texts)]
-    guesses = score_masked_lm(system.model, counted(batches_of_guesses(ids, asked.batch, masking)))
+    with system.at_work():
+        batches = counted(batches_of_guesses(ids, asked.batch, masking))
+        guesses = score_masked_lm(system.model, batches)
     on = f"{int(guesses.guesses.sum()):,} tokens of {len(texts):,} texts"
     return Judged(guesses.scores(masking.signature, on), [], f"{len(texts):,} texts")
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from jumok.cli import options as option
 from jumok.cli.heads_corpora import CORPORA, CorpusArgs, HeadCorpus, PairsCorpus
 from jumok.cli.heads_table import CELLS, show_cards, show_curves, write_cells
-from jumok.cli.streams import open_output
+from jumok.cli.streams import check_output, open_output
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -102,8 +102,12 @@ def heads(
     from jumok.evaluation.heads import check_same_heads
     from jumok.systems.catalog import SYSTEMS
 
+    if score != "bleu" and not prune:
+        raise ConfigError("--score needs --prune.", do="add --prune, or leave out --score")
     folders = _folders(models, prune, save)
     kind = _kind(output, as_json)
+    for written in (output, save):
+        check_output(written, source, target, data, gold)
     task = _task(folders)
     corpus = CORPORA[task](CorpusArgs(task, source, target, data, images, columns, gold, sentences))
     if prune and not isinstance(corpus, PairsCorpus):

@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from jumok.cli.columns import linked_pairs_of
+from jumok.cli.columns import linked_pairs_of, named_columns
 from jumok.cli.evaluate import USUAL_COLUMNS
 from jumok.cli.screen import counted
 from jumok.cli.streams import read_lines
@@ -55,6 +55,16 @@ class CorpusArgs:
             )
         return file
 
+    def refuse(self, *names: str) -> None:
+        """Raises ConfigError if an option is given that this kind of model does not read."""
+        for name in names:
+            if getattr(self, name) is not None:
+                raise ConfigError(
+                    f"--{name} has no effect for this kind of model.",
+                    got=self.task,
+                    do="leave it out",
+                )
+
 
 @runtime_checkable  # the tests check annotations while they run
 class HeadCorpus(Protocol):
@@ -83,9 +93,11 @@ class PairsCorpus:
     unit: "Unit" = "sentences"
 
     def __init__(self, given: CorpusArgs) -> None:
+        given.refuse("images")
         self._given = given
+        columns = named_columns(given.data, given.columns, None, None) or "0,1"
         self._corpus, self._links = linked_pairs_of(
-            given.source, given.target, given.data, given.columns or "0,1", given.gold
+            given.source, given.target, given.data, columns, given.gold
         )
         self.title = self._corpus.title
 
@@ -110,6 +122,7 @@ class TextsCorpus:
     unit: "Unit" = "sentences"
 
     def __init__(self, given: CorpusArgs) -> None:
+        given.refuse("images", "columns")
         self._file, self._most = given.one_file("--data FILE, one text per line"), given.most
         self.title = self._file.name
 
@@ -174,6 +187,7 @@ class LabelsCorpus:
     def __init__(self, given: CorpusArgs) -> None:
         from jumok.cli.evaluation_pictures import source_of
 
+        given.refuse("images", "columns")
         self._source = source_of(given.one_file("--data FOLDER or FILE, images with labels"))
         self._most = given.most
         self.title = self._source.title

@@ -90,6 +90,9 @@ Threads = Annotated[
 ]
 
 
+LEVEL: Literal["qk"] = "qk"
+
+
 def look(
     model: option.Model,
     given: PerhapsGiven = None,
@@ -98,7 +101,7 @@ def look(
     gold: Gold = None,
     against: second_model.Against = None,
     with_: second_model.With = None,
-    level: Kept = "qk",
+    level: Kept = LEVEL,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 = any free one.")] = 0,
     host: Host = None,
     browser: Annotated[bool, typer.Option(help="Open a browser window.")] = True,
@@ -132,11 +135,16 @@ def look(
 
     _check_save(save, two=bool(against or with_))
     wanted = drawn.wanted_figure(figure, to, part, layer, head, row)
+    if (save is not None or wanted is not None) and (port or host is not None):
+        raise ConfigError(
+            "--port and --host are for the live page.", do="leave them out, or --save and --figure"
+        )
     family, name = option.load_family(model, device, precision, threads)
     asked = {"--target": target, "--against": against, "--with": with_, "--beam": beam}
     if given is None:
         _check_alone(asked | {"--save": save, "--figure": figure, "--gold": gold, "--beam": None})
-    kept = None if given is None else saved_trace(family, given, asked)
+    anew = asked | {"--level": None if level == LEVEL else level}
+    kept = None if given is None else saved_trace(family, given, anew)
     options = family.options if beam is None else replace(family.options, beam=beam)
     traced = partial(family.trace, options=options, level=level, name=name)
     text = against or given or ""

@@ -19,7 +19,7 @@ from typing import IO, Any
 import typer
 
 from jumok.cli.streams import STANDARD, open_output
-from jumok.data.atomic import atomic_file
+from jumok.data.atomic import atomic_file, behind_links, is_direct, put_in_place
 from jumok.errors import ConfigError, DataError, Place
 
 FORMAT = 1
@@ -107,13 +107,14 @@ def open_steps(file: Path | None, command: Mapping[str, str], resume: bool) -> I
             there is something to resume, and `resume` is false.
         DataError: the output cannot be written.
     """
-    if file is None or file == STANDARD or (file.exists() and not file.is_file()):
+    if file is None or file == STANDARD or is_direct(file):
         if resume:
             raise ConfigError("--resume needs an output file.", do="add --output FILE")
-        with _open_device(file) if is_device(file) else open_output(file) as stream:
+        with open_output(file) as stream:
             yield Steps(stream, Done(command), None)
         return
-    part = file.with_name(f"{file.name}.part")
+    whole = behind_links(file)
+    part = whole.with_name(f"{whole.name}.part")
     if resume and not part.exists():
         raise _nothing(part)
     try:
@@ -141,22 +142,9 @@ def open_steps(file: Path | None, command: Mapping[str, str], resume: bool) -> I
         _finish(part, file)
 
 
-def is_device(file: Path | None) -> bool:
-    """Whether it is a device or a named pipe: written to directly, and never replaced."""
-    return file is not None and file.exists() and not (file.is_file() or file.is_dir())
-
-
-def _open_device(file: Path | None) -> IO[str]:
-    assert file is not None
-    try:
-        return file.open("w", encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise _cannot_write(file, error) from error
-
-
 def _finish(part: Path, file: Path) -> None:
     try:
-        part.replace(file)
+        put_in_place(part, file)
     except OSError as error:
         raise _cannot_write(file, error) from error
     record_of(part).unlink(missing_ok=True)

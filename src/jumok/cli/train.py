@@ -93,6 +93,7 @@ def train(
     overrides += ["data.skip_damaged=true"] if skip_damaged else []
     files = (source, target, data)
     if recipe is not None and files == (None, None, None):
+        named_columns(None, columns, from_, to)  # a recipe names its columns itself
         config = read_config(recipe, name, runs, overrides)
     elif recipe is None and (source is None) == (target is None) != (data is None):
         named = _columns(data, columns, from_, to)

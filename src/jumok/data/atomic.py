@@ -1,5 +1,6 @@
 """Files and folders that are written atomically."""
 
+import errno
 import os
 import re
 import shutil
@@ -46,42 +47,76 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
 def atomic_file(file: Path) -> Iterator[Path]:
     """The path to write to, so that `file` is written atomically.
 
-    Something that is not a file, such as /dev/null or a named pipe, is written to directly and
-    never replaced.
+    A link stays, and the file that it names is written. What `is_direct` is written to directly.
 
     Raises:
         DataError: the file cannot be written.
     """
     if not file.name or "\0" in str(file):
         raise DataError("the output cannot be written.", got=f"no file's name: {str(file)!r}")
-    if os.path.exists(file) and not (os.path.isfile(file) or os.path.isdir(file)):
-        yield file
-        return
-    part = partial_of(file)
+    direct = is_direct(file)
+    part = file if direct else partial_of(behind_links(file))
     try:
         yield part
-        part.replace(file)
+        if not direct:
+            put_in_place(part, file)
     except OSError as error:
         raise DataError(
             "the output cannot be written.", got=str(error.strerror), place=Place(file)
         ) from error
     finally:
-        with suppress(OSError):  # the error is reported above, where it matters
-            part.unlink(missing_ok=True)
+        if not direct:
+            with suppress(OSError):  # the error is reported above, where it matters
+                part.unlink(missing_ok=True)
+
+
+def is_direct(file: Path) -> bool:
+    """Whether the file is written to directly, and never replaced or removed.
+
+    So are devices and named pipes, and the names of open files, such as /dev/stdout: it is a link
+    that belongs to the system, wherever the output goes.
+    """
+    if not os.path.exists(file):
+        return False
+    if not (os.path.isfile(file) or os.path.isdir(file)):
+        return True
+    folder = os.path.realpath(file.parent)
+    return folder == "/dev" or folder.startswith(("/dev/fd", "/proc/"))
+
+
+def put_in_place(partial: Path, file: Path) -> None:
+    """Gives a finished file its name, whose previous content it replaces.
+
+    Raises:
+        OSError: the system refuses, or the name belongs to something else than a file.
+    """
+    if is_direct(file):
+        raise FileExistsError(errno.EEXIST, "it is no ordinary file", str(file))
+    partial.replace(behind_links(file))
+
+
+def behind_links(file: Path) -> Path:
+    """What a link names, also if it does not exist yet; any other path as it is."""
+    return Path(os.path.realpath(file)) if file.is_symlink() else file
 
 
 def write_durably(file: Path, content: bytes) -> None:
     """Writes the file atomically: after a power cut it has the old content or the new one.
 
+    What `is_direct` is written to directly.
+
     Raises:
         OSError: the disk refuses; the previous content is unchanged.
     """
-    partial = partial_of(file)
+    if is_direct(file):
+        file.write_bytes(content)
+        return
+    partial = partial_of(behind_links(file))
     try:
         partial.write_bytes(content)
         force_to_disk(partial)
-        partial.replace(file)
-        force_to_disk(file.parent)
+        put_in_place(partial, file)
+        force_to_disk(partial.parent)
     finally:
         with suppress(OSError):
             partial.unlink(missing_ok=True)

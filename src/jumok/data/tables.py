@@ -80,7 +80,7 @@ def read_csv(file: Path, source: Column, target: Column, report: CorpusReport | 
     Columns are numbers from 0 in a file without a header, or names in the file's first line.
     """
     # The reader joins the lines of a quoted field with their line ends.
-    rows = csv.reader((f"{line} " for line in read_lines(file, report)), strict=True)
+    rows = csv.reader((f"{line}\n" for line in read_lines(file, report)), strict=True)
     named = isinstance(source, str) or isinstance(target, str)
     try:
         header = [cell.strip() for cell in next(rows, [])] if named else []
@@ -91,7 +91,8 @@ def read_csv(file: Path, source: Column, target: Column, report: CorpusReport | 
                 place = Place(file, rows.line_num)
                 _damaged(_too_few(row, needed, "commas", place), report)
                 continue
-            yield row[first].strip(), row[second].strip(), rows.line_num
+            sides = [row[column].replace("\n", " ").strip() for column in (first, second)]
+            yield sides[0], sides[1], rows.line_num
     except csv.Error as error:
         raise DataError(
             "the row is not CSV.", got=str(error), place=Place(file, rows.line_num)

@@ -1,5 +1,6 @@
 """The formats of documents, and the translation of a file in one of them."""
 
+import codecs
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -24,10 +25,10 @@ ALONE: dict[str, Callable[[bytes], Document]] = {
     "markdown": read_markdown,
     "srt": read_subtitles,
     "vtt": read_subtitles,
-    "po": read_po,
     "docx": read_docx,
 }
 IN_LANGUAGES: dict[str, Callable[[bytes, Languages], Document]] = {
+    "po": read_po,
     "html": read_html,
     "xliff": read_xliff,
     "tmx": read_tmx,
@@ -111,8 +112,10 @@ def translate_document(
         DataError: the bytes are not of this format.
         MissingExtraError: the format's library is not installed.
     """
-    document = read_document(content, format, languages, name)
-    return document.written(translated(document, translate))
+    # A byte order mark is no part of the first line; it stays.
+    mark = codecs.BOM_UTF8 if content.startswith(codecs.BOM_UTF8) else b""
+    document = read_document(content.removeprefix(mark), format, languages, name)
+    return mark + document.written(translated(document, translate))
 
 
 def translated(document: Document, translate: Translate) -> list[Translated]:

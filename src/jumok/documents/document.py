@@ -1,10 +1,12 @@
 """The interface of every kind of document."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from jumok.documents.segment import DocumentSegment, Translated
+from jumok.errors import DataError
 
 
 class Languages(NamedTuple):
@@ -15,6 +17,32 @@ class Languages(NamedTuple):
 
 
 UNKNOWN = Languages()
+
+NORWEGIAN = {"nb": "no", "nn": "no"}
+"""Codes of written forms of a language that is mostly called by one code."""
+
+
+def check_language(said: str, model: str, side: str) -> None:
+    """Checks a language that a file names against the model's.
+
+    A model is called after the files that it was trained on: only codes of two letters are
+    compared, since "src" is no language, and "kor" may be another name of "ko".
+
+    Args:
+        side: "source" or "target".
+
+    Raises:
+        DataError: they differ; "en-GB" and "en" are one.
+    """
+    mine, its = (re.split("[-_.@]", code.lower())[0] for code in (model, said))
+    mine, its = (NORWEGIAN.get(code, code) for code in (mine, its))
+    if len(mine) == len(its) == 2 and mine != its:
+        raise DataError(
+            f"the {side} language of the file is not the model's.",
+            expected=model,
+            got=said,
+            do="use a model for this language, or correct the file",
+        )
 
 
 class Document(Protocol):

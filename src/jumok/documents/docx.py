@@ -7,12 +7,14 @@ image, a footnote mark) stays next to its word. Fields, tabs and line breaks end
 
 import io
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from jumok.data.damage import ANYTHING
 from jumok.documents.segment import (
     DocumentSegment,
     Piece,
@@ -193,13 +195,18 @@ def read_docx(content: bytes) -> DocxDocument:
         MissingExtraError: lxml is not installed.
     """
     try:
-        from lxml import etree
+        import lxml  # noqa: F401
     except ImportError:
         raise MissingExtraError("reading DOCX files", "documents") from None
     document = DocxDocument(content)
-    try:
-        document.segments  # noqa: B018 - everything is read here, so that faults are found
-    except (zipfile.BadZipFile, etree.XMLSyntaxError, OSError, ValueError) as error:
+    try:  # everything is read here, so that faults are found before anything is translated
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            broken = archive.testzip()
+        if broken is not None:
+            raise ValueError(f"{broken} is damaged")
+        if not document.segments and not document._trees:
+            raise ValueError("there is no word/document.xml in it")
+    except (*ANYTHING, zipfile.BadZipFile, zlib.error, RuntimeError) as error:
         raise DataError(
             "the file is not readable as DOCX.",
             got=str(error),

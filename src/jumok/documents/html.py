@@ -79,10 +79,17 @@ def read_html(content: bytes, languages: Languages) -> HtmlDocument:
 
 
 def _charset(content: bytes) -> str:
+    """The character set that the page names; UTF-8 if it cannot be that one.
+
+    A page in which the name was found is not in UTF-16 or UTF-32, and codecs such as "hex" are no
+    character sets.
+    """
     found = _CHARSET.search(content[:4096])
     try:
-        return codecs.lookup(found[1].decode()).name if found else "utf-8"
-    except LookupError:
+        named = codecs.lookup(found[1].decode()).name if found else "utf-8"
+        read = b"<meta>\xff".decode(named, errors="surrogateescape")
+        return named if read.startswith("<meta>") else "utf-8"
+    except (LookupError, UnicodeError):
         return "utf-8"
 
 

@@ -14,6 +14,7 @@ from jumok.errors import DataError, MissingExtraError, Place
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
+_LINE_END = re.compile(r"\r\n?|\n")  # as the parser counts lines
 FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n.*?\r?\n(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 _SPECIAL = re.compile(r"([\\`*\[\]<]|(?<!\w)_|_(?!\w))")
 _BLOCK = re.compile(r"^(\d+)([.)]\s)|^([#>+-])(?=\s|[#>])")
@@ -30,7 +31,7 @@ def read_markdown(content: bytes) -> TextDocument:
     start = front.end() if front else 0
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("text_join")
     body = text[start:]
-    starts = [start + match.start() for match in re.finditer(r"^", body, re.MULTILINE)]
+    starts = [start, *(start + match.end() for match in _LINE_END.finditer(body))]
     page = _Page(text, [*starts, len(text)])
     slots = [slot for token in parser.parse(body) for slot in page.slots(token)]
     return TextDocument(text, slots, partial(str.encode, errors="surrogateescape"))

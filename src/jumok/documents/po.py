@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from jumok.documents.document import Languages, check_language
 from jumok.documents.html import tagged_pieces
 from jumok.documents.segment import DocumentSegment, Paragraph, Translated, paragraph, rendered
 from jumok.errors import DataError, MissingExtraError, Place
@@ -18,6 +19,10 @@ PLACEHOLDER = re.compile(
     r"|%\([\w.]+\)|%%|\$?\{[^{}\s]*\}|\{\{[^{}]*\}\}|%\d+"
 )
 """Placeholders that a program fills in: %s, %(name)d, %1$s, {name}, ${name}, {{ name }}."""
+
+
+_CHARSET = re.compile(rb"charset=([\w.:-]+)")
+_LANGUAGE = re.compile(r"^Language:[ \t]*(\S+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -91,11 +96,11 @@ class PoDocument:
         return int(said) if said.isdecimal() and int(said) > 0 else 2
 
 
-def read_po(content: bytes) -> PoDocument:
+def read_po(content: bytes, languages: Languages) -> PoDocument:
     """The catalog's entries without a translation, or with one that is fuzzy.
 
     Raises:
-        DataError: it is not PO.
+        DataError: it is not PO, or not in the character set that it names, or for another language.
         MissingExtraError: translate-toolkit is not installed.
     """
     try:
@@ -103,6 +108,7 @@ def read_po(content: bytes) -> PoDocument:
         from translate.storage.pypo import pofile
     except ImportError:
         raise MissingExtraError("reading PO files", "documents") from None
+    _check_charset(content)  # the library would read anything as Latin-1
     try:
         store = pofile.parsestring(content)
     except PoParseError as error:
@@ -111,8 +117,28 @@ def read_po(content: bytes) -> PoDocument:
         ) from None
     entries = []
     for unit in store.units:
+        if unit.isheader() and (said := _LANGUAGE.search(str(unit.target))):
+            check_language(said[1], languages.target, "target")
         if unit.isheader() or unit.isobsolete() or (unit.istranslated() and not unit.isfuzzy()):
             continue
         forms = unit.source.strings if unit.hasplural() else [unit.source]
         entries.append((unit, tuple(_Message.of(str(form)) for form in forms)))
     return PoDocument(content, store, entries)
+
+
+def _check_charset(content: bytes) -> None:
+    """Raises DataError if the bytes are not in the character set that the header names."""
+    found = _CHARSET.search(content)
+    named = "utf-8" if found is None or found[1] == b"CHARSET" else found[1].decode()
+    try:
+        content.decode(named)
+    except LookupError:
+        pass  # the library names the line
+    except UnicodeDecodeError as error:
+        raise DataError(
+            "the file is not in the character set that it names.",
+            expected=named,
+            got=f"byte {content[error.start]:#04x}",
+            do="correct the charset in its header, or convert the file",
+            place=Place("PO", content.count(b"\n", 0, error.start) + 1),
+        ) from None

@@ -7,6 +7,7 @@ from functools import partial
 from jumok.documents.document import Slot, TextDocument
 from jumok.documents.html import tagged_pieces
 from jumok.documents.segment import DocumentSegment, Piece, Translated, paragraph, rendered
+from jumok.errors import DataError, Place
 
 _TIME = r"(?:\d+:)?\d+:\d\d[,.]\d{1,3}"
 # The line with the times, then the lines up to a blank one.
@@ -16,9 +17,21 @@ STYLE = re.compile(r"\{\\[^}]*\}")  # {\an8}
 
 
 def read_subtitles(content: bytes) -> TextDocument:
-    """The cues. A speaker's lines in a cue are one segment, written on as many lines again."""
+    """The cues. A speaker's lines in a cue are one segment, written on as many lines again.
+
+    Raises:
+        DataError: there are times, and no cue.
+    """
     text = content.decode("utf-8", errors="surrogateescape")
-    slots = [slot for cue in CUE.finditer(text) for slot in _slots(text, cue)]
+    cues = list(CUE.finditer(text))
+    if not cues and "-->" in text:
+        raise DataError(
+            "the subtitles have no cue that can be read.",
+            expected="a line with times (00:00:01,000 --> 00:00:02,000), and lines of text below",
+            do="end the lines as on Unix or Windows, and write the times as above",
+            place=Place("subtitles"),
+        )
+    slots = [slot for cue in cues for slot in _slots(text, cue)]
     return TextDocument(text, slots, partial(str.encode, errors="surrogateescape"))
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from jumok.data.translators import is_language
-from jumok.documents.document import Languages, Slot, TextDocument
+from jumok.data.xliff import UNFINISHED
+from jumok.documents.document import Languages, Slot, TextDocument, check_language
 from jumok.documents.markup import Token, attributes, escape, tokens
 from jumok.documents.segment import (
     DocumentSegment,
@@ -21,8 +22,6 @@ from jumok.errors import DataError, MissingExtraError, Place
 
 TEXT = {"g", "mrk", "pc", "hi", "sub"}  # elements whose content is text
 OPENS, CLOSES = {"bpt", "bx", "sc"}, {"ept", "ex", "ec"}  # two elements that enclose text
-UNFINISHED = {"new", "needs-translation", "initial"}
-_ENCODING = re.compile(rb"^<\?xml[^>]*encoding\s*=\s*[\"']([\w.-]+)")
 
 
 def read_xliff(content: bytes, languages: Languages) -> TextDocument:
@@ -139,8 +138,8 @@ def _xliff_slots(text: str, found: list[Token], languages: Languages) -> Iterato
     for token in found:
         name = local(token)
         step = {"open": 1, "close": -1}.get(token.kind, 0)
-        if name in ("xliff", "file") and token.kind == "open" and languages.target:
-            yield from _target_language(text, token, languages.target)
+        if name in ("xliff", "file") and token.kind == "open":
+            yield from _target_language(text, token, languages)
         if name in ("alt-trans", "matches", "originalData", "notes"):
             apart += step
         elif apart:
@@ -158,17 +157,26 @@ def _xliff_slots(text: str, found: list[Token], languages: Languages) -> Iterato
             open_side.inside.append(token)
 
 
-def _target_language(text: str, token: Token, code: str) -> Iterator[Slot]:
-    """Adds the target language if the file names only the source language."""
+def _target_language(text: str, token: Token, languages: Languages) -> Iterator[Slot]:
+    """Adds the target language if the file names only the source language.
+
+    Raises:
+        DataError: the file has other languages.
+    """
     said = attributes(text[token.start : token.end])
     for source, target in (("source-language", "target-language"), ("srclang", "trgLang")):
-        if source in said and target.lower() not in said:
+        if source not in said:
+            continue
+        check_language(said[source].value, languages.source, "source")
+        if target.lower() in said:
+            check_language(said[target.lower()].value, languages.target, "target")
+        elif languages.target:
             place = token.end - 1
             yield Slot(
                 place,
                 place,
                 DocumentSegment(""),
-                partial(_said, said=f' {target}="{code}"'),
+                partial(_said, said=f' {target}="{languages.target}"'),
                 keep=False,
             )
 

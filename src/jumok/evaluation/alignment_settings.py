@@ -109,15 +109,16 @@ class SettingTable:
         words = self._translator.tokenizer.words
         (model,) = self._translator.models
         done: set[int] = set()
-        for batch in pairs.batches(self._translator, batch_size):
-            done.update(batch.rows)
-            source_words, target_words = (
-                list(map(words, side)) for side in (batch.sources, batch.targets)
-            )
-            readings = every_setting(model, batch.memory, batch.tokens, source_words, target_words)
-            for reading, linked in readings:
-                for row, places in zip(batch.rows, linked.tolist(), strict=True):
-                    self._counts[reading].add(links_of(places), gold[row])
+        with self._translator.at_work():
+            for batch in pairs.batches(self._translator, batch_size):
+                done.update(batch.rows)
+                sources, targets = (
+                    list(map(words, side)) for side in (batch.sources, batch.targets)
+                )
+                settings = every_setting(model, batch.memory, batch.tokens, sources, targets)
+                for setting, linked in settings:
+                    for row, places in zip(batch.rows, linked.tolist(), strict=True):
+                        self._counts[setting].add(links_of(places), gold[row])
         for row in set(range(len(gold))) - done:
             self._unread.add((), gold[row])
 

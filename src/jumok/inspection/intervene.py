@@ -188,6 +188,8 @@ def _what_is_read(model: nn.Module) -> tuple[Editable, bool]:
 def set_rows(model: nn.Module, rows: Sequence[RowEdit], count: Mapping[str, int]) -> Iterator[None]:
     """Replaces rows of the model's attention weights inside the block.
 
+    Those of nested blocks are replaced one after another.
+
     Args:
         count: how many heads each site has.
 
@@ -201,7 +203,10 @@ def set_rows(model: nn.Module, rows: Sequence[RowEdit], count: Mapping[str, int]
             raise _no_such_head(count, f"{row.site}: {row.head}")
         _check_weights(row)
         by_site.setdefault(row.site, []).append(row)
-    edits = {known[site]: partial(_with_rows, of_site) for site, of_site in by_site.items()}
+    edits = {
+        known[site]: _one_after_another(known[site].edit, partial(_with_rows, of_site))
+        for site, of_site in by_site.items()
+    }
     with having("edit", edits):
         yield
 

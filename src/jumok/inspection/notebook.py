@@ -14,7 +14,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jumok.errors import ConfigError, DataError, Place
+from jumok.data.atomic import atomic_file
+from jumok.errors import ConfigError
 from jumok.inspection.page import page as html_of
 from jumok.inspection.still import still
 from jumok.inspection.trace import Trace
@@ -63,12 +64,8 @@ class Page:
         path = Path(file)
         if path.suffix != ".html":
             raise ConfigError("a page is saved as HTML.", expected="FILE.html", got=str(file))
-        try:
-            path.write_text(self.html, encoding="utf-8")
-        except OSError as error:
-            raise DataError(
-                "the page cannot be written.", got=str(error.strerror), place=Place(path)
-            ) from error
+        with atomic_file(path) as part:
+            part.write_text(self.html, encoding="utf-8")
 
     def widget(self) -> "TraceWidget":
         """The page as an ipywidget, for layouts with other widgets; the same object at every call.

@@ -8,7 +8,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jumok.errors import ConfigError, DataError, MissingExtraError, Place
+from jumok.data.atomic import atomic_file
+from jumok.errors import ConfigError, DataError, MissingExtraError
 from jumok.inspection.page import source_folder
 
 if TYPE_CHECKING:
@@ -157,15 +158,14 @@ def save(figure: "Figure", file: Path | str) -> None:
         )
     # The same figure gives the same file: no date, no random names.
     dated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
-    with matplotlib.rc_context(
-        {"svg.fonttype": "none", "svg.hashsalt": "jumok", "pdf.fonttype": 42}
+    with (
+        matplotlib.rc_context(
+            {"svg.fonttype": "none", "svg.hashsalt": "jumok", "pdf.fonttype": 42}
+        ),
+        atomic_file(path) as part,
     ):
-        try:
-            figure.savefig(path, dpi=160, metadata=dated[path.suffix])
-        except OSError as error:
-            raise DataError(
-                "the figure cannot be written.", got=str(error.strerror), place=Place(path)
-            ) from error
+        form = path.suffix
+        figure.savefig(part, format=form[1:], dpi=160, metadata=dated[form])
 
 
 def _matplotlib() -> None:

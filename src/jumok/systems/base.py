@@ -96,13 +96,18 @@ class System:
             yield
 
     def each_at_work(self, things: Iterator[Part]) -> Iterator[Part]:
-        """The same things, each computed at work; the code between them runs outside."""
+        """The same things, each computed at work; the code between them runs outside.
+
+        The bytes of the weights are checked once, before the first thing.
+        """
+        thorough = True
         while True:
-            with torch.no_grad(), self._packs.at_work(thorough=False):
+            with torch.no_grad(), self._packs.at_work(thorough):
                 try:
                     thing = next(things)
                 except StopIteration:
                     return
+            thorough = False
             yield thing
 
     @property

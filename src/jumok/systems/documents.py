@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from jumok.data.atomic import atomic_file
 from jumok.data.formats import HEAD
@@ -16,7 +17,7 @@ Lines = Callable[[Iterable[str]], Iterable[Translation]]
 """Translates lines in order, with alignments if the model has any."""
 
 
-class FileTranslator:
+class FileTranslator(Protocol):
     """Translates lines, and by them documents."""
 
     source_language: str
@@ -26,7 +27,7 @@ class FileTranslator:
         self, texts: Sequence[str], options: DecodingOptions = ..., *, batch_size: int = ...
     ) -> list[Translation]:
         """A translation for each text, in order."""
-        raise NotImplementedError
+        ...
 
     def translate_file(
         self,

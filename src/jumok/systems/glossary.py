@@ -54,7 +54,7 @@ class Glossary:
                 )
         longest = sorted(self.terms, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(_found_as, longest))) if longest else None
-        self._lowered = {term.source.lower(): term for term in self.terms.values()}
+        self._in_any_case = {name: term for name, term in self.terms.items() if not _exact(name)}
 
     @classmethod
     def read(cls, file: Path | str) -> "Glossary":
@@ -94,16 +94,31 @@ class Glossary:
         if self._pattern is None:
             return []
         found = (match[0] for match in self._pattern.finditer(normalize(text)))
-        terms = (self.terms.get(each) or self._lowered[each.lower()] for each in found)
-        return list(dict.fromkeys(terms))
+        return list(dict.fromkeys(map(self._found, found)))
+
+    def _found(self, text: str) -> Term:
+        """The term that the pattern found as this text."""
+        if text in self.terms:
+            return self.terms[text]
+        known = self._in_any_case
+        # Letters such as the two micro signs are one in any case, and differ in lower case.
+        return known.get(text.lower()) or next(
+            term
+            for name, term in known.items()
+            if re.fullmatch(re.escape(name), text, re.IGNORECASE)
+        )
 
 
 def _found_as(term: str) -> str:
-    exact = any(letter.isupper() for letter in term)
-    pattern = re.escape(term) if exact else f"(?i:{re.escape(term)})"
+    pattern = re.escape(term) if _exact(term) else f"(?i:{re.escape(term)})"
     before = r"(?<!\w)" if term[0].isalnum() and not _spaceless(term[0]) else ""
     after = r"(?!\w)" if term[-1].isalnum() and not re.match(f"[{GLUED}]", term[-1]) else ""
     return f"{before}{pattern}{after}"
+
+
+def _exact(term: str) -> bool:
+    """Whether a term is found only as it is written, and not in any case."""
+    return any(letter.isupper() for letter in term)
 
 
 def _spaceless(letter: str) -> bool:

@@ -185,12 +185,13 @@ class LanguageModel(System):
             hypotheses = decode(self.decoder, memory, options, [prompt])
             tell(self, FOUND, hypotheses)
             best = hypotheses[0][0]
-            return iter(best.tokens[len(prompt) :])
+            yield from best.tokens[len(prompt) :]
+            return
         choose: Callable[[Tensor], Tensor] = place_of_largest
         if options.sample:
-            generator = torch.Generator(memory.states.device).manual_seed(options.seed)
+            generator = torch.Generator(memory.states.device).manual_seed(options.seed % 2**63)
             choose = drawer(generator, options.filters())
-        return stream(self.decoder, memory, options.limits(), choose, prompt)
+        yield from stream(self.decoder, memory, options.limits(), choose, prompt)
 
     @at_work
     def score(self, texts: Sequence[str], *, batch_size: int = 32) -> list[TextScore]:

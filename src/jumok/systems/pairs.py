@@ -100,13 +100,14 @@ def align_pairs(
     """
     found: list[Links] = [()] * len(pairs.sources)
     words = translator.tokenizer.words
-    for batch in pairs.batches(translator, batch_size):
-        weights = aligner.between_pieces(batch.memory, batch.targets)
-        linked = word_links(
-            weights[:, None], list(map(words, batch.sources)), list(map(words, batch.targets))
-        )
-        for row, places in zip(batch.rows, linked[:, 0].tolist(), strict=True):
-            found[row] = links_of(places)
+    with translator.at_work():
+        for batch in pairs.batches(translator, batch_size):
+            weights = aligner.between_pieces(batch.memory, batch.targets)
+            linked = word_links(
+                weights[:, None], list(map(words, batch.sources)), list(map(words, batch.targets))
+            )
+            for row, places in zip(batch.rows, linked[:, 0].tolist(), strict=True):
+                found[row] = links_of(places)
     return found
 
 

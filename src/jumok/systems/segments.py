@@ -184,7 +184,9 @@ def _join_one(first_words: Sequence[int], parts: Sequence[Translation], joint: s
         tuple(value for part in parts for value in part.token_log_probabilities),
         tuple(piece for part in parts for piece in part.source_tokens),
         tuple(sorted(alignment)) if parts[0].alignment is not None else None,
-        confidence=min((part.confidence for part in parts if part.confidence), default=None),
+        confidence=min(
+            (part.confidence for part in parts if part.confidence is not None), default=None
+        ),
         forced=tuple(each for part in parts for each in part.forced),
         inserted=tuple(each for part in parts for each in part.inserted),
     )

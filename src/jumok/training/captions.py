@@ -1,5 +1,7 @@
 """From a recipe's data section to images on disk, captions as tokens, and splits by image."""
 
+import hashlib
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -180,7 +182,9 @@ def _stored(
         [split.captions[index] for index in inputs.kept],
     )
     captions = list(_cut(kept.captions, tokenizer, config.data.max_tokens))
-    key = f"{inputs.key} {tokenizer.hash[:8]}"
+    # The store of the images does not depend on their captions.
+    written = hashlib.sha256(json.dumps(captions).encode()).hexdigest()
+    key = f"{inputs.key} {written[:16]}"
     return CaptionedPictures(inputs.values, captions, key), kept
 
 

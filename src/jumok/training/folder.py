@@ -61,15 +61,17 @@ def start(folder: Path) -> None:
     """Clears the folder of a new run: removes the files of a run without a checkpoint.
 
     Raises:
-        ConfigError: a run of this name has a checkpoint or a model, or the folder cannot be
-            cleared.
+        ConfigError: a run of this name has a checkpoint or a model, the folder holds something
+            else than a run, or it cannot be cleared.
     """
     refuse_taken(folder)
+    _refuse_others(folder)
     try:
-        for left in (CONFIG, RECIPE, LOG, TOKENIZER, TEST):
-            (folder / left).unlink(missing_ok=True)
         for made in (SMALLWORLD, SCENES, STEPS):
             shutil.rmtree(folder / made, ignore_errors=True)
+        # The file by which a run is known goes last.
+        for left in (RECIPE, LOG, TOKENIZER, TEST, CONFIG):
+            (folder / left).unlink(missing_ok=True)
     except OSError as error:
         raise _cannot_be_made(folder, error) from error
 
@@ -85,6 +87,22 @@ def refuse_taken(folder: Path) -> None:
             "a run of this name exists already.",
             do="continue it: --resume; start another run: --name OTHER; "
             f"or remove it: rm -r {folder}",
+            place=Place(folder),
+        )
+
+
+def _refuse_others(folder: Path) -> None:
+    """Raises ConfigError if files in the folder may be the user's, such as images to train on."""
+    files = sorted(each.name for each in folder.iterdir() if not each.name.startswith("."))
+    try:
+        known = "decisions" in json.loads((folder / CONFIG).read_text("utf-8"))
+    except (OSError, ValueError, TypeError):
+        known = False
+    if files and not known:
+        raise ConfigError(
+            "this folder exists and is not a run, so nothing is trained in it.",
+            got=", ".join(files[:3]) + (", ..." if files[3:] else ""),
+            do="start another run: --name OTHER; or choose another folder of runs: --runs FOLDER",
             place=Place(folder),
         )
 
@@ -128,10 +146,10 @@ def write(folder: Path, config: Config, decisions: Decisions) -> None:
         f"# The recipe of the run {config.name} with every --set applied. To repeat it:\n"
         f"# jumok train {folder / RECIPE} --name OTHER\n\n"
     )
-    write_durably(folder / RECIPE, (text + recipe_text(config)).encode())
     values = {"recipe": config.model_dump(mode="json"), "decisions": asdict(decisions)}
     content = json.dumps(values, ensure_ascii=False, indent=2) + "\n"
     write_durably(folder / CONFIG, content.encode())
+    write_durably(folder / RECIPE, (text + recipe_text(config)).encode())
 
 
 def fingerprint(config: Config) -> str:

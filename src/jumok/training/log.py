@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -127,8 +128,11 @@ class JsonLog:
         self._file.close()
 
     def _write(self, line: dict[str, Any]) -> None:
-        # JSON has no NaN.
-        known = {key: None if value != value else value for key, value in line.items()}
+        # JSON has no NaN and no infinity.
+        known = {
+            key: None if isinstance(value, float) and not isfinite(value) else value
+            for key, value in line.items()
+        }
         content = json.dumps(known).encode() + b"\n"
         try:
             while content:  # an unbuffered write may be partial

@@ -75,7 +75,7 @@ def _train(config: Config, home: Path, screen: Log, resume: bool) -> Result:
     else:
         folder.start(home)
         decisions = decide(config.training, device, screen.say)
-        folder.write(home, config, decisions)
+    folder.write(home, config, decisions)  # a resumed run may have become longer
     folder.tidy(home)
     sweep(home.parent / ".cache")
     task = prepare(config, home, home.parent / ".cache", screen.say)
