@@ -328,6 +328,13 @@ def test_a_file_for_other_languages_is_refused(content: str, format: str, fault:
     assert upper(same_language, format, EN_KO)
 
 
+def test_a_model_without_a_language_code_translates_any_file() -> None:
+    content = XLIFF.replace('original="a"', 'original="a" target-language="fr"')
+    assert upper(content, "xliff", Languages("src", "tgt"))
+    bokmal = content.replace('"fr"', '"nb"')
+    assert upper(bokmal, "xliff", Languages("en", "no"))
+
+
 @pytest.mark.parametrize("format", ["xliff", "tmx", "docx"])
 def test_a_damaged_document_is_named(format: str) -> None:
     with pytest.raises(DataError) as caught:
