@@ -78,6 +78,18 @@ def test_lines_stay_lines_unless_paragraphs_are_asked_for(
     assert " ".join(joined.split("\n\n")[0].split()) == " ".join(once.split())
 
 
+def test_wrapped_lines_that_are_translated_one_by_one_are_told(
+    tmp_path: Path, tiny_bundle: Path
+) -> None:
+    file = tmp_path / "book.txt"
+    file.write_text("the cat saw\nthe student.\n\nthe cat saw it.\n")
+    result = run("translate", tiny_bundle, file, *FAST)
+    assert f"note: the lines of {file} seem to be wrapped" in result.stderr
+    assert len(result.stdout.splitlines()) == 4
+    quiet = run("translate", tiny_bundle, file, "--format", "lines", *FAST)
+    assert "note:" not in quiet.stderr
+
+
 def test_a_document_comes_from_standard_input_where_its_format_is_said(tiny_bundle: Path) -> None:
     out = run("translate", tiny_bundle, "--format", "html", *FAST, given="<p>the cat</p>").stdout
     assert out.startswith("<p>")

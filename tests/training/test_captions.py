@@ -60,7 +60,7 @@ def test_scenes_become_a_bundle_with_captions_scores_and_pointing(tmp_path):
     bundle = read_bundle(result.model)
     assert (bundle.config.task, bundle.config.target_language) == ("captioning", "en")
     assert bundle.config.alignment_layer == 0
-    assert bundle.card.examples == "12 pictures, 60 captions"
+    assert bundle.card.examples == "12 images, 60 captions"
     captioner = Captioner.load(result.model, device="cpu")
     (caption,) = captioner.caption([torch.zeros(3, 16, 16, dtype=torch.uint8)], beam=1)
     assert caption.score <= 0.0
@@ -111,7 +111,7 @@ def test_a_table_is_split_by_picture_and_the_test_part_is_written(tmp_path):
     assert 0 < len(held) < 20
     assert len(rows) == 5 * len(held)
     said = next(text for text in recorder.said if text.startswith("train: "))
-    assert said.endswith(f"test: {len(held)} pictures")
+    assert said.endswith(f"test: {len(held)} images")
 
 
 def test_resuming_on_other_captions_is_refused(tmp_path):
@@ -167,7 +167,7 @@ def test_tables_may_share_a_folder_of_pictures(tmp_path):
     recorder = Recorder()
     data = {"train": corpora[:1], "validation": corpora[1:], "max_tokens": 120}
     train(recipe(data), tmp_path / "runs", recorder)
-    assert "train: 4 pictures, validation: 2 pictures, test: 0 pictures" in recorder.said
+    assert "train: 4 images, validation: 2 images, test: 0 images" in recorder.said
 
 
 def test_scenes_need_a_language_that_they_have():

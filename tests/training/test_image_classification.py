@@ -62,7 +62,7 @@ def test_a_classifier_learns_colours_and_tells_them(tmp_path, config, recorder):
     screen = recorder()
     result = train(config("training.steps=20", "validation.every=20"), tmp_path, screen)
     assert screen.validations[-1].figures["accuracy"] == 100.0
-    assert screen.steps[0].unit == "pictures"
+    assert screen.steps[0].unit == "images"
     bundle = read_bundle(result.model)
     assert (bundle.config.task, bundle.config.labels) == (
         "image-classification",
@@ -78,7 +78,7 @@ def test_what_is_read_is_said(tmp_path, config, recorder):
     train(config("training.steps=1"), tmp_path, screen)
     said = "\n".join(screen.said)
     assert "6 images are held out" in said
-    assert "data: 54 pictures of 3 labels, 24 a step; 6 to validate on" in said
+    assert "data: 54 images of 3 labels, 24 per step; 6 to validate on" in said
     assert "attention after stage 1" in said
 
 
@@ -128,7 +128,7 @@ def test_validation_pictures_may_be_given(tmp_path, config, recorder):
     folder = paint(tmp_path / "others", 3)
     screen = recorder()
     train(config("training.steps=1", validation=[{"folder": str(folder)}]), tmp_path, screen)
-    assert "data: 60 pictures of 3 labels, 24 a step; 9 to validate on" in screen.said
+    assert "data: 60 images of 3 labels, 24 per step; 9 to validate on" in screen.said
 
 
 @pytest.mark.parametrize(

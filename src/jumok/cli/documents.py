@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import typer
+
 from jumok.cli.options import Formats
 from jumok.cli.screen import counted
 from jumok.cli.streams import STANDARD
@@ -42,6 +44,7 @@ def document_asked(file: Path | None, format: Formats, columns: bool) -> str | N
 
 def _format_of(file: Path | None, format: Formats) -> str | None:
     from jumok.documents.catalog import document_format
+    from jumok.documents.plain import looks_wrapped
 
     if format == "lines":
         return None
@@ -51,7 +54,15 @@ def _format_of(file: Path | None, format: Formats) -> str | None:
     if file is None or not os.path.isfile(file) or file.stat().st_size == 0:
         return None
     with open_bytes(file) as stream:
-        return document_format(file, first_bytes(stream))
+        head = first_bytes(stream)
+    found = document_format(file, head)
+    if found is None and looks_wrapped(head.decode("utf-8", errors="replace")):
+        typer.echo(
+            f"note: the lines of {file} seem to be wrapped, and each is translated by itself; "
+            "--format paragraphs joins them, --format lines leaves this note out",
+            err=True,
+        )
+    return found
 
 
 def translate_to(answers: "Answers", file: Path | None, output: Path | None, format: str) -> None:

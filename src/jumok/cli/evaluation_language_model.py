@@ -26,7 +26,7 @@ def evaluate_language_model(asked: Evaluation) -> Judged:
     half = system.context // 2
     on = f"{file.name}, {len(whole.tokens):,} tokens, each after all before it or {half} or more"
     scores = (
-        Score("loss", whole.loss, signature="nats a token, END counted", on=on),
+        Score("loss", whole.loss, signature="nats per token, END counted", on=on),
         Score("perplexity", whole.perplexity, signature="exp(loss)", on=on),
         Score("bits per byte", whole.bits_per_byte, signature="UTF-8 in NFC", on=on),
     )

@@ -5,6 +5,7 @@ import textwrap
 import unicodedata
 from collections.abc import Iterator
 from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
 from jumok.documents.document import Slot, TextDocument
@@ -21,6 +22,18 @@ def read_plain(content: bytes) -> TextDocument:
     """
     text = content.decode("utf-8", errors="surrogateescape")
     return TextDocument(text, list(_slots(text)), partial(str.encode, errors="surrogateescape"))
+
+
+def looks_wrapped(text: str) -> bool:
+    """Whether lines seem to go on in the next one: paragraphs, and not one sentence a line.
+
+    There have to be blank lines, and a third of the others has to end within a sentence: before a
+    line that begins with a small letter. Korean and other scripts without capitals are not noticed.
+    """
+    lines = [line.strip() for line in text.splitlines()]
+    joints = [(line, after) for line, after in pairwise(lines) if line and after]
+    broken = [line for line, after in joints if after[0].islower() and line[-1] not in ".!?:;…"]
+    return "" in lines and bool(broken) and 3 * len(broken) >= len(joints)
 
 
 class _Line(NamedTuple):

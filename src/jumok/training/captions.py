@@ -61,7 +61,7 @@ def prepare(config: CaptionConfig, home: Path, cache: Path, say: Reporter) -> Pr
     """
     train_on, check_on, boxes = _corpora(config, home, say)
     splits = _splits(config, train_on, check_on, say)
-    say(", ".join(f"{name}: {len(split):,} pictures" for name, split in splits.items()))
+    say(", ".join(f"{name}: {len(split):,} images" for name, split in splits.items()))
     for name in ("train", "validation"):
         if not len(splits[name]):
             raise DataError(

@@ -32,7 +32,7 @@ class StepRecord:
         seconds: wall time since the run began, validation and saving included.
         step_seconds, cpu_seconds: wall time and processor time of the optimizer steps alone.
         skipped: steps left out because of a loss or gradient that was not finite.
-        unit: the name of a target: "tokens", "pictures".
+        unit: the name of a target: "tokens", "images".
         memory: the process's peak resident memory in bytes; None if the system does not report it.
     """
 

@@ -166,7 +166,7 @@ class Task(Protocol):
 
     Attributes:
         objective: the loss to minimize.
-        unit: the name of a target: "tokens", "pictures".
+        unit: the name of a target: "tokens", "images".
         updates: the batches of every step, from the first one on.
     """
 

@@ -70,7 +70,7 @@ class CaptioningTask:
         yield model_line(model, sizes.summary)
         captions = sum(map(len, train.captions))
         yield (
-            f"data: {len(train):,} pictures, {captions:,} captions, {train.tokens:,} target "
+            f"data: {len(train):,} images, {captions:,} captions, {train.tokens:,} target "
             f"tokens; {self._stream.pictures} images per step"
         )
         first = _stream(self._config, self._prepared)
@@ -134,7 +134,7 @@ class CaptioningTask:
             scores,
             facts,
             trained_on=prepared.sources,
-            examples=f"{len(prepared.train):,} pictures, {captions:,} captions",
+            examples=f"{len(prepared.train):,} images, {captions:,} captions",
             per="target token",
         )
         write_bundle(folder, weights, bundle, prepared.tokenizer, card)

@@ -38,7 +38,7 @@ class ImageClassificationTask:
     ) -> None:
         self._config, self._train, self._validation = config, train, validation
         self.objective: Objective = picture_classification
-        self.unit = "pictures"
+        self.unit = "images"
         training, augmentation = config.training, config.data.augmentation
         self.updates: UpdateSource = PictureStream(
             train,
@@ -86,8 +86,8 @@ class ImageClassificationTask:
     def describe(self, model: nn.Module) -> Iterator[str]:
         yield model_line(model, self._config.model.summary)
         yield (
-            f"data: {len(self._train):,} pictures of {len(self._train.labels)} labels, "
-            f"{self._config.training.tokens_per_batch:,} a step; "
+            f"data: {len(self._train):,} images of {len(self._train.labels)} labels, "
+            f"{self._config.training.tokens_per_batch:,} per step; "
             f"{len(self._validation):,} to validate on"
         )
 
@@ -121,7 +121,7 @@ class ImageClassificationTask:
             scores,
             facts,
             trained_on=(PictureSource(**dict(one)).title for one in self._config.data.train),
-            examples=f"{len(train):,} pictures",
-            per="picture",
+            examples=f"{len(train):,} images",
+            per="image",
         )
         write_bundle(folder, weights, bundle, None, card)
