@@ -70,8 +70,9 @@ def train(
     resume: Resume = False,
     as_json: AsJson = False,
 ) -> None:
-    """Train a model; the one with the best validation score becomes the
-    bundle runs/NAME/model.
+    """Train a model; the best one becomes the bundle runs/NAME/model.
+
+    The best one is that with the best validation score.
 
     Without a recipe, one that fits the size of the corpus is made and saved
     as runs/NAME/recipe.toml, which you can edit and train from.

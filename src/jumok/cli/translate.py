@@ -60,8 +60,10 @@ def translate(
     precision: option.Precision = "fp32",
     threads: option.Threads = 0,
 ) -> None:
-    """Translate lines of text (N lines in, N lines out), or a document (HTML,
-    Markdown, DOCX, SRT, WebVTT, PO, XLIFF, TMX), keeping its structure.
+    """Translate lines of text (N lines in, N lines out), or a document.
+
+    Documents (HTML, Markdown, DOCX, SRT, WebVTT, PO, XLIFF, TMX) keep their
+    structure.
 
     Further columns are tab-separated. With --nbest above 1 every translation
     has a line of its own that starts with the number of the source line.
