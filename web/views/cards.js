@@ -61,8 +61,14 @@ function nameOf(card, words) {
 function roleOf(card, words) {
   const named = (role) => words.names[role] ?? role;
   if (!card.nearest) return named(card.role);
-  const [role, measure, bound] = card.nearest;
-  return words.nearest(named(role), measure.toFixed(2), bound.toFixed(2));
+  return words.nearest(named(card.nearest[0]));
+}
+
+/** The role, and how near a head without a clear one is to it: too long for a card. */
+function roleInFull(card, words) {
+  if (!card.nearest) return roleOf(card, words);
+  const [, measure, bound] = card.nearest.map((each) => each.toFixed?.(2));
+  return roleOf(card, words) + words.reached(measure, bound);
 }
 
 /** The offset at which its largest weight is most often. */
@@ -216,7 +222,7 @@ function cardButton(head, open, curve, state, words) {
   drawCard(new CanvasSurface(canvas, CARD_WIDE, cardHigh(card) + (over.length > 1 ? CURVE_HIGH : 0)), head, 0, 0, curve, words);
   return element("button", {
     type: "button", id: `card-${place}`, "aria-expanded": String(open),
-    "aria-label": `${nameOf(card, words)}: ${roleOf(card, words)}; ${facts}`,
+    "aria-label": `${nameOf(card, words)}: ${roleInFull(card, words)}; ${facts}`,
     onclick: () => state.set({ card: open ? "" : place }),
     onkeydown: step,
   }, canvas);
@@ -243,7 +249,7 @@ function definition({ card, over }, raw, words) {
   const rule = (card.where && words.gridRoles[card.role]) || words.roles[card.role];
   const read = card.reading ? ` ${words.readings[card.reading](card.nouns)}` : "";
   return element("div", { class: "definition", role: "region", "aria-label": nameOf(card, words) },
-    element("h2", {}, `${nameOf(card, words)}: ${roleOf(card, words)}`),
+    element("h2", {}, `${nameOf(card, words)}: ${roleInFull(card, words)}`),
     element("p", {}, `${rule}${read}`),
     table(["", ...names, ""], rows, nameOf(card, words)),
     ...(card.where ? gridTables(card, words) : [offsetTable(card, words)]));
@@ -271,7 +277,7 @@ function cardsTable(shown, raw, words) {
   const several = models.length > 1;
   const names = IN_TABLE.filter((name) => shown.some(({ card }) => has(card, name)));
   const rows = shown.flatMap(({ over }) => over.map((card, i) => [
-    nameOf(card, words), ...(several ? [models[i]] : []), roleOf(card, words), card.entropy.toFixed(3),
+    nameOf(card, words), ...(several ? [models[i]] : []), roleInFull(card, words), card.entropy.toFixed(3),
     ...names.map((name) => (has(card, name) ? card[name].toFixed(3) : "")),
   ]));
   return table([words.head, ...(several ? [words.model] : []), words.role, words.entropy, ...names.map((name) => words.measures[name][0])],
