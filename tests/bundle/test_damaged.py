@@ -15,6 +15,7 @@ from jumok.config import TransformerConfig, load_config
 from jumok.errors import BundleError, ConfigError, ModelError
 from jumok.models.catalog import CATALOG, DataSizes, build
 from jumok.models.size import _COUNTED, numbers_in
+from tests.systems.untrained import write_classifier
 
 
 @pytest.fixture
@@ -185,6 +186,15 @@ def test_sizes_are_counted_about_right() -> None:
 def test_a_model_that_no_machine_holds_is_not_begun() -> None:
     with pytest.raises(ModelError, match=r"about 144,065\.\d GB for its weights and tables"):
         build(TransformerConfig(dim=10**6, heads=1), DataSizes(2000))
+
+
+@pytest.mark.parametrize("key", ["height", "width"])
+def test_an_image_that_no_machine_holds_is_refused(tmp_path: Path, key: str) -> None:
+    """A convolution has the same weights for every size, so the tensors do not tell."""
+    folder = write_classifier(tmp_path / "pictures")
+    change(folder / "config.json", **{f"model__{key}": 2**16})
+    with pytest.raises(BundleError, match=f"{key}: Input should be less than or equal to 16384"):
+        jumok.load(folder, device="cpu")
 
 
 def test_a_recipe_of_a_million_layers_is_refused(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from jumok.config.recurrent import RecurrentConfig
-from jumok.config.section import Count, Layers, ModelSection, Section, Share
+from jumok.config.section import Count, Layers, ModelSection, Section, Share, Side
 from jumok.config.stack import StackConfig
 
 
@@ -16,7 +16,7 @@ class CnnConfig(Section):
     """
 
     kind: Literal["cnn"] = "cnn"
-    size: Count = 96
+    size: Side = 96
     patch: Count = 4
     channels: Annotated[tuple[Count, ...], Field(min_length=1, max_length=30)] = (64, 128)
     blocks: Annotated[int, Field(ge=0, le=1000)] = 1

@@ -11,6 +11,8 @@ Share = Annotated[float, Field(ge=0.0, lt=1.0)]
 Count = Annotated[int, Field(ge=1, lt=2**31)]
 Layers = Annotated[int, Field(ge=1, le=1000)]
 """Each layer is built separately: a million of them would take minutes before the first error."""
+Side = Annotated[int, Field(ge=1, le=16384)]
+"""Pixels along one side of an image: a damaged file must not ask for gigabytes for one image."""
 
 
 def _locate(path: Path, info: Any) -> Path:
