@@ -86,7 +86,7 @@ LAYERS = (Shot("layers", "view=layers", 900, play),)
 RIVALS = (Shot("versus", "view=compare", 900, play),)
 KOREANS = (Shot("alignment-ko", "view=board&lang=ko"),)
 CAPTIONER = (
-    Shot("pictures", "view=scrubber&at=5&smooth=cells", 880, play, 48),
+    Shot("pictures", "view=scrubber&at=4&smooth=cells", 880, play, 48),
     Shot("mattered-picture", "view=mattered&word=4", 1080, wait_for_measures, 64),
 )
 CARDS = "part=cross&curve=confidence"

@@ -84,6 +84,7 @@ Threads = Annotated[
     int,
     typer.Option(
         min=0,
+        max=1024,
         help="CPU threads; 0 = all cores; a single sentence does not benefit from more than one.",
         rich_help_panel=option.MACHINE,
     ),
