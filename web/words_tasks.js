@@ -23,7 +23,7 @@ const MATTERED_EN = {
   sourceWords: "the image",
   over: "Maps over",
   barsTitle: (word) => `Attribution of “${word}”, shares of each measure`,
-  mapsScale: (most) => `Full brightness: ${most} %, the largest share of any measure for any word. Framed: makes the word less probable. Below each map its strongest cell (row,column).`,
+  mapsScale: (most) => `Full brightness: ${most} %, the largest share of all. Framed: makes the word less probable. Below: the strongest cell (row,column).`,
   markHelp: "Click a cell, or move with the arrow keys, to read its share of each measure",
   sharesTitle: "Share of the image, relative to the prefix (%)",
   measure: "Measure",
