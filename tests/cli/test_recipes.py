@@ -6,8 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 from jumok.cli.main import app
-from jumok.config.shipped import recipe_names, shipped_recipe
 from jumok.errors import ConfigError
+from jumok.shipped import recipe_names, shipped_recipe
 
 SHORT = [
     *("--set", "training.steps=2", "--set", "validation.every=2"),

@@ -43,6 +43,14 @@ def test_importing_jumok_imports_nothing_heavy() -> None:
     assert done.stdout == "set()\n"
 
 
+def test_help_needs_no_recipe() -> None:
+    """pydantic and the sections of recipes take as long to import as the rest of the command."""
+    code = "import sys, jumok.cli.main; print({'pydantic', 'jumok.config'} & set(sys.modules))"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
+
+
 def test_the_module_is_the_command() -> None:
     command = [sys.executable, "-m", "jumok", "--help"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

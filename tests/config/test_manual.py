@@ -10,8 +10,8 @@ from jumok.config import load_config
 from jumok.config.families import RECIPES, Config
 from jumok.config.recipe import _sections
 from jumok.config.section import Section
-from jumok.config.shipped import recipe_names
 from jumok.errors import ConfigError
+from jumok.shipped import recipe_names
 
 FOLDER = Path(__file__).parents[2] / "recipes"
 

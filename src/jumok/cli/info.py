@@ -4,15 +4,17 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 
-from jumok.bundle.card import BundleConfig, languages
-from jumok.bundle.reading import Bundle, read_bundle
 from jumok.cli.screen import console, print_scores
 from jumok.kernels.compiler import NONE, find_compiler
+
+if TYPE_CHECKING:
+    from jumok.bundle.card import BundleConfig
+    from jumok.bundle.reading import Bundle
 
 
 def info(
@@ -20,6 +22,8 @@ def info(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Describe a model: its sizes, languages, training data and scores."""
+    from jumok.bundle.reading import read_bundle
+
     bundle = read_bundle(model)
     if as_json:
         sizes = {"parameters": bundle.parameters, "bytes": bundle.size, "jumok": bundle.jumok}
@@ -31,8 +35,10 @@ def info(
         print_scores(bundle.card.scores)
 
 
-def facts_table(bundle: Bundle) -> Table:
+def facts_table(bundle: "Bundle") -> Table:
     """The description of the bundle, as two columns."""
+    from jumok.bundle.card import languages
+
     config, card = bundle.config, bundle.card
     stored = ", ".join(sorted({tensor.dtype for tensor in bundle.tensors.values()}))
     facts = {
@@ -69,7 +75,7 @@ def architecture(model: Mapping[str, Any], part: str = "") -> Iterator[str]:
             yield f"{part}{key} {value}"
 
 
-def alignment(config: BundleConfig) -> str:
+def alignment(config: "BundleConfig") -> str:
     """The alignment setting in words; empty if it was not measured."""
     if config.alignment_layer is None:
         return ""

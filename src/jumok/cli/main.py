@@ -28,7 +28,7 @@ from jumok.cli.score import score
 from jumok.cli.smallworld import smallworld
 from jumok.cli.train import train
 from jumok.cli.translate import translate
-from jumok.config.environment import threads
+from jumok.environment import threads
 from jumok.errors import JumokError
 
 TEACH = "Train attention models, look inside them, and ship them."

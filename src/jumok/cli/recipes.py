@@ -10,7 +10,8 @@ import typer
 from rich.table import Table
 
 from jumok.cli.screen import console
-from jumok.config.shipped import (
+from jumok.errors import ConfigError, DataError, Place
+from jumok.shipped import (
     Needs,
     needs_of,
     recipe_names,
@@ -18,7 +19,6 @@ from jumok.config.shipped import (
     shipped_recipe,
     summary_of,
 )
-from jumok.errors import ConfigError, DataError, Place
 
 HELP = """List the recipes that come with jumok, show one, or copy it.
 

@@ -2,13 +2,14 @@
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from jumok.bundle.card import Score
+if TYPE_CHECKING:
+    from jumok.bundle.card import Score
 
 Item = TypeVar("Item")
 
@@ -18,7 +19,7 @@ def console() -> Console:
     return Console(markup=False, highlight=False)
 
 
-def print_scores(scores: Sequence[Score]) -> None:
+def print_scores(scores: "Sequence[Score]") -> None:
     """Prints each score with its confidence interval and its signature."""
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("", "score", "95 %"):

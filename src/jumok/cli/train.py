@@ -15,8 +15,8 @@ import typer
 from jumok.cli import options as option
 from jumok.cli.columns import named_columns, pairs_of
 from jumok.cli.machine import say_what_is_missing
-from jumok.config.shipped import recipe_names
 from jumok.errors import ConfigError
+from jumok.shipped import recipe_names
 
 if TYPE_CHECKING:
     from jumok.config import Config

@@ -15,11 +15,11 @@ from typing import Any, get_args
 
 from pydantic import ValidationError
 
-from jumok.config.environment import recipe_variables
 from jumok.config.families import DEFAULT_KIND, FAMILIES, Config
 from jumok.config.section import Section
-from jumok.config.shipped import find_recipe
+from jumok.environment import recipe_variables
 from jumok.errors import ConfigError, Place
+from jumok.shipped import find_recipe
 
 DEEPEST = 16
 LONGEST_SHOWN = 200

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from jumok.config.environment import cache_folder
+from jumok.environment import cache_folder
 from jumok.kernels.compiler import find_compiler
 from jumok.kernels.noise import DropoutMask
 from jumok.shapes import Tensor

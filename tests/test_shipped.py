@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 import jumok
-from jumok.config.shipped import (
+from jumok.errors import ConfigError
+from jumok.shipped import (
     Needs,
     find_recipe,
     needs_of,
@@ -14,7 +15,6 @@ from jumok.config.shipped import (
     shipped_recipe,
     summary_of,
 )
-from jumok.errors import ConfigError
 
 
 @pytest.mark.parametrize("given", ["smallworld-en-ko", "smallworld-en-ko.toml"])

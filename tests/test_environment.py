@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from jumok.config import environment
+from jumok import environment
 from jumok.errors import ConfigError
 
-SOURCE = Path(environment.__file__).parents[1]
+SOURCE = Path(environment.__file__).parent
 
 
 def test_the_cache_is_where_the_variables_say(monkeypatch, tmp_path):

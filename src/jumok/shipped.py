@@ -30,7 +30,7 @@ class Needs:
 
 def recipes_folder() -> Path:
     """The folder of the recipes."""
-    package = Path(__file__).parents[1]
+    package = Path(__file__).parent
     places = [package / "recipes", package.parents[1] / "recipes"]
     return next((place for place in places if place.is_dir()), places[0])
 
