@@ -36,6 +36,7 @@ OPTIONS = {
         *("--data", "-d", "--from", "--to", "--columns", "--skip-damaged"),
     },
     "recipes": set(),
+    "plot": {"runs", "--to", "--over"},
     "smallworld": {
         *(
             "folder",

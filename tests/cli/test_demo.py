@@ -7,10 +7,11 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
+from jumok import shipped
 from jumok.cli import demo
 from jumok.cli.main import app
 from jumok.cli.report import ReportExample, report
-from jumok.config import load_config, shipped
+from jumok.config import load_config
 from jumok.errors import ConfigError
 from jumok.systems.translation import WordAttention
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from threading import Thread
 
+import jaxtyping
 import pytest
 from typer.testing import CliRunner
 
@@ -17,8 +18,18 @@ from jumok.cli.resuming import record_of
 from jumok.errors import ConfigError, DataError
 
 FAST = ("--beam", "2", "--maximum-length", "4", "--threads", "1", "--batch", "2")
+LETTERS = str.maketrans("0123456789", "abcdefghij")
 WORDS = ("the cat", "the dog sat on the mat", "I am", "a student", "barked", "")
-LINES = [f"{WORDS[n % 6]} {n}" for n in range(150)]  # lists of 16 x 2 lines: almost five
+# Lists of 16 x 2 lines: almost five. Numbers in letters, since digits would be kept.
+LINES = [f"{WORDS[n % 6]} {str(n).translate(LETTERS)}" for n in range(150)]
+
+
+@pytest.fixture(autouse=True)
+def types_are_not_executed():
+    """Many lines, whose types the tests of translation execute."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 @pytest.fixture

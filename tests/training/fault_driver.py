@@ -17,9 +17,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from jumok.config import parse_config
+from jumok.data.run_log import read_log
 from jumok.errors import JumokError
 from jumok.training import checkpoint
-from jumok.training.log import read_log
 from jumok.training.run import train
 
 WAYS = {"kill": 1, "torn": 2, "full": 3, "broken": 4}

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from jumok.data.run_log import read_log
 from jumok.errors import MissingExtraError
 from jumok.training.log import (
     JsonLog,
@@ -16,7 +17,6 @@ from jumok.training.log import (
     TensorBoardLog,
     ValidationRecord,
     peak_memory,
-    read_log,
 )
 from jumok.training.screen import LiveScreen, Pace, PlainScreen, clock, screen
 

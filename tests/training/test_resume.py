@@ -7,10 +7,10 @@ from itertools import pairwise
 import pytest
 
 from jumok.data import atomic
+from jumok.data.run_log import read_log
 from jumok.errors import TrainingError
 from jumok.training import checkpoint
 from jumok.training.checkpoint import CURRENT, PREVIOUS, Checkpoint
-from jumok.training.log import read_log
 from jumok.training.run import train
 from jumok.training.tasks.translation import TranslationTask
 

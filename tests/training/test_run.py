@@ -11,11 +11,11 @@ from safetensors.torch import load_file
 
 from jumok.bundle.reading import read_bundle
 from jumok.config import CorpusConfig
+from jumok.data.run_log import read_log
 from jumok.errors import BundleError, ConfigError, DataError, TrainingError
 from jumok.systems.translator import Translator
 from jumok.training import checkpoint
 from jumok.training.folder import RECIPE
-from jumok.training.log import read_log
 from jumok.training.run import train
 
 
@@ -298,12 +298,14 @@ def test_a_time_budget_ends_a_run(tmp_path, make_config, recorder):
 
 
 def test_a_resumed_time_budget_goes_on_where_it_stood(tmp_path, make_config, recorder):
-    config = make_config("training.minutes=0.02")
-    stopped = train(config, tmp_path, recorder(stop_at(3)))
+    stopped = train(make_config("training.minutes=5"), tmp_path, recorder(stop_at(3)))
+    budget = stopped.progress.seconds + 1  # of the clock, however slow the machine is
     screen = recorder()
+    config = make_config(f"training.minutes={budget / 60}")
     finished = train(config, tmp_path, screen, resume=True)
     assert screen.steps[0].seconds >= stopped.progress.seconds
-    assert finished.progress.seconds >= 60 * 0.02
+    assert finished.progress.seconds >= budget
+    assert finished.progress.seconds < 60, "the minutes of the first call do not count again"
 
 
 def test_a_folder_that_cannot_be_made_says_where_to_go_instead(tmp_path, make_config, recorder):

@@ -40,10 +40,10 @@ def demo(folder: Folder = Path("demo"), minutes: Minutes = 3.0) -> None:
     from jumok.bundle.reading import read_bundle
     from jumok.cli.report import report
     from jumok.config import load_config
+    from jumok.data.run_log import read_log
     from jumok.shipped import shipped_recipe
     from jumok.systems.translator import Translator
     from jumok.training.lock import refuse_several_processes
-    from jumok.training.log import read_log
     from jumok.training.precision import one_thread
     from jumok.training.run import train
     from jumok.training.screen import screen

@@ -23,6 +23,7 @@ from jumok.cli.heads import heads
 from jumok.cli.info import info
 from jumok.cli.lab import lab
 from jumok.cli.look import look
+from jumok.cli.plot import plot
 from jumok.cli.recipes import recipes
 from jumok.cli.score import score
 from jumok.cli.smallworld import smallworld
@@ -75,6 +76,7 @@ app.command(rich_help_panel=USE)(fill)
 app.command(rich_help_panel=JUDGE)(evaluate)
 app.command(rich_help_panel=JUDGE)(score)
 app.command(rich_help_panel=JUDGE)(info)
+app.command(rich_help_panel=JUDGE)(plot)
 app.command(rich_help_panel=INSIDE)(look)
 app.command(rich_help_panel=INSIDE)(explain)
 app.command(rich_help_panel=INSIDE)(align)

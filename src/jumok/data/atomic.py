@@ -97,7 +97,7 @@ def put_in_place(partial: Path, file: Path) -> None:
 
 def behind_links(file: Path) -> Path:
     """What a link names, also if it does not exist yet; any other path as it is."""
-    return Path(os.path.realpath(file)) if file.is_symlink() else file
+    return Path(os.path.realpath(file)) if os.path.islink(file) else file
 
 
 def write_durably(file: Path, content: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Figures for papers: the views of the page as matplotlib draws them.
+"""Figures for papers: the views of the page as matplotlib draws them, and learning curves.
 
     figure = jumok.plot.alignment(trace)
     figure.savefig("alignment.pdf")
@@ -10,12 +10,14 @@ Trace. Needs the extra "plot".
 
 from jumok.plot.attribution import mattered
 from jumok.plot.bars import choices, row, switches
+from jumok.plot.curves import curves
 from jumok.plot.maps import alignment, grid, head, pictures
 from jumok.plot.paper import save
 
 __all__ = [
     "alignment",
     "choices",
+    "curves",
     "grid",
     "head",
     "mattered",

@@ -24,10 +24,11 @@ from jumok.bundle.reading import previous_folder
 from jumok.config import Config
 from jumok.config.writing import recipe_text
 from jumok.data.atomic import sweep, write_durably
+from jumok.data.run_log import LOG
 from jumok.errors import BundleError, ConfigError, Place
 from jumok.training import checkpoint
 
-CONFIG, LOG, TOKENIZER, MODEL = "config.json", "log.jsonl", "tokenizer.model", "model"
+CONFIG, TOKENIZER, MODEL = "config.json", "tokenizer.model", "model"
 RECIPE = "recipe.toml"
 STEPS = "steps"
 SMALLWORLD, SCENES, TEST = "smallworld", "scenes", "test.tsv"  # generated training data

@@ -8,6 +8,7 @@ import torch
 
 from jumok.config import Config, TrainingConfig
 from jumok.data.atomic import sweep
+from jumok.data.run_log import LOG
 from jumok.errors import Place, TrainingError
 from jumok.systems.device import DTYPES, choose_device
 from jumok.training import checkpoint, folder
@@ -82,7 +83,7 @@ def _train(config: Config, home: Path, screen: Log, resume: bool) -> Result:
     loop = assemble(config, home, task, decisions, screen)
     if resume:
         _go_on(loop, home, screen.say)
-    kept = JsonLog(home / folder.LOG, loop.progress.step)
+    kept = JsonLog(home / LOG, loop.progress.step)
     if kept.damage is not None:
         screen.say(kept.damage)
     files: list[Log] = [kept]
