@@ -12,16 +12,17 @@ validation scores are. Where both are equal, so are the scores of whole runs; wh
 
 import argparse
 import json
-import os
 import shutil
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from benchmarks.against import HERE, environment_of
 from benchmarks.corpus import WORK, data_folder
 from benchmarks.errors import BenchmarkError
+from benchmarks.process import stop
 
 Record = dict[str, Any]
 
@@ -49,10 +50,12 @@ def names() -> list[str]:
 
 def row(name: str, checkouts: dict[str, Path], runs: Path, steps: int) -> bool:
     """Train `name` in both checkouts, and print what agrees."""
-    started = {
-        which: begin(name, checkout, runs / which, steps) for which, checkout in checkouts.items()
-    }
-    found = {which: records(name, runs / which, process) for which, process in started.items()}
+    with ExitStack() as stack:  # where one fails, the other is stopped, too
+        started = {}
+        for which, checkout in checkouts.items():
+            started[which] = begin(name, checkout, runs / which, steps)
+            stack.callback(stop, started[which])
+        found = {which: records(name, runs / which, process) for which, process in started.items()}
     ours, theirs = (
         [each["loss"] for each in found[which] if each["kind"] == "step"]
         for which in ("this", "other")
@@ -81,7 +84,9 @@ def begin(name: str, checkout: Path, runs: Path, steps: int) -> subprocess.Popen
     ]  # fmt: skip
     environment = environment_of(checkout) | {"JUMOK_DATA": str(data_folder())}
     with (runs / f"{name}.txt").open("wb") as output:
-        return subprocess.Popen(command, env=os.environ | environment, stdout=output, stderr=output)
+        return subprocess.Popen(
+            command, env=environment, stdout=output, stderr=output, start_new_session=True
+        )
 
 
 def records(name: str, runs: Path, process: subprocess.Popen[bytes]) -> list[Record]:

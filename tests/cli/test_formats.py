@@ -1,5 +1,6 @@
 """`--data FILE --from en --to ko`, and files that are not plain text, as a person gives them."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -174,6 +175,9 @@ def test_a_corpus_given_as_a_recipe_is_named(tmp_path: Path) -> None:
     error = fault("train", tmp_path / "memory.tmx")
     assert "this is a translation memory (TMX), not a recipe" in str(error)
     assert f"--data {tmp_path}/memory.tmx --from en --to fr" in str(error)
+    compressed = tmp_path / "memory.tmx.gz"
+    compressed.write_bytes(gzip.compress(tmx().encode()))
+    assert "this is a translation memory (TMX), not a recipe" in str(fault("train", compressed))
 
 
 def test_a_file_in_other_languages_says_which(tmp_path: Path, tiny_bundle: Path) -> None:

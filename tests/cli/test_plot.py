@@ -9,8 +9,8 @@ from typer.testing import CliRunner, Result
 
 import jumok
 from jumok.cli.main import app
+from jumok.data.run_log import run_log
 from jumok.errors import ConfigError, DataError
-from jumok.plot.curves import run_log
 
 
 def run(*arguments: str | Path) -> Result:

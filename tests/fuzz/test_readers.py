@@ -191,4 +191,4 @@ def test_damaged_recipes(tmp_path: Path, cases: int) -> None:
         recipe.write_bytes(mutated(random.choice(recipes), random))
         load_config(recipe, variables={"JUMOK_DATA": "/data"})
 
-    run("recipe", cases, case)
+    assert run("recipe", cases, case)["error"] > 0, "some damage has to be noticed"

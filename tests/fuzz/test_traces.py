@@ -46,4 +46,4 @@ def test_damaged_traces(tmp_path: Path, cases: int) -> None:
             for name, part in arrays.items():
                 archive.writestr(name, part)
 
-    run("trace", cases, case)
+    assert run("trace", cases, case)["error"] > 0, "some damage has to be noticed"

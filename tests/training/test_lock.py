@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from jumok.cli.main import app
 from jumok.data.atomic import partial_of
 from jumok.errors import ConfigError
+from jumok.training import lock
 from jumok.training.lock import HOLDER, held, refuse_several_processes
 from jumok.training.run import train
 
@@ -154,7 +155,8 @@ def test_what_killed_runs_left_half_written_goes(tmp_path, make_config, recorder
     assert {each.name for each in cache.iterdir()} == before
 
 
-def test_a_lock_that_says_nothing_is_still_a_lock(tmp_path, holder):
+def test_a_lock_that_says_nothing_is_still_a_lock(tmp_path, holder, monkeypatch):
+    monkeypatch.setattr(lock, "PATIENCE", 0.1)
     (tmp_path / "tiny" / HOLDER).write_text("[1]")
     unknown = "a process that is still starting"
     with pytest.raises(ConfigError, match=unknown), held(tmp_path / "tiny"):

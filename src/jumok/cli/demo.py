@@ -40,7 +40,7 @@ def demo(folder: Folder = Path("demo"), minutes: Minutes = 3.0) -> None:
     from jumok.bundle.reading import read_bundle
     from jumok.cli.report import report
     from jumok.config import load_config
-    from jumok.data.run_log import read_log
+    from jumok.data.run_log import LOG, read_log
     from jumok.shipped import shipped_recipe
     from jumok.systems.translator import Translator
     from jumok.training.lock import refuse_several_processes
@@ -64,7 +64,7 @@ def demo(folder: Folder = Path("demo"), minutes: Minutes = 3.0) -> None:
         examples, scores = try_out(translator, test)
     commands = next_commands(result.model, test)
     figures = key_figures(result.progress, scores, read_bundle(result.model).parameters)
-    records = list(read_log(home / "log.jsonl"))
+    records = list(read_log(home / LOG))
     save_page(result.model, examples, folder / PAGE)
     file = folder / "report.html"
     file.write_text(report(figures, records, examples, commands, PAGE), encoding="utf-8")

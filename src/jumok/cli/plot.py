@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from rich.table import Table
 
+from jumok.cli.figure import SUFFIXES as FIGURES
 from jumok.cli.screen import console
 from jumok.data.atomic import atomic_file
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
-    from jumok.plot.curves import RunLog
+    from jumok.data.run_log import RunLog
 
-SUFFIXES = (".svg", ".pdf", ".png", ".csv")
+SUFFIXES = (*FIGURES, ".csv")
 
 
 def plot(
@@ -37,7 +38,7 @@ def plot(
 
       jumok plot runs/a runs/b --to curves.csv
     """
-    from jumok.plot.curves import run_log
+    from jumok.data.run_log import run_log
 
     if to.suffix not in SUFFIXES:
         raise ConfigError(
@@ -47,9 +48,10 @@ def plot(
     if to.suffix == ".csv":
         write_numbers(logs, to)
     else:
-        from jumok.plot import curves, save
+        from jumok.plot import save
+        from jumok.plot.curves import draw
 
-        save(curves(*runs, over=over), to)
+        save(draw(logs, over), to)
     console().print(best_scores(logs))
     typer.echo(to, err=True)
 
@@ -65,7 +67,7 @@ def best_scores(logs: "list[RunLog]") -> Table:
     for log in logs:
         records = log.steps + log.validations
         best: dict[str, Any] = next(
-            (each for each in reversed(log.validations) if each["best"]), {}
+            (each for each in reversed(log.validations) if each.get("best")), {}
         )
         scores = [(name, best[name]) for name in log.scores if best.get(name) is not None]
         table.add_row(

@@ -124,11 +124,12 @@ def read_config(recipe: Path, name: str | None, runs: Path, overrides: list[str]
 
 def refuse_data(recipe: Path) -> None:
     """Raises an error if the file is a corpus or a document, which is no recipe."""
-    from jumok.data.formats import HEAD, kind_of, refusal
+    from jumok.data.formats import kind_of, refusal
+    from jumok.data.reading import first_bytes, open_bytes
 
     if recipe.suffix not in (".toml", ".json") and recipe.is_file():
-        with recipe.open("rb") as stream:
-            kind = kind_of(recipe, stream.read(HEAD))
+        with open_bytes(recipe) as stream:
+            kind = kind_of(recipe, first_bytes(stream))
         if kind is not None:
             raise refusal(recipe, kind, "a recipe")
 

@@ -2,10 +2,17 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from jumok.errors import DataError, Place
 
 LOG = "log.jsonl"
+NO_SCORE = {"kind", "step", "best", "seconds", "took", "loss"}
+
+Over = Literal["steps", "minutes"]
+Points = list[tuple[int | float, int | float]]
 
 
 def read_log(path: Path, damaged: list[int] | None = None) -> Iterator[dict[str, Any]]:
@@ -32,3 +39,57 @@ def read_log(path: Path, damaged: list[int] | None = None) -> Iterator[dict[str,
                     damaged.append(number)
                 continue
             yield record
+
+
+@dataclass(frozen=True)
+class RunLog:
+    """What training wrote of a run.
+
+    Attributes:
+        name: the folder's.
+        steps: the records of training, in order.
+        validations: those of validation.
+    """
+
+    name: str
+    steps: list[dict[str, Any]]
+    validations: list[dict[str, Any]]
+
+    @property
+    def scores(self) -> list[str]:
+        """The names of what validation measured besides the loss."""
+        names = [name for record in self.validations for name in record if name not in NO_SCORE]
+        return list(dict.fromkeys(names))
+
+    def points(self, kind: Literal["training", "validation"], name: str, over: Over) -> Points:
+        """(step or minute, value) of each record that has this number."""
+        records = self.steps if kind == "training" else self.validations
+        return [
+            (record["step"] if over == "steps" else record["seconds"] / 60, record[name])
+            for record in records
+            if isinstance(record.get(name), int | float)
+        ]
+
+
+def run_log(folder: Path | str) -> RunLog:
+    """The log of the run in this folder.
+
+    Raises:
+        DataError: the folder is not that of a run, or the run has not logged a step yet.
+    """
+    folder = Path(folder)
+    file = folder / LOG
+    if not file.is_file():
+        raise DataError(
+            "there is no log of a run.",
+            expected=f"a run's folder with {LOG}, such as runs/first",
+            place=Place(folder),
+        )
+    # A line that was edited by hand may lack its time.
+    records = [each for each in read_log(file) if isinstance(each.get("seconds"), int | float)]
+    steps, validations = (
+        [record for record in records if record["kind"] == kind] for kind in ("step", "validation")
+    )
+    if not steps and not validations:
+        raise DataError("the run has not logged a step yet.", place=Place(file))
+    return RunLog(folder.resolve().name, steps, validations)

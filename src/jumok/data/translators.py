@@ -66,7 +66,7 @@ def _other_languages(file: Path, codes: Iterable[str], message: str) -> JumokErr
     found = list(codes)[:20]
     if not found:
         return DataError("there are no translation units in it.", place=Place(file))
-    first, second = (*found, "en", "ko")[:2] if len(found) > 1 else ("en", "ko")
+    first, second = found[:2] if len(found) > 1 else ("en", "ko")
     return ConfigError(
         message,
         got=f"the languages in it: {', '.join(found)}",

@@ -27,8 +27,8 @@ def read_plain(content: bytes) -> TextDocument:
 def looks_wrapped(text: str) -> bool:
     """Whether lines seem to go on in the next one: paragraphs, and not one sentence a line.
 
-    There have to be blank lines, and a third of the others has to end within a sentence: before a
-    line that begins with a small letter. Korean and other scripts without capitals are not noticed.
+    There have to be blank lines, and a third of the lines with another one below has to end within
+    a sentence: that one begins in lower case. Scripts without case (Hangul) are not noticed.
     """
     lines = [line.strip() for line in text.splitlines()]
     joints = [(line, after) for line, after in pairwise(lines) if line and after]

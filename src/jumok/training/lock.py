@@ -6,6 +6,7 @@ next to it names the holder, for the error message.
 
 import json
 import os
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -18,6 +19,8 @@ from jumok.data.atomic import write_durably
 from jumok.errors import ConfigError, Place
 
 LOCK, HOLDER = ".lock", ".lock.json"
+# How long the holder is waited for to say who it is, in seconds.
+PATIENCE = 2.0
 
 
 @contextmanager
@@ -70,8 +73,13 @@ def refuse_several_processes(variables: Mapping[str, str]) -> None:
 
 
 def _holder(folder: Path) -> str:
-    try:
-        holder = json.loads((folder / HOLDER).read_text("utf-8"))
-        return f"process {holder['process']} on {holder['machine']}, since {holder['since']}"
-    except (OSError, ValueError, LookupError, TypeError):
-        return "a process that is still starting"
+    # A process holds the lock a moment before it has written who it is.
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            holder = json.loads((folder / HOLDER).read_text("utf-8"))
+            return f"process {holder['process']} on {holder['machine']}, since {holder['since']}"
+        except (OSError, ValueError, LookupError, TypeError):
+            if time.monotonic() > deadline:
+                return "a process that is still starting"
+            time.sleep(0.05)
