@@ -16,13 +16,13 @@ from time import process_time
 import torch
 
 import jumok
-from jumok.data.batches import Batch
-from jumok.inspection.capture import heads_of
-from jumok.inspection.intervene import switched_off
-from jumok.inspection.measures import Importance, translation_losses
-from jumok.inspection.ranks import spearman
+from jumok.data.pairs.batches import Batch
+from jumok.inspection.heads.measures import Importance, translation_losses
+from jumok.inspection.heads.ranks import spearman
+from jumok.inspection.hooks.capture import heads_of
+from jumok.inspection.hooks.intervene import switched_off
 from jumok.models.memory import SequenceToSequence
-from jumok.systems.pairs import encode_pairs
+from jumok.systems.translation.pairs import encode_pairs
 
 Head = tuple[str, int]
 

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from jumok.systems.tracers import load_family
-from jumok.systems.tracing_parts import Analyses
+from jumok.tracing.catalog import load_family
+from jumok.tracing.passes import Analyses
 
 WORDS = Analyses(ablation=False, attribution=True, search_tree=False)
 FIFTHS = 5

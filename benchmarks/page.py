@@ -21,12 +21,12 @@ import numpy as np
 import torch
 from playwright.sync_api import Browser, sync_playwright
 
-from jumok.inspection.page import page
+from jumok.inspection.page.document import page
 from jumok.inspection.trace import Axis, Site, Trace
 from jumok.serving.answers import answers
 from jumok.serving.local import LocalServer
-from jumok.systems.comparison import Comparison
-from jumok.systems.tracers import load_family
+from jumok.tracing.catalog import load_family
+from jumok.tracing.comparison import Comparison
 
 LAYERS = HEADS = 12
 REPEATS = 5

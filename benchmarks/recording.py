@@ -18,8 +18,8 @@ from typing import Any
 import torch
 
 import jumok
-from jumok.inspection.listening import listening
-from jumok.inspection.recording import Recorder, Shared
+from jumok.inspection.hooks.listening import listening
+from jumok.inspection.hooks.recording import Recorder, Shared
 
 TURNS = 5
 

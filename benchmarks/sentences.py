@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from random import Random
 
-from jumok.systems.sentences import sentences
+from jumok.systems.translation.sentences import sentences
 
 Split = Callable[[str], list[str]]
 INSIDE = re.compile(r"[.!?…]+[\"'”’»)]*\s+\S|[.!?…][\"'”’»)]*\s*[–—]\s")

@@ -12,8 +12,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # Where tensors are. Without them types are mypy's matter, and the small world fifty times faster.
 ROOMS = [
-    *("attention", "bundle", "data", "decoding", "evaluation", "inspection", "kernels"),
-    *("layers", "models", "positions", "systems", "training"),
+    *("alignment", "attention", "bundle", "data", "decoding", "evaluation", "inspection"),
+    *("kernels", "layers", "models", "positions", "systems", "tracing", "training"),
 ]
 install_import_hook([f"jumok.{room}" for room in ROOMS], "beartype.beartype")
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import torch
 from answering import answer_requests
 
-from jumok.data.batches import source_batches
+from jumok.data.pairs.batches import source_batches
 from jumok.decoding import DecodingOptions, decode
 from jumok.models.encoder_decoder import Transformer
-from jumok.systems.translator import Translator
+from jumok.systems.translation.translator import Translator
 
 
 def main() -> None:

@@ -10,8 +10,8 @@ import time
 from itertools import chain, islice
 from pathlib import Path
 
-from jumok.data.corpora import Corpus, read_pairs
-from jumok.data.store import Filters, prepare
+from jumok.data.pairs.corpus import Corpus, read_pairs
+from jumok.data.pairs.store import Filters, prepare
 from jumok.data.tokenizer import Tokenizer
 
 TOKENIZER_PAIRS = 50_000

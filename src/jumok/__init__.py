@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from jumok.data.tokenizer import Tokenizer
     from jumok.decoding import DecodingOptions
     from jumok.evaluation.text import score_text
-    from jumok.inspection.notebook import page
+    from jumok.inspection.page.notebook import page
     from jumok.inspection.trace import Trace
     from jumok.inspection.trace_file import load_trace
-    from jumok.systems.record import record
-    from jumok.systems.tracers import trace
-    from jumok.systems.translation import Translation
-    from jumok.systems.translator import Translator
+    from jumok.systems.translation.result import Translation
+    from jumok.systems.translation.translator import Translator
+    from jumok.tracing.catalog import trace
+    from jumok.tracing.record import record
 
 __version__: str
 
@@ -54,14 +54,14 @@ _HOMES = {
     "DecodingOptions": "jumok.decoding",
     "Tokenizer": "jumok.data.tokenizer",
     "Trace": "jumok.inspection.trace",
-    "Translation": "jumok.systems.translation",
-    "Translator": "jumok.systems.translator",
+    "Translation": "jumok.systems.translation.result",
+    "Translator": "jumok.systems.translation.translator",
     "load_config": "jumok.config",
     "load_trace": "jumok.inspection.trace_file",
-    "page": "jumok.inspection.notebook",
-    "record": "jumok.systems.record",
+    "page": "jumok.inspection.page.notebook",
+    "record": "jumok.tracing.record",
     "score_text": "jumok.evaluation.text",
-    "trace": "jumok.systems.tracers",
+    "trace": "jumok.tracing.catalog",
 }
 
 

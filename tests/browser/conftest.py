@@ -9,11 +9,11 @@ import pytest
 
 import jumok
 from jumok.decoding import DecodingOptions
-from jumok.inspection.page import page as html
+from jumok.inspection.page.document import page as html
 from jumok.inspection.trace import Trace
 from jumok.serving.answers import answers
 from jumok.serving.local import LocalServer
-from jumok.systems.comparison import Comparison
+from jumok.tracing.comparison import Comparison
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = [

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from jumok.inspection.cards import HeadCard
-from jumok.inspection.cards_page import cards_page
+from jumok.inspection.heads.cards import HeadCard
+from jumok.inspection.page.cards_page import cards_page
 from tests.browser.conftest import Reader
 from tests.inspection.test_measures import QUIET
 

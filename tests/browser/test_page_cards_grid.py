@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from jumok.inspection import grid_cards
-from jumok.inspection.cards_page import cards_page
-from jumok.inspection.grid_cards import AnyHeadCard
+from jumok.inspection.heads import grid_cards
+from jumok.inspection.heads.grid_cards import AnyHeadCard
+from jumok.inspection.page.cards_page import cards_page
 from tests.browser.conftest import Reader
 from tests.inspection.test_grid_measures import QUIET as CELLS
 from tests.inspection.test_measures import QUIET as TEXT

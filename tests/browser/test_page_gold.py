@@ -4,8 +4,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from jumok.alignment.words import Link
 from jumok.evaluation.alignment import parse_gold, score_links, with_gold
-from jumok.inspection.alignment import Link
 from jumok.inspection.trace import Trace
 from jumok.plot.board import board, matrix
 from tests.inspection.traces import trace

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jumok.inspection.intervene import Change
+from jumok.inspection.hooks.intervene import Change
 from tests.inspection.traces import HOSTILE, softmax, trace
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")

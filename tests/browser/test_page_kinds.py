@@ -13,15 +13,15 @@ from jumok.bundle.writing import write_bundle
 from jumok.config.recurrent import RecurrentConfig
 from jumok.data.tokenizer import Tokenizer
 from jumok.decoding import DecodingOptions
-from jumok.inspection.page import page as html
+from jumok.inspection.page.document import page as html
 from jumok.inspection.trace import Trace
 from jumok.models.catalog import DataSizes, build
 from jumok.serving.answers import answers
 from jumok.serving.local import LocalServer
 from jumok.serving.pictures import ServedPictures
-from jumok.systems.comparison import Comparison
-from jumok.systems.tracers import load_family
-from jumok.systems.tracing_parts import Analyses
+from jumok.tracing.catalog import load_family
+from jumok.tracing.comparison import Comparison
+from jumok.tracing.passes import Analyses
 from tests.browser.conftest import Reader
 from tests.conftest import TINY_TEXT
 from tests.parity.bert import bert, save

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import jumok
-from jumok.inspection.intervene import Change, RowEdit
+from jumok.inspection.hooks.intervene import Change, RowEdit
 from jumok.inspection.trace import Trace
-from jumok.systems.tracers import load_family
+from jumok.tracing.catalog import load_family
 from tests.inspection.traces import HOSTILE
 from tests.systems.lm import write_lm
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import jumok
-from jumok.inspection.page import page as html
+from jumok.inspection.page.document import page as html
 from jumok.inspection.trace import Trace
 from jumok.serving.answers import answers
 from jumok.serving.local import LocalServer
 from jumok.serving.pictures import ServedPictures
 from jumok.systems.captioner import Captioner
-from jumok.systems.comparison import Comparison
+from jumok.tracing.comparison import Comparison
 from tests.systems.pictures import write_captioner, write_noise
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")

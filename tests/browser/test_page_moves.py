@@ -7,11 +7,11 @@ from functools import partial
 import numpy as np
 import pytest
 
-from jumok.inspection.page import page as html
+from jumok.inspection.page.document import page as html
 from jumok.inspection.trace import Axis, Site, Trace
 from jumok.serving.answers import answers
 from jumok.serving.local import LocalServer
-from jumok.systems.comparison import Comparison
+from jumok.tracing.comparison import Comparison
 from tests.inspection.traces import node, softmax, trace
 
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect

@@ -11,13 +11,13 @@ import pytest
 from PIL import Image
 
 from jumok.decoding import DecodingOptions
-from jumok.inspection.intervene import Change
-from jumok.inspection.page import page as html
+from jumok.inspection.hooks.intervene import Change
+from jumok.inspection.page.document import page as html
 from jumok.serving.answers import answers
 from jumok.serving.local import LocalServer
 from jumok.serving.pictures import ServedPictures
-from jumok.systems.comparison import Comparison
-from jumok.systems.tracers import Family, check_given, load_family
+from jumok.tracing.catalog import Family, check_given, load_family
+from jumok.tracing.comparison import Comparison
 from tests.systems.pictures import write_captioner, write_pictures
 
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from jumok.decoding import DecodingOptions
-from jumok.inspection.intervene import Change
-from jumok.inspection.page import page as html
+from jumok.inspection.hooks.intervene import Change
+from jumok.inspection.page.document import page as html
 from jumok.inspection.trace import Trace
 from jumok.serving.answers import answers
 from jumok.serving.local import LocalServer
 from jumok.serving.pictures import ServedPictures
-from jumok.systems.comparison import Comparison
-from jumok.systems.tracers import load_family
+from jumok.tracing.catalog import load_family
+from jumok.tracing.comparison import Comparison
 from tests.inspection.traces import HOSTILE, trace
 from tests.systems.pictures import READER, write_captioner, write_pictures
 from tests.systems.untrained import write_classifier

@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from jumok.bundle.card import BundleConfig
-from jumok.cli.info import alignment
 from jumok.cli.main import app
+from jumok.cli.verbs.info import alignment
 from jumok.errors import BundleError, ConfigError, DataError, JumokError
 
 FAST = ["--beam", "2", "--maximum-length", "5", "--threads", "1"]
@@ -158,8 +158,8 @@ def test_translate_refuses_options_that_contradict(
 def test_options_not_given_are_the_translator_s_own() -> None:
     import inspect
 
-    from jumok.cli.translate import decoding_options, translate
-    from jumok.systems.translator import DEFAULTS
+    from jumok.cli.verbs.translate import decoding_options, translate
+    from jumok.systems.translation.translator import DEFAULTS
 
     defaults = {
         name: parameter.default

@@ -8,12 +8,12 @@ import torch
 from typer.testing import CliRunner
 
 from jumok import shipped
-from jumok.cli import demo
 from jumok.cli.main import app
 from jumok.cli.report import ReportExample, report
+from jumok.cli.verbs import demo
 from jumok.config import load_config
 from jumok.errors import ConfigError
-from jumok.systems.translation import WordAttention
+from jumok.systems.translation.result import WordAttention
 
 EVIL = "<script>alert(1)</script>"
 RECORDS = [

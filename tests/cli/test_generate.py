@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from jumok.cli.main import app
-from jumok.cli.train import use_of
+from jumok.cli.verbs.train import use_of
 from jumok.errors import BundleError, ConfigError, DataError
 from tests.systems.lm import write_lm
 

@@ -13,7 +13,7 @@ from jumok.bundle.writing import write_bundle
 from jumok.config.pictures import ImageClassifierConfig
 from jumok.config.recurrent import RecurrentConfig
 from jumok.data.tokenizer import Tokenizer
-from jumok.inspection.page import payload
+from jumok.inspection.page.document import payload
 from jumok.inspection.trace_file import load_trace
 from jumok.models.catalog import DataSizes, build
 from tests.cli.test_commands import call, fault

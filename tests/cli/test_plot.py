@@ -9,7 +9,7 @@ from typer.testing import CliRunner, Result
 
 import jumok
 from jumok.cli.main import app
-from jumok.data.run_log import run_log
+from jumok.data.files.run_log import run_log
 from jumok.errors import ConfigError, DataError
 
 

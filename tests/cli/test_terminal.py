@@ -7,9 +7,9 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from jumok.cli import lab
-from jumok.cli.info import architecture
 from jumok.cli.main import app
+from jumok.cli.verbs import lab
+from jumok.cli.verbs.info import architecture
 from jumok.errors import ConfigError
 from jumok.lab.catalog import LABS, find
 from jumok.training.screen import LiveScreen

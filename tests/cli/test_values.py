@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from jumok.cli.main import app, run
-from jumok.data.atomic import atomic_file
-from jumok.data.images import read_image
+from jumok.data.files.atomic import atomic_file
+from jumok.data.files.images import read_image
 from jumok.decoding import DecodingOptions
 from jumok.errors import ConfigError, DataError, JumokError
 from jumok.smallworld.corpus import distinct, pairs

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jumok.data.atomic import (
+from jumok.data.files.atomic import (
     atomic_file,
     atomic_folder,
     is_direct,

@@ -7,7 +7,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumok.data.batches import (
+from jumok.data.captions.batches import CaptionBatch
+from jumok.data.pairs.batches import (
     Batch,
     Resampling,
     UpdateStream,
@@ -18,15 +19,14 @@ from jumok.data.batches import (
     source_batches,
     validation_batches,
 )
-from jumok.data.captioned import CaptionBatch
-from jumok.data.corpora import Corpus, Pair, read_pairs
-from jumok.data.picture_batches import PictureBatch
+from jumok.data.pairs.corpus import Corpus, Pair, read_pairs
+from jumok.data.pairs.sampler import PairSampler
+from jumok.data.pairs.store import Filters, PairStore, prepare, prepare_pairs
+from jumok.data.pictures.batches import PictureBatch
 from jumok.data.report import CorpusReport
-from jumok.data.sampler import PairSampler
-from jumok.data.store import Filters, PairStore, prepare, prepare_pairs
-from jumok.data.text_batches import LabelledBatch, MaskedBatch
+from jumok.data.texts.batches import LabelledBatch, MaskedBatch
+from jumok.data.texts.windows import TextBatch
 from jumok.data.tokenizer import END, PAD, START, Tokenizer
-from jumok.data.windows import TextBatch
 from tests.data.sentences import ENGLISH
 
 

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from jumok.data.boxes import Boxes, GroundedNoun, read_boxes
+from jumok.data.captions.boxes import Boxes, GroundedNoun, read_boxes
 from jumok.errors import DataError
 from jumok.smallworld.scenes import write
 

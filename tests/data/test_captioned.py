@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from jumok.data.captioned import (
+from jumok.data.captions.batches import (
     CaptionedAugmentation,
     CaptionedPictures,
     CaptionStream,

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from jumok.data.captions import CaptionCorpus, Captioned, read_captions, split_pictures
+from jumok.data.captions.corpus import CaptionCorpus, Captioned, read_captions, split_pictures
 from jumok.data.report import CorpusReport
 from jumok.errors import DataError
 

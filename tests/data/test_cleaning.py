@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jumok.data.cleaning import CLEAN, odd_script
-from jumok.data.corpora import Corpus, read_pairs
-from jumok.data.drift import shifted_part
+from jumok.data.pairs.cleaning import CLEAN, odd_script
+from jumok.data.pairs.corpus import Corpus, read_pairs
+from jumok.data.pairs.drift import shifted_part
 
 ROWS = [
     ("the cat", "le chat"),

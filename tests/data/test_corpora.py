@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumok.data.corpora import Corpus, Pair, read_pairs
+from jumok.data.pairs.corpus import Corpus, Pair, read_pairs
 from jumok.errors import ConfigError, DataError
 
 

@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 from jumok.data.cache import cached_folder
-from jumok.data.corpora import Pair
-from jumok.data.examples import prepare_examples
-from jumok.data.images import ImageSource
-from jumok.data.inputs import Item, pixel_reader, store_inputs
-from jumok.data.picture_store import prepare_pictures
-from jumok.data.pictures import PictureSource, Shape
+from jumok.data.captions.store import Item, pixel_reader, store_inputs
+from jumok.data.files.images import ImageSource
+from jumok.data.pairs.corpus import Pair
+from jumok.data.pairs.store import prepare_pairs
+from jumok.data.pictures.corpus import PictureSource, Shape
+from jumok.data.pictures.store import prepare_pictures
 from jumok.data.report import CorpusReport
-from jumok.data.store import prepare_pairs
-from jumok.data.text_store import prepare_texts
-from jumok.data.text_tokenizer import ByteTokenizer
-from jumok.data.texts import TextCorpus, read_examples
+from jumok.data.texts.corpus import TextCorpus, read_examples
+from jumok.data.texts.examples import prepare_examples
+from jumok.data.texts.store import prepare_texts
+from jumok.data.texts.tokenizer import ByteTokenizer
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import DataError, Place
 from tests.data.painted import paint

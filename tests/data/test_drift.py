@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jumok.data.corpora import Corpus, read_pairs
-from jumok.data.drift import first_drift
-from jumok.data.reading import read_lines
+from jumok.data.files.reading import read_lines
+from jumok.data.pairs.corpus import Corpus, read_pairs
+from jumok.data.pairs.drift import first_drift
 from jumok.errors import DataError
 
 # Lengths that differ from line to line, as sentences do; target lines are half as long.

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jumok.data.examples import ExampleStore, label_names, prepare_examples
 from jumok.data.report import CorpusReport
-from jumok.data.texts import Example, TextCorpus, read_examples
+from jumok.data.texts.corpus import Example, TextCorpus, read_examples
+from jumok.data.texts.examples import ExampleStore, label_names, prepare_examples
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import DataError
 from tests.data.sentences import ENGLISH
@@ -59,7 +59,7 @@ def test_a_store_holds_ids_and_labels_and_is_made_once(
     assert store.report.dropped["empty"].first == [21]
     assert isinstance(store.texts.values, np.memmap)
     assert "texts read" in str(store.report)
-    monkeypatch.setattr("jumok.data.examples._rows", None)
+    monkeypatch.setattr("jumok.data.texts.examples._rows", None)
     again = prepared(tmp_path, tokenizer, [*rows, ("", "no")], ("no", "yes"))
     assert again.key == store.key
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from jumok.data.corpora import Corpus, Pair, read_pairs
-from jumok.data.formats import kind_of
-from jumok.data.reading import read_lines
-from jumok.data.texts import TextCorpus, read_examples
+from jumok.data.files.formats import kind_of
+from jumok.data.files.reading import read_lines
+from jumok.data.pairs.corpus import Corpus, Pair, read_pairs
+from jumok.data.texts.corpus import TextCorpus, read_examples
 from jumok.errors import DataError
 
 TMX = '<?xml version="1.0"?>\n<!-- made -->\n<tmx version="1.4"><body></body></tmx>\n'

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 from jumok.config import load_config
-from jumok.data.boxes import read_boxes
-from jumok.data.corpora import Corpus, read_pairs
-from jumok.data.idx import read_idx
-from jumok.data.images import ImageSource, read_image
-from jumok.data.reading import read_lines
-from jumok.data.texts import TextCorpus, read_examples
-from jumok.data.vectors import read_vectors
+from jumok.data.captions.boxes import read_boxes
+from jumok.data.files.images import ImageSource, read_image
+from jumok.data.files.reading import read_lines
+from jumok.data.files.vectors import read_vectors
+from jumok.data.pairs.corpus import Corpus, read_pairs
+from jumok.data.pictures.idx import read_idx
+from jumok.data.texts.corpus import TextCorpus, read_examples
 from jumok.errors import ConfigError, DataError, JumokError
 from jumok.evaluation.alignment import parse_gold
 
@@ -251,7 +251,7 @@ def test_a_nul_in_a_path_of_a_recipe(tmp_path: Path) -> None:
 
 
 def test_features_whose_header_lies() -> None:
-    from jumok.data.inputs import _tensor
+    from jumok.data.captions.store import _tensor
 
     for shape in ("(100, 10000, 10000)", "(", "(-1,)"):
         text = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}"

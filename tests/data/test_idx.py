@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jumok.data.idx import read_idx
+from jumok.data.pictures.idx import read_idx
 from jumok.errors import DataError
 from tests.data.painted import write_idx
 

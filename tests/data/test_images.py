@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from jumok.data import images
-from jumok.data.images import ImageSource, read_image, resize
+from jumok.data.files import images
+from jumok.data.files.images import ImageSource, read_image, resize
 from jumok.errors import DataError, MissingExtraError
 
 RED, GREEN, BLUE, WHITE = (255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 255)

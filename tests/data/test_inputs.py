@@ -8,8 +8,14 @@ import pytest
 from PIL import Image
 from safetensors.numpy import save
 
-from jumok.data.images import ImageSource
-from jumok.data.inputs import FeatureSource, Item, feature_reader, pixel_reader, store_inputs
+from jumok.data.captions.store import (
+    FeatureSource,
+    Item,
+    feature_reader,
+    pixel_reader,
+    store_inputs,
+)
+from jumok.data.files.images import ImageSource
 from jumok.errors import DataError, Place
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from jumok.data.masking import Masking, word_starts
+from jumok.data.texts.masking import Masking, word_starts
 from jumok.data.tokenizer import Tokenizer
 
 VOCABULARY = 1009

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from jumok.data.picture_batches import Augmentation, PictureStream, in_order
-from jumok.data.picture_store import PictureStore
+from jumok.data.pictures.batches import Augmentation, PictureStream, in_order
+from jumok.data.pictures.store import PictureStore
 from jumok.errors import DataError
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jumok.data.picture_store import prepare_pictures
-from jumok.data.pictures import PictureSource, Shape
+from jumok.data.pictures.corpus import PictureSource, Shape
+from jumok.data.pictures.store import prepare_pictures
 from jumok.errors import DataError
 from tests.data.painted import paint, picture
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jumok.data.pictures import PictureSource, Shape
+from jumok.data.pictures.corpus import PictureSource, Shape
 from jumok.errors import DataError
 from tests.data.painted import pack, paint, picture, write_idx
 

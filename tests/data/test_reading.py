@@ -7,8 +7,8 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumok.data import reading
-from jumok.data.reading import MENDED, read_lines
+from jumok.data.files import reading
+from jumok.data.files.reading import MENDED, read_lines
 from jumok.data.report import CorpusReport
 from jumok.errors import DataError, MissingExtraError
 

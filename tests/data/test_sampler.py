@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jumok.data.sampler import SPAN, Cursor, PairSampler, plan_epoch
+from jumok.data.pairs.sampler import SPAN, Cursor, PairSampler, plan_epoch
 from jumok.errors import DataError
 
 Lengths = npt.NDArray[np.int32]

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jumok.data import store as store_module
-from jumok.data.corpora import Corpus, Pair
+from jumok.data.pairs import store as store_module
+from jumok.data.pairs.corpus import Corpus, Pair
+from jumok.data.pairs.store import Filters, open_store, prepare, prepare_pairs
 from jumok.data.report import CorpusReport
-from jumok.data.store import Filters, open_store, prepare, prepare_pairs
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import DataError
 from tests.data.sentences import ENGLISH

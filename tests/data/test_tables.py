@@ -7,8 +7,8 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from jumok.data.corpora import Corpus, Pair, read_pairs
-from jumok.data.reading import MENDED
+from jumok.data.files.reading import MENDED
+from jumok.data.pairs.corpus import Corpus, Pair, read_pairs
 from jumok.data.report import CorpusReport
 from jumok.errors import DataError, MissingExtraError
 

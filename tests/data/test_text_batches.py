@@ -5,10 +5,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from jumok.data.examples import ExampleStore, prepare_examples
-from jumok.data.masking import Masking, word_starts
 from jumok.data.report import CorpusReport
-from jumok.data.text_batches import (
+from jumok.data.texts.batches import (
     LabelledUpdates,
     MaskedUpdates,
     fixed_masked_batches,
@@ -16,7 +14,9 @@ from jumok.data.text_batches import (
     plain_batches,
     text_sampler,
 )
-from jumok.data.texts import TextCorpus, read_examples
+from jumok.data.texts.corpus import TextCorpus, read_examples
+from jumok.data.texts.examples import ExampleStore, prepare_examples
+from jumok.data.texts.masking import Masking, word_starts
 from jumok.data.tokenizer import END, PAD, START, Tokenizer
 from tests.data.sentences import ENGLISH
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jumok.data.text_tokenizer import (
+from jumok.data.texts.tokenizer import (
     ByteTokenizer,
     PieceTokenizer,
     load_text_tokenizer,

@@ -9,7 +9,7 @@ import pyarrow.parquet
 import pytest
 
 from jumok.data.report import CorpusReport
-from jumok.data.texts import HeldOutTail, TextCorpus, all_documents, documents, read_examples
+from jumok.data.texts.corpus import HeldOutTail, TextCorpus, all_documents, documents, read_examples
 from jumok.errors import ConfigError, DataError
 
 TEXT = "one\ntwo\n \n\nthree\n"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from jumok.data.corpora import Corpus, Pair, read_pairs
+from jumok.data.pairs.corpus import Corpus, Pair, read_pairs
 from jumok.data.report import CorpusReport
 from jumok.errors import ConfigError, DataError, MissingExtraError
 

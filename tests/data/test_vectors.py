@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jumok.data.vectors import read_vectors
+from jumok.data.files.vectors import read_vectors
 from jumok.errors import DataError
 
 pytest.importorskip("gensim")

@@ -6,10 +6,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from jumok.data.text_store import cut, prepare_texts
-from jumok.data.text_tokenizer import ByteTokenizer
-from jumok.data.tokenizer import END, PAD, START
-from jumok.data.windows import (
+from jumok.data.texts.store import cut, prepare_texts
+from jumok.data.texts.tokenizer import ByteTokenizer
+from jumok.data.texts.windows import (
     DocumentChunks,
     DrawnWindows,
     PackedWindows,
@@ -17,6 +16,7 @@ from jumok.data.windows import (
     packed_batch,
     reading_batches,
 )
+from jumok.data.tokenizer import END, PAD, START
 from jumok.errors import DataError
 
 LINES = ["abcdefghijklm", "no", "pqrst", "u", "vwxyzABCDEFGHIJKLMNOP", "QR"]

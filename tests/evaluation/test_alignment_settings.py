@@ -5,14 +5,15 @@ from pathlib import Path
 import pytest
 import torch
 
-from jumok.data.corpora import Corpus
+from jumok.alignment.extract import AlignmentSetting, cross_attention
+from jumok.alignment.words import links, merge_words
+from jumok.data.pairs.corpus import Corpus
 from jumok.errors import DataError
 from jumok.evaluation.alignment import GoldLinks, score_links
 from jumok.evaluation.alignment_settings import SettingTable, read_aligned
-from jumok.inspection.alignment import AlignmentSetting, cross_attention, links, merge_words
 from jumok.smallworld.corpus import write
-from jumok.systems.pairs import LONGEST, align_pairs, encode_pairs
-from jumok.systems.translator import Translator
+from jumok.systems.translation.pairs import LONGEST, align_pairs, encode_pairs
+from jumok.systems.translation.translator import Translator
 
 ROWS = ["the cat sat\t고양이가 앉았고\t0-0 2p1\n", "\t나는\t\n", "a dog\t개가\t1-0\n"]
 

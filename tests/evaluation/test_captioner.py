@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from jumok.alignment.extract import AlignmentSetting
 from jumok.bundle.reading import read_bundle
-from jumok.data.boxes import Boxes, GroundedNoun
-from jumok.data.captions import Captioned
+from jumok.data.captions.boxes import Boxes, GroundedNoun
+from jumok.data.captions.corpus import Captioned
 from jumok.evaluation.captioner import Pointed, choose_reading
 from jumok.evaluation.pointing import Gold
-from jumok.inspection.alignment import AlignmentSetting
 from jumok.systems.captioner import Captioner
 from jumok.systems.loading import reading_of
 from tests.systems.pictures import write_captioner, write_pictures

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from jumok.alignment.extract import AlignmentSetting
 from jumok.errors import ConfigError
 from jumok.evaluation.alignment import AlignmentScores
-from jumok.evaluation.heads import aligned, check_same_heads
-from jumok.inspection.alignment import AlignmentSetting
+from jumok.evaluation.heads.pairs import aligned, check_same_heads
 from tests.inspection.test_measures import QUIET
 
 CROSS = replace(QUIET, site="decoder.blocks.1.cross_attention", part="cross", layer=1, head=2)

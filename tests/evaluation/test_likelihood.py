@@ -5,7 +5,7 @@ import math
 import pytest
 
 from jumok.evaluation.likelihood import likelihood
-from jumok.systems.translation import Translation
+from jumok.systems.translation.result import Translation
 
 
 def test_loss_weighs_pieces_and_not_lines() -> None:

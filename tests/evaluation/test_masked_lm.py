@@ -3,8 +3,8 @@
 import pytest
 import torch.nn.functional as F
 
-from jumok.data.masking import Masking, word_starts
-from jumok.data.text_batches import batches_of_guesses
+from jumok.data.texts.batches import batches_of_guesses
+from jumok.data.texts.masking import Masking, word_starts
 from jumok.evaluation.masked_lm import score_masked_lm
 from tests.systems.masked import LINES, untrained
 

@@ -6,24 +6,24 @@ import numpy as np
 import pytest
 import torch
 
+from jumok.alignment.extract import AlignmentSetting
 from jumok.attention.observe import observe
-from jumok.data.boxes import Boxes, GroundedNoun
-from jumok.data.captions import Captioned
-from jumok.data.images import ImageSource
+from jumok.data.captions.boxes import Boxes, GroundedNoun
+from jumok.data.captions.corpus import Captioned
+from jumok.data.files.images import ImageSource
 from jumok.data.tokenizer import END, START
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation.captioner import sizes_of
-from jumok.evaluation.picture_heads import (
+from jumok.evaluation.heads.pictures import (
     LabelledPicture,
     PictureCorpus,
     caption_head_cards_over,
     picture_head_cards_over,
 )
 from jumok.evaluation.pointing import Gold, NounAttention, score_pointing
-from jumok.inspection.alignment import AlignmentSetting
-from jumok.inspection.cards import HeadCard
-from jumok.inspection.grid_cards import GridCard
-from jumok.inspection.intervene import sites
+from jumok.inspection.heads.cards import HeadCard
+from jumok.inspection.heads.grid_cards import GridCard
+from jumok.inspection.hooks.intervene import sites
 from jumok.systems.captioner import Captioner
 from jumok.systems.image_classifier import ImageClassification
 from tests.systems.pictures import READER, write_captioner, write_pictures

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from jumok.data.boxes import Boxes, GroundedNoun
-from jumok.data.captions import Captioned
+from jumok.data.captions.boxes import Boxes, GroundedNoun
+from jumok.data.captions.corpus import Captioned
 from jumok.errors import DataError
 from jumok.evaluation.pointing import Gold, NamedBoxes, NounAttention, cover, points, score_pointing
 

@@ -4,12 +4,12 @@ import pytest
 import torch
 
 from jumok.attention.observe import observe
-from jumok.data.masking import Masking, word_starts
-from jumok.data.text_batches import batches_of_guesses
+from jumok.data.texts.batches import batches_of_guesses
+from jumok.data.texts.masking import Masking, word_starts
 from jumok.data.tokenizer import END, START
 from jumok.errors import DataError
-from jumok.evaluation.text_heads import guessing_losses, text_head_cards_over
-from jumok.inspection.intervene import sites
+from jumok.evaluation.heads.texts import guessing_losses, text_head_cards_over
+from jumok.inspection.hooks.intervene import sites
 from jumok.systems.language_model import LanguageModel
 from jumok.systems.text_classifier import TextClassification
 from tests.systems.lm import write_lm

@@ -12,7 +12,7 @@ import pytest
 
 import jumok
 from jumok.bundle.reading import CARD, CONFIG, TOKENIZER, WEIGHTS, read_bundle
-from jumok.cli.info import facts_table
+from jumok.cli.verbs.info import facts_table
 from jumok.decoding import DecodingOptions
 from tests.fuzz.mutating import budgets, changed, mutated, run
 from tests.systems.lm import write_lm

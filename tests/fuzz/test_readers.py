@@ -13,16 +13,16 @@ import numpy as np
 import pytest
 
 from jumok.config import load_config
-from jumok.data.boxes import read_boxes
-from jumok.data.captions import CaptionCorpus, read_captions
-from jumok.data.corpora import Corpus, read_pairs
-from jumok.data.idx import read_idx
-from jumok.data.images import ImageSource, read_image
-from jumok.data.inputs import _tensor
-from jumok.data.pictures import PictureSource
-from jumok.data.texts import TextCorpus, documents, read_examples
+from jumok.data.captions.boxes import read_boxes
+from jumok.data.captions.corpus import CaptionCorpus, read_captions
+from jumok.data.captions.store import _tensor
+from jumok.data.files.images import ImageSource, read_image
+from jumok.data.files.vectors import read_vectors
+from jumok.data.pairs.corpus import Corpus, read_pairs
+from jumok.data.pictures.corpus import PictureSource
+from jumok.data.pictures.idx import read_idx
+from jumok.data.texts.corpus import TextCorpus, documents, read_examples
 from jumok.data.tokenizer import Tokenizer
-from jumok.data.vectors import read_vectors
 from jumok.evaluation.alignment import read_gold
 from tests.conftest import TINY_TEXT
 from tests.fuzz.mutating import budgets, mutated, run

@@ -6,7 +6,7 @@ from pathlib import Path
 from random import Random
 
 from jumok.inspection.explain import explain
-from jumok.inspection.page import page
+from jumok.inspection.page.document import page
 from jumok.inspection.trace import HEAD, digest_of
 from jumok.inspection.trace_file import load_trace
 from tests.fuzz.mutating import budgets, changed, mutated, run

@@ -7,11 +7,12 @@ import pytest
 import torch
 
 import jumok
+from jumok.alignment.norms import contribution_norms
 from jumok.data.tokenizer import END, START
 from jumok.inspection.attribution import Attributions, attributions_of, token_groups
-from jumok.inspection.capture import contribution_norms, sequence_edges, watch
 from jumok.inspection.gradients_and_occlusion import gradients, occlude_words, written_from
-from jumok.inspection.ranks import spearman
+from jumok.inspection.heads.ranks import spearman
+from jumok.inspection.hooks.capture import sequence_edges, watch
 from jumok.inspection.rollout import Layers, decoder_flow, decoder_rollout
 from jumok.inspection.trace import Axis
 
@@ -136,8 +137,8 @@ def test_an_rnn_has_no_layers_to_be_followed(tiny_bundle):
 def test_a_language_model_is_compared_on_what_it_has_read():
     """Its first word was written with nothing but START before it: there is nothing to rank."""
     from jumok.config.causal import CausalConfig
-    from jumok.inspection.capture import Edge
     from jumok.inspection.gradients_and_occlusion import written_alone
+    from jumok.inspection.hooks.capture import Edge
     from jumok.models.causal import CausalLanguageModel
 
     torch.manual_seed(5)

@@ -16,12 +16,12 @@ from jumok.inspection.gradients_and_occlusion import (
     occlude_words,
     written_over,
 )
-from jumok.inspection.ranks import spearman
+from jumok.inspection.heads.ranks import spearman
 from jumok.inspection.trace import Trace
 from jumok.models.captioner import CaptionerModel as Model
 from jumok.models.memory import Memory
 from jumok.systems.captioner import Captioner
-from jumok.systems.tracing_parts import NOTHING, carry_on
+from jumok.tracing.passes import NOTHING, carry_on
 from tests.systems.pictures import GIVEN, write_captioner, write_noise, write_pictures
 
 RNN = {"kind": "rnn", "cell": "gru", "dim": 12, "embedding": 7, "attention": "additive"}

@@ -5,16 +5,10 @@ import pytest
 import torch
 
 import jumok
+from jumok.alignment.norms import contribution_norms, given_norms
 from jumok.config.recurrent import RecurrentConfig
 from jumok.data.tokenizer import END, START
-from jumok.inspection.capture import (
-    contribution_norms,
-    given_norms,
-    layer_of,
-    part_of,
-    sequence_edges,
-    watch,
-)
+from jumok.inspection.hooks.capture import layer_of, part_of, sequence_edges, watch
 from jumok.models.catalog import DataSizes, build
 
 

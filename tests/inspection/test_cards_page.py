@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 
-from jumok.inspection.cards_page import cards_page, cards_payload
+from jumok.inspection.page.cards_page import cards_page, cards_payload
 from tests.inspection.test_measures import QUIET
 
 

@@ -16,7 +16,7 @@ from jumok.inspection.gradients_and_occlusion import (
     written_alone,
     written_from,
 )
-from jumok.inspection.intervene import blanked, edited_words, words_of
+from jumok.inspection.hooks.intervene import blanked, edited_words, words_of
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.encoder_decoder import Transformer
 from jumok.models.memory import SequenceToSequence

@@ -10,8 +10,8 @@ from jumok.config.causal import CausalConfig
 from jumok.config.recurrent import RecurrentConfig
 from jumok.data.tokenizer import END, START
 from jumok.errors import ModelError
-from jumok.inspection.capture import heads_of
-from jumok.inspection.intervene import (
+from jumok.inspection.hooks.capture import heads_of
+from jumok.inspection.hooks.intervene import (
     Change,
     RowEdit,
     blanked,

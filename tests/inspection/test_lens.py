@@ -9,6 +9,7 @@ from safetensors.torch import load_file
 from jumok.bundle.reading import WEIGHTS
 from jumok.config import TransformerConfig
 from jumok.config.causal import CausalConfig
+from jumok.inspection.hooks.streams import Streams, watch_streams
 from jumok.inspection.lens import (
     last_norm,
     layer_facts,
@@ -17,10 +18,9 @@ from jumok.inspection.lens import (
     reader_of,
     watch_words,
 )
-from jumok.inspection.streams import Streams, watch_streams
 from jumok.models.catalog import DataSizes, build
-from jumok.systems.tracers import load_family
-from jumok.systems.tracing_parts import NOTHING, Analyses
+from jumok.tracing.catalog import load_family
+from jumok.tracing.passes import NOTHING, Analyses
 
 ONLY_LAYERS = Analyses(ablation=False, attribution=False, search_tree=False)
 

@@ -11,18 +11,18 @@ import torch
 from jumok.attention.observe import observe
 from jumok.config import TransformerConfig
 from jumok.config.recurrent import RecurrentConfig
-from jumok.data.batches import Batch, collate
+from jumok.data.pairs.batches import Batch, collate
 from jumok.data.tokenizer import END, PAD, START, Tokenizer
-from jumok.inspection.capture import part_of
-from jumok.inspection.cards import OFFSETS, HeadCard
-from jumok.inspection.intervene import sites, switched_off
-from jumok.inspection.measures import (
+from jumok.inspection.heads.cards import OFFSETS, HeadCard
+from jumok.inspection.heads.measures import (
     HeadMeter,
     Importance,
     Pieces,
     SiteMeter,
     translation_losses,
 )
+from jumok.inspection.hooks.capture import part_of
+from jumok.inspection.hooks.intervene import sites, switched_off
 from jumok.models.encoder_decoder import Transformer
 from jumok.models.memory import SequenceToSequence
 from jumok.models.recurrent import RecurrentModel

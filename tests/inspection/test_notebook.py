@@ -10,10 +10,10 @@ import pytest
 
 import jumok
 from jumok.errors import ConfigError, DataError
-from jumok.inspection import notebook
-from jumok.inspection.page import page as html_of
-from jumok.inspection.page import payload
-from jumok.inspection.still import still
+from jumok.inspection.page import notebook
+from jumok.inspection.page.document import page as html_of
+from jumok.inspection.page.document import payload
+from jumok.inspection.page.still import still
 from tests.inspection.traces import HOSTILE, trace
 
 WIDGET = "application/vnd.jupyter.widget-view+json"

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from jumok.config import TransformerConfig
-from jumok.inspection.intervene import sites
-from jumok.inspection.pruning import pruning_curves, pruning_order
+from jumok.inspection.heads.pruning import pruning_curves, pruning_order
+from jumok.inspection.hooks.intervene import sites
 from jumok.models.encoder_decoder import Transformer
 from tests.inspection.test_measures import QUIET
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from jumok.inspection.ranks import rank_correlations, ranks, spearman
+from jumok.inspection.heads.ranks import rank_correlations, ranks, spearman
 
 
 def test_ranks_of_equal_values_are_their_mean():

@@ -12,10 +12,10 @@ from torch import nn
 from jumok.bundle.reading import WEIGHTS
 from jumok.data.tokenizer import END, START, Tokenizer
 from jumok.inspection.context_similarity import context_similarity
-from jumok.inspection.intervene import Change
+from jumok.inspection.hooks.intervene import Change
 from jumok.inspection.position_encodings import position_facts
-from jumok.systems.tracers import Family, load_family
-from jumok.systems.tracing_parts import NOTHING, Analyses
+from jumok.tracing.catalog import Family, load_family
+from jumok.tracing.passes import NOTHING, Analyses
 from tests.conftest import TINY_TEXT
 from tests.systems.pictures import write_captioner, write_pictures
 from tests.systems.test_recurrent import bundle

@@ -9,8 +9,9 @@ import torch
 from jumok.config.transformer import TransformerConfig
 from jumok.data.tokenizer import Tokenizer
 from jumok.evaluation.alignment import GoldLinks
-from jumok.lab import alignment, tatoeba
-from jumok.lab.alignment import FRENCH, KOREAN, TriedSetting
+from jumok.lab import tatoeba
+from jumok.lab.experiments import alignment
+from jumok.lab.experiments.alignment import FRENCH, KOREAN, TriedSetting
 from jumok.lab.small import SIZES, Trained
 from jumok.models.encoder_decoder import Transformer
 

@@ -1,6 +1,6 @@
 """Buckets of length, and what the report makes of their BLEU."""
 
-from jumok.lab import bottleneck
+from jumok.lab.experiments import bottleneck
 
 
 def test_sentences_fall_into_the_bucket_of_their_words() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from jumok.lab import context
+from jumok.lab.experiments import context
 from jumok.lab.findings import Setting
 from jumok.systems.words import WordSpace
 

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from jumok.attention.convolution import PixelAttention
-from jumok.lab import convolution
-from jumok.lab.convolution import CELLS, COLOURS, cells_of, draw, looks, train
+from jumok.lab.experiments import convolution
+from jumok.lab.experiments.convolution import CELLS, COLOURS, cells_of, draw, looks, train
 
 
 def test_the_answer_is_the_core_of_the_frame_in_the_asking_frames_colour() -> None:

@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from jumok.config.transformer import TransformerConfig
-from jumok.data.batches import collate
+from jumok.data.pairs.batches import collate
 from jumok.data.tokenizer import Tokenizer
-from jumok.lab import coreference
-from jumok.lab.coreference import Preferred, Sentence
+from jumok.lab.experiments import coreference
+from jumok.lab.experiments.coreference import Preferred, Sentence
 from jumok.lab.findings import Setting
 from jumok.lab.small import SIZES, Trained
 from jumok.models.encoder_decoder import Transformer

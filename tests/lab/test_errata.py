@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from jumok.lab import errata
+from jumok.lab.experiments import errata
 from jumok.lab.findings import Setting
 
 

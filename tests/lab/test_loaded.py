@@ -8,7 +8,7 @@ import torch
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import ConfigError, DataError
 from jumok.lab.loaded import by_words, embedder_of, looks_of
-from jumok.systems.tracers import load_family
+from jumok.tracing.catalog import load_family
 from tests.conftest import TINY_TEXT
 from tests.systems.lm import write_lm
 from tests.systems.test_recurrent import bundle

@@ -6,9 +6,9 @@ import numpy as np
 import torch
 
 from jumok.data.tokenizer import END, PAD, START
-from jumok.lab import looking
+from jumok.lab.experiments import looking
+from jumok.lab.experiments.looking import DrawnScene
 from jumok.lab.findings import Grid
-from jumok.lab.looking import DrawnScene
 from jumok.lab.text import same
 
 PICTURE = DrawnScene(

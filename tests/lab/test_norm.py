@@ -3,8 +3,8 @@
 import pytest
 from torch import nn
 
-from jumok.lab import norm
 from jumok.lab.contest import Contest
+from jumok.lab.experiments import norm
 from jumok.lab.findings import Findings
 from jumok.lab.small import Trained
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from jumok.lab import order
+from jumok.lab.experiments import order
 from jumok.lab.findings import Setting
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jumok.lab import parallel
+from jumok.lab.experiments import parallel
 
 
 def test_times_that_grow_with_the_square_have_a_slope_of_two() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jumok.lab import positions
+from jumok.lab.experiments import positions
 
 
 @pytest.mark.parametrize(

@@ -203,4 +203,4 @@ def test_there_is_a_lab_for_every_claim() -> None:
         *("context", "copies", "errata"),
     }
     for lab in LABS:
-        assert callable(import_module(f"jumok.lab.{lab.name}").run)
+        assert callable(import_module(f"jumok.lab.experiments.{lab.name}").run)

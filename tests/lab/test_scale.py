@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from jumok.lab import scale
+from jumok.lab.experiments import scale
 from jumok.lab.findings import Setting
 
 

@@ -7,14 +7,15 @@ import torch
 from torch import nn
 
 from jumok.config.transformer import TransformerConfig
-from jumok.data.batches import Batch, collate
+from jumok.data.pairs.batches import Batch, collate
 from jumok.kernels.noise import Noise
-from jumok.lab import cheating, copies, depth, world
+from jumok.lab import depth, world
+from jumok.lab.experiments import cheating, copies
 from jumok.lab.small import SIZES, Small, Trained, config
 from jumok.layers.dropout import Dropout
 from jumok.layers.residual import PreNorm
 from jumok.models.encoder_decoder import Transformer
-from jumok.training.objectives import translation
+from jumok.training.objectives.pairs import translation
 
 
 def tiny(layers: int = 2) -> Transformer:

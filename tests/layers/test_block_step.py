@@ -7,7 +7,7 @@ import torch
 
 from jumok.attention.observe import Attention, observe
 from jumok.config import TransformerConfig
-from jumok.inspection.streams import watch_streams
+from jumok.inspection.hooks.streams import watch_streams
 from jumok.kernels import native
 from jumok.kernels.linear import prepare_for_inference
 from jumok.kernels.packed import Packs

@@ -9,7 +9,7 @@ import pytest
 from jumok import plot
 from jumok.errors import ModelError
 from jumok.evaluation.alignment import parse_gold, with_gold
-from jumok.inspection.picture import TracePicture
+from jumok.inspection.page.picture import TracePicture
 from jumok.inspection.trace import Step, grid_axis
 from jumok.plot import paper
 from tests.inspection.traces import HOSTILE, trace

@@ -3,10 +3,10 @@
 import pytest
 
 from jumok.errors import DataError, ModelError
-from jumok.inspection.intervene import Change, RowEdit
+from jumok.inspection.hooks.intervene import Change, RowEdit
 from jumok.serving.answers import answers
-from jumok.systems.comparison import Comparison
-from jumok.systems.tracing_parts import NOTHING, Analyses, carry_on
+from jumok.tracing.comparison import Comparison
+from jumok.tracing.passes import NOTHING, Analyses, carry_on
 from tests.inspection.traces import trace
 
 
@@ -81,7 +81,7 @@ def test_only_what_a_view_needs_is_found_out(name):
 
 
 def test_a_word_that_is_not_there_is_said_by_the_model(tiny_bundle):
-    from jumok.systems.tracers import load_family
+    from jumok.tracing.catalog import load_family
 
     family = load_family(tiny_bundle, device="cpu")
     with pytest.raises(ModelError, match="the input has no such position"):

@@ -8,8 +8,8 @@ from jumok.errors import DataError
 from jumok.inspection.trace import Trace
 from jumok.serving.answers import answers
 from jumok.serving.pictures import KEPT, ServedPictures
-from jumok.systems.comparison import Comparison
-from jumok.systems.tracing_parts import carry_on
+from jumok.tracing.comparison import Comparison
+from jumok.tracing.passes import carry_on
 from tests.inspection.traces import trace
 
 

@@ -7,7 +7,7 @@ import torch
 from jumok.bundle.card import BundleConfig, Card
 from jumok.bundle.writing import write_bundle
 from jumok.config.causal import CausalConfig
-from jumok.data.text_tokenizer import ByteTokenizer
+from jumok.data.texts.tokenizer import ByteTokenizer
 from jumok.models.causal import CausalLanguageModel
 
 CONTEXT = 8

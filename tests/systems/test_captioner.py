@@ -5,9 +5,9 @@ import pytest
 import torch
 
 import jumok
+from jumok.alignment.extract import AlignmentSetting
 from jumok.decoding import DecodingOptions
 from jumok.errors import BundleError, DataError, ModelError
-from jumok.inspection.alignment import AlignmentSetting
 from jumok.systems.captioner import Captioner
 from tests.systems.pictures import GIVEN, write_captioner, write_pictures
 

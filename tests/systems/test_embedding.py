@@ -7,13 +7,13 @@ import pytest
 import torch
 
 from jumok.config import RecurrentConfig
-from jumok.data.batches import source_batches
+from jumok.data.files.vectors import Vectors
+from jumok.data.pairs.batches import source_batches
 from jumok.data.tokenizer import END, SPACE, Tokenizer
-from jumok.data.vectors import Vectors
 from jumok.errors import ModelError
 from jumok.models.catalog import DataSizes, build
 from jumok.systems.embedding import Embedder, GivenVectors
-from jumok.systems.translator import Translator
+from jumok.systems.translation.translator import Translator
 from tests.systems.masked import untrained
 
 TEXTS = ["the cat sat on the mat.", "", "the cat.", "  \t", "나는 학생입니다."]
@@ -58,7 +58,7 @@ def test_a_long_text_is_the_mean_of_all_its_parts(translator):
     """Every part's positions count once, whatever the parts' lengths."""
     long = "the cat sat on the mat. " * 20
     whole = translator.sentence_vectors([long])[0]
-    from jumok.systems.segments import cut_lines
+    from jumok.systems.translation.segments import cut_lines
 
     parts = cut_lines([long], translator.tokenizer, translator.max_tokens)
     assert len(parts) > 1

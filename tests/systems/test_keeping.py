@@ -9,14 +9,14 @@ import pytest
 from jumok.data.tokenizer import Tokenizer
 from jumok.decoding import DecodingOptions
 from jumok.errors import ConfigError, DataError
-from jumok.systems.glossary import Glossary
-from jumok.systems.inserting import corrected
-from jumok.systems.keeping import Keep, as_keep, missing, surplus
-from jumok.systems.markup import TAG, Bare, undress
-from jumok.systems.segments import cuts_sentences
-from jumok.systems.spelling import spelling
-from jumok.systems.translation import Translation
-from jumok.systems.translator import Translator
+from jumok.systems.translation.glossary import Glossary
+from jumok.systems.translation.inserting import corrected
+from jumok.systems.translation.keeping import Keep, as_keep, missing, surplus
+from jumok.systems.translation.markup import TAG, Bare, undress
+from jumok.systems.translation.result import Translation
+from jumok.systems.translation.segments import cuts_sentences
+from jumok.systems.translation.spelling import spelling
+from jumok.systems.translation.translator import Translator
 
 SHORT = DecodingOptions(beam=2, maximum_length=30)
 CODE = ["{name}", "{{ x }}", "%s", "%(count)d", "${HOME}", "$USER", "&nbsp;", "a.b@c.org"]

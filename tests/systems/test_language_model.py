@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import jumok
-from jumok.data.text_tokenizer import ByteTokenizer, train_text_tokenizer
+from jumok.data.texts.tokenizer import ByteTokenizer, train_text_tokenizer
 from jumok.data.tokenizer import END, START, UNKNOWN
 from jumok.decoding import DecodingOptions, decode
 from jumok.errors import BundleError, DataError, ModelError

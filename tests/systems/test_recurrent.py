@@ -6,15 +6,15 @@ import pytest
 import torch
 
 import jumok
+from jumok.alignment.extract import AlignmentSetting
 from jumok.bundle.card import BundleConfig, Card
 from jumok.bundle.writing import write_bundle
 from jumok.config import RecurrentConfig
 from jumok.data.tokenizer import Tokenizer
 from jumok.decoding import DecodingOptions
 from jumok.errors import ModelError
-from jumok.inspection.alignment import AlignmentSetting
 from jumok.models.catalog import DataSizes, build
-from jumok.systems.translator import Translator
+from jumok.systems.translation.translator import Translator
 from tests.conftest import TINY_TEXT
 
 FAST = DecodingOptions(beam=2, maximum_length=9)

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from jumok.bundle.reading import TOKENIZER
-from jumok.data.tokenizer import Tokenizer
-from jumok.systems.segments import Segment, cut_lines, join, plain_words
-from jumok.systems.translation import Translation
+from jumok.data.tokenizer import Tokenizer, plain_words
+from jumok.systems.translation.result import Translation
+from jumok.systems.translation.segments import Segment, cut_lines, join
 
 
 def test_words_are_what_plain_spaces_separate() -> None:

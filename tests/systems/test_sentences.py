@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumok.systems.sentences import common_sentences, sentences
+from jumok.systems.translation.sentences import common_sentences, sentences
 
 CASES = [
     ("en", "Dr. Smith met J. R. Tolkien at 10 p.m.| He left."),

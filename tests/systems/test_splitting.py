@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumok.systems.splitting import split
+from jumok.systems.translation.splitting import split
 
 
 def parts(text: str, limit: int) -> list[str]:

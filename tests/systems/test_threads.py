@@ -17,10 +17,10 @@ from jumok.bundle.writing import write_bundle
 from jumok.config import TransformerConfig
 from jumok.data.tokenizer import Tokenizer
 from jumok.decoding import DecodingOptions
-from jumok.inspection.intervene import switched_off
+from jumok.inspection.hooks.intervene import switched_off
 from jumok.layers.block import Block
 from jumok.models.catalog import DataSizes, build
-from jumok.systems.record import record
+from jumok.tracing.record import record
 from tests.conftest import TINY_TEXT
 from tests.parity.torch_weights import roughen
 from tests.systems.lm import write_lm

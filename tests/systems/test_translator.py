@@ -10,15 +10,16 @@ import pytest
 import torch
 
 import jumok
+from jumok.alignment.extract import AlignmentSetting, cross_attention
+from jumok.alignment.words import merge_words
 from jumok.bundle.reading import read_bundle
 from jumok.bundle.weights import load_model
 from jumok.bundle.writing import write_bundle
 from jumok.data.tokenizer import END, START, Tokenizer
 from jumok.decoding import DecodingOptions
 from jumok.errors import BundleError, ConfigError, DataError, ModelError
-from jumok.inspection.alignment import AlignmentSetting, cross_attention, merge_words
-from jumok.systems.segments import cut_lines
-from jumok.systems.translator import Translator
+from jumok.systems.translation.segments import cut_lines
+from jumok.systems.translation.translator import Translator
 from tests.conftest import TINY_TEXT
 
 SHORT = DecodingOptions(beam=2, maximum_length=7)

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from jumok.config import parse_config
-from jumok.data.run_log import read_log
+from jumok.data.files.run_log import read_log
 from jumok.errors import JumokError
 from jumok.training import checkpoint
 from jumok.training.run import train

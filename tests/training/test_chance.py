@@ -7,8 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 from jumok.bundle.card import Score
-from jumok.cli import train as command
 from jumok.cli.main import app
+from jumok.cli.verbs import train as command
 from jumok.training import chance
 from jumok.training.run import train
 

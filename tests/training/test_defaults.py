@@ -5,8 +5,8 @@ import tomllib
 import pytest
 
 from jumok.config import parse_config
-from jumok.data.corpora import Corpus
-from jumok.training.defaults import LADDER, recipe_for, size_for
+from jumok.data.pairs.corpus import Corpus
+from jumok.training.defaults.pairs import LADDER, recipe_for, size_for
 
 
 @pytest.mark.parametrize(

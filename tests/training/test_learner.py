@@ -8,10 +8,10 @@ import torch
 import torch.nn.functional as F
 
 from jumok.config import TrainingConfig
-from jumok.data.batches import Batch, collate
+from jumok.data.pairs.batches import Batch, collate
 from jumok.models.encoder_decoder import Transformer
 from jumok.training.learner import Learner, Update
-from jumok.training.objectives import translation
+from jumok.training.objectives.pairs import translation
 from tests.training.tiny import batches, config, model, pairs, weights
 
 RATE = 3e-3

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from jumok.cli.main import app
-from jumok.data.atomic import partial_of
+from jumok.data.files.atomic import partial_of
 from jumok.errors import ConfigError
 from jumok.training import lock
 from jumok.training.lock import HOLDER, held, refuse_several_processes

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from jumok.data.run_log import read_log
+from jumok.data.files.run_log import read_log
 from jumok.errors import MissingExtraError
 from jumok.training.log import (
     JsonLog,

@@ -6,8 +6,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from jumok.data.batches import Batch, collate
-from jumok.training.objectives import ConsistentTranslation, mean_loss, translation
+from jumok.data.pairs.batches import Batch, collate
+from jumok.training.objectives.pairs import ConsistentTranslation, mean_loss, translation
 from tests.training.tiny import model, pairs
 
 

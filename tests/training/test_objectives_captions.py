@@ -6,9 +6,9 @@ import torch.nn.functional as F
 
 from jumok.attention.observe import observe
 from jumok.config import CaptionerConfig
-from jumok.data.captioned import CaptionBatch, CaptionedPictures
+from jumok.data.captions.batches import CaptionBatch, CaptionedPictures
 from jumok.models.captioner import CaptionerModel
-from jumok.training.objectives_captions import captioning, overlooked
+from jumok.training.objectives.captions import captioning, overlooked
 from tests.parity.torch_weights import roughen
 
 CNN = {"kind": "cnn", "size": 8, "patch": 2, "channels": [8], "blocks": 1}

@@ -5,10 +5,10 @@ import torch
 import torch.nn.functional as F
 
 from jumok.config import MaskedConfig, TextClassifierConfig
-from jumok.data.text_batches import LabelledBatch, MaskedBatch
+from jumok.data.texts.batches import LabelledBatch, MaskedBatch
 from jumok.models.classifier import TextClassifier
 from jumok.models.masked import MaskedLanguageModel
-from jumok.training.objectives_text import classify_texts, guess_masked
+from jumok.training.objectives.texts import classify_texts, guess_masked
 from tests.parity.torch_weights import roughen
 
 SIZES = {"dim": 16, "heads": 4, "layers": 1, "feedforward": 24, "max_length": 13, "dropout": 0.0}

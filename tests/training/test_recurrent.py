@@ -6,7 +6,7 @@ import signal
 import pytest
 import torch
 
-from jumok.systems.translator import Translator
+from jumok.systems.translation.translator import Translator
 from jumok.training import checkpoint
 from jumok.training.run import train
 

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from jumok.data import atomic
-from jumok.data.run_log import read_log
+from jumok.data.files import atomic
+from jumok.data.files.run_log import read_log
 from jumok.errors import TrainingError
 from jumok.training import checkpoint
 from jumok.training.checkpoint import CURRENT, PREVIOUS, Checkpoint

@@ -11,9 +11,9 @@ from safetensors.torch import load_file
 
 from jumok.bundle.reading import read_bundle
 from jumok.config import CorpusConfig
-from jumok.data.run_log import read_log
+from jumok.data.files.run_log import read_log
 from jumok.errors import BundleError, ConfigError, DataError, TrainingError
-from jumok.systems.translator import Translator
+from jumok.systems.translation.translator import Translator
 from jumok.training import checkpoint
 from jumok.training.folder import RECIPE
 from jumok.training.run import train

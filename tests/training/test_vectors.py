@@ -10,10 +10,10 @@ from jumok.config.vectors import VectorsConfig
 from jumok.data.tokenizer import SPACE, Tokenizer
 from jumok.errors import ConfigError, DataError
 from jumok.layers.embedding import Embedding
-from jumok.systems.translator import Translator
+from jumok.systems.translation.translator import Translator
+from jumok.training.preparing.vectors import given_rows
 from jumok.training.run import train
 from jumok.training.tasks.catalog import prepare
-from jumok.training.vectors import given_rows
 from tests.training.test_masked import make
 from tests.training.tiny import model
 

@@ -14,9 +14,9 @@ import os, shutil, sys
 shutil._use_fd_functions = False  # as where folders cannot be opened
 for name in ("resource", "fcntl", "termios", "pwd", "grp", "tty", "pty"):
     sys.modules[name] = None
-import filelock, jumok.data.atomic
+import filelock, jumok.data.files.atomic
 del sys.modules["fcntl"]  # others know what to take in its place there, and cannot here
-jumok.data.atomic.WINDOWS = True
+jumok.data.files.atomic.WINDOWS = True
 writable, real = set(), {name: getattr(os, name) for name in ("open", "fsync", "replace", "rename")}
 
 def open_(path, flags, *more, **named):

@@ -5,7 +5,7 @@ import copy
 import torch
 
 from jumok.config import AverageConfig, TrainingConfig, TransformerConfig
-from jumok.data.batches import Batch, collate
+from jumok.data.pairs.batches import Batch, collate
 from jumok.models.encoder_decoder import Transformer
 
 VOCABULARY = 31

@@ -21,7 +21,7 @@ from jumok.bundle.reading import (
     WEIGHTS,
     previous_folder,
 )
-from jumok.data.atomic import force_to_disk, partial_of
+from jumok.data.files.atomic import force_to_disk, partial_of
 from jumok.errors import BundleError, Place
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from jumok.cli.streams import LONGEST_LINE, STANDARD, decoded, is_typed, read_lines
-from jumok.data.formats import HEAD, check_text
+from jumok.data.files.formats import HEAD, check_text
 
 Line = TypeVar("Line")
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
-    from jumok.data.corpora import Corpus
-    from jumok.data.tables import Column
+    from jumok.data.files.tables import Column
+    from jumok.data.pairs.corpus import Corpus
 
 MOST_DIGITS = 9
 
@@ -76,7 +76,7 @@ def pairs_of(
     Raises:
         ConfigError: a side is missing, or named twice.
     """
-    from jumok.data.corpora import Corpus
+    from jumok.data.pairs.corpus import Corpus
 
     files = source is not None and target is not None
     if files == (data is not None) or (source is None) != (target is None):

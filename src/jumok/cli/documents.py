@@ -11,14 +11,14 @@ import typer
 from jumok.cli.options import Formats
 from jumok.cli.screen import counted
 from jumok.cli.streams import STANDARD
-from jumok.data.atomic import atomic_file
-from jumok.data.formats import COMPRESSED, kind_of_name
-from jumok.data.reading import first_bytes, open_bytes
+from jumok.data.files.atomic import atomic_file
+from jumok.data.files.formats import COMPRESSED, kind_of_name
+from jumok.data.files.reading import first_bytes, open_bytes
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
-    from jumok.cli.translate import Answers
-    from jumok.systems.translation import Translation
+    from jumok.cli.verbs.translate import Answers
+    from jumok.systems.translation.result import Translation
 
 
 def document_asked(file: Path | None, format: Formats, columns: bool) -> str | None:

@@ -16,7 +16,7 @@ def pictures_in(items: Iterable[str | Path]) -> Iterator[Path]:
     Raises:
         DataError: a folder holds no image.
     """
-    from jumok.data.images import SUFFIXES
+    from jumok.data.files.images import SUFFIXES
 
     for item in map(Path, items):
         if not item.is_dir():

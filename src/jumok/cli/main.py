@@ -10,25 +10,25 @@ from typing import Annotated
 
 import typer
 
-from jumok.cli.align import align
-from jumok.cli.caption import caption
-from jumok.cli.classify import classify
-from jumok.cli.demo import demo
-from jumok.cli.embed import embed
-from jumok.cli.evaluate import evaluate
-from jumok.cli.explain import explain
-from jumok.cli.fill import fill
-from jumok.cli.generate import generate
-from jumok.cli.heads import heads
-from jumok.cli.info import info
-from jumok.cli.lab import lab
-from jumok.cli.look import look
-from jumok.cli.plot import plot
-from jumok.cli.recipes import recipes
-from jumok.cli.score import score
-from jumok.cli.smallworld import smallworld
-from jumok.cli.train import train
-from jumok.cli.translate import translate
+from jumok.cli.verbs.align import align
+from jumok.cli.verbs.caption import caption
+from jumok.cli.verbs.classify import classify
+from jumok.cli.verbs.demo import demo
+from jumok.cli.verbs.embed import embed
+from jumok.cli.verbs.evaluate import evaluate
+from jumok.cli.verbs.explain import explain
+from jumok.cli.verbs.fill import fill
+from jumok.cli.verbs.generate import generate
+from jumok.cli.verbs.heads import heads
+from jumok.cli.verbs.info import info
+from jumok.cli.verbs.lab import lab
+from jumok.cli.verbs.look import look
+from jumok.cli.verbs.plot import plot
+from jumok.cli.verbs.recipes import recipes
+from jumok.cli.verbs.score import score
+from jumok.cli.verbs.smallworld import smallworld
+from jumok.cli.verbs.train import train
+from jumok.cli.verbs.translate import translate
 from jumok.environment import threads
 from jumok.errors import JumokError
 

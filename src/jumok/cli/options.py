@@ -8,8 +8,8 @@ import typer
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
-    from jumok.systems.tracers import Family
-    from jumok.systems.translator import Translator
+    from jumok.systems.translation.translator import Translator
+    from jumok.tracing.catalog import Family
 
 MOST = 10**6
 """The maximum of counts and lengths: a typing error is refused at once, not after hours."""
@@ -310,7 +310,7 @@ def load_family(
     """Loads what traces the model, or the ensemble; also returns the first model's name."""
     import torch
 
-    from jumok.systems.tracers import load_family as load
+    from jumok.tracing.catalog import load_family as load
 
     if threads:
         torch.set_num_threads(threads)

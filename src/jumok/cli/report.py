@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from jumok.inspection.alignment import Link
-from jumok.inspection.plots import Line, attention_grid, chart
-from jumok.systems.translation import WordAttention
+from jumok.alignment.words import Link
+from jumok.cli.report_plots import Line, attention_grid, chart
+from jumok.systems.translation.result import WordAttention
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 STYLE = """

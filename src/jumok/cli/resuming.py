@@ -19,7 +19,7 @@ from typing import IO, Any
 import typer
 
 from jumok.cli.streams import STANDARD, open_output
-from jumok.data.atomic import atomic_file, behind_links, is_direct, put_in_place
+from jumok.data.files.atomic import atomic_file, behind_links, is_direct, put_in_place
 from jumok.errors import ConfigError, DataError, Place
 
 FORMAT = 1

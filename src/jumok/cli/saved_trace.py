@@ -8,7 +8,7 @@ from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
     from jumok.inspection.trace import Trace
-    from jumok.systems.tracers import Family
+    from jumok.tracing.catalog import Family
 
 
 def saved_trace(family: "Family", given: str, asked: Mapping[str, object]) -> "Trace | None":

@@ -30,7 +30,7 @@ def load_beside(
     precision: option.Precisions,
 ) -> "Callable[..., Trace] | None":
     """Loads what traces the second model, which must be able to read `given`; None: no model."""
-    from jumok.systems.tracers import check_given
+    from jumok.tracing.catalog import check_given
 
     if models is None:
         return None

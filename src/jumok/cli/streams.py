@@ -7,9 +7,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
-from jumok.data.atomic import atomic_file
-from jumok.data.formats import check_text
-from jumok.data.reading import first_bytes, open_bytes
+from jumok.data.files.atomic import atomic_file
+from jumok.data.files.formats import check_text
+from jumok.data.files.reading import first_bytes, open_bytes
 from jumok.errors import ConfigError, DataError, Place
 
 # The usual name for standard input, and for standard output.

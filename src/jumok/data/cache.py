@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from jumok.data.atomic import atomic_folder
+from jumok.data.files.atomic import atomic_folder
 from jumok.errors import DataError, Place
 
 STORE = "store.json"

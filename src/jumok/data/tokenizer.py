@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import sentencepiece
 
-from jumok.data.atomic import write_durably
+from jumok.data.files.atomic import write_durably
 from jumok.data.sampling import piece_sampler
 from jumok.errors import ConfigError, DataError, Place
 
@@ -36,6 +36,11 @@ def normalize(text: str) -> str:
     if not text.isprintable() or SPACE in text:
         text = writable(text).translate(BLANKS)
     return unicodedata.normalize("NFC", text)
+
+
+def plain_words(text: str) -> list[str]:
+    """The words of a normalised text, which only plain spaces separate."""
+    return [word for word in text.split(" ") if word]
 
 
 def writable(text: str) -> str:
@@ -119,7 +124,7 @@ class Tokenizer:
                 become bytes, or UNKNOWN without `byte_fallback`.
             byte_fallback: 256 tokens for bytes, so that any text can be encoded.
             keep_layout: keep every space, and add a token for the line break, which
-                `jumok.data.text_tokenizer` puts between lines.
+                `jumok.data.texts.tokenizer` puts between lines.
             sample: the maximum number of training lines; they are sampled uniformly, by `seed`.
 
         Raises:

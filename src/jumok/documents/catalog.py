@@ -4,7 +4,7 @@ import codecs
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from jumok.data.formats import KINDS, bare_name, kind_of
+from jumok.data.files.formats import KINDS, bare_name, kind_of
 from jumok.documents.document import UNKNOWN, Document, Languages
 from jumok.documents.docx import read_docx
 from jumok.documents.html import read_html

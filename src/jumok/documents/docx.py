@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from jumok.data.damage import ANYTHING
+from jumok.data.files.damage import ANYTHING
 from jumok.documents.segment import (
     DocumentSegment,
     Piece,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from jumok.data.translators import is_language
-from jumok.data.xliff import UNFINISHED
+from jumok.data.files.translators import is_language
+from jumok.data.files.xliff import UNFINISHED
 from jumok.documents.document import Languages, Slot, TextDocument, check_language
 from jumok.documents.markup import Token, attributes, escape, tokens
 from jumok.documents.segment import (

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from jumok.data.reading import read_lines
+from jumok.alignment.words import Link
+from jumok.data.files.reading import read_lines
 from jumok.errors import DataError, Place
-from jumok.inspection.alignment import Link
 from jumok.inspection.trace import Trace
 
 MOST_DIGITS = 9

@@ -7,9 +7,11 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-from jumok.data.corpora import Corpus, read_pairs
-from jumok.data.tables import Column
-from jumok.data.tokenizer import normalize
+from jumok.alignment.extract import AlignmentSetting
+from jumok.alignment.sweep import every_setting
+from jumok.data.files.tables import Column
+from jumok.data.pairs.corpus import Corpus, read_pairs
+from jumok.data.tokenizer import normalize, plain_words
 from jumok.errors import DataError, Place
 from jumok.evaluation.alignment import (
     AlignmentScores,
@@ -18,11 +20,8 @@ from jumok.evaluation.alignment import (
     parse_gold,
     read_gold,
 )
-from jumok.inspection.alignment import AlignmentSetting
-from jumok.inspection.alignment_settings import every_setting
-from jumok.systems.pairs import Pairs, links_of
-from jumok.systems.segments import plain_words
-from jumok.systems.translator import Translator
+from jumok.systems.translation.pairs import Pairs, links_of
+from jumok.systems.translation.translator import Translator
 
 
 class AlignedPair(NamedTuple):

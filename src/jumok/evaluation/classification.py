@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 
 from jumok.bundle.card import Score
-from jumok.data.text_batches import LabelledBatch
+from jumok.data.texts.batches import LabelledBatch
 from jumok.evaluation.bootstrap import RESAMPLES, SEED, interval
 from jumok.evaluation.intervals import wilson
 from jumok.models.classifier import TextClassifier

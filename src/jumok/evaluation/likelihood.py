@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import exp, fsum
 
-from jumok.systems.translation import Translation
+from jumok.systems.translation.result import Translation
 
 
 @dataclass(frozen=True)

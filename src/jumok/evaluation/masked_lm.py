@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 
 from jumok.bundle.card import Score
-from jumok.data.text_batches import MaskedBatch
+from jumok.data.texts.batches import MaskedBatch
 from jumok.evaluation.bootstrap import RESAMPLES, SEED, interval
 from jumok.models.masked import MaskedLanguageModel
 

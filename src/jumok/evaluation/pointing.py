@@ -17,8 +17,8 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from jumok.bundle.card import Score
-from jumok.data.boxes import Box, Boxes
-from jumok.data.captions import Captioned
+from jumok.data.captions.boxes import Box, Boxes
+from jumok.data.captions.corpus import Captioned
 from jumok.errors import DataError
 
 PUNCTUATION = ".,!?;:"

@@ -19,9 +19,9 @@ import numpy as np
 import torch
 
 from jumok.bundle.card import Score
-from jumok.data.reading import read_lines
+from jumok.data.files.reading import read_lines
 from jumok.errors import DataError, Place
-from jumok.inspection.ranks import spearman
+from jumok.inspection.heads.ranks import spearman
 from jumok.systems.words import WordSpace
 
 ANALOGIES, LIKENESS = "analogies", "Spearman"

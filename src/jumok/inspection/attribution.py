@@ -36,7 +36,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jumok.inspection.gradients_and_occlusion import ForcedTarget, gradients, occlude_words
-from jumok.inspection.ranks import rank_correlations
+from jumok.inspection.heads.ranks import rank_correlations
 from jumok.inspection.rollout import Layers, decoder_flow, decoder_rollout
 from jumok.inspection.trace import Axis, Site
 

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 import torch
 
-from jumok.inspection.intervene import edited_words, words_of
+from jumok.inspection.hooks.intervene import edited_words, words_of
 from jumok.layers.embedding import Editable, StateEdit
 from jumok.models.captioner import CaptionerModel, GridWriter
 from jumok.models.decoder import TransformerDecoder

@@ -19,7 +19,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from jumok.inspection.intercept import hooked
+from jumok.inspection.hooks.intercept import hooked
 from jumok.inspection.trace import Array
 from jumok.layers.block import Stack
 from jumok.layers.embedding import Embedding
@@ -137,7 +137,7 @@ def layer_facts(
     layer also "best": for each layer and position the most probable tokens with their
     probabilities, "written": the probability of the written token (None for a masked language
     model), and "read": "pre" or "post", the place of the norms. A stack that reads no words is
-    left out. (For RNNs see `jumok.inspection.recurrent`.)
+    left out. (For RNNs see `jumok.inspection.hooks.recurrent`.)
 
     Args:
         pieces: from ids to tokens; None: no predictions are computed.

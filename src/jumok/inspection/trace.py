@@ -17,8 +17,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from jumok.data.atomic import atomic_file
-from jumok.inspection.picture import TracePicture
+from jumok.data.files.atomic import atomic_file
+from jumok.inspection.page.picture import TracePicture
 
 Array = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]
@@ -153,8 +153,8 @@ class Trace:
             model ("encoder", "decoder"): (layers + 1, positions, dim). Row 0 is the embedding, row
             i the stream after block i; in a pre-norm model no norm is applied to it, in a
             post-norm model the block's last norm. The positions are those of the stack's own axis.
-            For an RNN the states of its layers (`jumok.inspection.recurrent.RecurrentStates`);
-            `jumok.record` keeps none of them.
+            For an RNN the states of its layers
+            (`jumok.inspection.hooks.recurrent.RecurrentStates`); `jumok.record` keeps none.
         notes: further data for the views, as plain JSON.
         tree: for a recorded search, a trace of every hypothesis that was in the beam, discarded
             ones included: the target's axis is a tree (`Axis.parents`), and each of its tokens has
@@ -262,7 +262,7 @@ class Trace:
         self, include: Container[str] | None = None, exclude: Container[str] | None = None
     ) -> dict[str, Any]:
         """The page, as a notebook displays it."""
-        from jumok.inspection.notebook import Page
+        from jumok.inspection.page.notebook import Page
 
         return Page(self)._repr_mimebundle_(include, exclude)
 

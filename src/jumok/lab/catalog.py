@@ -29,7 +29,7 @@ class Lab:
 
     def run(self, setting: Setting) -> Findings:
         """Runs lab/NAME.py."""
-        run: Callable[[Setting], Findings] = import_module(f"jumok.lab.{self.name}").run
+        run: Callable[[Setting], Findings] = import_module(f"jumok.lab.experiments.{self.name}").run
         return run(setting)
 
 

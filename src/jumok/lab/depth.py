@@ -5,14 +5,14 @@ Source: He et al. 2016; Ba et al. 2016; Xiong et al. 2020, figure 3 (gradients b
 
 from torch import nn
 
-from jumok.data.batches import Batch
+from jumok.data.pairs.batches import Batch
 from jumok.lab.findings import Chart, Series
 from jumok.lab.small import ModelChange
 from jumok.lab.text import Text
 from jumok.layers.residual import PreNorm
 from jumok.models.encoder_decoder import Transformer
 from jumok.shapes import States
-from jumok.training.objectives import translation
+from jumok.training.objectives.pairs import translation
 
 DEEP = 12  # encoder layers for the gradient; models this deep are not trained
 

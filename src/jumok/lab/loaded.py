@@ -13,9 +13,9 @@ from jumok.errors import ConfigError, DataError
 from jumok.shapes import Float, Tensor
 from jumok.systems.catalog import load
 from jumok.systems.embedding import Embedder
-from jumok.systems.tracers import load_family
-from jumok.systems.tracing_parts import NOTHING
-from jumok.systems.translator import Translator
+from jumok.systems.translation.translator import Translator
+from jumok.tracing.catalog import load_family
+from jumok.tracing.passes import NOTHING
 
 Looks = Callable[[str, int], Float[Tensor, "layer head word"]]
 """A sentence and the number of one of its words, from 0, to how much it attends to each word."""

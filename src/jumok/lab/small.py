@@ -17,7 +17,7 @@ from jumok.config.data import CorpusConfig, TokenizerConfig
 from jumok.config.families import TranslationConfig
 from jumok.config.recurrent import RecurrentConfig
 from jumok.config.transformer import TransformerConfig
-from jumok.data.batches import Batch, collate, validation_batches
+from jumok.data.pairs.batches import Batch, collate, validation_batches
 from jumok.data.tokenizer import Tokenizer
 from jumok.evaluation.text import score_text
 from jumok.kernels.linear import prepare_for_inference
@@ -25,11 +25,11 @@ from jumok.lab import world
 from jumok.models.catalog import DataSizes, build
 from jumok.models.encoder_decoder import Transformer
 from jumok.models.memory import SequenceToSequence
-from jumok.systems.translator import Translator
+from jumok.systems.translation.translator import Translator
 from jumok.training.learner import Learner
-from jumok.training.objectives import mean_loss, translation
-from jumok.training.pairs import PreparedPairs, prepare, update_stream
+from jumok.training.objectives.pairs import mean_loss, translation
 from jumok.training.precision import choose, one_thread
+from jumok.training.preparing.pairs import PreparedPairs, prepare, update_stream
 from jumok.training.schedule import learning_rate
 from jumok.training.task import Objective
 

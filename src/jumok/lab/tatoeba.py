@@ -5,8 +5,8 @@ Source: Tatoeba (tatoeba.org), CC BY 2.0 FR; the Hansards' links of Och and Ney 
 
 from pathlib import Path
 
-from jumok.data.corpora import Corpus, read_pairs
-from jumok.data.reading import read_lines
+from jumok.data.files.reading import read_lines
+from jumok.data.pairs.corpus import Corpus, read_pairs
 from jumok.evaluation.alignment import GoldLinks, read_gold
 from jumok.lab.written import Splits, written
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from jumok.data.atomic import atomic_folder
+from jumok.data.files.atomic import atomic_folder
 
 Splits = Mapping[str, Mapping[str, Sequence[str]]]
 """By split and by kind of file the lines."""

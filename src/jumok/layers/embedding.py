@@ -49,7 +49,7 @@ class Embedding(nn.Module):
         frozen: the rows of the table that training leaves as they are (`training/frozen.py`);
             None where all learn.
         edit: changes the words' vectors before anything is done with them; None: nothing does. It
-            is the only way to intervene in a word (`inspection/intervene.py`).
+            is the only way to intervene in a word (`inspection/hooks/intervene.py`).
     """
 
     edit: Here[StateEdit | None] = Here()

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jumok.data.run_log import Over, Points, RunLog, run_log
+from jumok.data.files.run_log import Over, Points, RunLog, run_log
 from jumok.plot.paper import MUTED, finish, new_figure
 
 if TYPE_CHECKING:

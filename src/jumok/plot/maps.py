@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from rich.cells import cell_len
 
+from jumok.alignment.words import Link
 from jumok.errors import ModelError
-from jumok.inspection.alignment import Link
 from jumok.inspection.explain import readable
-from jumok.inspection.picture import TracePicture
+from jumok.inspection.page.picture import TracePicture
 from jumok.inspection.trace import Array, Part, Trace
 from jumok.plot.board import (
     Head,

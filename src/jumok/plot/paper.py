@@ -8,9 +8,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jumok.data.atomic import atomic_file
+from jumok.data.files.atomic import atomic_file
 from jumok.errors import ConfigError, DataError, MissingExtraError
-from jumok.inspection.page import source_folder
+from jumok.inspection.page.document import source_folder
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

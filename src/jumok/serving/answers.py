@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeGuard
 
 from jumok.errors import DataError, JumokError, Place
-from jumok.inspection.intervene import Change, RowEdit
-from jumok.inspection.page import payload
+from jumok.inspection.hooks.intervene import Change, RowEdit
+from jumok.inspection.page.document import payload
 from jumok.serving.local import Answer
 from jumok.serving.pictures import ServedPictures
-from jumok.systems.comparison import Comparison
-from jumok.systems.tracing_parts import NOTHING, Analyses
+from jumok.tracing.comparison import Comparison
+from jumok.tracing.passes import NOTHING, Analyses
 
 
 def answers(sides: Comparison, pictures: ServedPictures | None = None) -> Answer:

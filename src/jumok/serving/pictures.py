@@ -2,7 +2,7 @@
 
 A file that the page sends is kept in a temporary folder; the page chooses only the last part of its
 path. The folder is removed when the server stops. Whether the file is an image, its size and
-decompression bombs are checked when it is read (`jumok.data.images`), as for any other file.
+decompression bombs are checked when it is read (`jumok.data.files.images`), as for any other file.
 """
 
 import hashlib

@@ -24,7 +24,7 @@ from jumok.bundle.theirs import TOKENIZER as THEIRS
 from jumok.bundle.theirs import refuse_other_kinds
 from jumok.config.masked import MaskedConfig
 from jumok.config.section import Count
-from jumok.data.batches import fill
+from jumok.data.pairs.batches import fill
 from jumok.data.tokenizer import writable
 from jumok.errors import BundleError, MissingExtraError, Place
 from jumok.kernels.noise import Noise

@@ -8,14 +8,15 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from jumok.alignment.extract import AlignmentSetting, cross_attentions
+from jumok.alignment.words import merge_words
 from jumok.attention.heard import tell
 from jumok.config.captioner import CaptionerConfig, CnnConfig
-from jumok.data.images import content_of
-from jumok.data.inputs import InputReader, feature_reader, pixel_reader
-from jumok.data.tokenizer import END, START, Tokenizer, normalize
+from jumok.data.captions.store import InputReader, feature_reader, pixel_reader
+from jumok.data.files.images import content_of
+from jumok.data.tokenizer import END, START, Tokenizer, normalize, plain_words
 from jumok.decoding import DecodingOptions, Hypothesis, decode
 from jumok.errors import DataError, ModelError
-from jumok.inspection.alignment import AlignmentSetting, cross_attentions, merge_words
 from jumok.models.captioner import CaptionerModel as Model
 from jumok.models.memory import Memory
 from jumok.shapes import Tensor
@@ -24,7 +25,6 @@ from jumok.systems.caption import Caption, Looks
 from jumok.systems.device import PrecisionName
 from jumok.systems.given import pictures_in, texts_in
 from jumok.systems.loading import load_one, load_tokenizer, reading_of
-from jumok.systems.segments import plain_words
 
 DEFAULTS = DecodingOptions()
 FEATURE_AXES = 2  # cells and their width; pixels have three

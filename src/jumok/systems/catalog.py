@@ -19,7 +19,7 @@ class SystemEntry(NamedTuple):
 
 
 SYSTEMS = {
-    "translation": SystemEntry("jumok.systems.translator", "Translator", "translate"),
+    "translation": SystemEntry("jumok.systems.translation.translator", "Translator", "translate"),
     "captioning": SystemEntry("jumok.systems.captioner", "Captioner", "caption"),
     "image-classification": SystemEntry(
         "jumok.systems.image_classifier", "ImageClassification", "classify"

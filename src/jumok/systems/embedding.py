@@ -7,16 +7,16 @@ import torch
 from torch import nn
 
 from jumok.attention.heard import tell
-from jumok.data.batches import SourceBatch, source_batches
-from jumok.data.tokenizer import SPACE, Tokenizer, normalize
-from jumok.data.vectors import Vectors
+from jumok.data.files.vectors import Vectors
+from jumok.data.pairs.batches import SourceBatch, source_batches
+from jumok.data.tokenizer import SPACE, Tokenizer, normalize, plain_words
 from jumok.errors import ModelError
 from jumok.layers.embedding import Embedding
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Float, Tensor
 from jumok.systems.base import GIVEN, ROWS, Shown, System, at_work
 from jumok.systems.given import text_of, texts_in
-from jumok.systems.segments import cut_lines, plain_words
+from jumok.systems.translation.segments import cut_lines
 from jumok.systems.words import WordSpace
 
 
@@ -41,7 +41,7 @@ class Embedder(Protocol):
 
 
 class GivenVectors:
-    """Vectors from a file (`jumok.data.vectors`): a word has the same one in every context.
+    """Vectors from a file (`jumok.data.files.vectors`): a word has the same one in every context.
 
     An Embedder. A sentence is the mean of its words that have vectors.
     """

@@ -10,9 +10,9 @@ from jumok.attention.heard import tell
 from jumok.bundle.reading import Bundle
 from jumok.bundle.weights import load_model, section_of
 from jumok.config.pictures import ImageClassifierConfig
-from jumok.data.images import Pixels, read_image
-from jumok.data.picture_batches import as_tensor
-from jumok.data.pictures import Fitted, Shape
+from jumok.data.files.images import Pixels, read_image
+from jumok.data.pictures.batches import as_tensor
+from jumok.data.pictures.corpus import Fitted, Shape
 from jumok.errors import BundleError, Place
 from jumok.models.image_classifier import ImageClassifier
 from jumok.systems.base import GIVEN, ROWS, Shown, System, at_work, loaded_from

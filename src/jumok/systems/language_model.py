@@ -10,8 +10,8 @@ import torch
 
 from jumok.attention.heard import tell
 from jumok.bundle.reading import CONFIG, TOKENIZER
-from jumok.data.text_tokenizer import TextTokenizer, load_text_tokenizer
-from jumok.data.texts import Rule
+from jumok.data.texts.corpus import Rule
+from jumok.data.texts.tokenizer import TextTokenizer, load_text_tokenizer
 from jumok.data.tokenizer import END, PAD, START, UNKNOWN
 from jumok.decoding import DecodingOptions, decode
 from jumok.decoding.sample import drawer

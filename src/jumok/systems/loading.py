@@ -6,12 +6,12 @@ from typing import TypeVar
 
 from torch import nn
 
+from jumok.alignment.extract import AlignmentSetting
 from jumok.bundle.card import BundleConfig
 from jumok.bundle.reading import TOKENIZER, Bundle, read_bundle
 from jumok.bundle.weights import load_model
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import BundleError, DataError, Place
-from jumok.inspection.alignment import AlignmentSetting
 from jumok.kernels.linear import prepare_for_inference
 from jumok.systems.device import DTYPES, PrecisionName, choose_device
 

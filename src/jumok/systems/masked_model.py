@@ -8,9 +8,9 @@ from pathlib import Path
 import torch
 
 from jumok.attention.heard import tell
-from jumok.data.masking import word_starts
-from jumok.data.text_batches import plain_batches
-from jumok.data.tokenizer import SPACE, SPECIALS, Tokenizer, normalize
+from jumok.data.texts.batches import plain_batches
+from jumok.data.texts.masking import word_starts
+from jumok.data.tokenizer import SPACE, SPECIALS, Tokenizer, normalize, plain_words
 from jumok.errors import DataError, ModelError
 from jumok.layers.pooling import mean_of_real
 from jumok.models.masked import MaskedLanguageModel
@@ -20,7 +20,6 @@ from jumok.systems.device import PrecisionName
 from jumok.systems.embedding import own_space
 from jumok.systems.given import text_of, texts_in
 from jumok.systems.loading import load_one, load_tokenizer
-from jumok.systems.segments import plain_words
 from jumok.systems.words import WordSpace
 
 GAP = re.compile(r"\[MASK\]|_{3,}")

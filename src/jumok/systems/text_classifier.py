@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 
 from jumok.attention.heard import tell
-from jumok.data.text_batches import plain_batches
+from jumok.data.texts.batches import plain_batches
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import DataError
 from jumok.models.classifier import TextClassifier

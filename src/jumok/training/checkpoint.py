@@ -20,7 +20,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from jumok.data.atomic import force_to_disk
+from jumok.data.files.atomic import force_to_disk
 from jumok.errors import BundleError, Place, TrainingError
 from jumok.shapes import Tensor
 

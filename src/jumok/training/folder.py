@@ -23,8 +23,8 @@ from typing import Any, Literal
 from jumok.bundle.reading import previous_folder
 from jumok.config import Config
 from jumok.config.writing import recipe_text
-from jumok.data.atomic import sweep, write_durably
-from jumok.data.run_log import LOG
+from jumok.data.files.atomic import sweep, write_durably
+from jumok.data.files.run_log import LOG
 from jumok.errors import BundleError, ConfigError, Place
 from jumok.training import checkpoint
 

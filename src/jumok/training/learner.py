@@ -19,7 +19,7 @@ import torch
 from torch import nn
 
 from jumok.config import TrainingConfig
-from jumok.data.batches import on_device
+from jumok.data.pairs.batches import on_device
 from jumok.kernels.noise import Noise
 from jumok.shapes import Float, Tensor
 from jumok.training.average import Average

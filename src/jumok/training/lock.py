@@ -15,7 +15,7 @@ from platform import node
 
 from filelock import FileLock, Timeout
 
-from jumok.data.atomic import write_durably
+from jumok.data.files.atomic import write_durably
 from jumok.errors import ConfigError, Place
 
 LOCK, HOLDER = ".lock", ".lock.json"

@@ -8,8 +8,8 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from jumok.data.atomic import write_durably
-from jumok.data.run_log import read_log
+from jumok.data.files.atomic import write_durably
+from jumok.data.files.run_log import read_log
 from jumok.errors import MissingExtraError, Place, TrainingError
 
 try:

@@ -7,8 +7,8 @@ from pathlib import Path
 import torch
 
 from jumok.config import Config, TrainingConfig
-from jumok.data.atomic import sweep
-from jumok.data.run_log import LOG
+from jumok.data.files.atomic import sweep
+from jumok.data.files.run_log import LOG
 from jumok.errors import Place, TrainingError
 from jumok.systems.device import DTYPES, choose_device
 from jumok.training import checkpoint, folder

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from jumok.data.captions import CaptionCorpus, read_captions
-from jumok.data.images import ImageSource
+from jumok.data.captions.corpus import CaptionCorpus, read_captions
+from jumok.data.files.images import ImageSource
 from jumok.errors import ConfigError
 from jumok.smallworld.scenes import write
 

@@ -9,27 +9,27 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from jumok.alignment.extract import AlignmentSetting, default_setting
 from jumok.bundle.card import BundleConfig, Score
 from jumok.bundle.weights import fill
 from jumok.bundle.writing import write_bundle
 from jumok.config import CaptionConfig
-from jumok.data.boxes import read_boxes
-from jumok.data.captioned import CaptionedAugmentation, CaptionStream, every_caption, padding
-from jumok.data.captions import Captioned
+from jumok.data.captions.batches import CaptionedAugmentation, CaptionStream, every_caption, padding
+from jumok.data.captions.boxes import read_boxes
+from jumok.data.captions.corpus import Captioned
 from jumok.evaluation.captioner import Pointed, caption_tokenizer, choose_reading, sizes_of
 from jumok.evaluation.captions import score_captions
 from jumok.evaluation.pointing import Gold, score_pointing
-from jumok.inspection.alignment import AlignmentSetting, default_setting
 from jumok.kernels.linear import prepare_for_inference
 from jumok.models.captioner import CaptionerModel as Model
 from jumok.models.catalog import DataSizes, build
 from jumok.shapes import Tensor
 from jumok.systems.captioner import Captioner, reader_of
 from jumok.training import chance
-from jumok.training.captions import PreparedCaptions, prepare
-from jumok.training.objectives import mean_loss
-from jumok.training.objectives_captions import captioning, rows_of
-from jumok.training.pairs import spread
+from jumok.training.objectives.captions import captioning, rows_of
+from jumok.training.objectives.pairs import mean_loss
+from jumok.training.preparing.captions import PreparedCaptions, prepare
+from jumok.training.preparing.pairs import spread
 from jumok.training.task import (
     Objective,
     Reporter,

@@ -10,15 +10,15 @@ from torch import nn
 from jumok.bundle.card import BundleConfig
 from jumok.bundle.writing import write_bundle
 from jumok.config import ImageClassificationConfig
-from jumok.data.picture_batches import Augmentation, PictureStream, in_order
-from jumok.data.picture_store import PictureStore, prepare_pictures
-from jumok.data.pictures import PictureSource, Shape
+from jumok.data.pictures.batches import Augmentation, PictureStream, in_order
+from jumok.data.pictures.corpus import PictureSource, Shape
+from jumok.data.pictures.store import PictureStore, prepare_pictures
 from jumok.errors import DataError
 from jumok.evaluation.classification import ClassifiedExamples
 from jumok.models.catalog import DataSizes, build
 from jumok.shapes import Tensor
 from jumok.training import chance
-from jumok.training.objectives import picture_classification
+from jumok.training.objectives.pairs import picture_classification
 from jumok.training.task import (
     Objective,
     Reporter,

@@ -13,20 +13,21 @@ from jumok.bundle.writing import write_bundle
 from jumok.config.families import LanguageModelConfig
 from jumok.data.cache import digest
 from jumok.data.report import CorpusReport
-from jumok.data.text_store import TextStore, prepare_texts
-from jumok.data.text_tokenizer import (
+from jumok.data.texts.corpus import HeldOutTail, TextCorpus, all_documents, read_examples
+from jumok.data.texts.store import TextStore, prepare_texts
+from jumok.data.texts.tokenizer import (
     TextTokenizer,
     load_text_tokenizer,
     train_text_tokenizer,
 )
-from jumok.data.texts import HeldOutTail, TextCorpus, all_documents, read_examples
+from jumok.data.texts.windows import DrawnWindows, PackedWindows, reading_batches
 from jumok.data.tokenizer import START
-from jumok.data.windows import DrawnWindows, PackedWindows, reading_batches
 from jumok.models.catalog import DataSizes, build
 from jumok.shapes import Tensor
 from jumok.training import chance
 from jumok.training.folder import TOKENIZER
-from jumok.training.objectives import mean_loss, next_token
+from jumok.training.objectives.pairs import mean_loss, next_token
+from jumok.training.preparing.texts import corpus_of
 from jumok.training.task import (
     Objective,
     Reporter,
@@ -36,7 +37,6 @@ from jumok.training.task import (
     card_of,
     model_line,
 )
-from jumok.training.texts import corpus_of
 
 
 @dataclass(frozen=True)

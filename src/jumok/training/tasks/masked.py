@@ -9,16 +9,20 @@ from torch import nn
 from jumok.bundle.card import BundleConfig
 from jumok.bundle.writing import write_bundle
 from jumok.config import MaskedLanguageModelConfig
-from jumok.data.masking import Masking, word_starts
-from jumok.data.text_batches import MaskedUpdates, fixed_masked_batches, text_sampler
+from jumok.data.texts.batches import MaskedUpdates, fixed_masked_batches, text_sampler
+from jumok.data.texts.masking import Masking, word_starts
 from jumok.data.tokenizer import Tokenizer
 from jumok.evaluation.masked_lm import score_masked_lm
 from jumok.models.catalog import DataSizes, build
 from jumok.models.masked import MaskedLanguageModel
 from jumok.shapes import Tensor
-from jumok.training import chance, texts
-from jumok.training.objectives_text import guess_masked
-from jumok.training.pairs import write_world
+from jumok.training import chance
+from jumok.training.objectives.texts import guess_masked
+from jumok.training.preparing import texts
+from jumok.training.preparing.pairs import write_world
+from jumok.training.preparing.texts import PreparedTexts, padding_share
+from jumok.training.preparing.vectors import given_rows
+from jumok.training.preparing.vocabulary import learn_tokenizer
 from jumok.training.task import (
     Objective,
     Reporter,
@@ -28,9 +32,6 @@ from jumok.training.task import (
     card_of,
     model_line,
 )
-from jumok.training.texts import PreparedTexts, padding_share
-from jumok.training.vectors import given_rows
-from jumok.training.vocabulary import learn_tokenizer
 
 
 class MaskedLanguageModelTask:

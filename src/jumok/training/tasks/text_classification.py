@@ -13,7 +13,7 @@ from jumok.bundle.writing import write_bundle
 from jumok.config import TextClassificationConfig, TextClassifierConfig
 from jumok.config.families import check_room
 from jumok.config.masked import SHAPE
-from jumok.data.text_batches import LabelledUpdates, every_text, labelled_batch, text_sampler
+from jumok.data.texts.batches import LabelledUpdates, every_text, labelled_batch, text_sampler
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import ConfigError, Place
 from jumok.evaluation.classification import judge_labels
@@ -21,8 +21,12 @@ from jumok.models.catalog import DataSizes, build
 from jumok.models.classifier import TextClassifier
 from jumok.models.masked import MaskedLanguageModel
 from jumok.shapes import Tensor
-from jumok.training import chance, texts
-from jumok.training.objectives_text import classify_texts
+from jumok.training import chance
+from jumok.training.objectives.texts import classify_texts
+from jumok.training.preparing import texts
+from jumok.training.preparing.texts import PreparedTexts, padding_share
+from jumok.training.preparing.vectors import given_rows
+from jumok.training.preparing.vocabulary import learn_tokenizer
 from jumok.training.task import (
     Objective,
     Reporter,
@@ -32,9 +36,6 @@ from jumok.training.task import (
     card_of,
     model_line,
 )
-from jumok.training.texts import PreparedTexts, padding_share
-from jumok.training.vectors import given_rows
-from jumok.training.vocabulary import learn_tokenizer
 
 
 class TextClassificationTask:

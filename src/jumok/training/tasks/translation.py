@@ -7,31 +7,32 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from jumok.alignment.calibration import choose_setting
+from jumok.alignment.extract import AlignmentSetting
 from jumok.bundle.card import BundleConfig, Score
 from jumok.bundle.weights import fill
 from jumok.bundle.writing import write_bundle
 from jumok.config import TranslationConfig
-from jumok.data.batches import validation_batches
+from jumok.data.pairs.batches import validation_batches
 from jumok.evaluation.spelling import score_spelling
 from jumok.evaluation.text import score_text
-from jumok.inspection.alignment import AlignmentSetting
-from jumok.inspection.calibration import choose_setting
 from jumok.kernels.linear import prepare_for_inference
 from jumok.models.catalog import DataSizes, build
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Tensor
 from jumok.systems.reach import longest_of
-from jumok.systems.sentences import common_sentences
-from jumok.systems.translator import Translator
+from jumok.systems.translation.sentences import common_sentences
+from jumok.systems.translation.translator import Translator
 from jumok.training import chance
-from jumok.training.objectives import ConsistentTranslation, mean_loss, translation
-from jumok.training.pairs import (
+from jumok.training.objectives.pairs import ConsistentTranslation, mean_loss, translation
+from jumok.training.preparing.pairs import (
     PreparedPairs,
     padding_share,
     prepare,
     training_sources,
     update_stream,
 )
+from jumok.training.preparing.vectors import given_rows
 from jumok.training.task import (
     Objective,
     Reporter,
@@ -41,7 +42,6 @@ from jumok.training.task import (
     card_of,
     model_line,
 )
-from jumok.training.vectors import given_rows
 
 READING_PAIRS = 64
 COUNTED_LINES = 2000

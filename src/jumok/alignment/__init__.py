@@ -1,0 +1,1 @@
+"""Which source word a target word comes from, by the attention of the model that wrote it."""

@@ -1,0 +1,64 @@
+"""The norm of what a query receives from each key: | weight value W_O |, not the weight alone.
+
+Source: Kobayashi et al. 2020, Attention is not only a weight, section 3.
+"""
+
+import torch
+from torch import nn
+
+from jumok.kernels.linear import Linear
+from jumok.shapes import Float, Tensor
+
+
+def contribution_norms(
+    weights: Float[Tensor, "heads query key"],
+    value: Float[Tensor, "heads key value_dim"],
+    output: Float[Tensor, "dim heads_value_dim"] | None,
+) -> Float[Tensor, "query key"]:
+    """The norm of each key's attended value for each query: | sum over heads of weight value W_O |.
+
+    A key with a large weight and a small value contributes little, which weights alone do not show.
+
+    Args:
+        output: the output projection's weight; None: there is no projection.
+
+    Source: Kobayashi et al. 2020, Attention is not only a weight, section 3.
+    """
+    heads, _, value_dim = value.shape
+    given = value
+    if output is not None:
+        per_head = output.view(output.shape[0], heads, value_dim)
+        given = torch.einsum("hkv,dhv->hkd", value, per_head.to(value))
+    return torch.einsum("hqk,hkd->qkd", weights, given).norm(dim=-1)
+
+
+def given_norms(
+    weights: Float[Tensor, "batch heads query key"],
+    value: Float[Tensor, "batch heads key value_dim"],
+    output: Float[Tensor, "dim heads_value_dim"] | None,
+) -> tuple[Float[Tensor, "batch query key"], Float[Tensor, "batch heads query key"]]:
+    """`contribution_norms` of a whole batch, for all heads together and for each head alone.
+
+    No vector is computed for each pair of query and key: with u = value W_O, the norm is
+    sqrt(sum over heads h and g of weight_h weight_g (u_h . u_g)), and the products of the heads
+    are the same for all queries. In float32, whatever the model's precision.
+    """
+    weights, given = weights.float(), value.float().transpose(1, 2)  # (batch key heads value_dim)
+    if output is not None:
+        per_head = output.float().view(output.shape[0], value.shape[1], -1)
+        given = torch.einsum("bkhv,dhv->bkhd", given, per_head)
+    products = given @ given.transpose(2, 3)
+    looked = weights.permute(0, 3, 2, 1)  # (batch key query heads)
+    squares = ((looked @ products) * looked).sum(dim=3).transpose(1, 2)
+    lengths = products.diagonal(dim1=2, dim2=3).clamp(min=0).sqrt()  # (batch key heads)
+    apart = weights * lengths.transpose(1, 2)[:, :, None]
+    return squares.clamp(min=0).sqrt(), apart
+
+
+def output_weight(model: nn.Module, site: str) -> Float[Tensor, "dim heads_value_dim"] | None:
+    """The output projection's weight of an attention module; None: it has none."""
+    projection = dict(model.get_submodule(site).named_children()).get("output")
+    if projection is None:
+        return None
+    assert isinstance(projection, nn.Conv2d | Linear)
+    return projection.weight.flatten(1)  # of a 1x1 convolution: one matrix for every pixel

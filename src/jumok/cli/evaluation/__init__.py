@@ -1,0 +1,1 @@
+"""How `jumok evaluate` scores each kind of model."""

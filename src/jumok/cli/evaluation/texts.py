@@ -1,0 +1,85 @@
+"""`jumok evaluate` for models that read whole texts: masked tokens and labels."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from jumok.cli import options as option
+from jumok.cli.columns import column_of, two_columns
+from jumok.cli.screen import counted
+from jumok.cli.verbs.evaluate import Evaluation, Judged
+from jumok.errors import DataError, Place
+
+if TYPE_CHECKING:
+    from jumok.data.files.tables import Column
+    from jumok.data.texts.corpus import Example
+
+GUESSED_SHARE = 0.15
+
+
+def evaluate_guesses(asked: Evaluation) -> Judged:
+    """Loss and accuracy on masked tokens of unseen texts: always the same 15 %, whole words.
+
+    All of them are replaced by [MASK], as `jumok fill` does; training puts other tokens in some.
+
+    Raises:
+        DataError: the file cannot be read, or holds no text.
+    """
+    from jumok.data.texts.batches import batches_of_guesses
+    from jumok.data.texts.masking import Masking, word_starts
+    from jumok.evaluation.masked_lm import score_masked_lm
+
+    file = asked.needs_data()
+    texts = [example.text for example in read(file, column_of(asked.columns.split(",")[0]), None)]
+    system = option.load_system(asked.model, "fill", asked.device, asked.precision, asked.threads)
+    masking = Masking(GUESSED_SHARE, 1.0, 0.0, True, word_starts(system.tokenizer))
+    ids = [each[: system.max_tokens] for each in system.tokenizer.encode_batch(texts)]
+    with system.at_work():
+        batches = counted(batches_of_guesses(ids, asked.batch, masking))
+        guesses = score_masked_lm(system.model, batches)
+    on = f"{int(guesses.guesses.sum()):,} tokens of {len(texts):,} texts"
+    return Judged(guesses.scores(masking.signature, on), [], f"{len(texts):,} texts")
+
+
+def evaluate_labels(asked: Evaluation) -> Judged:
+    """Accuracy, macro F1 and the confusion matrix.
+
+    Raises:
+        ConfigError: --columns does not name two columns.
+        DataError: the file cannot be read, or the model does not have a label.
+    """
+    from jumok.data.texts.examples import label_number
+    from jumok.evaluation.classification import ClassifiedExamples, confusion_lines
+
+    file = asked.needs_data()
+    text, label = two_columns(asked.columns, "the text's and the label's", "document,label")
+    examples = read(file, text, label)
+    system = option.load_system(
+        asked.model, "classify", asked.device, asked.precision, asked.threads
+    )
+    truth = [label_number(example, system.labels) for example in examples]
+    texts = [example.text for example in examples]
+    found = system.probabilities(texts, asked.batch).argmax(dim=1).tolist()
+    labelled = ClassifiedExamples.of(truth, found)
+    on = f"{len(texts):,} texts"
+    return Judged(
+        labelled.scores(system.labels, on),
+        [system.labels[number] for number in found],
+        on,
+        tuple(confusion_lines(labelled, system.labels)),
+    )
+
+
+def read(file: Path, text: "Column", label: "Column | None") -> "list[Example]":
+    """The examples with at least one word; the number of the others is reported on stderr."""
+    from jumok.data.texts.corpus import TextCorpus, read_examples
+
+    found = list(read_examples(TextCorpus(file, text, label)))
+    examples = [example for example in found if example.text.strip()]
+    if not examples:
+        raise DataError("the file holds no text.", place=Place(file))
+    if empty := len(found) - len(examples):
+        first = next(example.line for example in found if not example.text.strip())
+        typer.echo(f"skipped empty texts: {empty:,}, the first in line {first}", err=True)
+    return examples

@@ -1,0 +1,95 @@
+"""`jumok evaluate` for translations: BLEU, chrF and TER against references."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jumok.bundle.card import Score
+from jumok.cli import options as option
+from jumok.cli.columns import column_of, pairs_of
+from jumok.cli.screen import counted
+from jumok.cli.verbs.evaluate import Evaluation, Judged
+from jumok.errors import ConfigError
+
+if TYPE_CHECKING:
+    from jumok.data.pairs.corpus import Corpus, Pair
+
+
+def evaluate_translation(asked: Evaluation) -> Judged:
+    """BLEU, chrF and TER of translations, or their spelling, overall and per value of --by.
+
+    Raises:
+        ConfigError: a side is missing, or the tokenizer for BLEU is not known.
+    """
+    from jumok.data.pairs.corpus import read_pairs
+    from jumok.evaluation.text import check_tokenizer, tokenizer_note
+    from jumok.systems.translation.translator import DEFAULTS
+
+    if asked.tokenize is not None:
+        check_tokenizer(asked.tokenize)  # before minutes of translating
+    corpus = pairs_of(asked.source, asked.reference, asked.data, asked.columns, "--reference")
+    if asked.by is not None and asked.data is None:
+        raise ConfigError("--by names a column of --data.", do="give --data, or leave it out")
+    pairs = list(read_pairs(corpus))
+    parts = _parts(corpus, asked.by)
+    translator = option.load_translator(asked.model, asked.device, asked.precision, asked.threads)
+    translations = translator.translate_lines(
+        (pair.source for pair in pairs),
+        asked.search(DEFAULTS),
+        alignments=False,
+        batch_size=asked.batch,
+        split="length",  # measures the model alone, line by line like the references
+        keep=False,
+    )
+    hypotheses = [translation.text for translation in counted(translations)]
+    scores = _scores(asked, hypotheses, pairs, parts, translator.target_language)
+    note = tokenizer_note(translator.target_language)
+    told = (note,) if note and asked.tokenize is None and asked.metrics == "text" else ()
+    return Judged(tuple(scores), hypotheses, f"{len(pairs):,} sentences, beam {asked.beam}", told)
+
+
+def _parts(corpus: "Corpus", by: str | None) -> list[str]:
+    """The value of the column `by` in each row; an empty list without --by."""
+    from jumok.data.pairs.corpus import read_pairs
+
+    if by is None:
+        return []
+    # The column is read as if it were the translation, so that rows and errors are the same.
+    return [pair.target for pair in read_pairs(replace(corpus, target_column=column_of(by)))]
+
+
+def _scores(
+    asked: Evaluation,
+    hypotheses: Sequence[str],
+    pairs: "Sequence[Pair]",
+    parts: Sequence[str],
+    language: str,
+) -> Iterator[Score]:
+    from jumok.evaluation.spelling import score_spelling
+    from jumok.evaluation.text import score_text
+
+    def score(rows: Sequence[int], on: str) -> Iterator[Score]:
+        written = [hypotheses[row] for row in rows]
+        references = [pairs[row].target for row in rows]
+        if asked.metrics == "spelling":
+            return (replace(each, on=on) for each in score_spelling(written, references))
+        scores = score_text(
+            written,
+            references,
+            target_language=language,
+            tokenizer=asked.tokenize,
+            lowercase=asked.lowercase,
+        )
+        return (replace(each, on=on) for each in scores)
+
+    yield from score(range(len(pairs)), _file(asked).name)
+    for part in dict.fromkeys(parts):
+        rows = [row for row, of_row in enumerate(parts) if of_row == part]
+        yield from score(rows, f"{part}: {len(rows):,}")
+
+
+def _file(asked: Evaluation) -> Path:
+    file = asked.data or asked.source
+    assert file is not None
+    return file

@@ -1,0 +1,1 @@
+"""The corpora and the tables of `jumok heads`."""

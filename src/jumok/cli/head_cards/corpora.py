@@ -1,0 +1,226 @@
+"""The corpora of `jumok heads`: pairs, texts, captioned images, or labelled images."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from jumok.cli.columns import linked_pairs_of, named_columns
+from jumok.cli.screen import counted
+from jumok.cli.streams import read_lines
+from jumok.cli.verbs.evaluate import USUAL_COLUMNS
+from jumok.errors import ConfigError
+
+if TYPE_CHECKING:
+    from jumok.evaluation.alignment_settings import AlignedPair
+    from jumok.inspection.heads.grid_cards import AnyHeadCard
+    from jumok.inspection.page.cards_page import Unit
+    from jumok.systems.captioner import Captioner
+
+
+@dataclass(frozen=True)
+class CorpusArgs:
+    """The options that name the corpus.
+
+    Attributes:
+        task: the task of the models.
+        most: the maximum number of pairs, texts or images; None: all.
+    """
+
+    task: str
+    source: Path | None
+    target: Path | None
+    data: Path | None
+    images: Path | None
+    columns: str | None
+    gold: Path | None
+    most: int | None
+
+    def one_file(self, expected: str) -> Path:
+        """The one file that --data, or --source, names.
+
+        Args:
+            expected: the expected option, for the error.
+
+        Raises:
+            ConfigError: no file, or more than one.
+        """
+        file = self.data or self.source
+        if file is None or self.target or self.gold or (self.data and self.source):
+            raise ConfigError(
+                "head cards of this kind of model need one file.",
+                expected=expected,
+                got=self.task,
+            )
+        return file
+
+    def refuse(self, *names: str) -> None:
+        """Raises ConfigError if an option is given that this kind of model does not read."""
+        for name in names:
+            if getattr(self, name) is not None:
+                raise ConfigError(
+                    f"--{name} has no effect for this kind of model.",
+                    got=self.task,
+                    do="leave it out",
+                )
+
+
+@runtime_checkable  # the tests check annotations while they run
+class HeadCorpus(Protocol):
+    """A corpus over which head cards are computed.
+
+    Attributes:
+        title: its name on the page of cards.
+        unit: what `count` counts.
+    """
+
+    title: str
+    unit: "Unit"
+
+    def cards(self, system: Any, batch: int) -> "list[AnyHeadCard]":
+        """A card for each head of the loaded model."""
+        ...
+
+    def count(self) -> int:
+        """The number of examples that the cards are computed over."""
+        ...
+
+
+class PairsCorpus:
+    """Texts and their translations, with gold links if there are any."""
+
+    unit: "Unit" = "sentences"
+
+    def __init__(self, given: CorpusArgs) -> None:
+        given.refuse("images")
+        self._given = given
+        columns = named_columns(given.data, given.columns, None, None) or "0,1"
+        self._corpus, self._links = linked_pairs_of(
+            given.source, given.target, given.data, columns, given.gold
+        )
+        self.title = self._corpus.title
+
+    def pairs(self) -> "Iterator[AlignedPair]":
+        """The pairs, from the beginning."""
+        from jumok.evaluation.alignment_settings import read_aligned
+
+        return islice(read_aligned(self._corpus, self._given.gold, self._links), self._given.most)
+
+    def cards(self, system: Any, batch: int) -> "list[AnyHeadCard]":
+        from jumok.evaluation.heads.pairs import head_cards_over
+
+        return head_cards_over(system, lambda: counted(self.pairs()), batch)
+
+    def count(self) -> int:
+        return sum(1 for _ in self.pairs())
+
+
+class TextsCorpus:
+    """Single texts, one a line."""
+
+    unit: "Unit" = "sentences"
+
+    def __init__(self, given: CorpusArgs) -> None:
+        given.refuse("images", "columns")
+        self._file, self._most = given.one_file("--data FILE, one text per line"), given.most
+        self.title = self._file.name
+
+    def _texts(self) -> Iterator[str]:
+        return islice(read_lines(self._file), self._most)
+
+    def cards(self, system: Any, batch: int) -> "list[AnyHeadCard]":
+        from jumok.evaluation.heads.texts import text_head_cards_over
+
+        return text_head_cards_over(system, lambda: counted(self._texts()), batch)
+
+    def count(self) -> int:
+        return sum(1 for _ in self._texts())
+
+
+class CaptionsCorpus:
+    """Images with reference captions, as for `jumok evaluate`; gold boxes may be next to them."""
+
+    unit: "Unit" = "pictures"
+
+    def __init__(self, given: CorpusArgs) -> None:
+        from jumok.cli.evaluation.captions import caption_columns, images_of
+
+        self._given = given
+        self._table = given.one_file("--data FILE, a table of captions")
+        self._images = images_of(given.images, self._table, "jumok heads MODEL")
+        self._columns = caption_columns(given.columns or USUAL_COLUMNS[given.task])
+        self.title = self._table.name
+        self._looked_at = 0
+
+    def cards(self, system: "Captioner", batch: int) -> "list[AnyHeadCard]":
+        from jumok.cli.evaluation.captions import BOXES
+        from jumok.data.captions.boxes import read_boxes
+        from jumok.data.captions.corpus import CaptionCorpus, read_captions
+        from jumok.data.captions.store import FeatureSource
+        from jumok.data.files.images import ImageSource
+        from jumok.evaluation.heads.pictures import PictureCorpus, caption_head_cards_over
+        from jumok.evaluation.pointing import Gold
+
+        features = system.reads_features
+        files = FeatureSource(self._images) if features else ImageSource(self._images)
+        corpus = CaptionCorpus(self._table, self._images, *self._columns)
+        captioned = read_captions(corpus, files, others=True)[: self._given.most]
+        self._looked_at = len(captioned)
+        boxes = self._table.parent / BOXES
+        gold = None
+        # Boxes are in pixels, and features do not hold the sizes of their images.
+        if boxes.is_file() and not features:
+            gold = Gold(read_boxes(boxes, system.language), captioned)
+        pictures = PictureCorpus(lambda: counted(captioned), files, gold)
+        return caption_head_cards_over(system, pictures, batch)
+
+    def count(self) -> int:
+        return self._looked_at
+
+
+class LabelsCorpus:
+    """Images with labels, as for `jumok evaluate`."""
+
+    unit: "Unit" = "pictures"
+
+    def __init__(self, given: CorpusArgs) -> None:
+        from jumok.cli.evaluation.pictures import source_of
+
+        given.refuse("images", "columns")
+        self._source = source_of(given.one_file("--data FOLDER or FILE, images with labels"))
+        self._most = given.most
+        self.title = self._source.title
+        self._looked_at = 0
+
+    def cards(self, system: Any, batch: int) -> "list[AnyHeadCard]":
+        from jumok.cli.evaluation.pictures import labelled_pictures
+        from jumok.evaluation.heads.pictures import picture_head_cards_over
+
+        self._looked_at = 0
+        return picture_head_cards_over(
+            system,
+            self._noted(
+                labelled_pictures(system, counted(islice(self._source.read(), self._most)))
+            ),
+            batch,
+        )
+
+    def _noted(self, pictures: Iterable[Any]) -> Iterator[Any]:
+        for picture in pictures:
+            self._looked_at += 1
+            yield picture
+
+    def count(self) -> int:
+        return self._looked_at
+
+
+CORPORA: dict[str, Callable[[CorpusArgs], HeadCorpus]] = {
+    "translation": PairsCorpus,
+    "language-model": TextsCorpus,
+    "masked-lm": TextsCorpus,
+    "text-classification": TextsCorpus,
+    "captioning": CaptionsCorpus,
+    "image-classification": LabelsCorpus,
+}
+"""By task, the corpus of its head cards."""

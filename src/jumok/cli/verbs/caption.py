@@ -1,0 +1,122 @@
+"""`jumok caption`: images in, captions out."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from jumok.cli import options as option
+from jumok.cli.folders import pictures_in
+from jumok.cli.screen import counted
+from jumok.cli.streams import check_output, open_output
+from jumok.cli.verbs.translate import decoding_options
+from jumok.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from jumok.systems.caption import Caption, Looks
+
+Images = Annotated[
+    list[Path],
+    typer.Argument(
+        help="Images (JPEG, PNG, ...) and folders of images; files of precomputed features for a "
+        "model that reads features."
+    ),
+]
+LooksOption = Annotated[
+    bool,
+    typer.Option(
+        "--looks",
+        help="With --json: the attention map of each word, one weight per cell.",
+        rich_help_panel=option.OUTPUT,
+    ),
+]
+
+
+def caption(
+    model: option.OneModel,
+    images: Images,
+    beam: option.Beam = 5,
+    nbest: Annotated[int, typer.Option(max=1000, help="Captions for each image, best first.")] = 1,
+    length_penalty: option.LengthPenalty = 1.0,
+    no_repeat_ngram: option.NoRepeatNgram = 0,
+    sample: option.Sample = False,
+    temperature: option.Temperature = 1.0,
+    top_k: option.TopK = None,
+    top_p: option.TopP = None,
+    seed: option.Seed = 0,
+    scores: option.Scores = False,
+    looks: LooksOption = False,
+    as_json: option.Json = False,
+    output: option.Output = None,
+    batch: option.Batch = 32,
+    device: option.Device = "auto",
+    precision: option.Precision = "fp32",
+    threads: option.Threads = 0,
+) -> None:
+    """Describe images: one line each, with the file name, a tab and the caption.
+
+    A file that cannot be read as an image gets an empty caption, and the
+    error is reported on stderr; the other images are still captioned.
+    With --json every image gives one object.
+
+      jumok caption MODEL holiday
+
+      jumok caption MODEL photo.jpg --nbest 5 --scores
+    """
+    options = decoding_options(
+        beam, nbest, length_penalty, 0, 256, sample, temperature, top_k, top_p, seed
+    )
+    # The maximum length of a caption does not depend on the number of cells of its image.
+    options = replace(options, maximum_ratio=None, no_repeat_ngram=no_repeat_ngram)
+    if looks and not as_json:
+        raise ConfigError("--looks needs --json.", do="add --json, or leave out --looks")
+    check_output(output, *images)
+    captioner = option.load_system(model, "caption", device, precision, threads)
+    images = list(pictures_in(images))
+    found = captioner.caption_files(images, options, looks=looks, batch_size=batch)
+    failed = False
+    with open_output(output) as stream:
+        for file, one in zip(images, counted(found), strict=True):
+            if isinstance(one, DataError):
+                failed = True
+                typer.echo(f"error: {one}", err=True)
+            stream.writelines(_objects(file, one) if as_json else _lines(file, one, scores))
+    if failed:
+        raise typer.Exit(DataError.exit_code)
+
+
+def _lines(file: Path, one: "Caption | DataError", scores: bool) -> Iterator[str]:
+    if isinstance(one, DataError):
+        yield f"{file}\t\n"
+        return
+    for each in (one, *one.alternatives):
+        yield f"{file}\t{each.text}" + (f"\t{each.score:.4f}" if scores else "") + "\n"
+
+
+def _objects(file: Path, one: "Caption | DataError") -> Iterator[str]:
+    facts = {"error": str(one)} if isinstance(one, DataError) else _facts(one)
+    yield json.dumps({"file": str(file)} | facts, ensure_ascii=False) + "\n"
+
+
+def _facts(one: "Caption") -> dict[str, Any]:
+    return {
+        "text": one.text,
+        "score": one.score,
+        "log_probability": one.log_probability,
+        "tokens": one.tokens,
+        "token_log_probabilities": one.token_log_probabilities,
+        "looks": None if one.looks is None else _maps(one.looks),
+        "alternatives": [_facts(other) for other in one.alternatives],
+    }
+
+
+def _maps(looks: "Looks") -> dict[str, Any]:
+    """The words, and the map of each word row by row from the top."""
+    rounded = [
+        [[round(share, 4) for share in row] for row in of_word]
+        for of_word in looks.weights.tolist()
+    ]
+    return {"words": looks.words, "weights": rounded}

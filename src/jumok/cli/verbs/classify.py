@@ -1,0 +1,179 @@
+"""`jumok classify`: a label for each image or text."""
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from jumok.cli import options as option
+from jumok.cli.arriving import arriving
+from jumok.cli.folders import pictures_in
+from jumok.cli.screen import counted
+from jumok.cli.streams import check_output, open_output
+from jumok.errors import BundleError, DataError, JumokError, Place
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The predicted labels of one item.
+
+    Attributes:
+        item: the text, or the image's file, as it was given.
+        probabilities: of every label, the most probable first; empty if the item could not be read.
+        error: why the item could not be read; None: it could.
+    """
+
+    item: str
+    probabilities: Mapping[str, float] = field(default_factory=dict)
+    error: JumokError | None = None
+
+
+Classify = Callable[[Any, Iterable[Sequence[str]], int], Iterator[Prediction]]
+
+CLASSIFIERS: dict[str, str] = {
+    "image-classification": "jumok.cli.verbs.classify:classify_pictures",
+    "text-classification": "jumok.cli.verbs.classify:classify_texts",
+}
+"""By task, the function that classifies: (system, lists of items, batch size) -> predictions."""
+
+Items = Annotated[
+    list[str] | None,
+    typer.Argument(help="Image files and folders, or texts (default: stdin, one item per line)."),
+]
+Top = Annotated[
+    int,
+    typer.Option(
+        min=1, max=option.MOST, help="Labels to print for each item, best first.", metavar="N"
+    ),
+]
+
+
+def classify(
+    model: option.Model,
+    items: Items = None,
+    top: Top = 1,
+    as_json: option.Json = False,
+    output: option.Output = None,
+    batch: option.Batch = 32,
+    device: option.Device = "auto",
+    precision: option.Precision = "fp32",
+    threads: option.Threads = 0,
+) -> None:
+    """Classify images or texts.
+
+    Prints one line for each: the item, its label and the label's
+    probability. An item that cannot be read gets an empty label, and the
+    error is reported on stderr.
+
+      jumok classify runs/cifar10/model photos
+
+      ls photos/*.png | jumok classify runs/cifar10/model --json --top 3
+    """
+    check_output(output, *map(Path, items or ()))
+    system = option.load_system(model, "classify", device, precision, threads)
+    lists = [items] if items else arriving(None).chunks(batch)
+    answers = _classifier(model)(system, lists, batch)
+    unread = total = 0
+    with open_output(output) as stream:
+        for answer in counted(answers):
+            total += 1
+            if answer.error is not None:
+                unread += 1
+                sys.stderr.write(f"error: {answer.error}\n")
+            stream.write(to_json(answer, top) if as_json else to_columns(answer, top))
+            if not items:  # the writer of the line may wait for its answer
+                stream.flush()
+    if unread:
+        raise DataError(
+            f"{unread:,} of {total:,} items could not be read; the others were classified.",
+            do="see the errors above",
+        )
+
+
+def to_columns(answer: Prediction, top: int) -> str:
+    """The item and the `top` most probable labels with their probabilities, tab-separated."""
+    ranked = [f"{label}\t{value:.4f}" for label, value in answer.probabilities.items()][:top]
+    return "\t".join([answer.item, *(ranked or ["\t"])]) + "\n"
+
+
+def to_json(answer: Prediction, top: int) -> str:
+    """The prediction as one JSON object, on one line."""
+    ranked = dict(list(answer.probabilities.items())[:top])
+    facts: dict[str, Any] = {"item": answer.item, "label": next(iter(ranked), None)}
+    facts["probabilities"] = ranked
+    if answer.error is not None:
+        facts["error"] = str(answer.error)
+    return json.dumps(facts, ensure_ascii=False) + "\n"
+
+
+def _classifier(model: str) -> Classify:
+    from jumok.bundle.reading import read_bundle
+
+    folder = option.model_folders(model)[0]
+    task = read_bundle(folder).config.task
+    if task not in CLASSIFIERS:
+        raise BundleError("this model does not classify.", got=task, place=Place(folder))
+    module, name = CLASSIFIERS[task].split(":")
+    function: Classify = getattr(import_module(module), name)
+    return function
+
+
+def classify_pictures(
+    system: Any, lists: Iterable[Sequence[str]], batch: int
+) -> Iterator[Prediction]:
+    """Predictions for image files and folders; an image that cannot be read gets its error."""
+    import numpy as np
+
+    waiting: list[tuple[str, Any]] = []  # the fitted image, or its error
+
+    def flush() -> Iterator[Prediction]:
+        good = [fitted for _, fitted in waiting if not isinstance(fitted, JumokError)]
+        found = iter(system.classify_fitted(np.stack(good)) if good else ())
+        for item, fitted in waiting:
+            if isinstance(fitted, JumokError):
+                yield Prediction(item, error=fitted)
+            else:
+                yield Prediction(item, next(found).probabilities)
+        waiting.clear()
+
+    for items in lists:
+        for file in pictures_in(items):
+            try:
+                waiting.append((str(file), system.fit(file)))
+            except DataError as error:
+                waiting.append((str(file), error))
+            if len(waiting) >= batch:
+                yield from flush()
+        yield from flush()
+
+
+def classify_texts(system: Any, lists: Iterable[Sequence[str]], batch: int) -> Iterator[Prediction]:
+    """Predictions for texts, one an item; a text without a word gets its error."""
+    done = 0
+    for items in lists:
+        chunk = list(enumerate(items, start=done + 1))
+        done += len(chunk)
+        found = {number: probe(system, text, number) for number, text in chunk}
+        good = [text for number, text in chunk if found[number] is None]
+        labels = iter(system.classify(good, batch) if good else ())
+        for number, text in chunk:
+            error = found[number]
+            yield (
+                Prediction(text, error=error)
+                if error
+                else Prediction(text, next(labels).probabilities)
+            )
+
+
+def probe(system: Any, text: str, number: int) -> DataError | None:
+    """Why this text cannot be classified; None: it can."""
+    try:
+        system.check(text, number)
+    except DataError as error:
+        return error
+    return None

@@ -1,0 +1,198 @@
+"""`jumok demo`: a whole run in a few minutes, on a corpus that comes with jumok."""
+
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from jumok.cli.machine import say_what_is_missing
+from jumok.cli.screen import console
+from jumok.errors import ConfigError, Place
+
+if TYPE_CHECKING:
+    from jumok.bundle.card import Score
+    from jumok.cli.report import ReportExample
+    from jumok.systems.translation.translator import Translator
+    from jumok.training.loop import Progress
+
+PAGE = "page.html"
+"""The interactive page, next to the report."""
+RECIPE = "smallworld-en-ko"
+SENTENCES, LISTED, DRAWN = 300, 12, 4
+
+Folder = Annotated[Path, typer.Option(help="Output folder.")]
+Minutes = Annotated[float, typer.Option(min=0.05, max=10_000, help="Minutes of training.")]
+
+
+def demo(folder: Folder = Path("demo"), minutes: Minutes = 3.0) -> None:
+    """Train a small English-Korean Transformer from scratch and inspect it.
+
+    Writes the built-in corpus, trains a model, translates unseen sentences,
+    draws a word alignment, and writes FOLDER/report.html and the interactive
+    page FOLDER/page.html.
+    """
+    from jumok.bundle.reading import read_bundle
+    from jumok.cli.report import report
+    from jumok.config import load_config
+    from jumok.data.files.run_log import LOG, read_log
+    from jumok.shipped import shipped_recipe
+    from jumok.systems.translation.translator import Translator
+    from jumok.training.lock import refuse_several_processes
+    from jumok.training.precision import one_thread
+    from jumok.training.run import train
+    from jumok.training.screen import screen
+
+    refuse_several_processes(os.environ)
+    config = load_config(shipped_recipe(RECIPE), [f"training.minutes={minutes}"])
+    home = folder / config.name
+    _clear(home)
+    say_what_is_missing()
+    with closing(screen()) as live:
+        result = train(config, folder, live)
+    if result.outcome.signal is not None:
+        raise typer.Exit(128 + result.outcome.signal)
+    assert result.model is not None  # a run that ends has validated
+    translator = Translator.load(result.model)
+    test = home / "smallworld" / "test"
+    with one_thread():
+        examples, scores = try_out(translator, test)
+    commands = next_commands(result.model, test)
+    figures = key_figures(result.progress, scores, read_bundle(result.model).parameters)
+    records = list(read_log(home / LOG))
+    save_page(result.model, examples, folder / PAGE)
+    file = folder / "report.html"
+    file.write_text(report(figures, records, examples, commands, PAGE), encoding="utf-8")
+    show(examples, scores, file, commands)
+
+
+def _clear(home: Path) -> None:
+    """Removes the run of an earlier demo: every demo trains from scratch."""
+    from jumok.training.lock import held
+
+    if home.exists() and not (home / "config.json").exists():
+        raise ConfigError(
+            "this folder exists and is not a run, so the demo does not replace it.",
+            place=Place(home),
+            do="choose another folder: jumok demo --folder OTHER",
+        )
+    if home.exists():
+        with held(home):  # not while another demo trains there
+            shutil.rmtree(home, ignore_errors=True)
+
+
+def try_out(translator: "Translator", test: Path) -> tuple[list["ReportExample"], list["Score"]]:
+    """Translates and scores sentences of the test split.
+
+    Returns the examples to list, the first few with the attention to draw, and the scores.
+    """
+    from jumok.cli.report import ReportExample
+    from jumok.evaluation.text import score_text
+
+    sources, references, links = (
+        test.with_suffix(f".{kind}").read_text("utf-8").splitlines()[:SENTENCES]
+        for kind in ("en", "ko", "align")
+    )
+    found = translator.translate(sources, beam=1, alignments=False, split="length", keep=False)
+    texts = [one.text for one in found]
+    scores = score_text(
+        texts, references, target_language="ko", metrics=("bleu", "chrf"), resamples=0
+    )
+    examples = []
+    for row in range(min(LISTED, len(sources))):
+        drawable = row < DRAWN and texts[row] != ""
+        attention = translator.attention(sources[row], texts[row]) if drawable else None
+        same = texts[row] == references[row]
+        gold = [tuple(map(int, link.split("-"))) for link in links[row].split()] if same else []
+        examples.append(
+            ReportExample(
+                sources[row],
+                texts[row],
+                references[row],
+                attention,
+                tuple((source, target) for source, target in gold),
+            )
+        )
+    return examples, scores
+
+
+def key_figures(progress: "Progress", scores: Sequence["Score"], parameters: int) -> dict[str, str]:
+    """The key figures at the top of the report."""
+    return {
+        f"BLEU on {SENTENCES} unseen sentences": f"{scores[0].value:.1f}",
+        "chrF on the same": f"{scores[1].value:.1f}",
+        "minutes of training": f"{progress.seconds / 60.0:.1f}",
+        "million target tokens seen": f"{progress.tokens / 1e6:.1f}",
+        "tokens per second": f"{progress.tokens / progress.step_seconds:,.0f}",
+        "million parameters": f"{parameters / 1e6:.1f}",
+    }
+
+
+def save_page(model: Path, examples: Sequence["ReportExample"], file: Path) -> None:
+    """The interactive page of the first sentence, as `jumok look --save` writes it."""
+    from jumok.inspection.page.document import page
+    from jumok.tracing.catalog import load_family
+    from jumok.tracing.passes import EVERYTHING
+
+    family = load_family(model, device="cpu")
+    first = examples[0].source
+    trace = family.trace(first, None, family.options, extras=EVERYTHING, name=family.name)
+    file.write_text(page(trace), encoding="utf-8")
+
+
+def next_commands(model: Path, test: Path) -> list[str]:
+    """Commands to try next, ready to be copied."""
+    program = Path(sys.argv[0])
+    here = program.relative_to(Path.cwd()) if program.is_relative_to(Path.cwd()) else program
+    jumok = shlex.quote(str(here))
+    return [
+        f'{jumok} look {model} "The cat saw a dog."',
+        f'echo "The teacher read a book." | {jumok} translate {model} --alignments',
+        f"{jumok} evaluate {model} --source {test}.en --reference {test}.ko",
+        f"{jumok} info {model}",
+    ]
+
+
+def show(
+    examples: Sequence["ReportExample"],
+    scores: Sequence["Score"],
+    file: Path,
+    commands: Sequence[str],
+) -> None:
+    """Prints translations, one alignment and the next commands to the terminal."""
+    from jumok.cli.heatmap import heatmap
+
+    screen = console()
+    screen.print("\nUnseen sentences:\n")
+    for example in examples[:8]:
+        same = example.translation == example.reference
+        screen.print(f"  {example.source}", soft_wrap=True)
+        screen.print(
+            f"  {example.translation}  {'✓' if same else ''}", style="bold", soft_wrap=True
+        )
+        screen.print("" if same else f"  {example.reference}  (reference)\n", soft_wrap=True)
+    screen.print(
+        f"{scores[0].name} {scores[0].value:.1f}, {scores[1].name} {scores[1].value:.1f} "
+        f"on {SENTENCES} unseen sentences\n{scores[0].signature}",
+        soft_wrap=True,
+    )
+    drawn = next((example for example in examples if example.attention is not None), None)
+    if drawn is not None and drawn.attention is not None:
+        seen = drawn.attention
+        screen.print("\nWhich English words each Korean word attended to:\n")
+        screen.print(
+            heatmap(seen.weights, seen.source_words, seen.target_words, screen.width),
+            soft_wrap=True,
+        )
+    screen.print(
+        f"\nReport with learning curves and attention: {file}\n"
+        f"One translation, every layer and head: {file.parent / PAGE}\n\nTry next:\n",
+        soft_wrap=True,
+    )
+    for command in commands:
+        screen.print(f"  {command}", soft_wrap=True)

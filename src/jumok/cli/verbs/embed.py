@@ -1,0 +1,227 @@
+"""`jumok embed`: texts and words as vectors, their nearest neighbours, and word benchmarks."""
+
+import json
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from jumok.cli import options as option
+from jumok.cli.screen import console, counted
+from jumok.cli.streams import check_output, open_output, read_lines
+from jumok.data.files.atomic import atomic_file
+from jumok.errors import BundleError, ConfigError, Place
+
+if TYPE_CHECKING:
+    from jumok.systems.embedding import Embedder
+    from jumok.systems.words import Neighbour
+
+ASK, DIGITS, AHEAD = "Questions about words", 6, 16
+
+Top = Annotated[
+    int,
+    typer.Option(
+        min=1, max=option.MOST, help="Number of neighbours to print.", rich_help_panel=ASK
+    ),
+]
+
+
+def embed(
+    model: Annotated[
+        Path,
+        typer.Argument(help="A bundle, or a file of vectors: word2vec, GloVe or fastText."),
+    ],
+    file: option.Text = None,
+    nearest: Annotated[
+        str | None,
+        typer.Option(
+            help="Print the nearest neighbours of this word; with --corpus, of this text.",
+            rich_help_panel=ASK,
+        ),
+    ] = None,
+    analogy: Annotated[
+        tuple[str, str, str] | None,
+        typer.Option(
+            help="Solve an analogy: king man woman = king - man + woman.", rich_help_panel=ASK
+        ),
+    ] = None,
+    evaluate: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Analogy or word-similarity file; repeatable.",
+            rich_help_panel=ASK,
+        ),
+    ] = None,
+    corpus: Annotated[
+        Path | None,
+        typer.Option(
+            help="File whose lines --nearest searches, instead of words.", rich_help_panel=ASK
+        ),
+    ] = None,
+    words: Annotated[
+        bool, typer.Option("--words", help="Also write a contextual vector for each word.")
+    ] = False,
+    top: Top = 10,
+    as_json: option.Json = False,
+    output: option.Output = None,
+    batch: option.Batch = 32,
+    device: option.Device = "auto",
+    precision: option.Precision = "fp32",
+    threads: option.Threads = 0,
+) -> None:
+    """Turn texts into vectors: one JSON object per line, or a matrix in a file NAME.npy.
+
+    The vector of a sentence is the mean of the encoder's output, and that
+    of a word the mean over its tokens. --nearest, --analogy and --evaluate
+    use words without context: the model's own embeddings, or a file of
+    pretrained vectors.
+
+      jumok embed MODEL texts.txt --output vectors.npy
+
+      jumok embed glove.txt --analogy king man woman
+    """
+    _check_asked(corpus, nearest, bool(evaluate or analogy or nearest), file, output)
+    embedder = load_embedder(model, device, precision, threads)
+    if evaluate:
+        _evaluate(embedder, evaluate, as_json)
+    if analogy is not None:
+        _show(embedder.word_space().analogy(*analogy, top), as_json)
+    if nearest is not None and corpus is not None:
+        _show(nearest_lines(embedder, nearest, corpus, top, batch), as_json)
+    elif nearest is not None:
+        _show(embedder.word_space().nearest(nearest, top), as_json)
+    if file is not None or not (evaluate or analogy or nearest):
+        write_vectors(embedder, counted(read_lines(file)), words, batch, output)
+
+
+def _check_asked(
+    corpus: Path | None, nearest: str | None, asked: bool, file: Path | None, output: Path | None
+) -> None:
+    """Raises ConfigError if an option would have no effect; otherwise as `check_output`."""
+    if corpus is not None and nearest is None:
+        raise ConfigError("--corpus needs --nearest.", do="add --nearest TEXT")
+    if output is not None and file is None and asked:
+        raise ConfigError("--output needs a file of texts.", do="name a file of texts, too")
+    check_output(output, file)
+
+
+def load_embedder(
+    model: Path, device: str, precision: option.Precisions, threads: int
+) -> "Embedder":
+    """The model in this folder, or the vectors in this file.
+
+    Raises:
+        BundleError: a bundle that cannot be read, or that has no vectors for texts.
+        DataError: a file of vectors that cannot be read.
+    """
+    import torch
+
+    from jumok.data.files.vectors import read_vectors
+    from jumok.systems.catalog import load
+    from jumok.systems.embedding import Embedder, GivenVectors
+
+    if threads:
+        torch.set_num_threads(threads)
+    # A missing path with a suffix is meant as a file, one without as a bundle: the errors differ.
+    if model.is_file() or (model.suffix and not model.is_dir()):
+        return GivenVectors(read_vectors(model))
+    system = load(model, device=device, precision=precision)
+    if not isinstance(system, Embedder):
+        raise BundleError(
+            "this model cannot embed texts.",
+            place=Place(model),
+            do="give one with an encoder of text: a translator or a masked language model",
+        )
+    return system
+
+
+def write_vectors(
+    embedder: "Embedder", lines: Iterable[str], words: bool, batch: int, output: Path | None
+) -> None:
+    """Writes a JSON object a line, or one matrix, shape (lines, width).
+
+    Raises:
+        ConfigError: vectors of words for a matrix, which has no room for the words.
+    """
+    if output is None or output.suffix != ".npy":
+        with open_output(output) as stream:
+            for text, vector in _sentences(embedder, lines, batch):
+                found: dict[str, Any] = {"text": text, "vector": _numbers(vector)}
+                if words:
+                    names, vectors = embedder.word_vectors(text)
+                    found |= {"words": names, "vectors": list(map(_numbers, vectors))}
+                stream.write(json.dumps(found, ensure_ascii=False) + "\n")
+        return
+    if words:
+        raise ConfigError(
+            "a matrix has no room for the names of words.",
+            got="--words with --output NAME.npy",
+            do="name a file that ends in .jsonl",
+        )
+    import numpy as np
+
+    rows = [vector.numpy() for _, vector in _sentences(embedder, lines, batch)]
+    width = embedder.sentence_vectors([""]).shape[1]  # a file without lines gives no row
+    with atomic_file(output) as part, part.open("wb") as stream:
+        np.save(stream, np.array(rows, np.float32).reshape(-1, width))
+
+
+def nearest_lines(
+    embedder: "Embedder", text: str, corpus: Path, top: int, batch: int
+) -> "list[Neighbour]":
+    """The `top` lines of a corpus by cosine similarity of their vectors to that of `text`."""
+    import torch
+
+    from jumok.systems.words import Neighbour
+
+    (wanted,) = torch.nn.functional.normalize(embedder.sentence_vectors([text]), dim=1)
+    likeness = {
+        line: float(torch.nn.functional.normalize(vector, dim=0) @ wanted)
+        for line, vector in _sentences(embedder, counted(read_lines(corpus)), batch)
+        if line.strip()
+    }
+    best = sorted(likeness, key=likeness.__getitem__, reverse=True)[:top]
+    return [Neighbour(line, likeness[line]) for line in best]
+
+
+def _sentences(embedder: "Embedder", lines: Iterable[str], batch: int) -> Iterator[tuple[str, Any]]:
+    stream = iter(lines)
+    while chunk := list(islice(stream, AHEAD * batch)):
+        yield from zip(chunk, embedder.sentence_vectors(chunk, batch), strict=True)
+
+
+def _numbers(vector: Any) -> list[float]:
+    return [round(number, DIGITS) for number in vector.tolist()]
+
+
+def _evaluate(embedder: "Embedder", files: list[Path], as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from jumok.evaluation.words import score_words
+
+    space = embedder.word_space()
+    scores = [score for file in files for score in score_words(space, file)]
+    if as_json:
+        known = [asdict(each) | {"value": each.value if each.known else None} for each in scores]
+        typer.echo(json.dumps(known, indent=2))
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("", "score", "with vectors"):
+        table.add_column(heading, no_wrap=True, justify="right" if heading == "score" else "left")
+    for score in scores:
+        table.add_row(score.name, f"{score.value:.2f}" if score.known else "-", score.on)
+    console().print(table)
+    for signature in dict.fromkeys(score.signature for score in scores):
+        console().print(signature)
+
+
+def _show(neighbours: "list[Neighbour]", as_json: bool) -> None:
+    if as_json:
+        found = [neighbour._asdict() for neighbour in neighbours]
+        typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        return
+    for neighbour in neighbours:
+        console().print(f"{neighbour.cosine:.3f}  {neighbour.text}", soft_wrap=True)

@@ -1,0 +1,250 @@
+"""`jumok evaluate`: scores a model with the usual metrics of its kind."""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from jumok.cli import options as option
+from jumok.cli.columns import named_columns
+from jumok.cli.screen import console, print_scores
+from jumok.cli.streams import check_output, open_output
+from jumok.errors import ConfigError
+
+if TYPE_CHECKING:
+    from jumok.bundle.card import Score
+    from jumok.decoding.options import DecodingOptions
+
+Outputs = list[str]
+Data = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        "-d",
+        help="One data file instead of --source and --reference; its format depends on the model.",
+    ),
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        help="In --data: columns of the text and of its translation or label (default: 0,1). "
+        "Captions: columns of the file and the caption (default: 0,2)."
+    ),
+]
+By = Annotated[
+    str | None, typer.Option(help="Also report scores per value of this column of --data.")
+]
+Tokenize = Annotated[
+    str | None,
+    typer.Option(help="Tokenizer for BLEU: 13a, intl, char, zh, ko-mecab, ja-mecab, none."),
+]
+Lowercase = Annotated[bool, typer.Option("--lowercase", help="Case-insensitive scoring.")]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The options of one evaluation; see those of `evaluate`."""
+
+    model: str
+    source: Path | None
+    reference: Path | None
+    data: Path | None
+    images: Path | None
+    skip_damaged: bool
+    columns: str
+    by: str | None
+    beam: int
+    length_penalty: float
+    no_repeat_ngram: int
+    tokenize: str | None
+    lowercase: bool
+    metrics: option.MetricSets
+    batch: int
+    device: str
+    precision: option.Precisions
+    threads: int
+
+    def search(self, defaults: "DecodingOptions") -> "DecodingOptions":
+        """The decoding options: the given ones over the defaults of this kind of model."""
+        return replace(
+            defaults,
+            beam=self.beam,
+            length_penalty=self.length_penalty,
+            no_repeat_ngram=self.no_repeat_ngram,
+        )
+
+    def needs_data(self) -> Path:
+        """The file of --data.
+
+        Raises:
+            ConfigError: --data is missing, or --source or --reference was given.
+        """
+        if self.data is None or self.source is not None or self.reference is not None:
+            raise ConfigError(
+                "this kind of model is evaluated on one file.",
+                do=f"jumok evaluate {self.model} --data FILE",
+            )
+        return self.data
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The result: scores, and the outputs of the model, one line an example.
+
+    Attributes:
+        examples: how many examples, in words: "1,000 sentences, beam 5".
+        details: further lines to print.
+    """
+
+    scores: "tuple[Score, ...]"
+    outputs: Outputs
+    examples: str
+    details: tuple[str, ...] = ()
+
+
+EVALUATORS: dict[str, str] = {
+    "captioning": "jumok.cli.evaluation.captions:evaluate_captions",
+    "translation": "jumok.cli.evaluation.translation:evaluate_translation",
+    "image-classification": "jumok.cli.evaluation.pictures:evaluate_pictures",
+    "language-model": "jumok.cli.evaluation.language_model:evaluate_language_model",
+    "masked-lm": "jumok.cli.evaluation.texts:evaluate_guesses",
+    "text-classification": "jumok.cli.evaluation.texts:evaluate_labels",
+}
+"""By task, the function that evaluates it, imported when it is needed."""
+
+WRITERS = {"translation", "captioning"}
+ONLY: dict[str, set[str]] = {
+    "from_": {"translation"},
+    "to": {"translation"},
+    "columns": EVALUATORS.keys() - {"image-classification"},
+    "images": {"captioning"},
+    "by": {"translation"},
+    "skip_damaged": {"image-classification"},
+    "beam": WRITERS,
+    "length_penalty": WRITERS,
+    "no_repeat_ngram": WRITERS,
+    "tokenize": WRITERS,
+    "lowercase": {"translation"},
+    "metrics": WRITERS,
+    "output": EVALUATORS.keys() - {"masked-lm"},
+}
+"""The tasks of each option that is not for all tasks."""
+
+METRICS = {"text": WRITERS, "spelling": {"translation"}, "meteor": {"captioning"}}
+"""The tasks of each value of --metrics."""
+
+USUAL_COLUMNS = {"captioning": "0,2"}
+"""By task, the default of --columns; "0,1" for all others."""
+
+
+def evaluate(
+    context: typer.Context,
+    model: option.Model,
+    source: Annotated[
+        Path | None,
+        typer.Option("--source", "-s", help="Text to translate, one sentence per line."),
+    ] = None,
+    reference: Annotated[
+        Path | None,
+        typer.Option("--reference", "-r", help="Reference translation, line-aligned."),
+    ] = None,
+    data: Data = None,
+    images: option.Images = None,
+    columns: Columns = None,
+    from_: option.From = None,
+    to: option.To = None,
+    by: By = None,
+    skip_damaged: option.SkipDamaged = False,
+    beam: option.Beam = 5,
+    length_penalty: option.LengthPenalty = 1.0,
+    no_repeat_ngram: option.NoRepeatNgram = 0,
+    tokenize: Tokenize = None,
+    lowercase: Lowercase = False,
+    metrics: option.Metrics = "text",
+    as_json: option.Json = False,
+    output: option.Output = None,
+    batch: option.Batch = 32,
+    device: option.Device = "auto",
+    precision: option.Precision = "fp32",
+    threads: option.Threads = 0,
+) -> None:
+    """Score a model: a translator by BLEU, chrF and TER against references.
+
+    Each score has a 95 % confidence interval and a signature; compare only
+    scores with equal signatures. --output saves the outputs of the model.
+
+      jumok evaluate MODEL --source test.en --reference test.ko
+
+      jumok evaluate MODEL --data test.tsv --columns 1,2 --by 0
+
+      jumok evaluate MODEL --data test.tmx --from en --to ko
+
+      jumok evaluate MODEL --data captions.tsv --images photos.zip
+    """
+    from jumok.bundle.reading import read_bundle
+
+    task = read_bundle(option.model_folders(model)[0]).config.task
+    _refuse_unread(task, context, metrics)
+    check_output(output, source, reference, data)
+    asked = Evaluation(
+        model=model, source=source, reference=reference, data=data, images=images,
+        skip_damaged=skip_damaged,
+        columns=named_columns(data, columns, from_, to) or USUAL_COLUMNS.get(task, "0,1"), by=by,
+        beam=beam, length_penalty=length_penalty, no_repeat_ngram=no_repeat_ngram,
+        tokenize=tokenize, lowercase=lowercase, metrics=metrics,
+        batch=batch, device=device, precision=precision, threads=threads,
+    )  # fmt: skip
+    _run(task, asked, as_json, output)
+
+
+def _run(task: str, asked: Evaluation, as_json: bool, output: Path | None) -> None:
+    """Evaluates the model, prints the scores and saves the outputs."""
+    started = time.perf_counter()
+    judged = _evaluator(task)(asked)
+    say(judged, asked.model, time.perf_counter() - started, as_json)
+    if output is not None:
+        with open_output(output) as stream:
+            stream.writelines(f"{line}\n" for line in judged.outputs)
+
+
+def _refuse_unread(task: str, context: typer.Context, metrics: option.MetricSets) -> None:
+    read_by = {
+        f"--{name.strip('_').replace('_', '-')}": (name, tasks) for name, tasks in ONLY.items()
+    }
+    read_by[f"--metrics {metrics}"] = ("metrics", METRICS[metrics])
+    for said, (name, tasks) in read_by.items():
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE" and task not in tasks:
+            raise ConfigError(
+                f"{said} has no effect for this kind of model.",
+                expected=f"a model for {' or '.join(sorted(tasks))}",
+                got=f"one for {task}",
+                do="leave it out",
+            )
+
+
+def say(judged: Judged, model: str, seconds: float, as_json: bool) -> None:
+    """Prints the scores as a table, or as one JSON object."""
+    if as_json:
+        facts = {"model": model, "examples": judged.examples, "seconds": seconds}
+        scores = [asdict(score) for score in judged.scores]
+        more = {"details": judged.details} if judged.details else {}
+        typer.echo(json.dumps(facts | {"scores": scores} | more, ensure_ascii=False, indent=2))
+        return
+    print_scores(judged.scores)
+    for line in judged.details:
+        console().print(line)
+    console().print(f"{judged.examples}, in {seconds:.1f} s")
+
+
+def _evaluator(task: str) -> Callable[[Evaluation], Judged]:
+    if task not in EVALUATORS:
+        raise ConfigError("this kind of model cannot be evaluated.", got=task)
+    module, name = EVALUATORS[task].split(":")
+    function: Callable[[Evaluation], Judged] = getattr(import_module(module), name)
+    return function

@@ -1,0 +1,280 @@
+"""`jumok heads`: head cards over a corpus, and pruning curves."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
+
+import typer
+from rich.console import Console
+
+from jumok.cli import options as option
+from jumok.cli.head_cards.corpora import CORPORA, CorpusArgs, HeadCorpus, PairsCorpus
+from jumok.cli.head_cards.table import CELLS, show_cards, show_curves, write_cells
+from jumok.cli.streams import check_output, open_output
+from jumok.errors import ConfigError
+
+if TYPE_CHECKING:
+    from jumok.evaluation.alignment_settings import AlignedPair
+    from jumok.inspection.heads.grid_cards import AnyHeadCard
+    from jumok.inspection.heads.pruning import PrunedPoint
+    from jumok.systems.translation.translator import Translator
+
+Models = Annotated[
+    list[str],
+    typer.Argument(
+        help="A bundle; several with the same heads are printed side by side, such as stages of "
+        "one training run."
+    ),
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        help="In --data: columns of source, target and, optionally, gold links (default: 0,1). "
+        "Captions: columns of the file and the caption (default: 0,2)."
+    ),
+]
+Gold = Annotated[
+    Path | None,
+    typer.Option(help="Gold alignments, one line per pair (0-0 = sure, 1p2 = possible)."),
+]
+Sentences = Annotated[
+    int | None,
+    typer.Option(
+        min=1, max=option.MOST, help="Use only the first N pairs, texts or images.", metavar="N"
+    ),
+]
+Prune = Annotated[
+    bool,
+    typer.Option(
+        "--prune", help="Prune heads step by step (least important first) and score the model."
+    ),
+]
+Scorer = Annotated[
+    Literal["bleu", "likelihood"],
+    typer.Option(
+        help="With --prune: score by greedy BLEU, or by the (faster) reference likelihood."
+    ),
+]
+Save = Annotated[
+    Path | None, typer.Option(help="Save the cards as a page (.html) that works offline.")
+]
+SCORERS = {"bleu": "BLEU, greedy", "likelihood": "log-probability, nats per token"}
+
+
+def heads(
+    models: Models,
+    source: option.Source = None,
+    target: option.Target = None,
+    data: option.Pairs = None,
+    images: option.Images = None,
+    columns: Columns = None,
+    gold: Gold = None,
+    sentences: Sentences = None,
+    prune: Prune = False,
+    score: Scorer = "bleu",
+    save: Save = None,
+    as_json: option.Json = False,
+    output: option.Output = None,
+    batch: option.Batch = 64,
+    device: option.Device = "auto",
+    threads: option.Threads = 0,
+) -> None:
+    """Summarise what each attention head does over a parallel corpus.
+
+    Models of single texts take --data FILE with one text per line; models of
+    images take the --data of jumok evaluate.
+
+    Prints for each head its entropy in nats and as a share of its maximum;
+    its confidence (the mean of the largest weight); its most frequent
+    offset; its importance for the loss, as a share of its layer's; its role,
+    if any; with gold links its alignment error rate (AER), with gold boxes
+    its pointing accuracy.
+
+      jumok heads MODEL --source dev.en --target dev.de --save cards.html
+
+      jumok heads MODEL --data captions.tsv --images photos.zip
+
+      jumok heads EARLY/model LATE/model --data dev.tsv --sentences 200
+
+      jumok heads MODEL --data dev.tsv --prune
+    """
+    from jumok.evaluation.heads.pairs import check_same_heads
+    from jumok.systems.catalog import SYSTEMS
+
+    if score != "bleu" and not prune:
+        raise ConfigError("--score needs --prune.", do="add --prune, or leave out --score")
+    folders = _folders(models, prune, save)
+    kind = _kind(output, as_json)
+    for written in (output, save):
+        check_output(written, source, target, data, gold)
+    task = _task(folders)
+    corpus = CORPORA[task](CorpusArgs(task, source, target, data, images, columns, gold, sentences))
+    if prune and not isinstance(corpus, PairsCorpus):
+        raise ConfigError("--prune needs a translation model.", got=models[0])
+    measured: dict[str, list[AnyHeadCard]] = {}
+    curves: dict[str, list[PrunedPoint]] = {}
+    for model in folders:
+        system = option.load_system(model, SYSTEMS[task].verb, device, "fp32", threads)
+        measured[model] = corpus.cards(system, batch)
+        if prune and isinstance(corpus, PairsCorpus):
+            curves = _curves(system, measured[model], list(corpus.pairs()), score, batch)
+    check_same_heads(list(measured.values()))
+    if save is not None:
+        _save(save, _named(measured, folders), corpus)
+    with open_output(output) as stream:
+        _write(stream, kind, measured, curves, score)
+
+
+def _write(
+    stream: TextIO,
+    kind: str,
+    measured: "Mapping[str, Sequence[AnyHeadCard]]",
+    curves: "Mapping[str, Sequence[PrunedPoint]]",
+    score: str,
+) -> None:
+    """Writes the cards in the format that `_kind` returns."""
+    if kind in CELLS:
+        write_cells(stream, _facts(measured), CELLS[kind])
+    elif kind == ".json":
+        shares = {"score": SCORERS[score], "curves": _points(curves)} if curves else {}
+        stream.write(json.dumps(_facts(measured) | shares, indent=2) + "\n")
+    else:
+        _show(Console(file=stream, markup=False, highlight=False), measured, curves, score)
+
+
+def _kind(output: Path | None, as_json: bool) -> str:
+    """The format of the output: ".json", ".csv", ".tsv", or "" for the table of the terminal.
+
+    Raises:
+        ConfigError: the output file is of another kind.
+    """
+    suffix = "" if output is None else output.suffix
+    if as_json and suffix in ("", ".json"):
+        return ".json"
+    if as_json or suffix not in ("", ".txt", ".json", *CELLS):
+        raise ConfigError(
+            "the cards cannot be written in this format.",
+            expected="--output FILE.csv, .tsv, .json or .txt; --json is for .json",
+            got=f"{output}{' with --json' if as_json else ''}",
+        )
+    return "" if suffix == ".txt" else suffix
+
+
+def _show(
+    screen: Console,
+    measured: "Mapping[str, Sequence[AnyHeadCard]]",
+    curves: "Mapping[str, Sequence[PrunedPoint]]",
+    score: str,
+) -> None:
+    show_cards(screen, measured)
+    if curves:
+        show_curves(screen, curves, SCORERS[score])
+
+
+def _task(folders: "Mapping[str, Path]") -> str:
+    """The task of the models.
+
+    Raises:
+        ConfigError: the tasks differ, or models for this task have no head cards.
+    """
+    from jumok.bundle.reading import read_bundle
+
+    tasks = {read_bundle(folder).config.task for folder in folders.values()}
+    if len(tasks) > 1 or not tasks <= set(CORPORA):
+        raise ConfigError(
+            "the models must be of one kind that has head cards.",
+            expected=f"one of {', '.join(CORPORA)}",
+            got=", ".join(sorted(tasks)),
+        )
+    return tasks.pop()
+
+
+def _facts(measured: "Mapping[str, Sequence[AnyHeadCard]]") -> dict[str, Any]:
+    """The cards of one model, or a list of the cards of each model."""
+    told = [
+        {"model": model, "heads": [card.facts() for card in cards]}
+        for model, cards in measured.items()
+    ]
+    return told[0] if len(told) == 1 else {"models": told}
+
+
+def _folders(models: Sequence[str], prune: bool, save: Path | None) -> dict[str, Path]:
+    """The folder of each model.
+
+    Raises:
+        ConfigError: an ensemble, or a model given twice; several models with --prune; --save with
+            another suffix than .html.
+    """
+    folders = {}
+    for model in models:
+        named = option.model_folders(model)
+        if len(named) > 1:
+            raise ConfigError(
+                "head cards need single models, not an ensemble.",
+                got=model,
+                do="separate the models by spaces",
+            )
+        folders[model] = named[0]
+    if prune and len(models) > 1:
+        raise ConfigError("--prune takes one model.", got=" ".join(models))
+    if len(folders) < len(models):
+        raise ConfigError("a model is named twice.", got=" ".join(models))
+    if save is not None and save.suffix != ".html":
+        raise ConfigError("--save writes a page.", expected="--save FILE.html", got=str(save))
+    return folders
+
+
+def _named(
+    measured: "Mapping[str, Sequence[AnyHeadCard]]", folders: "Mapping[str, Path]"
+) -> "Mapping[str, Sequence[AnyHeadCard]]":
+    """The models by the names on their cards, or by their folders if two names are equal."""
+    from jumok.bundle.reading import read_bundle
+
+    names = {model: read_bundle(folder).card.name for model, folder in folders.items()}
+    if len(set(names.values())) < len(names):
+        return measured
+    return {names[model]: cards for model, cards in measured.items()}
+
+
+def _save(file: Path, measured: "Mapping[str, Sequence[AnyHeadCard]]", corpus: HeadCorpus) -> None:
+    from jumok.inspection.page.cards_page import cards_page
+
+    with open_output(file) as stream:
+        stream.write(cards_page(measured, corpus.title, corpus.count(), corpus.unit))
+    typer.echo(str(file), err=True)
+
+
+def _curves(
+    translator: "Translator",
+    cards: "Sequence[AnyHeadCard]",
+    pairs: "Sequence[AlignedPair]",
+    score: str,
+    batch: int,
+) -> "dict[str, list[PrunedPoint]]":
+    from jumok.evaluation.likelihood import likelihood
+    from jumok.evaluation.text import score_text
+    from jumok.inspection.heads.pruning import pruning_curves
+
+    sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
+
+    def bleu() -> float:
+        found = translator.translate(
+            sources, beam=1, alignments=False, batch_size=batch, split="length", keep=False
+        )
+        texts = [translation.text for translation in found]
+        language = translator.target_language
+        (found_bleu,) = score_text(
+            texts, targets, target_language=language, metrics=("bleu",), resamples=0
+        )
+        return found_bleu.value
+
+    def log_probability() -> float:
+        return -likelihood(translator.score(sources, targets, batch_size=batch)).loss
+
+    scorer = bleu if score == "bleu" else log_probability
+    return pruning_curves(translator.models[0], cards, scorer)
+
+
+def _points(curves: "Mapping[str, Sequence[PrunedPoint]]") -> dict[str, list[dict[str, float]]]:
+    return {part: [point._asdict() for point in points] for part, points in curves.items()}

@@ -1,0 +1,284 @@
+"""`jumok look`: the attention of a model as a page."""
+
+import webbrowser
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from jumok.cli import figure as drawn
+from jumok.cli import options as option
+from jumok.cli import second_model
+from jumok.cli.saved_trace import saved_trace
+from jumok.cli.streams import open_output
+from jumok.errors import ConfigError
+
+if TYPE_CHECKING:
+    from jumok.inspection.trace import Trace
+    from jumok.serving.pictures import ServedPictures
+    from jumok.tracing.catalog import Family
+    from jumok.tracing.comparison import Comparison
+
+Save = Annotated[
+    Path | None,
+    typer.Option(help="Save a page (.html) that works offline, or a trace (.npz)."),
+]
+
+
+Given = Annotated[
+    str,
+    typer.Argument(
+        metavar="TEXT|IMAGE|TRACE",
+        help="A sentence, an image file, or a saved trace (.npz).",
+    ),
+]
+PerhapsGiven = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[TEXT|IMAGE|TRACE]",
+        help="A sentence, an image file, or a saved trace (.npz) (default: enter it in the page).",
+    ),
+]
+Beams = Annotated[
+    int | None,
+    typer.Option(
+        "--beam",
+        "-b",
+        min=1,
+        max=1000,
+        help="Beam size; 1 = greedy (default: 5, for language models 1).",
+    ),
+]
+Instead = Annotated[
+    str | None,
+    typer.Option(help="Use this translation, caption or label instead of the model's own."),
+]
+Gold = Annotated[
+    str | None,
+    typer.Option(
+        help="Gold alignment to show, as SOURCE-TARGET word indices from 0: '0-0 1-2'; 1p2 = "
+        "possible.",
+        metavar="LINKS",
+    ),
+]
+Kept = Annotated[
+    Literal["weights", "qk", "full"],
+    typer.Option(
+        help="What the trace keeps. qk adds queries, keys and values, so weights can be "
+        "recomputed, but the file is larger; full also adds the residual streams."
+    ),
+]
+
+
+Host = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Also accept requests for this host name and port, for a proxy or a tunnel: "
+        "localhost:9000.",
+    ),
+]
+Threads = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        max=1024,
+        help="CPU threads; 0 = all cores; a single sentence does not benefit from more than one.",
+        rich_help_panel=option.MACHINE,
+    ),
+]
+
+
+LEVEL: Literal["qk"] = "qk"
+
+
+def look(
+    model: option.Model,
+    given: PerhapsGiven = None,
+    save: Save = None,
+    target: Instead = None,
+    gold: Gold = None,
+    against: second_model.Against = None,
+    with_: second_model.With = None,
+    level: Kept = LEVEL,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 = any free one.")] = 0,
+    host: Host = None,
+    browser: Annotated[bool, typer.Option(help="Open a browser window.")] = True,
+    beam: Beams = None,
+    figure: drawn.Kind = None,
+    to: drawn.To = None,
+    part: drawn.Who = None,
+    layer: drawn.Layer = None,
+    head: drawn.Head = None,
+    row: drawn.RowOf = None,
+    device: option.Device = "auto",
+    precision: option.Precision = "fp32",
+    threads: Threads = 1,
+) -> None:
+    """Show the attention of a model in every layer and head, for a sentence or an image.
+
+    For every kind of model: translation, captioning, language models, masked
+    language models, classifiers. Without --save a live page opens that only
+    this machine can reach: type another sentence, or choose another image,
+    and it is recomputed.
+
+      jumok look runs/demo/model "The cat saw a dog."
+
+      jumok look CAPTIONER photo.jpg --save page.html
+
+      jumok look MODEL "The cat saw a dog." --figure alignment --to cat.pdf
+
+      jumok look MODEL "I sat by the bank." --against "The bank lent me money."
+    """
+    from jumok.tracing.comparison import Comparison
+
+    _check_save(save, two=bool(against or with_))
+    wanted = drawn.wanted_figure(figure, to, part, layer, head, row)
+    if (save is not None or wanted is not None) and (port or host is not None):
+        raise ConfigError(
+            "--port and --host are for the live page.", do="leave them out, or --save and --figure"
+        )
+    family, name = option.load_family(model, device, precision, threads)
+    asked = {"--target": target, "--against": against, "--with": with_, "--beam": beam}
+    if given is None:
+        _check_alone(asked | {"--save": save, "--figure": figure, "--gold": gold, "--beam": None})
+    anew = asked | {"--level": None if level == LEVEL else level}
+    kept = None if given is None else saved_trace(family, given, anew)
+    options = family.options if beam is None else replace(family.options, beam=beam)
+    traced = partial(family.trace, options=options, level=level, name=name)
+    text = against or given or ""
+    second = second_model.load_beside(with_, text, options, level, device, precision)
+    sides = Comparison(traced, second, level)
+    trace, other = (kept, None) if kept else _looked(family, sides, given, against, target)
+    trace = trace if gold is None else _linked(trace, gold)
+    if wanted is not None:
+        drawn.save_figure(trace, wanted)
+    if save is not None:
+        save_trace(trace, save, other)
+    elif wanted is None:
+        pictures = _pictures(family, None if kept else given)
+        serve((trace, other), sides, port, browser, pictures, host)
+
+
+def _looked(
+    family: "Family",
+    sides: "Comparison",
+    given: str | None,
+    against: str | None,
+    target: str | None,
+) -> "tuple[Trace, Trace | None]":
+    """The traces to show first; without a text or an image, an empty trace."""
+    from jumok.inspection.trace import Trace
+    from jumok.tracing.catalog import check_given
+    from jumok.tracing.passes import EVERYTHING
+
+    if given is None:
+        return Trace(family.name, "qk", "", "", {}, (), task=family.system.task), None
+    check_given(family, given)
+    return sides.look(given, against or "", target, extras=EVERYTHING)
+
+
+def _pictures(family: "Family", first: str | None) -> "ServedPictures | None":
+    """The images that the live page may read; None: the model reads text."""
+    from jumok.serving.pictures import ServedPictures
+    from jumok.tracing.catalog import check_given
+
+    return (
+        ServedPictures(first, partial(check_given, family)) if family.reads == "picture" else None
+    )
+
+
+def _linked(trace: "Trace", gold: str) -> "Trace":
+    from jumok.evaluation.alignment import parse_gold, with_gold
+
+    return with_gold(trace, parse_gold(gold))
+
+
+def _check_alone(asked: dict[str, object]) -> None:
+    """Checks the options that need a text or an image when there is none.
+
+    Raises:
+        ConfigError: one of them is given.
+    """
+    options = [name for name, value in asked.items() if value is not None]
+    if options:
+        raise ConfigError(
+            "these options need a text or an image.",
+            expected='a text or an image after the model: jumok look MODEL "..."',
+            got=f"{', '.join(sorted(options))} without one",
+        )
+
+
+def _check_save(save: Path | None, two: bool) -> None:
+    if save is not None and save.suffix not in (".html", ".npz"):
+        raise ConfigError(
+            "--save writes a page or a trace.",
+            expected="--save FILE.html, or --save FILE.npz for the trace",
+            got=str(save),
+        )
+    if save is not None and two and save.suffix == ".npz":
+        raise ConfigError(
+            "an .npz file holds one trace.",
+            got="--save FILE.npz with --against or --with",
+            do="save a page, or each trace by itself",
+        )
+
+
+def save_trace(trace: "Trace", file: Path, other: "Trace | None" = None) -> None:
+    """Saves the page or the trace, by the file's suffix, and reports the file on stderr."""
+    from jumok.inspection.page.document import page
+
+    typer.echo(f"{trace.output}\n{file}", err=True)
+    if file.suffix == ".npz":
+        trace.save(file)
+        return
+    with open_output(file) as stream:
+        stream.write(page(trace, other=other))
+
+
+def serve(
+    traces: "tuple[Trace, Trace | None]",
+    sides: "Comparison",
+    port: int,
+    browser: bool,
+    pictures: "ServedPictures | None" = None,
+    host: str | None = None,
+) -> None:
+    """Serves the page on 127.0.0.1 until Ctrl-C; a changed input or setting is traced again.
+
+    Args:
+        traces: what the page shows first: A, and B or None.
+        pictures: the images that the page may read; None: the model reads text.
+        host: a further host name, with its port, to accept requests for.
+    """
+    from jumok.inspection.page.document import page
+    from jumok.serving.answers import answers
+    from jumok.serving.local import LocalServer
+
+    try:
+        server = LocalServer(
+            lambda token: page(traces[0], token, traces[1]),
+            answers(sides, pictures),
+            port,
+            None if pictures is None else pictures.receive,
+            host,
+        )
+    except OSError as error:
+        raise ConfigError(
+            "cannot listen on this port.",
+            got=f"{port}: {error.strerror}",
+            do="leave out --port to use a free one",
+        ) from error
+    typer.echo(f"{server.link}\nPress Ctrl-C to stop.", err=True)
+    if browser:
+        webbrowser.open(server.link)
+    with server:
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            typer.echo("", err=True)
+        finally:
+            if pictures is not None:
+                pictures.close()

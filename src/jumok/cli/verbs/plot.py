@@ -1,0 +1,99 @@
+"""`jumok plot`: the learning curves of runs, as a figure, a table or numbers."""
+
+import csv
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+from rich.table import Table
+
+from jumok.cli.figure import SUFFIXES as FIGURES
+from jumok.cli.screen import console
+from jumok.data.files.atomic import atomic_file
+from jumok.errors import ConfigError
+
+if TYPE_CHECKING:
+    from jumok.data.files.run_log import RunLog
+
+SUFFIXES = (*FIGURES, ".csv")
+
+
+def plot(
+    runs: Annotated[list[Path], typer.Argument(help="Folders of runs, such as runs/first.")],
+    to: Annotated[
+        Path, typer.Option(help="File to write: a figure (.svg, .pdf, .png) or numbers (.csv).")
+    ] = Path("curves.svg"),
+    over: Annotated[
+        Literal["steps", "minutes"], typer.Option(help="The horizontal axis.")
+    ] = "steps",
+) -> None:
+    """Draw the learning curves of runs, and print their best scores.
+
+    The loss of training (thin) and validation, and each validation score, in
+    one panel each; several runs share the panels. Figures need the extra plot.
+
+      jumok plot runs/first
+
+      jumok plot runs/* --over minutes --to curves.pdf
+
+      jumok plot runs/a runs/b --to curves.csv
+    """
+    from jumok.data.files.run_log import run_log
+
+    if to.suffix not in SUFFIXES:
+        raise ConfigError(
+            "the file must be a figure or a table.", expected=" ".join(SUFFIXES), got=str(to)
+        )
+    logs = [run_log(run) for run in runs]
+    if to.suffix == ".csv":
+        write_numbers(logs, to)
+    else:
+        from jumok.plot import save
+        from jumok.plot.curves import draw
+
+        save(draw(logs, over), to)
+    console().print(best_scores(logs))
+    typer.echo(to, err=True)
+
+
+def best_scores(logs: "list[RunLog]") -> Table:
+    """One row a run: where it is, and the validation whose model became the bundle."""
+    from jumok.plot.curves import NAMES
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("run", "steps", "minutes", "best at", "loss", "scores"):
+        right = heading not in ("run", "scores")
+        table.add_column(heading, justify="right" if right else "left", overflow="fold")
+    for log in logs:
+        records = log.steps + log.validations
+        best: dict[str, Any] = next(
+            (each for each in reversed(log.validations) if each.get("best")), {}
+        )
+        scores = [(name, best[name]) for name in log.scores if best.get(name) is not None]
+        table.add_row(
+            log.name,
+            f"{max(record['step'] for record in records):,}",
+            f"{max(record['seconds'] for record in records) / 60:.1f}",
+            f"{best['step']:,}" if best else "-",
+            "-" if best.get("loss") is None else f"{best['loss']:.3f}",
+            ", ".join(f"{NAMES.get(name, name)} {value:.2f}" for name, value in scores),
+        )
+    return table
+
+
+def write_numbers(logs: "list[RunLog]", file: Path) -> None:
+    """One row a number: run, training or validation, step, minutes, name, value."""
+    rows = []
+    for log in logs:
+        for kind, records in (("training", log.steps), ("validation", log.validations)):
+            names = ["loss"] if kind == "training" else ["loss", *log.scores]
+            rows += [
+                (log.name, kind, record["step"], record["seconds"] / 60, name, record[name])
+                for record in records
+                for name in names
+                if record.get(name) is not None
+            ]
+    with atomic_file(file) as part, part.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(("run", "kind", "step", "minutes", "name", "value"))
+        writer.writerows(rows)

@@ -1,0 +1,271 @@
+"""`jumok train`: trains a model from a recipe, or on files without a recipe."""
+
+import json
+import os
+import shlex
+import sys
+import tomllib
+from contextlib import closing
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from jumok.cli import options as option
+from jumok.cli.columns import named_columns, pairs_of
+from jumok.cli.machine import say_what_is_missing
+from jumok.errors import ConfigError
+from jumok.shipped import recipe_names
+
+if TYPE_CHECKING:
+    from jumok.config import Config
+    from jumok.data.pairs.corpus import Corpus
+    from jumok.training.run import Result
+
+Recipe = Annotated[
+    Path | None,
+    typer.Argument(
+        help="A recipe: its file (TOML), or its name in `jumok recipes`; or a folder of images "
+        "with one subfolder per label. Without a recipe, give --source and --target, or --data."
+    ),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Change a key of the recipe: training.steps=2000. Repeatable."),
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Resume from the last checkpoint.")]
+Source = Annotated[
+    Path | None,
+    typer.Option(help="Train without a recipe: sentences, one per line (.gz, .zst too)."),
+]
+Target = Annotated[Path | None, typer.Option(help="Their translations, line-aligned.")]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        help="In --data: columns of the text and of its translation (default: those of --from and "
+        "--to, or 0,1)."
+    ),
+]
+Name = Annotated[str | None, typer.Option(help="Name of the run (default: the recipe's).")]
+Runs = Annotated[Path, typer.Option(help="Folder of all runs.", envvar="JUMOK_RUNS")]
+
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print the result as one JSON object on the last line.")
+]
+
+
+def train(
+    recipe: Recipe = None,
+    source: Source = None,
+    target: Target = None,
+    data: option.Pairs = None,
+    from_: option.From = None,
+    to: option.To = None,
+    columns: Columns = None,
+    skip_damaged: option.SkipDamaged = False,
+    name: Name = None,
+    runs: Runs = Path("runs"),
+    changes: Set = None,
+    resume: Resume = False,
+    as_json: AsJson = False,
+) -> None:
+    """Train a model; the best one becomes the bundle runs/NAME/model.
+
+    The best one is that with the best validation score.
+
+    Without a recipe, one that fits the size of the corpus is made and saved
+    as runs/NAME/recipe.toml, which you can edit and train from.
+
+      jumok train smallworld-en-ko
+
+      jumok train --source a.en --target a.ko
+
+      jumok train --data memory.tmx --from en --to ko
+
+      jumok train photos
+    """
+    from jumok.training.lock import refuse_several_processes
+    from jumok.training.run import train as train_run
+    from jumok.training.screen import screen
+
+    refuse_several_processes(os.environ)
+    overrides = [*(changes or []), *([f'name="{name}"'] if name else [])]
+    overrides += ["data.skip_damaged=true"] if skip_damaged else []
+    files = (source, target, data)
+    if recipe is not None and files == (None, None, None):
+        named_columns(None, columns, from_, to)  # a recipe names its columns itself
+        config = read_config(recipe, name, runs, overrides)
+    elif recipe is None and (source is None) == (target is None) != (data is None):
+        named = _columns(data, columns, from_, to)
+        corpus = replace(pairs_of(*files, named), skip_damaged=skip_damaged)
+        config = make_recipe(corpus, (from_, to), name, runs, overrides, resume)
+    else:
+        raise ConfigError(
+            "give a recipe, or the files to train on.",
+            do="jumok train smallworld-en-ko, or jumok train --source a.en --target a.ko, "
+            "or jumok train --data a.tmx --from en --to ko",
+        )
+    say_what_is_missing()
+    with closing(screen()) as live:
+        result = train_run(config, runs, live, resume=resume)
+    say_result(result, as_json)
+
+
+def read_config(recipe: Path, name: str | None, runs: Path, overrides: list[str]) -> "Config":
+    """The config of a recipe, or of a folder of images."""
+    from jumok.config import load_config
+
+    if is_folder(recipe):
+        return make_picture_recipe(recipe, name, overrides)
+    refuse_data(recipe)
+    return load_config(recipe, overrides, {**os.environ, "JUMOK_RUNS": str(runs)})
+
+
+def refuse_data(recipe: Path) -> None:
+    """Raises an error if the file is a corpus or a document, which is no recipe."""
+    from jumok.data.files.formats import kind_of, refusal
+    from jumok.data.files.reading import first_bytes, open_bytes
+
+    if recipe.suffix not in (".toml", ".json") and recipe.is_file():
+        with open_bytes(recipe) as stream:
+            kind = kind_of(recipe, first_bytes(stream))
+        if kind is not None:
+            raise refusal(recipe, kind, "a recipe")
+
+
+def _columns(data: Path | None, columns: str | None, source: str | None, target: str | None) -> str:
+    """The columns of the texts in --data; with --columns, --from and --to only name languages."""
+    named = named_columns(data, None if source and target else columns, source, target)
+    return columns or named or "0,1"
+
+
+def make_recipe(
+    corpus: "Corpus",
+    languages: tuple[str | None, str | None],
+    name: str | None,
+    runs: Path,
+    overrides: list[str],
+    resume: bool,
+) -> "Config":
+    """The config of a recipe that fits the size of the corpus; a new run prints the recipe."""
+    from jumok.config import parse_config
+    from jumok.training import folder
+    from jumok.training.defaults.pairs import recipe_for
+
+    name = name or corpus.files[0].name.split(".")[0]
+    text = recipe_for(corpus, name, languages)
+    config = parse_config(tomllib.loads(text), overrides)
+    if not resume:
+        folder.refuse_taken(runs / name)
+        typer.echo(text, err=True)
+    return config
+
+
+def is_folder(recipe: Path) -> bool:
+    """Whether a folder is meant; the name of a recipe takes precedence over a folder's."""
+    return recipe.is_dir() and not (recipe.parent == Path() and recipe.name in recipe_names())
+
+
+def make_picture_recipe(folder: Path, name: str | None, overrides: list[str]) -> "Config":
+    """The config of a recipe for a folder of images; the recipe is printed."""
+    from jumok.config import parse_config
+    from jumok.training.defaults.pictures import read_folder, recipe_for_pictures
+
+    found = read_folder(folder)
+    text = recipe_for_pictures(folder, found, name or folder.resolve().name)
+    typer.echo(text, err=True)
+    if found.empty:
+        typer.echo(
+            f"folders without images, whose labels are not learnt: {', '.join(found.empty)}",
+            err=True,
+        )
+    return parse_config(tomllib.loads(text), overrides)
+
+
+def say_result(result: "Result", as_json: bool = False) -> None:
+    """Prints the result and the next commands; an interrupted run exits with 128 + its signal."""
+    progress = result.progress
+    if result.outcome.signal is not None:
+        typer.echo(
+            f"\nstopped at step {progress.step:,}; everything is saved. Continue with:", err=True
+        )
+        typer.echo(f"  {resumed()}", err=True)
+        raise typer.Exit(128 + result.outcome.signal)
+    minutes = progress.seconds / 60.0
+    if as_json:
+        typer.echo(json.dumps(facts_of(result), ensure_ascii=False))
+        if progress.untrained is not None:
+            say_untrained(progress.untrained, result.config)
+        return
+    typer.echo(
+        f"{result.outcome.reason} after {progress.step:,} steps and {minutes:.1f} minutes; "
+        f"best at step {progress.best_step:,}"
+    )
+    if progress.untrained is not None:
+        say_untrained(progress.untrained, result.config)
+    if result.model is not None:
+        model = shlex.quote(str(result.model))
+        lines = (use_of(result.model), look_of(result.model), "jumok info {}")
+        typer.echo("".join(f"\n  {line.format(model)}" for line in lines))
+
+
+def look_of(model: Path) -> str:
+    """The command that looks inside a bundle, with {} for its folder."""
+    from jumok.bundle.reading import read_bundle
+
+    pictures = read_bundle(model).config.task in ("captioning", "image-classification")
+    return "jumok look {} " + ("IMAGE" if pictures else '"..."')
+
+
+def say_untrained(reason: str, config: "Config") -> None:
+    """Reports that a model has learnt next to nothing, and what to do."""
+    training = config.training
+    longer = (
+        f"training.minutes={training.minutes * 5:g}"
+        if training.minutes is not None
+        else f"training.steps={training.steps * 5}"
+    )
+    typer.echo(
+        f"\nThis model has learnt next to nothing: {reason}.\n"
+        f"  do: train longer: {resumed('--set', longer)}\n"
+        "      If that does not help, check that the data is aligned (each line with its "
+        "translation,\n      each example with its label), or start again with another "
+        "training.learning_rate.",
+        err=True,
+    )
+
+
+def resumed(*further: str) -> str:
+    """The command that resumes this run."""
+    again = [word for word in sys.argv[1:] if word != "--resume"]
+    return shlex.join(["jumok", *again, *further, "--resume"])
+
+
+def facts_of(result: "Result") -> dict[str, Any]:
+    """The result as JSON; the scores are those of the best model."""
+    from jumok.bundle.reading import read_bundle
+
+    scores = read_bundle(result.model).card.scores if result.model else ()
+    return {
+        "run": str(result.folder),
+        "model": str(result.model) if result.model else None,
+        "outcome": result.outcome.reason,
+        "steps": result.progress.step,
+        "best_step": result.progress.best_step,
+        "minutes": result.progress.seconds / 60.0,
+        "untrained": result.progress.untrained,
+        "scores": [asdict(score) for score in scores],
+    }
+
+
+def use_of(model: Path) -> str:
+    """The command that uses a bundle, with {} for its folder."""
+    from jumok.systems.catalog import system_of
+
+    verb = system_of(model).verb
+    if verb == "translate":
+        return 'echo "..." | jumok translate {}'
+    if verb == "fill":
+        return 'echo "... ___ ..." | jumok fill {}'
+    return 'jumok generate {} "..."' if verb == "generate" else f"jumok {verb} {{}} ..."

@@ -1,0 +1,1 @@
+"""Images with captions: from files to batches."""

@@ -1,0 +1,236 @@
+"""Images as arrays on disk: read and scaled once, memory-mapped, and found by a hash of their
+content.
+
+A model's input for an image is one array of a fixed shape: its pixels at the model's size, or
+precomputed features.
+"""
+
+import hashlib
+import io
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from os.path import splitext
+from pathlib import Path
+from tokenize import TokenError
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from safetensors import SafetensorError
+from safetensors.numpy import load
+
+from jumok.data.cache import cached_folder, opened
+from jumok.data.files.damage import ANYTHING
+from jumok.data.files.images import PictureFiles, read_image, resize
+from jumok.errors import DataError, Place
+
+VERSION = 1
+VALUES = "values"
+FEATURE_SUFFIXES = (".npy", ".safetensors")
+
+Array = npt.NDArray[Any]
+
+
+class InputReader(NamedTuple):
+    """Turns the content of a file into a model's input.
+
+    Attributes:
+        shape, kind: of every array; kind is numpy's name of the dtype.
+        read: (content, name) -> the array.
+    """
+
+    shape: tuple[int, ...]
+    kind: str
+    read: Callable[[bytes, str], Array]
+
+
+def pixel_reader(size: int) -> InputReader:
+    """Pixels (3 size size) in bytes. An image is resized to a square without cropping."""
+    return InputReader((3, size, size), "uint8", partial(_pixels, size))
+
+
+def _pixels(size: int, content: bytes, name: str) -> Array:
+    scaled = resize(read_image(content, name), size, size)
+    return np.ascontiguousarray(scaled.transpose(2, 0, 1))  # height width 3 -> 3 height width
+
+
+def feature_reader(rows: int, columns: int, dim: int) -> InputReader:
+    """Features (cells dim) in float32, from (cells dim) or (rows columns dim)."""
+    return InputReader((rows * columns, dim), "float32", partial(_features, rows, columns, dim))
+
+
+def _features(rows: int, columns: int, dim: int, content: bytes, name: str) -> Array:
+    features = _tensor(content, name)
+    if features.shape not in ((rows * columns, dim), (rows, columns, dim)):
+        raise DataError(
+            "the features do not have the model's input shape.",
+            expected=f"({rows * columns}, {dim}) or ({rows}, {columns}, {dim})",
+            got=str(features.shape),
+            do="compute them again, or set their rows, columns and dim in [model.encoder]",
+            place=Place(name),
+        )
+    with np.errstate(over="ignore"):
+        numbers = features.reshape(rows * columns, dim).astype(np.float32)
+    if not np.isfinite(numbers).all():
+        raise DataError(
+            "the features contain values that are not finite in float32.",
+            expected="finite numbers below 3.4e38",
+            got=str(features.reshape(numbers.shape)[~np.isfinite(numbers)][0]),
+            do="compute the file again",
+            place=Place(name),
+        )
+    return numbers
+
+
+def _tensor(content: bytes, name: str) -> Array:
+    """The one array in a .npy or .safetensors file; nothing in it is executed."""
+    try:
+        if name.endswith(".npy"):
+            features = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
+        else:
+            (features,) = load(content).values()
+    except (SafetensorError, TokenError, MemoryError, *ANYTHING) as error:
+        raise DataError(
+            "the features cannot be read.",
+            expected="a .npy file, or a .safetensors file with one tensor",
+            got=str(error),
+            place=Place(name),
+        ) from None
+    if features.dtype.kind not in "fiu":
+        raise DataError(
+            "the features cannot be read.",
+            expected="real numbers",
+            got=str(features.dtype),
+            place=Place(name),
+        )
+    return features
+
+
+class FeatureSource:
+    """A folder with a file of features for each image: a.npy or a.safetensors for "a.jpg".
+
+    Raises:
+        DataError: there is no such folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        if not folder.is_dir():
+            raise DataError("there is no such folder of features.", place=Place(folder))
+        self.path = folder
+        found = [each for each in folder.rglob("*") if each.suffix in FEATURE_SUFFIXES]
+        self._files = {
+            each.relative_to(folder).with_suffix("").as_posix(): each for each in sorted(found)
+        }
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._files)
+
+    def __contains__(self, name: str) -> bool:
+        return self._stem(name) in self._files
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def content(self, name: str) -> bytes:
+        return self._files[self._stem(name)].read_bytes()
+
+    def place(self, name: str) -> str:
+        return str(self._files[self._stem(name)])
+
+    def _stem(self, name: str) -> str:
+        """ "b/a" of "b/a.jpg", and of "b/a"."""
+        return name if name in self._files else Path(splitext(name)[0]).as_posix()
+
+
+class Item(NamedTuple):
+    """An image's file, and the place where the user named it, for errors."""
+
+    source: PictureFiles
+    name: str
+    place: Place
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Arrays on disk.
+
+    Attributes:
+        values: one array per kept image, memory-mapped.
+        kept: the indices of the items that could be read.
+        faults: the errors of the others.
+        key: names the content.
+    """
+
+    values: Array
+    kept: tuple[int, ...]
+    faults: tuple[str, ...]
+    key: str
+
+
+def store_inputs(
+    items: Iterable[Item], reader: InputReader, cache: Path, *, skip: bool = False
+) -> Inputs:
+    """The arrays of all items, from the cache if the same files were read before.
+
+    Args:
+        skip: leave out items that cannot be read, instead of stopping at the first.
+
+    Raises:
+        DataError: a file that cannot be read (unless skipped); nothing is left; the cache cannot
+            be written.
+    """
+    items = list(items)
+    contents = [_digest(item) for item in items]
+    identity = ["inputs", VERSION, reader.shape, reader.kind, skip, contents]
+    folder = cached_folder(
+        cache, identity, lambda partial: _write(items, reader, partial, skip), "prepared images"
+    )
+    return _open(folder, reader, len(items))
+
+
+def _digest(item: Item) -> str:
+    return hashlib.sha256(item.source.content(item.name)).hexdigest()
+
+
+def _write(items: list[Item], reader: InputReader, folder: Path, skip: bool) -> dict[str, Any]:
+    """Writes the values of all items; returns the contents of `store.json`."""
+    rows, faults = [], []
+    with (folder / VALUES).open("wb") as file:
+        for index, item in enumerate(items):
+            try:
+                file.write(read_item(item, reader).tobytes())
+                rows.append(index)
+            except DataError as error:
+                if not skip:
+                    raise
+                faults.append(f"{item.place}: {error.what}")
+    if not rows:
+        raise DataError("none of the images can be read.", got=faults[0])
+    return {"kept": rows, "faults": faults}
+
+
+def read_item(item: Item, reader: InputReader) -> Array:
+    """The array; an error names the row that named the image."""
+    name = item.source.place(item.name)
+    try:
+        return reader.read(item.source.content(item.name), name)
+    except DataError as error:
+        raise DataError(
+            f"the image of this row cannot be used: {error.what}",
+            expected=error.expected,
+            got=f"{name}: {error.got}" if error.got else name,
+            do=f"{error.do or 'repair the file'}, remove the row, or set data.skip_damaged = true",
+            place=item.place,
+        ) from None
+
+
+def _open(folder: Path, reader: InputReader, items: int) -> Inputs:
+    with opened(folder, "images are", "images") as about:
+        rows = np.array(about["kept"], dtype=np.int64)
+        if rows[0] < 0 or rows[-1] >= items or (np.diff(rows) <= 0).any():
+            raise ValueError(f"store.json does not hold the rows 0 to {items - 1} in order")
+        values = np.memmap(folder / VALUES, dtype=reader.kind, mode="r")
+        shaped = values.reshape(len(rows), *reader.shape)
+        return Inputs(shaped, tuple(rows.tolist()), tuple(about["faults"]), folder.name)

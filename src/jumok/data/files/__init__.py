@@ -1,0 +1,1 @@
+"""Formats of files, and reading and writing them safely."""

@@ -1,0 +1,323 @@
+"""Reads image files as arrays: every format is converted to red, green and blue of one byte each.
+
+Greyscale becomes three equal channels; transparency is composed onto white; CMYK is converted
+without a colour profile; 16 bits are rounded to 8; the EXIF orientation is applied. A file is
+refused before its pixels are decoded if its sides or its area are beyond the limits: a
+"decompression bomb" of a few kilobytes would fill the memory.
+"""
+
+import io
+import lzma
+import unicodedata
+import warnings
+import zipfile
+import zlib
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from jaxtyping import UInt8
+
+from jumok.data.files.damage import ANYTHING
+from jumok.errors import DataError, MissingExtraError, Place
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+Pixels: TypeAlias = UInt8[np.ndarray, "height width 3"]
+
+LONGEST_SIDE = 16_384  # pixels
+MOST_BYTES = 1 << 30  # of a file: the pixels of the largest image take a fifth of it
+MOST_PIXELS = 64_000_000  # 192 MB decoded; the largest sensors in common use have 50 million
+# Formats that are decoded without executing anything (PostScript is a program).
+FORMATS = ("JPEG", "PNG", "GIF", "BMP", "WEBP", "TIFF", "PPM")
+HEIF = (b"heic", b"heix", b"hevc", b"mif1", b"msf1", b"avif")
+SUFFIXES = (
+    *(".jpg", ".jpeg", ".png", ".gif", ".bmp", ".webp", ".tif", ".tiff"),
+    *(".ppm", ".pgm", ".pbm"),
+)
+# What Pillow raises on damaged files of one format or another.
+DAMAGE = (*ANYTHING, zlib.error)
+
+
+def read_image(source: Path | bytes, name: str = "") -> Pixels:
+    """The pixels of an image, from the top left; 0 is black, 255 is white.
+
+    Args:
+        source: a file, "archive.zip/member.jpg" for one inside a zip archive, or a file's bytes.
+            Many members of one archive are read faster through an `ImageSource`.
+        name: its name in errors; empty: the path.
+
+    Raises:
+        DataError: it is missing, empty, truncated, not an image, an image of floating-point
+            numbers, or larger than LONGEST_SIDE or MOST_PIXELS; the text names the file.
+        MissingExtraError: Pillow is not installed.
+    """
+    if isinstance(source, bytes):
+        return _decode(source, name or "the picture")
+    return _decode(content_of(source), name or str(source))
+
+
+def content_of(path: Path) -> bytes:
+    """The bytes of a file, or of "archive.zip/member.jpg".
+
+    Raises:
+        DataError: it cannot be read, or is too large.
+    """
+    archive = archive_of(path)
+    if archive is not None and archive.is_file():
+        return ImageSource(archive).content(str(path.relative_to(archive)))
+    return _content(path)
+
+
+def archive_of(path: Path) -> Path | None:
+    """The archive of "archive.zip/member.jpg"; None of any other path."""
+    return next((each for each in path.parents if each.suffix == ".zip"), None)
+
+
+def resize(
+    pixels: UInt8[np.ndarray, "old_height old_width 3"], height: int, width: int
+) -> UInt8[np.ndarray, "{height} {width} 3"]:
+    """The image at another size; a smaller one is averaged over all pixels (a triangle filter)."""
+    image = _pillow().fromarray(pixels)
+    filtered = image.resize((width, height), _pillow().Resampling.BILINEAR)
+    return np.array(filtered)
+
+
+@runtime_checkable  # the tests check annotations while they run
+class PictureFiles(Protocol):
+    """The files of images, by the images' names."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names."""
+        ...
+
+    def __contains__(self, name: str) -> bool: ...
+
+    def __len__(self) -> int: ...
+
+    def content(self, name: str) -> bytes:
+        """The bytes of one file."""
+        ...
+
+    def place(self, name: str) -> str:
+        """Its name in errors."""
+        ...
+
+
+class ImageSource:
+    """The images of a folder or of a zip archive, by their names in it.
+
+    Names are paths with "/", in NFC: an archive made on macOS has them decomposed. Files whose
+    suffix is not in SUFFIXES are ignored.
+
+    Raises:
+        DataError: there is no such folder or archive, or the archive is damaged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._archive: zipfile.ZipFile | None = None
+        if path.is_dir():
+            found = [each.relative_to(path).as_posix() for each in path.rglob("*")]
+        elif path.is_file():
+            found = self._members()
+        else:
+            raise DataError(
+                "there is no such folder of images.",
+                expected="a folder, or a .zip archive",
+                do="check the spelling (names are case-sensitive)",
+                place=Place(path),
+            )
+        pictures = [each for each in found if each.lower().endswith(SUFFIXES)]
+        # Archives from macOS have a metadata file for each file in this folder.
+        pictures = [each for each in pictures if not each.startswith("__MACOSX/")]
+        self._files = {unicodedata.normalize("NFC", each): each for each in sorted(pictures)}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._files)
+
+    def __contains__(self, name: str) -> bool:
+        return unicodedata.normalize("NFC", name) in self._files
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def read(self, name: str) -> Pixels:
+        """The pixels of one image.
+
+        Raises:
+            DataError: there is no image of this name; or what `read_image` raises.
+        """
+        return _decode(self.content(name), self.place(name))
+
+    def place(self, name: str) -> str:
+        """The name of this image's file in errors."""
+        return str(self.path / name)
+
+    def content(self, name: str) -> bytes:
+        """The bytes of one image's file. Raises DataError if there is none of this name."""
+        if name not in self:
+            raise DataError(
+                "there is no such image.",
+                expected=f"one of the {len(self):,} pictures in {self.path}",
+                got=repr(name),
+                do="check the spelling (names are case-sensitive)",
+                place=Place(self.path / name),
+            )
+        file = self._files[unicodedata.normalize("NFC", name)]
+        if self._archive is None:
+            return _content(self.path / file)
+        _check_bytes(self._archive.getinfo(file).file_size, self.path / name)
+        try:
+            return self._archive.read(file)
+        except (zipfile.BadZipFile, zlib.error, RuntimeError, lzma.LZMAError, *ANYTHING) as error:
+            raise DataError(
+                "the image cannot be extracted from the archive.",
+                got=str(error),
+                do="download or create the archive again; it must not have a password",
+                place=Place(self.path / name),
+            ) from None
+
+    def _members(self) -> list[str]:
+        try:
+            self._archive = zipfile.ZipFile(self.path)
+        except (zipfile.BadZipFile, *ANYTHING) as error:
+            raise DataError(
+                "the file is not a zip archive, or it is truncated.",
+                expected="a folder or a .zip archive of images",
+                got=str(error),
+                place=Place(self.path),
+            ) from None
+        return self._archive.namelist()
+
+
+def _content(path: Path) -> bytes:
+    try:
+        _check_bytes(path.stat().st_size, path)
+        pipe = path.is_fifo() and not str(path).startswith("/dev/fd/")
+        if not path.is_char_device() and not pipe:
+            return path.read_bytes()
+        what = f"this is a {'pipe' if pipe else 'device'}, not an image."
+        do = "write its output to a file, and give that file" if pipe else "name a file"
+    except (FileNotFoundError, NotADirectoryError):
+        what, do = "there is no such file.", "check the spelling (names are case-sensitive)"
+    except IsADirectoryError:
+        what, do = "this is a folder, not an image.", f"give the images in it: {path}/*"
+    except PermissionError:
+        what, do = "the file cannot be read (permission denied).", None
+    except (OSError, ValueError) as error:  # a name too long, links in a cycle, a NUL in the name
+        what, do = (
+            f"the file cannot be read ({error}).",
+            "check the spelling (names are case-sensitive)",
+        )
+    raise DataError(what, do=do, place=Place(path))
+
+
+def _check_bytes(size: int, path: Path) -> None:
+    if size > MOST_BYTES:
+        raise DataError(
+            "the file is too large for an image.",
+            expected=f"at most {MOST_BYTES:,} bytes",
+            got=f"{size:,}",
+            place=Place(path),
+        )
+
+
+def _decode(content: bytes, name: str) -> Pixels:
+    image = _opened(content, name)
+    try:
+        image.load()
+        upright = _turned(image)
+        if image.mode.startswith("I"):
+            return _rounded(np.asarray(upright), name)
+        if image.mode in ("LA", "PA", "RGBA") or "transparency" in image.info:
+            layer = upright.convert("RGBA")
+            paper = _pillow().new("RGBA", layer.size, "white")
+            return np.array(_pillow().alpha_composite(paper, layer).convert("RGB"))
+        if image.mode not in ("F", "LAB"):
+            return np.array(upright.convert("RGB"))
+    except DAMAGE as error:
+        raise DataError(
+            "the image is truncated or damaged.",
+            got=f"{len(content):,} bytes of {image.format}: {error}",
+            do="download or export it again, or leave it out",
+            place=Place(name),
+        ) from None
+    raise DataError(
+        "images of floating-point numbers are not supported.",
+        expected="grey, colour, palette, with or without transparency, or CMYK",
+        got="floating-point numbers" if image.mode == "F" else image.mode,
+        do="convert it to PNG",
+        place=Place(name),
+    )
+
+
+def _opened(content: bytes, name: str) -> "Image":
+    """The image after reading its header, and not its pixels."""
+    pillow = _pillow()
+    try:
+        with warnings.catch_warnings():  # Pillow's warnings are checked below
+            warnings.simplefilter("ignore", pillow.DecompressionBombWarning)
+            image: Image = pillow.open(io.BytesIO(content), formats=FORMATS)
+    except pillow.DecompressionBombError as error:
+        raise _too_large(str(error), name) from None
+    except DAMAGE:
+        heif = content[4:8] == b"ftyp" and content[8:12] in HEIF
+        raise DataError(
+            "the file is not an image." if content else "the file is empty.",
+            expected=f"one of {', '.join(FORMATS)}",
+            got="HEIC or AVIF, as from a phone"
+            if heif
+            else f"{len(content):,} bytes that begin with {content[:8]!r}",
+            do="convert it to JPEG, for example with heif-convert or pillow-heif" if heif else None,
+            place=Place(name),
+        ) from None
+    if max(image.size) > LONGEST_SIDE or image.width * image.height > MOST_PIXELS:
+        raise _too_large(f"{image.width:,} x {image.height:,} pixels", name)
+    return image
+
+
+def _too_large(got: str, name: str) -> DataError:
+    return DataError(
+        "the image is too large to decode.",
+        expected=f"sides of at most {LONGEST_SIDE:,} pixels, and {MOST_PIXELS:,} pixels in all",
+        got=got,
+        do="make it smaller first",
+        place=Place(name),
+    )
+
+
+def _turned(image: "Image") -> "Image":
+    """The image in its EXIF orientation; unchanged if that cannot be read."""
+    from PIL import ImageOps
+
+    try:
+        return ImageOps.exif_transpose(image)
+    except DAMAGE:
+        return image
+
+
+def _rounded(values: np.ndarray, name: str) -> Pixels:
+    """Greyscale of 16 bits as 8 bits: 65,535 becomes 255. (Pillow's own conversion cuts off at
+    255.)
+    """
+    if values.min() < 0 or values.max() > 65_535:
+        raise DataError(
+            "the image has more than 16 bits per channel.",
+            do="convert it to PNG",
+            place=Place(name),
+        )
+    grey = ((values.astype(np.uint32) * 255 + 32_767) // 65_535).astype(np.uint8)
+    return np.repeat(grey[:, :, None], 3, axis=2)
+
+
+def _pillow() -> ModuleType:
+    try:
+        from PIL import Image
+    except ImportError:
+        raise MissingExtraError("reading images", "images") from None
+    return Image

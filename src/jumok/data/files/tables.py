@@ -1,0 +1,231 @@
+"""Files with columns: TSV, CSV, JSON lines, Parquet."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from jumok.data.files.damage import reading_as
+from jumok.data.files.reading import one_line, open_bytes, read_lines
+from jumok.data.report import CorpusReport
+from jumok.errors import DataError, MissingExtraError, Place
+
+MOST_COLUMNS = 100_000
+
+Column = str | int
+"""A name, or a number from 0."""
+
+LONE = re.compile("[\ud800-\udfff]")
+"""JSON can express strings that UTF-8 cannot."""
+
+Rows = Iterator[tuple[str, str, int]]
+
+
+def read_tsv(file: Path, source: Column, target: Column, report: CorpusReport | None) -> Rows:
+    """Pairs from tab-separated columns, without quoting: a quotation mark is text.
+
+    Columns are numbers from 0 in a file without a header, or names in the file's first line.
+    """
+    lines = enumerate(read_lines(file, report), start=1)
+    named = isinstance(source, str) or isinstance(target, str)
+    header = next(lines, (1, ""))[1].split("\t") if named else []
+    first, second = _column(file, header, source), _column(file, header, target)
+    needed = max(first, second) + 1
+    for number, line in lines:
+        columns = line.split("\t")
+        if len(columns) < needed:
+            _damaged(_too_few(columns, needed, "tabs", Place(file, number)), report)
+            continue
+        yield columns[first], columns[second], number
+
+
+def _too_few(row: list[str], needed: int, marks: str, place: Place) -> DataError:
+    return DataError(
+        "the row has too few columns.",
+        expected=f"at least {needed}, separated by {marks}",
+        got=str(len(row)),
+        place=place,
+    )
+
+
+def _damaged(error: DataError, report: CorpusReport | None) -> None:
+    """Counts the row in the report; raises the error if there is no report, or if it does not skip
+    rows.
+    """
+    if report is None or error.place is None or error.place.line is None:
+        raise error
+    report.damaged(error, error.place.line)
+
+
+def _column(file: Path, header: list[str], column: Column) -> int:
+    if isinstance(column, int) and 0 <= column < (len(header) or MOST_COLUMNS):
+        return column
+    if column not in header:
+        raise DataError(
+            f"there is no column {str(column)[:60]!r}.",
+            expected=f"one of {', '.join(map(repr, header))[:200]}, or a number from 0",
+            do="choose one of these; a file without a header line takes numbers: --columns 0,1, or "
+            "source_column = 0 in a recipe",
+            place=Place(file, 1),
+        )
+    return header.index(str(column))
+
+
+def read_csv(file: Path, source: Column, target: Column, report: CorpusReport | None) -> Rows:
+    """Pairs from comma-separated columns, quoted as in RFC 4180; a quoted line break is a space.
+
+    Columns are numbers from 0 in a file without a header, or names in the file's first line.
+    """
+    # The reader joins the lines of a quoted field with their line ends.
+    rows = csv.reader((f"{line}\n" for line in read_lines(file, report)), strict=True)
+    named = isinstance(source, str) or isinstance(target, str)
+    try:
+        header = [cell.strip() for cell in next(rows, [])] if named else []
+        first, second = _column(file, header, source), _column(file, header, target)
+        needed = max(first, second) + 1
+        for row in rows:
+            if len(row) < needed:
+                place = Place(file, rows.line_num)
+                _damaged(_too_few(row, needed, "commas", place), report)
+                continue
+            sides = [row[column].replace("\n", " ").strip() for column in (first, second)]
+            yield sides[0], sides[1], rows.line_num
+    except csv.Error as error:
+        raise DataError(
+            "the row is not CSV.", got=str(error), place=Place(file, rows.line_num)
+        ) from None
+
+
+def read_jsonl(
+    file: Path,
+    source: Column,
+    target: Column,
+    report: CorpusReport | None,
+    *,
+    numbers: bool = False,
+) -> Rows:
+    """Pairs from JSON lines: one object per line, the sides under two of its keys.
+
+    Args:
+        numbers: whether integers are accepted as the text of their digits.
+    """
+    for number, line in enumerate(read_lines(file, report), start=1):
+        place = Place(file, number)
+        try:
+            record = _record(line, place)
+            texts = [_text(record, key, place, numbers) for key in (source, target)]
+        except DataError as error:
+            _damaged(error, report)
+            continue
+        sides = [one_line(text, report, number) for text in texts]
+        yield sides[0], sides[1], number
+
+
+def _record(line: str, place: Place) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise DataError(
+            "the line is not JSON.", expected="one object per line", got=str(error), place=place
+        ) from None
+    if not isinstance(record, dict):
+        raise DataError("the line is not a JSON object.", got=type(record).__name__, place=place)
+    return record
+
+
+def _text(record: dict[str, Any], key: Column, place: Place, numbers: bool) -> str:
+    value = _digits(record.get(str(key)), numbers)
+    if isinstance(value, str) and LONE.search(value):
+        raise DataError(
+            "the text contains an unpaired surrogate (half a character).",
+            got=ascii(value)[:80],
+            do="write characters beyond U+FFFF as themselves, or as surrogate pairs",
+            place=place,
+        )
+    if not isinstance(value, str):
+        raise DataError(
+            f"the record has no text under {str(key)!r}.",
+            expected=f"text under one of {', '.join(map(repr, record))[:200]}",
+            got="no such key" if str(key) not in record else type(value).__name__,
+            place=place,
+        )
+    return value
+
+
+def _digits(value: object, numbers: bool) -> object:
+    """An integer as text, if `numbers` allows it; anything else unchanged."""
+    whole = numbers and isinstance(value, int) and not isinstance(value, bool)
+    return str(value) if whole else value
+
+
+def read_parquet(
+    file: Path,
+    source: Column,
+    target: Column,
+    report: CorpusReport | None,
+    *,
+    numbers: bool = False,
+) -> Rows:
+    """Pairs from two text columns, by name or number; a null is an empty side.
+
+    Args:
+        numbers: whether integers are accepted as the text of their digits.
+    """
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtraError("reading Parquet files", "formats") from None
+    with open_bytes(file) as stream:
+        # Parquet is read from its end, so a compressed one has to be decompressed whole.
+        seekable = stream if file.suffix == ".parquet" else io.BytesIO(stream.read())
+        number = 0
+        for cells_of in _batches(pyarrow.parquet, seekable, file, (source, target)):
+            for row in zip(*cells_of, strict=True):
+                number += 1
+                try:
+                    cells = [_cell(_digits(cell, numbers), file, number) for cell in row]
+                except DataError as error:
+                    _damaged(error, report)
+                    continue
+                sides = [one_line(cell, report, number) for cell in cells]
+                yield sides[0], sides[1], number
+
+
+def _batches(
+    parquet: Any, stream: Any, file: Path, wanted: tuple[Column, Column]
+) -> Iterator[list[list[object]]]:
+    """The two columns, batch by batch."""
+    with reading_as("Parquet", file):
+        table = parquet.ParquetFile(stream)
+        header = table.schema_arrow.names
+    if not header:
+        raise DataError("there is no column in it.", place=Place(file))
+    columns = [header[_column(file, header, column)] for column in wanted]
+    for name in columns:
+        if header.count(name) > 1:
+            raise DataError(
+                f"several columns are called {name!r}.",
+                expected="a unique name for each column that is read",
+                place=Place(file),
+            )
+    batches = table.iter_batches(columns=sorted(set(columns)))
+    while True:
+        with reading_as("Parquet", file):
+            batch = next(batches, None)
+            cells = [] if batch is None else [batch.column(name).to_pylist() for name in columns]
+        if batch is None:
+            return
+        yield cells
+
+
+def _cell(value: object, file: Path, number: int) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise DataError(
+            "the columns do not hold text.", got=type(value).__name__, place=Place(file, number)
+        )
+    return value

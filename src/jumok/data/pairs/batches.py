@@ -1,0 +1,260 @@
+"""Pairs as tensors: the input of a model in training, validation and decoding."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from jumok.data.cache import Flat
+from jumok.data.pairs.sampler import Cursor, PairSampler, plan_epoch
+from jumok.data.pairs.store import PairStore
+from jumok.data.tokenizer import END, PAD, START, Tokenizer
+from jumok.shapes import Bool, Int, Tensor
+
+Ids = npt.NDArray[np.int64]
+Micro = TypeVar("Micro")
+
+
+def on_device(batch: Micro, device: torch.device) -> Micro:
+    """A batch of any kind, its tensors moved to the device."""
+    tensors = {name: each for name, each in vars(batch).items() if isinstance(each, Tensor)}
+    moved = {name: tensor.to(device) for name, tensor in tensors.items()}
+    return replace(batch, **moved)  # type: ignore[type-var]  # every batch is a dataclass
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The pairs of one training batch.
+
+    Attributes:
+        source: tokens and END, padded with PAD.
+        source_allowed: True where a source position is a token; None means everywhere.
+        target_input: START and tokens, padded with PAD.
+        target_output: tokens and END, padded with PAD: the tokens that `target_input` is to
+            predict.
+        sources, targets: the number of tokens of each side, END included.
+    """
+
+    source: Int[Tensor, "batch source"]
+    source_allowed: Bool[Tensor, "batch source"] | None
+    target_input: Int[Tensor, "batch target"]
+    target_output: Int[Tensor, "batch target"]
+    sources: int
+    targets: int
+
+    @property
+    def work(self) -> int:
+        """The number of target positions, padding included."""
+        return self.target_input.numel()
+
+
+@dataclass(frozen=True)
+class SourceBatch:
+    """The sources of one decoding batch; `rows` are their indices in the input."""
+
+    tokens: Int[Tensor, "batch source"]
+    allowed: Bool[Tensor, "batch source"] | None
+    rows: list[int]
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """Subword regularisation: a new tokenization of each sentence is sampled every time (Kudo
+    2018).
+
+    Sources of a micro-batch then differ in length, and are padded.
+
+    Attributes:
+        source, target: the tokenizers of the two sides.
+        alpha: see `Tokenizer.encode_sampled`.
+        seed: the seed of the samples, together with the update.
+    """
+
+    source: Tokenizer
+    target: Tokenizer
+    alpha: float
+    seed: int
+
+    def batch(self, store: PairStore, rows: npt.NDArray[np.int64], random: Random) -> Batch:
+        """The pairs in these rows of a store that keeps its texts, tokenized again."""
+        sources, targets = store.texts(rows.tolist())
+        return collate(
+            [self.source.encode_sampled(text, self.alpha, random) for text in sources],
+            [self.target.encode_sampled(text, self.alpha, random) for text in targets],
+        )
+
+
+class Updates(ABC, Generic[Micro]):
+    """An endless iterator of updates, each a list of micro-batches, that can be resumed.
+
+    `cursor` is the position of the stream after the last update.
+    """
+
+    def __init__(self, sampler: PairSampler) -> None:
+        self._sampler = sampler
+
+    def __iter__(self) -> Iterator[list[Micro]]:
+        return self
+
+    def __next__(self) -> list[Micro]:
+        update = self._sampler.update
+        return self._batches(update, self._sampler.next_update())
+
+    @abstractmethod
+    def _batches(
+        self, update: int, micros: Sequence[tuple[int, npt.NDArray[np.int64]]]
+    ) -> list[Micro]:
+        """The micro-batches of update number `update`: the corpus's index and the rows."""
+
+    @property
+    def cursor(self) -> Cursor:
+        return self._sampler.cursor
+
+    def restore(self, cursor: Cursor) -> None:
+        self._sampler.restore(cursor)
+
+    @property
+    def epochs(self) -> list[float]:
+        return self._sampler.epochs
+
+
+class UpdateStream(Updates[Batch]):
+    """Updates of pairs.
+
+    Args:
+        stores: the corpora, in the sampler's order.
+        resampling: tokenizes every sentence again each time it is seen; None uses the stored ids.
+    """
+
+    def __init__(
+        self,
+        stores: Sequence[PairStore],
+        sampler: PairSampler,
+        resampling: Resampling | None = None,
+    ) -> None:
+        super().__init__(sampler)
+        self._stores, self._resampling = stores, resampling
+
+    def _batches(
+        self, update: int, micros: Sequence[tuple[int, npt.NDArray[np.int64]]]
+    ) -> list[Batch]:
+        if self._resampling is None:
+            return [gather_batch(self._stores[corpus], rows) for corpus, rows in micros]
+        # Seeded by the update, so that a resumed stream gives the same samples.
+        random = Random(f"{self._resampling.seed} {update}")
+        return [
+            self._resampling.batch(self._stores[corpus], rows, random) for corpus, rows in micros
+        ]
+
+
+def gather_batch(store: PairStore, rows: npt.NDArray[np.int64]) -> Batch:
+    """The pairs in these rows of the store as one batch."""
+    source, source_lengths = gather(store.source, rows)
+    target, target_lengths = gather(store.target, rows)
+    return _batch(source, source_lengths, target, target_lengths)
+
+
+def collate(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> Batch:
+    """Pairs of token ids (without START and END) as one batch."""
+    return _batch(*fill(sources), *fill(targets))
+
+
+def validation_batches(store: PairStore, tokens: int) -> Iterator[Batch]:
+    """Every pair of the store once, shortest sources first, about `tokens` tokens per batch."""
+    plan = plan_epoch(store.source.lengths, store.target.lengths, tokens, np.random.default_rng(0))
+    for first, end in zip(plan.starts, plan.starts[1:], strict=False):
+        yield gather_batch(store, plan.order[first:end].astype(np.int64))
+
+
+def source_batches(
+    sources: Sequence[Sequence[int]], *, sentences: int, tokens: int | None = None
+) -> Iterator[SourceBatch]:
+    """Batches of sources of any lengths (token ids without END) for decoding, longest first.
+
+    Longest first, so that a batch that is too large for the memory fails at once.
+
+    Args:
+        sentences: the maximum number of sources in a batch.
+        tokens: the maximum number of positions in a batch, padding and END included; a longer
+            source is a batch of its own. None means no limit.
+    """
+    lengths = np.array([len(source) for source in sources], dtype=np.int64)
+    rows: list[int] = []
+    for row in np.argsort(-lengths, kind="stable").tolist():
+        room = (
+            tokens is None or (len(rows) + 1) * (len(sources[rows[0]]) + 1 if rows else 0) <= tokens
+        )
+        if rows and (len(rows) == sentences or not room):
+            yield _source_batch(sources, rows)
+            rows = []
+        rows.append(row)
+    if rows:
+        yield _source_batch(sources, rows)
+
+
+def padding(batches: Sequence[Batch]) -> float:
+    """The share of positions, on both sides, that are padding: 0 to 1."""
+    real = sum(batch.sources + batch.targets for batch in batches)
+    return 1 - real / sum(batch.source.numel() + batch.target_output.numel() for batch in batches)
+
+
+def _source_batch(sources: Sequence[Sequence[int]], rows: list[int]) -> SourceBatch:
+    ids, lengths = fill([sources[row] for row in rows])
+    tokens, allowed = with_end(ids, lengths)
+    return SourceBatch(tokens, allowed, rows)
+
+
+def _batch(source: Ids, source_lengths: Ids, target: Ids, target_lengths: Ids) -> Batch:
+    source_tokens, allowed = with_end(source, source_lengths)
+    output, _ = with_end(target, target_lengths)
+    start = torch.full((len(target), 1), START)
+    return Batch(
+        source=source_tokens,
+        source_allowed=allowed,
+        target_input=torch.cat([start, torch.from_numpy(target)], dim=1),
+        target_output=output,
+        sources=int(source_lengths.sum()) + len(source),
+        targets=int(target_lengths.sum()) + len(target),
+    )
+
+
+def with_end(
+    ids: Ids, lengths: Ids
+) -> tuple[Int[Tensor, "batch length"], Bool[Tensor, "batch length"] | None]:
+    """The ids with END after each row's last token, and which positions are tokens (None: all)."""
+    ended = np.pad(ids, ((0, 0), (0, 1)), constant_values=PAD)
+    ended[np.arange(len(ids)), lengths] = END
+    even = bool((lengths == ids.shape[1]).all())
+    allowed = None if even else torch.from_numpy(np.arange(ended.shape[1]) <= lengths[:, None])
+    return torch.from_numpy(ended), allowed
+
+
+def framed(
+    ids: Ids, lengths: Ids
+) -> tuple[Int[Tensor, "batch length"], Bool[Tensor, "batch length"] | None]:
+    """As `with_end`, with START before every row: the input of an encoder of whole texts."""
+    started = np.pad(ids, ((0, 0), (1, 0)), constant_values=START)
+    return with_end(started, lengths + 1)
+
+
+def fill(rows: Sequence[Sequence[int]]) -> tuple[Ids, Ids]:
+    """Rows of different lengths as one array padded with PAD, and their lengths."""
+    lengths = np.array([len(row) for row in rows], dtype=np.int64)
+    filled = np.full((len(rows), int(lengths.max())), PAD, dtype=np.int64)
+    for index, row in enumerate(rows):
+        filled[index, : len(row)] = row
+    return filled, lengths
+
+
+def gather(side: Flat, rows: npt.NDArray[np.int64]) -> tuple[Ids, Ids]:
+    """The result of `fill`, read from the store in one step."""
+    lengths = side.lengths[rows].astype(np.int64)
+    positions = np.arange(int(lengths.max()))
+    real = positions < lengths[:, None]  # rows, positions
+    places = np.where(real, (side.ends[rows] - lengths)[:, None] + positions, 0)
+    return np.where(real, side.values[places], PAD).astype(np.int64), lengths

@@ -1,0 +1,149 @@
+"""A corpus is a stream of pairs, from one file or two, in any format."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import NamedTuple
+
+from jumok.data.files.formats import bare_name, kind_of_name
+from jumok.data.files.reading import read_lines
+from jumok.data.files.tables import Column, Rows, read_csv, read_jsonl, read_parquet, read_tsv
+from jumok.data.files.translators import read_po, read_tmx
+from jumok.data.files.xliff import read_xliff
+from jumok.data.pairs.cleaning import cleaned
+from jumok.data.pairs.drift import explain_drift
+from jumok.data.report import CorpusReport
+from jumok.errors import ConfigError, DataError, Place
+
+
+class Pair(NamedTuple):
+    """One sentence, its translation, and their line (from 1)."""
+
+    source: str
+    target: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The files of a corpus: two aligned files, or one file with two columns.
+
+    Attributes:
+        source, target: two line-aligned text files; or
+        file: one file with both sides.
+        source_column, target_column: in `file`, a column's name (CSV and TSV with a header line,
+            JSONL, Parquet), its number from 0 (CSV and TSV without a header, Parquet) or a language
+            code (TMX; PO and XLIFF may do without).
+        format: for `file`: csv, tsv, jsonl, parquet, tmx, xliff or po; None takes it from the
+            suffix. For source and target: "text" reads lines even if they look like markup; None
+            refuses markup.
+        weight: the sampling weight of this corpus relative to the others; None: its size.
+        name: its name in reports; empty: the file's name.
+        skip_damaged: leave out table rows and lines that cannot be read, and count them.
+        clean: the kinds of suspicious pairs to leave out (`jumok.data.pairs.cleaning`).
+        languages: codes of source and target, to detect a wrong script; "" if unknown.
+    """
+
+    source: Path | None = None
+    target: Path | None = None
+    file: Path | None = None
+    source_column: Column = 0
+    target_column: Column = 1
+    format: str | None = None
+    weight: float | None = None
+    name: str = ""
+    skip_damaged: bool = False
+    clean: tuple[str, ...] = ()
+    languages: tuple[str, str] = ("", "")
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return tuple(path for path in (self.source, self.target, self.file) if path is not None)
+
+    @property
+    def title(self) -> str:
+        return self.name or " + ".join(path.name for path in self.files)
+
+    def report(self) -> CorpusReport:
+        """A new, empty report."""
+        return CorpusReport(self.title, skip_damaged=self.skip_damaged)
+
+
+def read_pairs(corpus: Corpus, report: CorpusReport | None = None) -> Iterator[Pair]:
+    """The corpus's pairs in order, one at a time; NFC, and no line break inside a sentence.
+
+    Args:
+        report: counts them; created by `Corpus.report`.
+
+    Raises:
+        ConfigError: the corpus names neither two aligned files nor one file, or both.
+        DataError: a file cannot be read in its format; the text says where.
+        MissingExtraError: the format's library is not installed.
+    """
+    looked_at = report is not None or corpus.clean
+    report = report or corpus.report()
+    if corpus.file is None:
+        if corpus.source is None or corpus.target is None:
+            raise ConfigError(
+                "a corpus needs both sides.",
+                expected="source and target (two aligned files), or file (one file of pairs)",
+            )
+        pairs = _read_aligned(corpus, corpus.source, corpus.target, report)
+    elif corpus.source or corpus.target:
+        raise ConfigError(
+            "a corpus is either source and target, or file; not both.",
+            got=", ".join(map(str, corpus.files)),
+        )
+    else:
+        reader = READERS[format_of(corpus)]
+        rows = reader(corpus.file, corpus.source_column, corpus.target_column, report)
+        pairs = (Pair(*row) for row in rows)
+    if looked_at:
+        pairs = cleaned(pairs, report, corpus.clean, corpus.languages)
+    first = next(pairs, None)
+    if first is None:
+        raise DataError(
+            "there are no pairs in it.", place=Place(" + ".join(map(str, corpus.files)))
+        )
+    yield first
+    yield from pairs
+
+
+READERS: dict[str, Callable[[Path, Column, Column, CorpusReport | None], Rows]] = {
+    "csv": read_csv,
+    "tsv": read_tsv,
+    "jsonl": read_jsonl,
+    "parquet": read_parquet,
+    "tmx": read_tmx,
+    "po": read_po,
+    "xliff": read_xliff,
+}
+
+
+def format_of(corpus: Corpus) -> str:
+    """The format of `corpus.file`: the given one, or that of its suffix."""
+    assert corpus.file is not None
+    kind = corpus.format or kind_of_name(corpus.file) or Path(bare_name(corpus.file)).suffix[1:]
+    if kind not in READERS:
+        raise ConfigError(
+            "unknown corpus format.",
+            expected=f"one of {', '.join(READERS)}",
+            got=repr(kind),
+            do="set format, or give source and target for two aligned text files",
+            place=Place(corpus.file),
+        )
+    return kind
+
+
+def _read_aligned(
+    corpus: Corpus, source: Path, target: Path, report: CorpusReport | None
+) -> Iterator[Pair]:
+    plain = corpus.format is None
+    sides = zip_longest(
+        read_lines(source, report, plain=plain), read_lines(target, report, plain=plain)
+    )
+    for number, (source_line, target_line) in enumerate(sides, start=1):
+        if source_line is None or target_line is None:
+            raise explain_drift(source, target)
+        yield Pair(source_line, target_line, number)

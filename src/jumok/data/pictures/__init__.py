@@ -1,0 +1,1 @@
+"""Images with labels: from files to batches."""

@@ -1,0 +1,158 @@
+"""Images as tensors: the input of a classifier in training and validation."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from jumok.data.pairs.sampler import UpdateCursor, check_plan
+from jumok.data.pictures.store import PictureStore
+from jumok.shapes import Int, Tensor, UInt8
+
+Rows = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class PictureBatch:
+    """Images of one size, and the numbers of their labels."""
+
+    pixels: UInt8[Tensor, "batch colours height width"]
+    labels: Int[Tensor, " batch"]
+
+    @property
+    def targets(self) -> int:
+        """The number of images: each is one prediction."""
+        return len(self.labels)
+
+    @property
+    def sources(self) -> int:
+        """Images."""
+        return len(self.labels)
+
+    @property
+    def work(self) -> int:
+        """The number of images: all take the same time."""
+        return len(self.labels)
+
+
+@dataclass(frozen=True)
+class Augmentation:
+    """Random changes that do not change the label.
+
+    Attributes:
+        flip: mirror every second image, at random.
+        shift: the maximum shift of an image in pixels, vertically and horizontally, filled with
+            black: the usual "random crop after padding".
+    """
+
+    flip: bool = False
+    shift: int = 0
+
+    def apply(self, pixels: npt.NDArray[np.uint8], random: np.random.Generator) -> None:
+        """Changes the images (picture height width colours) in place."""
+        if self.flip:
+            mirrored = random.random(len(pixels)) < 0.5
+            pixels[mirrored] = pixels[mirrored, :, ::-1]
+        if self.shift:
+            height, width = pixels.shape[1:3]
+            margin = ((0, 0), (self.shift, self.shift), (self.shift, self.shift), (0, 0))
+            padded = np.pad(pixels, margin)
+            moves = random.integers(0, 2 * self.shift + 1, (len(pixels), 2)).tolist()
+            for index, (down, right) in enumerate(moves):
+                pixels[index] = padded[index, down : down + height, right : right + width]
+
+
+class PictureStream:
+    """An endless iterator of updates, each a list of micro-batches, that can be resumed.
+
+    Every epoch is the whole store in a new order; an update may continue into the next one. Order
+    and augmentation depend on the seed and the number of the update alone.
+
+    Args:
+        batch: images of an update.
+        micro_batch: images of a micro-batch.
+    """
+
+    def __init__(
+        self,
+        store: PictureStore,
+        batch: int,
+        micro_batch: int,
+        augmentation: Augmentation,
+        seed: int,
+    ) -> None:
+        self._store, self._batch, self._micro_batch = store, batch, micro_batch
+        self._augmentation, self._seed = augmentation, seed
+        self._plan = (
+            f"pictures {store.key}, {batch} an update, {micro_batch} at once, seed {seed}, "
+            f"{augmentation}"
+        )
+        self._updates = 0
+        self._epoch, self._order = -1, np.empty(0, dtype=np.int64)
+
+    def __iter__(self) -> Iterator[list[PictureBatch]]:
+        return self
+
+    def __next__(self) -> list[PictureBatch]:
+        rows = self._rows()
+        pixels = self._store.pixels[rows]
+        self._augmentation.apply(pixels, np.random.default_rng([self._seed, 1, self._updates]))
+        self._updates += 1
+        parts = range(0, len(rows), self._micro_batch)
+        labels = self._store.numbers[rows]
+        return [
+            as_batch(
+                pixels[part : part + self._micro_batch], labels[part : part + self._micro_batch]
+            )
+            for part in parts
+        ]
+
+    @property
+    def cursor(self) -> UpdateCursor:
+        """The position of the stream after the last update."""
+        return UpdateCursor(plan=self._plan, update=self._updates)
+
+    def restore(self, cursor: UpdateCursor) -> None:
+        """Restores the position of `cursor`.
+
+        Raises:
+            DataError: it belongs to other images, other batch sizes or another seed.
+        """
+        check_plan(cursor["plan"], self._plan)
+        self._updates = cursor["update"]
+
+    def _rows(self) -> Rows:
+        """The images of the next update."""
+        start, size = self._updates * self._batch, len(self._store)
+        taken: list[Rows] = []
+        missing = self._batch
+        while missing:
+            epoch, first = divmod(start, size)
+            if epoch != self._epoch:
+                generator = np.random.default_rng([self._seed, 0, epoch])
+                self._epoch, self._order = epoch, generator.permutation(size)
+            taken.append(self._order[first : first + missing])
+            missing -= len(taken[-1])
+            start += len(taken[-1])
+        return np.concatenate(taken)
+
+
+def as_batch(pixels: npt.NDArray[np.uint8], labels: Rows) -> PictureBatch:
+    """Images (picture height width colours) and their labels as tensors, colours first."""
+    return PictureBatch(as_tensor(pixels), torch.from_numpy(np.array(labels)))
+
+
+def as_tensor(
+    pixels: npt.NDArray[np.uint8],
+) -> UInt8[Tensor, "batch colours height width"]:
+    """Images (picture height width colours) as a tensor, colours first."""
+    return torch.from_numpy(np.ascontiguousarray(pixels.transpose(0, 3, 1, 2)))
+
+
+def in_order(store: PictureStore, size: int) -> Iterator[PictureBatch]:
+    """Every image once, `size` at a time."""
+    for start in range(0, len(store), size):
+        part = slice(start, start + size)
+        yield as_batch(store.pixels[part], store.numbers[part])

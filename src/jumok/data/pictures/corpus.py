@@ -1,0 +1,153 @@
+"""Images with labels, in three formats.
+
+folder   a folder or zip archive of one folder a label: cat/0001.jpg, dog/0001.jpg, ...
+table    a TSV file with the columns `file` and `label`; files count from the table's own folder
+idx      two files of numbers, as MNIST has them; labels are their numbers as text
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TypeAlias
+
+import numpy as np
+from jaxtyping import UInt8
+
+from jumok.data.cache import digest
+from jumok.data.files.images import ImageSource, Pixels, archive_of, read_image, resize
+from jumok.data.files.tables import read_tsv
+from jumok.data.pictures.idx import read_idx
+from jumok.errors import DataError, Place
+
+Fitted: TypeAlias = UInt8[np.ndarray, "rows columns colours"]
+
+# ITU-R BT.601, in thousandths: how bright the eye finds red, green and blue.
+BRIGHTNESS = np.array([299, 587, 114], dtype=np.uint32)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The shape of a model's input images; `colours` is 1 (greyscale) or 3."""
+
+    height: int
+    width: int
+    colours: int
+
+    def fit(self, pixels: Pixels) -> Fitted:
+        """The image, resized to this shape; (height width colours)."""
+        if pixels.shape[:2] != (self.height, self.width):
+            pixels = resize(pixels, self.height, self.width)
+        if self.colours == 1:
+            grey = (pixels @ BRIGHTNESS + 500) // 1000
+            return grey.astype(np.uint8)[:, :, None]
+        return pixels
+
+
+@dataclass(frozen=True)
+class PictureExample:
+    """One image; `pixels` may be its error, which is not raised yet."""
+
+    pixels: Pixels | DataError
+    label: str
+    place: Place
+
+
+@dataclass(frozen=True)
+class PictureSource:
+    """The files of images and labels: `folder`, or `table`, or `images` and `labels`."""
+
+    folder: Path | None = None
+    table: Path | None = None
+    images: Path | None = None
+    labels: Path | None = None
+
+    @property
+    def title(self) -> str:
+        """The name as shown to the user."""
+        return str((self.folder or self.table or self.images or Path("?")).name)
+
+    def identity(self) -> list[str]:
+        """A description that changes whenever the content changes."""
+        if self.folder is not None and self.folder.is_dir():
+            return [f"{name} {digest(file)}" for name, file in _files(self.folder)]
+        if self.table is not None:
+            rows = (self.table.parent / file for file, _, _ in _rows(self.table))
+            files = {archive_of(file) or file: None for file in rows}  # an archive is read once
+            return [digest(self.table), *map(digest, files)]
+        return [digest(file) for file in (self.folder, self.images, self.labels) if file]
+
+    def read(self) -> Iterator[PictureExample]:
+        """Yields every image.
+
+        Raises:
+            DataError: there is nothing, or the format differs. A single image that is damaged or
+                has no label raises nothing; it has its error instead of pixels.
+        """
+        if self.folder is not None:
+            yield from _read_folder(self.folder)
+        elif self.table is not None:
+            yield from _read_table(self.table)
+        elif self.images is not None and self.labels is not None:
+            yield from _read_idx(self.images, self.labels)
+
+
+def _files(folder: Path) -> list[tuple[str, Path]]:
+    return [(name, folder / name) for name in ImageSource(folder).names]
+
+
+def _read_folder(folder: Path) -> Iterator[PictureExample]:
+    source = ImageSource(folder)
+    if not len(source):
+        raise DataError(
+            "there are no images in this folder or archive.",
+            expected="a folder of images for each label: cat/0001.jpg",
+            place=Place(folder),
+        )
+    for name in source.names:
+        label = PurePosixPath(name).parent.name
+        place = Place(folder / name)
+        if not label:
+            error = DataError(
+                "the image is not in the folder of a label.",
+                expected="a folder of images for each label: cat/0001.jpg",
+                do="move it into its label's folder, or remove it",
+                place=place,
+            )
+            yield PictureExample(error, label, place)
+            continue
+        try:
+            yield PictureExample(source.read(name), label, place)
+        except DataError as fault:
+            yield PictureExample(fault, label, place)
+
+
+def _rows(table: Path) -> Iterator[tuple[str, str, int]]:
+    return read_tsv(table, "file", "label", None)
+
+
+def _read_table(table: Path) -> Iterator[PictureExample]:
+    for file, label, row in _rows(table):
+        place = Place(table, row)
+        if not label.strip():
+            error = DataError("the row has no label.", got=repr(file), place=place)
+            yield PictureExample(error, "", place)
+            continue
+        try:
+            yield PictureExample(read_image(table.parent / file), label.strip(), place)
+        except DataError as fault:
+            named = DataError(fault.what, got=f"{fault.place}", do=fault.do, place=place)
+            yield PictureExample(named, label.strip(), place)
+
+
+def _read_idx(images: Path, labels: Path) -> Iterator[PictureExample]:
+    pictures, numbers = read_idx(images, 3), read_idx(labels, 1)
+    if len(pictures) != len(numbers):
+        raise DataError(
+            "the numbers of labels and images differ.",
+            expected=f"{len(pictures):,} labels, one for each image in {images.name}",
+            got=f"{len(numbers):,}",
+            place=Place(labels),
+        )
+    for index, (grey, number) in enumerate(zip(pictures, numbers, strict=True), start=1):
+        place = Place(f"{images}, image {index:,}")
+        yield PictureExample(np.repeat(grey[:, :, None], 3, axis=2), str(number), place)

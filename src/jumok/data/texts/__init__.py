@@ -1,0 +1,1 @@
+"""Texts, one by one or as documents: from files to batches."""

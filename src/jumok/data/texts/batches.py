@@ -1,0 +1,179 @@
+"""Texts as tensors: masked, with labels, or unchanged."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from jumok.data.pairs.batches import Updates, fill, framed, gather
+from jumok.data.pairs.sampler import PairSampler, Rows, plan_epoch
+from jumok.data.texts.examples import ExampleStore
+from jumok.data.texts.masking import Masking
+from jumok.shapes import Bool, Int, Tensor
+
+Micros = Sequence[tuple[int, Rows]]
+
+
+@dataclass(frozen=True)
+class MaskedBatch:
+    """Masked texts.
+
+    Attributes:
+        tokens: START, tokens, END, padded with PAD; the chosen tokens are corrupted.
+        allowed: True where a position is a token; None means everywhere.
+        chosen: True where a token is masked.
+        answers: the original tokens there, row by row.
+        sources: the number of tokens.
+    """
+
+    tokens: Int[Tensor, "batch length"]
+    allowed: Bool[Tensor, "batch length"] | None
+    chosen: Bool[Tensor, "batch length"]
+    answers: Int[Tensor, " chosen"]
+    sources: int
+
+    @property
+    def targets(self) -> int:
+        """The number of masked tokens."""
+        return len(self.answers)
+
+    @property
+    def work(self) -> int:
+        """The number of positions, padding included."""
+        return self.tokens.numel()
+
+
+@dataclass(frozen=True)
+class LabelledBatch:
+    """Texts and the numbers of their labels; otherwise as `MaskedBatch`."""
+
+    tokens: Int[Tensor, "batch length"]
+    allowed: Bool[Tensor, "batch length"] | None
+    labels: Int[Tensor, " batch"]
+    sources: int
+
+    @property
+    def targets(self) -> int:
+        """Texts."""
+        return len(self.labels)
+
+    @property
+    def work(self) -> int:
+        """The number of positions, padding included."""
+        return self.tokens.numel()
+
+
+def text_sampler(
+    store: ExampleStore, update_tokens: int, micro_tokens: int, seed: int
+) -> PairSampler:
+    """Batches of texts of similar length, so that almost nothing is padded."""
+    lengths = store.texts.lengths
+    return PairSampler(
+        [(lengths, lengths)], None, update_tokens, micro_tokens, seed, identity=store.key
+    )
+
+
+class MaskedUpdates(Updates[MaskedBatch]):
+    """The micro-batches of every update. Each time a text is seen, other words are masked."""
+
+    def __init__(
+        self, store: ExampleStore, sampler: PairSampler, masking: Masking, seed: int
+    ) -> None:
+        super().__init__(sampler)
+        self._store, self._masking, self._seed = store, masking, seed
+
+    def _batches(self, update: int, micros: Micros) -> list[MaskedBatch]:
+        # Seeded by the update, so that a resumed stream gives the same samples.
+        random = np.random.default_rng((self._seed, update))
+        return [
+            masked_batch(*gather(self._store.texts, rows), self._masking, random)
+            for _, rows in micros
+        ]
+
+
+class LabelledUpdates(Updates[LabelledBatch]):
+    """The micro-batches of every update."""
+
+    def __init__(self, store: ExampleStore, sampler: PairSampler) -> None:
+        super().__init__(sampler)
+        self._store = store
+
+    def _batches(self, update: int, micros: Micros) -> list[LabelledBatch]:
+        del update
+        return [labelled_batch(self._store, rows) for _, rows in micros]
+
+
+def masked_batch(
+    ids: npt.NDArray[np.int64],
+    lengths: npt.NDArray[np.int64],
+    masking: Masking,
+    random: np.random.Generator,
+) -> MaskedBatch:
+    """Masks texts (padded with PAD, without START and END)."""
+    chosen = np.zeros_like(ids, dtype=np.bool_)
+    for row, length in enumerate(lengths):
+        chosen[row, :length] = masking.choose(ids[row, :length], random)
+    answers = ids[chosen]
+    corrupted = ids.copy()
+    corrupted[chosen] = masking.corrupt(answers, random)
+    tokens, allowed = framed(corrupted, lengths)
+    return MaskedBatch(
+        tokens,
+        allowed,
+        torch.from_numpy(np.pad(chosen, ((0, 0), (1, 1)))),
+        torch.from_numpy(answers),
+        int(lengths.sum()) + 2 * len(lengths),
+    )
+
+
+def labelled_batch(store: ExampleStore, rows: Rows) -> LabelledBatch:
+    """The texts in these rows of a store that has labels."""
+    assert store.labels is not None
+    ids, lengths = gather(store.texts, rows)
+    tokens, allowed = framed(ids, lengths)
+    labels = torch.from_numpy(store.labels[rows].astype(np.int64))
+    return LabelledBatch(tokens, allowed, labels, int(lengths.sum()) + 2 * len(lengths))
+
+
+def every_text(store: ExampleStore, tokens: int) -> Iterator[Rows]:
+    """The rows of every text once, in batches of similar length and of about `tokens` tokens."""
+    lengths = store.texts.lengths
+    plan = plan_epoch(lengths, lengths, tokens, np.random.default_rng(0))
+    for first, end in zip(plan.starts, plan.starts[1:], strict=False):
+        yield plan.order[first:end].astype(np.int64)
+
+
+def fixed_masked_batches(
+    store: ExampleStore, tokens: int, masking: Masking
+) -> Iterator[MaskedBatch]:
+    """Every text once, always with the same mask."""
+    random = np.random.default_rng(0)
+    for rows in every_text(store, tokens):
+        yield masked_batch(*gather(store.texts, rows), masking, random)
+
+
+def plain_batches(
+    ids: Sequence[Sequence[int]], texts: int
+) -> Iterator[tuple[Int[Tensor, "batch length"], Bool[Tensor, "batch length"] | None, list[int]]]:
+    """START, tokens and END of at most `texts` texts at once, the longest texts first.
+
+    Yields the tokens, which positions are tokens (None: all), and the texts' indices in `ids`.
+    """
+    order = sorted(range(len(ids)), key=lambda row: -len(ids[row]))
+    for first in range(0, len(order), texts):
+        rows = order[first : first + texts]
+        tokens, allowed = framed(*fill([ids[row] for row in rows]))
+        yield tokens, allowed, rows
+
+
+def batches_of_guesses(
+    ids: Sequence[Sequence[int]], texts: int, masking: Masking
+) -> Iterator[MaskedBatch]:
+    """Every text once, at most `texts` at once, always with the same mask."""
+    random = np.random.default_rng(0)
+    order = sorted(range(len(ids)), key=lambda row: -len(ids[row]))
+    for first in range(0, len(order), texts):
+        rows = [ids[row] for row in order[first : first + texts]]
+        yield masked_batch(*fill(rows), masking, random)

@@ -1,0 +1,164 @@
+"""Texts in files and in columns of tables, one by one or as documents.
+
+A document of a language model is a whole file, a line, or the lines between two blank ones. A row
+of a table counts as a line.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, groupby, islice
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from jumok.data.files.formats import kind_of_name
+from jumok.data.files.reading import read_lines
+from jumok.data.files.tables import Column, Rows, read_csv, read_jsonl, read_parquet, read_tsv
+from jumok.data.report import CorpusReport
+from jumok.errors import ConfigError, DataError, Place
+
+Rule = Literal["file", "line", "blank-line"]
+
+
+class Example(NamedTuple):
+    """One text, its label ("" without labels), its file and its line (from 1)."""
+
+    text: str
+    label: str
+    file: Path
+    line: int
+
+
+@dataclass(frozen=True)
+class TextCorpus:
+    """The files of texts: the lines of a file, or a column of a table.
+
+    Attributes:
+        column: in a table, the text's column: its name (CSV and TSV with a header line, JSONL,
+            Parquet) or its number from 0 (CSV and TSV without a header, Parquet).
+        label_column: the label's column; None without labels.
+        format: text, csv, tsv, jsonl or parquet; None takes it from the file's suffix (text if the
+            suffix is unknown), and refuses markup.
+        take: the number of texts to read from the start; None: all.
+    """
+
+    file: Path
+    column: Column = 0
+    label_column: Column | None = None
+    format: str | None = None
+    take: int | None = None
+
+
+READERS: dict[str, Callable[[Path, Column, Column, CorpusReport | None], Rows]] = {
+    "csv": read_csv,
+    "tsv": read_tsv,
+    "jsonl": partial(read_jsonl, numbers=True),
+    "parquet": partial(read_parquet, numbers=True),
+}
+"""Labels are often integers, which JSON and Parquet distinguish from text."""
+
+
+def read_examples(corpus: TextCorpus, report: CorpusReport | None = None) -> Iterator[Example]:
+    """The corpus's texts in order, one at a time; NFC, and no line break inside a text.
+
+    Raises:
+        ConfigError: labels are requested for lines, which have none.
+        DataError: a file cannot be read in its format; the text says where.
+        MissingExtraError: the format's library is not installed.
+    """
+    texts = islice(_read(corpus, report), corpus.take)
+    first = next(texts, None)
+    if first is None:
+        raise DataError("there is no text in it.", place=Place(corpus.file))
+    yield first
+    yield from texts
+
+
+def _read(corpus: TextCorpus, report: CorpusReport | None) -> Iterator[Example]:
+    reader = READERS.get(corpus.format or kind_of_name(corpus.file) or "")
+    if reader is not None:
+        label = corpus.column if corpus.label_column is None else corpus.label_column
+        for text, other, line in reader(corpus.file, corpus.column, label, report):
+            found = "" if corpus.label_column is None else other.strip()
+            yield Example(text, found, corpus.file, line)
+    elif corpus.label_column is not None:
+        raise ConfigError(
+            "lines of text have no labels.",
+            expected=f"a table: {', '.join(READERS)}",
+            do="set format if the file is a table with another suffix",
+            place=Place(corpus.file),
+        )
+    else:
+        plain = corpus.format is None
+        for line, text in enumerate(read_lines(corpus.file, report, plain=plain), start=1):
+            yield Example(text, "", corpus.file, line)
+
+
+def documents(corpus: TextCorpus, rule: Rule, report: CorpusReport | None = None) -> Iterator[str]:
+    """The documents of a corpus in order, without those of white space alone.
+
+    Args:
+        rule: "file": the whole text, with a line break after its last line; "line": every line;
+            "blank-line": the lines between blank ones.
+
+    Raises:
+        DataError: the file cannot be read, or there is not a text in it.
+    """
+    lines = (each.text for each in islice(_read(corpus, report), corpus.take))
+    found = (text for text in _cut(lines, rule) if text.strip())
+    first = next(found, None)
+    if first is None:
+        raise DataError("there is no text in it.", place=Place(corpus.file))
+    yield first
+    yield from found
+
+
+def _cut(lines: Iterator[str], rule: Rule) -> Iterator[str]:
+    if rule == "line":
+        return lines
+    if rule == "file":
+        return iter(["".join(f"{line}\n" for line in lines)])
+    groups = groupby(lines, key=lambda line: bool(line.strip()))
+    return ("\n".join(group) for filled, group in groups if filled)
+
+
+@dataclass(frozen=True)
+class HeldOutTail:
+    """The end of the text, which is held out: the last documents, or the end of the only one.
+
+    Attributes:
+        share: its share, 0 to 1.
+        count: the number of documents.
+    """
+
+    share: float
+    count: int
+
+    @classmethod
+    def of(cls, corpora: Sequence[TextCorpus], rule: Rule, share: float) -> "HeldOutTail":
+        """Reads everything once, to count the documents."""
+        return cls(share, sum(1 for _ in all_documents(corpora, rule)))
+
+    def training(self, texts: Iterable[str]) -> Iterator[str]:
+        """The training text."""
+        if self.count == 1:
+            return (text[: self._cut(text)] for text in texts)
+        return islice(texts, self._kept)
+
+    def kept_out(self, texts: Iterable[str]) -> Iterator[str]:
+        """The held-out text."""
+        if self.count == 1:
+            return (text[self._cut(text) :] for text in texts)
+        return islice(texts, self._kept, None)
+
+    def _cut(self, text: str) -> int:
+        return min(max(1, int(len(text) * (1.0 - self.share))), len(text) - 1)
+
+    @property
+    def _kept(self) -> int:
+        return min(int(self.count * (1.0 - self.share)), self.count - 1)
+
+
+def all_documents(corpora: Iterable[TextCorpus], rule: Rule) -> Iterator[str]:
+    """The documents of all corpora, one after another."""
+    return chain.from_iterable(documents(corpus, rule) for corpus in corpora)

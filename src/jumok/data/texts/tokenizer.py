@@ -1,0 +1,195 @@
+"""Whole texts to ids and back, line breaks included, for language models.
+
+There are two kinds. Bytes: four special tokens and 256 bytes, so that any text is restored exactly.
+Subwords: SentencePiece line by line, with a token for the line break; other control characters
+become spaces.
+"""
+
+import hashlib
+import unicodedata
+from collections.abc import Iterable, Sequence
+from itertools import chain, groupby
+from pathlib import Path
+from typing import Literal, Protocol, runtime_checkable
+
+from jumok.data.files.atomic import write_durably
+from jumok.data.tokenizer import END, NEWLINE, PAD, SPACE, START, Tokenizer, writable
+from jumok.errors import DataError, Place
+
+BYTE_KIND = b"jumok: every byte is a token\n"
+FIRST_BYTE = 4  # after PAD, UNKNOWN, START and END
+LINES_FOR_TWO_THREADS = 1_000  # threads are started for every call
+
+
+@runtime_checkable
+class TextTokenizer(Protocol):
+    """The interface of tokenizers of whole texts.
+
+    Attributes:
+        size: the number of ids, special tokens included.
+        hash: the SHA-256 of the file that `save` writes.
+    """
+
+    size: int
+    hash: str
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of the text in NFC, without START and END.
+
+        encode(a + b) is encode(a) + encode(b) where `a` ends with a line break.
+        """
+        ...
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of the ids; special tokens are omitted, bytes that are not UTF-8 become U+FFFD.
+
+        decode(a + b) is decode(a) + decode(b) where `a` ends with a line break.
+        """
+        ...
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """The name of each id; the space before a word is SPACE, the line break is NEWLINE."""
+        ...
+
+    def words(self, ids: Sequence[int]) -> list[int]:
+        """For each id the index of its word, from 0; a line break is a word."""
+        ...
+
+    def save(self, path: Path) -> None: ...
+
+
+class ByteTokenizer:
+    """Every byte of the text in UTF-8 is a token."""
+
+    size = FIRST_BYTE + 256
+    hash = hashlib.sha256(BYTE_KIND).hexdigest()
+
+    def encode(self, text: str) -> list[int]:
+        return [byte + FIRST_BYTE for byte in unicodedata.normalize("NFC", writable(text)).encode()]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        known = bytes(id - FIRST_BYTE for id in ids if id >= FIRST_BYTE)
+        return known.decode("utf-8", errors="replace")
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        return [_BYTE_NAMES[id] for id in ids]
+
+    def words(self, ids: Sequence[int]) -> list[int]:
+        return words_of(self.pieces(ids))
+
+    def save(self, path: Path) -> None:
+        write_durably(path, BYTE_KIND)
+
+
+class PieceTokenizer:
+    """SentencePiece, line by line.
+
+    Raises:
+        DataError: the SentencePiece model has no token for the line break.
+    """
+
+    def __init__(self, lines: Tokenizer, place: Place | None = None) -> None:
+        if lines.newline is None:
+            raise DataError(
+                "this tokenizer has no token for the line break.",
+                do="leave tokenizer.path out, to train one",
+                place=place,
+            )
+        self._lines, self._newline = lines, lines.newline
+        self.size, self.hash = lines.size, lines.hash
+
+    def encode(self, text: str) -> list[int]:
+        lines = text.split("\n")
+        threads = 2 if len(lines) >= LINES_FOR_TWO_THREADS else 1
+        first, *others = self._lines.encode_batch(lines, threads)
+        return first + [id for line in others for id in (self._newline, *line)]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        text = [id for id in ids if id not in (PAD, START, END)]
+        runs = groupby(text, key=lambda id: id == self._newline)
+        return "".join(
+            "\n" * len(list(run)) if breaks else self._lines.decode(list(run))
+            for breaks, run in runs
+        )
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        return self._lines.pieces(ids)
+
+    def words(self, ids: Sequence[int]) -> list[int]:
+        return words_of(self.pieces(ids))
+
+    def save(self, path: Path) -> None:
+        self._lines.save(path)
+
+
+def _byte_name(byte: int) -> str:
+    """A letter as itself; an invisible byte, or a part of a character, as its number."""
+    if byte == ord("\n"):
+        return NEWLINE
+    return chr(byte).replace(" ", SPACE) if 0x20 <= byte < 0x7F else f"<0x{byte:02X}>"
+
+
+_BYTE_NAMES = ["<pad>", "<unk>", "<s>", "</s>", *map(_byte_name, range(256))]
+
+
+def words_of(pieces: Sequence[str]) -> list[int]:
+    """For each token the index of its word: a space begins a word, and a line break is a word."""
+    words, word, filled = [], 0, False
+    for piece in pieces:
+        if filled and piece.startswith((SPACE, NEWLINE)):
+            word, filled = word + 1, False
+        words.append(word)
+        filled = filled or piece != SPACE
+        if piece == NEWLINE:
+            word, filled = word + 1, False
+    last = word if filled else max(word - 1, 0)
+    return [min(index, last) for index in words]
+
+
+def load_text_tokenizer(path: Path) -> TextTokenizer:
+    """The tokenizer in this file, of either kind.
+
+    Raises:
+        DataError: the file cannot be read, or is not a tokenizer of whole texts.
+    """
+    try:
+        start = path.read_bytes()[: len(BYTE_KIND)]
+    except OSError as error:
+        raise DataError(
+            "the tokenizer cannot be read.", got=error.strerror, place=Place(path)
+        ) from None
+    if start == BYTE_KIND:
+        return ByteTokenizer()
+    return PieceTokenizer(Tokenizer.load(path), Place(path))
+
+
+def train_text_tokenizer(
+    texts: Iterable[str],
+    kind: Literal["byte", "unigram", "bpe", "char"],
+    size: int,
+    *,
+    coverage: float = 1.0,
+    byte_fallback: bool = True,
+    seed: int = 0,
+) -> TextTokenizer:
+    """Trains a tokenizer on texts; bytes need no training, and ignore all other arguments.
+
+    Args:
+        kind, size, coverage, byte_fallback, seed: as in `Tokenizer.train`.
+
+    Raises:
+        DataError: what `Tokenizer.train` raises.
+    """
+    if kind == "byte":
+        return ByteTokenizer()
+    lines = chain.from_iterable(text.split("\n") for text in texts)
+    trained = Tokenizer.train(
+        (line for line in lines if line),
+        kind,
+        size,
+        coverage=coverage,
+        byte_fallback=byte_fallback,
+        keep_layout=True,
+        seed=seed,
+    )
+    return PieceTokenizer(trained)

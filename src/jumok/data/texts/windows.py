@@ -1,0 +1,267 @@
+"""The training windows of a language model: `context` tokens each.
+
+From one long text, windows are sampled at random. Many documents are packed: each is divided into
+parts of at most `context` tokens, a row is filled with several parts, and document numbers restrict
+attention to the tokens of the same part.
+
+Source: random sampling: Karpathy's nanoGPT; packing: Krell et al. 2021.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypedDict
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from jumok.data.pairs.sampler import UpdateCursor, check_plan
+from jumok.data.texts.store import TextStore
+from jumok.data.tokenizer import PAD, START
+from jumok.shapes import Int, Tensor
+
+Indices = npt.NDArray[np.int64]
+
+BEGINNINGS = 0.125  # the share of windows of a long text in which START replaces the first token
+BUFFER = 1_000  # parts that are packed together: more of them give less padding and less randomness
+
+
+@dataclass(frozen=True)
+class TextBatch:
+    """The windows of one training batch.
+
+    Attributes:
+        tokens: the input, padded with PAD.
+        following: for each token the next one, which it is to predict; PAD where there is none.
+        documents: equal numbers for the tokens of a document; None if every row is of one document.
+        targets: the number of predictions.
+    """
+
+    tokens: Int[Tensor, "batch length"]
+    following: Int[Tensor, "batch length"]
+    documents: Int[Tensor, "batch length"] | None
+    targets: int
+
+    @property
+    def sources(self) -> int:
+        """A language model has no source."""
+        return 0
+
+    @property
+    def work(self) -> int:
+        """The number of positions, padding included."""
+        return self.tokens.numel()
+
+
+def gather(store: TextStore, places: Indices, parts: Indices) -> TextBatch:
+    """The windows of these tokens.
+
+    Args:
+        places: (batch length), each token's index into the store's values; -1 is padding.
+        parts: (batch length), the number of the part of each token.
+    """
+    values, ends = store.tokens.values, store.tokens.ends
+    real = places >= 0
+    # nothing follows the END of a document
+    last = ends[np.searchsorted(ends, places, side="right")] == places + 1
+    tokens = np.where(real, values[np.maximum(places, 0)], PAD).astype(np.int64)
+    after = values[np.minimum(places + 1, len(values) - 1)]
+    following = np.where(real & ~last, after, PAD).astype(np.int64)
+    alone = bool((parts == parts[:, :1])[real].all())
+    return TextBatch(
+        torch.from_numpy(tokens),
+        torch.from_numpy(following),
+        None if alone else torch.from_numpy(parts),
+        int((following != PAD).sum()),
+    )
+
+
+class DrawnWindows:
+    """An endless stream of updates of random windows; every update has its own seed.
+
+    In one window of eight, START replaces the first token, so that the model learns to generate
+    without a prompt. A window that reaches beyond a document's end continues with the next
+    document, and attention does not cross the boundary.
+
+    Args:
+        context: the number of tokens of a window.
+        rows: the number of windows of an update, and of a micro-batch.
+    """
+
+    def __init__(self, store: TextStore, context: int, rows: tuple[int, int], seed: int) -> None:
+        self._store, self._rows, self._seed = store, rows, seed
+        self._context = min(context, len(store.tokens.values) - 1)
+        self._plan = f"text {store.key}, windows of {context}, {rows[0]} at once, seed {seed}"
+        self._update = 0
+
+    def __iter__(self) -> Iterator[list[TextBatch]]:
+        return self
+
+    def __next__(self) -> list[TextBatch]:
+        random = np.random.default_rng((self._seed, self._update))
+        self._update += 1
+        rows, at_once = self._rows
+        starts = random.integers(0, len(self._store.tokens.values) - self._context, rows)
+        begins = torch.from_numpy(random.random(rows) < BEGINNINGS)
+        places = starts[:, None] + np.arange(self._context)
+        parts = np.searchsorted(self._store.tokens.ends, places, side="right")
+        batches = []
+        for first in range(0, rows, at_once):
+            some = slice(first, first + at_once)
+            batch = gather(self._store, places[some], parts[some])
+            batch.tokens[begins[some], 0] = START
+            batches.append(batch)
+        return batches
+
+    @property
+    def cursor(self) -> UpdateCursor:
+        return UpdateCursor(plan=self._plan, update=self._update)
+
+    def restore(self, cursor: UpdateCursor) -> None:
+        """Restores the position of `cursor`.
+
+        Raises:
+            DataError: the cursor belongs to other text, other sizes or another seed.
+        """
+        check_plan(cursor["plan"], self._plan)
+        self._update = cursor["update"]
+
+
+@dataclass(frozen=True)
+class DocumentChunks:
+    """Documents divided into parts of at most `context` tokens: the indices of their first tokens,
+    and their lengths. The END of a document is predicted and never an input, so it belongs to no
+    part.
+    """
+
+    starts: Indices
+    lengths: Indices
+
+    @classmethod
+    def of(cls, store: TextStore, context: int) -> "DocumentChunks":
+        """All parts of all documents, in order."""
+        read = store.tokens.lengths.astype(np.int64) - 1
+        begins = store.tokens.ends - store.tokens.lengths
+        counts = -(-read // context)
+        document = np.repeat(np.arange(len(read)), counts)
+        number = np.arange(len(document)) - np.repeat(np.cumsum(counts) - counts, counts)
+        offset = number * context
+        return cls(begins[document] + offset, np.minimum(read[document] - offset, context))
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+
+def pack(lengths: Indices, order: Indices, context: int) -> list[list[int]]:
+    """Rows of parts that fit into `context` tokens.
+
+    Parts are taken in `order`, a buffer at a time; within it the longest part comes first, and each
+    goes to the fullest row that still has room for it.
+    """
+    rows: list[list[int]] = []
+    for first in range(0, len(order), BUFFER):
+        buffer = order[first : first + BUFFER]
+        buffer = buffer[np.argsort(-lengths[buffer], kind="stable")]
+        rooms: list[list[list[int]]] = [[] for _ in range(context + 1)]
+        filled = 0  # bit r is set if there is a row with room for r more tokens
+        for part, length in zip(buffer.tolist(), lengths[buffer].tolist(), strict=True):
+            larger = filled >> length
+            if larger:
+                room = length + (larger & -larger).bit_length() - 1
+                row = rooms[room].pop()
+                filled &= ~(0 if rooms[room] else 1 << room)
+            else:
+                room, row = context, []
+                rows.append(row)
+            row.append(part)
+            rooms[room - length].append(row)
+            filled |= 1 << (room - length)
+    return rows
+
+
+def packed_batch(store: TextStore, parts: DocumentChunks, rows: list[list[int]]) -> TextBatch:
+    """The windows of these rows of parts, as wide as the widest."""
+    width = max(int(parts.lengths[row].sum()) for row in rows)
+    places = np.full((len(rows), width), -1, dtype=np.int64)
+    numbers = np.full((len(rows), width), -1, dtype=np.int64)
+    for index, row in enumerate(rows):
+        end = 0
+        for number, part in enumerate(row):
+            start, length = int(parts.starts[part]), int(parts.lengths[part])
+            places[index, end : end + length] = np.arange(start, start + length)
+            numbers[index, end : end + length] = number
+            end += length
+    return gather(store, places, numbers)
+
+
+class PackCursor(TypedDict):
+    """The position of a stream of packed windows: the epoch, and its number of updates."""
+
+    plan: str
+    epoch: int
+    update: int
+
+
+class PackedWindows:
+    """An endless stream of updates with every document once per epoch, in a new order.
+
+    Args:
+        context: tokens of a row.
+        rows: rows of an update, and of a micro-batch. An epoch is divided evenly, so an update may
+            have a few rows more or less.
+    """
+
+    def __init__(self, store: TextStore, context: int, rows: tuple[int, int], seed: int) -> None:
+        self._store, self._context, self._rows, self._seed = store, context, rows, seed
+        self._parts = DocumentChunks.of(store, context)
+        self._plan = f"text {store.key}, packed to {context}, {rows[0]} at once, seed {seed}"
+        self._epoch, self._update = 0, 0
+        self._packed: list[list[list[int]]] | None = None
+
+    def __iter__(self) -> Iterator[list[TextBatch]]:
+        return self
+
+    def __next__(self) -> list[TextBatch]:
+        if self._packed is None:
+            self._packed = self._plan_epoch()
+        rows = self._packed[self._update]
+        self._update += 1
+        if self._update == len(self._packed):
+            self._epoch, self._update, self._packed = self._epoch + 1, 0, None
+        at_once = self._rows[1]
+        return [
+            packed_batch(self._store, self._parts, rows[first : first + at_once])
+            for first in range(0, len(rows), at_once)
+        ]
+
+    def _plan_epoch(self) -> list[list[list[int]]]:
+        """The rows of every update of the epoch."""
+        random = np.random.default_rng((self._seed, self._epoch))
+        order = random.permutation(len(self._parts))
+        rows = pack(self._parts.lengths, order, self._context)
+        mixed = [rows[index] for index in random.permutation(len(rows))]
+        updates = max(1, round(len(rows) / self._rows[0]))
+        bounds = [index * len(rows) // updates for index in range(updates + 1)]
+        return [mixed[first:end] for first, end in pairwise(bounds)]
+
+    @property
+    def cursor(self) -> PackCursor:
+        return PackCursor(plan=self._plan, epoch=self._epoch, update=self._update)
+
+    def restore(self, cursor: PackCursor) -> None:
+        """Restores the position of `cursor`.
+
+        Raises:
+            DataError: the cursor belongs to other text, other sizes or another seed.
+        """
+        check_plan(cursor["plan"], self._plan)
+        self._epoch, self._update, self._packed = cursor["epoch"], cursor["update"], None
+
+
+def reading_batches(store: TextStore, context: int, rows: int) -> Iterator[TextBatch]:
+    """Every document once, in parts of at most `context` tokens, for validation."""
+    parts = DocumentChunks.of(store, context)
+    packed = pack(parts.lengths, np.arange(len(parts)), context)
+    for first in range(0, len(packed), rows):
+        yield packed_batch(store, parts, packed[first : first + rows])

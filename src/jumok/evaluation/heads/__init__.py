@@ -1,0 +1,1 @@
+"""Head cards over the corpora of each kind of system."""

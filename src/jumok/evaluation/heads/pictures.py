@@ -1,0 +1,218 @@
+"""Head cards of models that read images, over a corpus.
+
+Importance needs a loss. For a captioner it is the mean negative log-probability of the tokens of
+a reference caption; for a classifier that of the correct label.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+from jumok.attention.observe import Attention, observe
+from jumok.data.captions.corpus import Captioned
+from jumok.data.files.images import PictureFiles
+from jumok.data.pairs.batches import fill
+from jumok.data.pictures.batches import as_tensor
+from jumok.data.pictures.corpus import Fitted
+from jumok.data.tokenizer import END, START
+from jumok.errors import ConfigError, DataError
+from jumok.evaluation.captioner import sizes_of
+from jumok.evaluation.heads.pointing import Pointing, ReferenceCaption
+from jumok.evaluation.pointing import Gold
+from jumok.inspection.heads.grid_cards import AnyHeadCard
+from jumok.inspection.heads.grid_measures import GridMeter
+from jumok.inspection.heads.measures import HeadMeter, Pieces, mean_losses
+from jumok.inspection.hooks.capture import pixel_grids, residual_gate_of
+from jumok.inspection.hooks.intervene import sites
+from jumok.models.image_classifier import ImageClassifier
+from jumok.shapes import Float, Int, Tensor
+from jumok.systems.captioner import Captioner
+from jumok.systems.image_classifier import ImageClassification
+
+ONE_VECTOR = "model.memory = grid; one vector of the whole image has nothing to attend to"
+
+
+@dataclass(frozen=True)
+class PictureCorpus:
+    """Images with captions; every iteration starts from the beginning.
+
+    Attributes:
+        captioned: returns the names and the captions.
+        files: the image files.
+        gold: the nouns, and the boxes of what they name; None: not known.
+    """
+
+    captioned: Callable[[], Iterable[Captioned]]
+    files: PictureFiles
+    gold: Gold | None = None
+
+
+def caption_head_cards_over(
+    captioner: Captioner, pictures: PictureCorpus, batch_size: int = 64
+) -> list[AnyHeadCard]:
+    """A card for each head of a captioner.
+
+    Args:
+        pictures: read twice, because rare tokens are known only after all are counted. A caption
+            that is too long is truncated.
+        batch_size: the number of captions in a batch; those of one image are never split.
+
+    Raises:
+        ConfigError: the model has no attention, or its decoder attends to only one vector.
+        DataError: no caption with a word, or an image that cannot be read.
+    """
+    model = captioner.model
+    if not model.cross_sites:
+        raise ConfigError("this model has no attention over the image.", expected=ONE_VECTOR)
+    texts = (text for each in pictures.captioned() for text in each.captions)
+    pairs: Iterator[tuple[list[int], list[int]]] = (
+        ([], _pieces(captioner, text)) for text in texts
+    )
+    grids = {site: GridMeter("cross", model.grid) for site in model.cross_sites}
+    readers = (site for site in sites(model) if site.startswith("reader."))
+    grids |= {site: GridMeter("image", model.grid) for site in readers}
+    meter = HeadMeter(model, Pieces.of(captioner.tokenizer, pairs), grids)
+    pointing = Pointing(captioner, pictures.gold) if pictures.gold is not None else None
+    for chunk in _chunks(pictures.captioned(), batch_size):
+        captions = [
+            ReferenceCaption(number, text, pieces)
+            for number, each in enumerate(chunk)
+            for text in each.captions
+            if (pieces := _pieces(captioner, text))
+        ]
+        if not captions:
+            continue
+        with observe(
+            model, pointing.see if pointing else _see_nothing, model.cross_sites.__contains__
+        ):
+            _watch(meter, captioner, _cells(captioner, pictures.files, chunk), captions)
+        if pointing is not None:
+            sizes = sizes_of((pictures.files, each.file) for each in chunk)
+            pointing.judge(captions, [each.file for each in chunk], sizes)
+    cards = meter.cards()
+    if not cards:
+        raise DataError("there is no caption with a word.")
+    return cards if pointing is None else pointing.judged(cards)
+
+
+def _see_nothing(_: str, __: Attention) -> None:
+    """Does nothing: used where there are no gold boxes."""
+
+
+def _pieces(captioner: Captioner, text: str) -> list[int]:
+    return captioner.tokenizer.encode(text)[: captioner.max_tokens]
+
+
+def _chunks(pictures: Iterable[Captioned], batch_size: int) -> Iterator[list[Captioned]]:
+    """Batches of images with about this number of captions."""
+    chunk: list[Captioned] = []
+    count = 0
+    for picture in pictures:
+        if chunk and count + len(picture.captions) > batch_size:
+            yield chunk
+            chunk, count = [], 0
+        chunk.append(picture)
+        count += len(picture.captions)
+    if chunk:
+        yield chunk
+
+
+@torch.no_grad()
+def _cells(
+    captioner: Captioner, files: PictureFiles, chunk: Sequence[Captioned]
+) -> Float[Tensor, "pictures cells width"]:
+    """The output of the convolutions for each image; they have no heads."""
+    read = captioner.reader.read
+    arrays = [read(files.content(each.file), files.place(each.file)) for each in chunk]
+    device = next(captioner.model.parameters()).device
+    return captioner.model.see(torch.from_numpy(np.stack(arrays)).to(device))
+
+
+def _watch(
+    meter: HeadMeter,
+    captioner: Captioner,
+    cells: Float[Tensor, "pictures cells width"],
+    captions: Sequence[ReferenceCaption],
+) -> None:
+    """Runs one forward and one backward pass; an image is read again for each of its captions."""
+    model, device = captioner.model, cells.device
+    read, _ = fill([[START, *each.pieces] for each in captions])
+    written, _ = fill([[*each.pieces, END] for each in captions])
+    tokens = torch.from_numpy(read).to(device)
+    wanted = torch.from_numpy(written).to(device)
+    own = cells[torch.tensor([each.picture for each in captions], device=device)]
+
+    def losses() -> Float[Tensor, " batch"]:
+        return mean_losses(model.decoder(model.write(own), tokens), wanted)
+
+    all_look = tokens.new_ones(len(captions), 1)
+    words, grid = (tokens, tokens), (all_look, all_look)
+    meter.watch({"decoder": words, "cross": words, "image": grid}, losses)
+
+
+class LabelledPicture(NamedTuple):
+    """An image as the model reads it, and the number of its label."""
+
+    pixels: Fitted
+    label: int
+
+
+def picture_head_cards_over(
+    system: ImageClassification, pictures: Iterable[LabelledPicture], batch_size: int = 64
+) -> list[AnyHeadCard]:
+    """A card for each head of a classifier's attentions over pixels.
+
+    Args:
+        system: that of one model.
+
+    Raises:
+        ConfigError: the model has no attention.
+        DataError: no image.
+    """
+    (model,) = system.models
+    if not sites(model):
+        raise ConfigError("this model has no attention.", do="give one with attention")
+    meter: HeadMeter | None = None
+    for batch in _batches(pictures, batch_size):
+        device = model.output.weight.device
+        pixels = as_tensor(np.stack([each.pixels for each in batch])).to(device)
+        labels = torch.tensor([each.label for each in batch], device=device)
+        if meter is None:
+            with torch.no_grad():
+                grids = pixel_grids(model, partial(model, pixels[:1]))
+            meter = HeadMeter(
+                model,
+                grids={
+                    site: GridMeter("image", grid, residual_gate_of(model, site))
+                    for site, grid in grids.items()
+                },
+            )
+        all_look = torch.ones(len(batch), 1, dtype=torch.long, device=device)
+        meter.watch({"image": (all_look, all_look)}, partial(_label_losses, model, pixels, labels))
+    if meter is None:
+        raise DataError("there is no image.")
+    return meter.cards()
+
+
+def _label_losses(
+    model: ImageClassifier, pixels: Tensor, labels: Int[Tensor, " batch"]
+) -> Float[Tensor, " batch"]:
+    return F.cross_entropy(model(pixels).float(), labels, reduction="none")
+
+
+def _batches(
+    pictures: Iterable[LabelledPicture], batch_size: int
+) -> Iterator[list[LabelledPicture]]:
+    batch: list[LabelledPicture] = []
+    for picture in pictures:
+        batch.append(picture)
+        if len(batch) == batch_size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

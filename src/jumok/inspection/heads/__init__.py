@@ -1,0 +1,1 @@
+"""Head cards: what each head does over a corpus."""

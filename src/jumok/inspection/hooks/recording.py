@@ -1,0 +1,353 @@
+"""Records a model's work while other code runs it: attentions, tokens read, and searches.
+
+Attention modules report their weights to observers. The methods of the encoder and the decoder
+report the tokens that were read and the hypotheses that continue
+(`inspection/hooks/listening.py`). A search is recorded as a tree of tokens with their parents,
+without copies of texts.
+
+Nothing is computed while the model works: its tensors are kept as they are, and made into traces
+when the block ends (`tracing/record.py`).
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import torch
+
+from jumok.attention.observe import Attention
+from jumok.data.tokenizer import END, PAD
+from jumok.decoding import Hypothesis
+from jumok.inspection.hooks.capture import numpy_of
+from jumok.inspection.trace import BEST, Array, Level
+from jumok.shapes import Float, Int, Tensor
+
+Fact = Literal["weights", "bias", "query", "key", "value"]
+"""The parts of an attention call."""
+
+
+@dataclass(frozen=True)
+class AttentionCall:
+    """One call of an attention module; vectors only from level "qk" on."""
+
+    weights: Tensor
+    kind: str
+    scale: float
+    energy: Tensor | None
+    bias: Tensor | None
+    vectors: tuple[Tensor, Tensor, Tensor] | None
+
+    @cached_property
+    def numbers(self) -> Array:
+        """The weights, (rows heads query key)."""
+        return numpy_of(self.weights)
+
+    def of_tokens(self, fact: Fact) -> Float[Tensor, "rows heads new width"]:
+        """The rows of the query tokens; for keys and values those at the queries' positions."""
+        if fact == "weights":
+            return self.weights
+        if fact == "bias":
+            assert self.bias is not None
+            return self.bias.expand_as(self.weights)
+        assert self.vectors is not None
+        query, key, value = self.vectors
+        new = self.weights.shape[2]
+        return {"query": query, "key": key[:, :, -new:], "value": value[:, :, -new:]}[fact]
+
+
+@dataclass
+class Call:
+    """The records of one input: a source, an image, or tokens of a target.
+
+    Attributes:
+        looks: for each site its calls in order: an RNN attends step by step.
+        streams: for each stack and layer, the residual stream.
+        gates: the gates on the context vectors, a tensor (rows 1) for each step.
+        logits: (rows new choices), where the model's output layer computed them; for a classifier
+            (rows labels).
+        grids: rows and columns of the feature maps that attention over pixels read.
+    """
+
+    looks: dict[str, list[AttentionCall]] = field(default_factory=dict)
+    streams: dict[str, dict[int, Tensor]] = field(default_factory=dict)
+    gates: list[Tensor] = field(default_factory=list)
+    logits: Tensor | None = None
+    grids: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    @cached_property
+    def log_probabilities(self) -> Array:
+        """The log-probabilities (rows new choices)."""
+        assert self.logits is not None
+        return numpy_of(self.logits.float().log_softmax(dim=-1))
+
+    @cached_property
+    def best(self) -> tuple[list[Any], list[Any]]:
+        """The largest of them and their ids, row by row and token by token."""
+        choices = self.log_probabilities.shape[-1]
+        found = torch.from_numpy(self.log_probabilities).topk(min(BEST, choices), dim=-1)
+        return found.values.numpy().tolist(), found.indices.numpy().tolist()  # torch's is slow
+
+
+class TokenPosition(NamedTuple):
+    """Where a token was read; `line` counts all tokens read in a pass, over all rows."""
+
+    call: int
+    row: int
+    column: int
+    line: int
+
+
+@dataclass
+class Tree:
+    """Every target token that was read for one sentence.
+
+    Attributes:
+        tokens: START first.
+        parents: the number of the token before; -1 at START.
+        places: where each was read.
+    """
+
+    tokens: list[int] = field(default_factory=list)
+    parents: list[int] = field(default_factory=list)
+    places: list[TokenPosition] = field(default_factory=list)
+
+    def add(self, parent: int, token: int, place: TokenPosition) -> int:
+        """Adds a token; returns its number."""
+        self.tokens.append(token)
+        self.parents.append(parent)
+        self.places.append(place)
+        return len(self.tokens) - 1
+
+    def path(self, node: int) -> list[int]:
+        """The numbers of the tokens from START to this one."""
+        numbers = []
+        while node >= 0:
+            numbers.append(node)
+            node = self.parents[node]
+        return numbers[::-1]
+
+    @property
+    def leaves(self) -> list[int]:
+        """The tokens without a successor."""
+        inner = set(self.parents)
+        return [node for node in range(len(self.tokens)) if node not in inner]
+
+    def find(self, tokens: Sequence[int]) -> int:
+        """The last of these tokens (without START), or the last of them that was read."""
+        node = 0
+        for token in tokens:
+            for child, parent in enumerate(self.parents):
+                if parent == node and self.tokens[child] == token:
+                    node = child
+                    break
+            else:
+                return node
+        return node
+
+
+@dataclass
+class Pass:
+    """A batch from its source to its outputs.
+
+    Attributes:
+        source: tokens (batch length), or images; None where nothing was encoded.
+        allowed: which positions of the source are real; None: all.
+        reading: the records of the encoder, or of the whole model if it writes nothing.
+        trees: a tree for each row of the source.
+        calls: the records of the decoder.
+        found: the hypotheses of a search, for each row, best first; empty without a search.
+        numbers: for each row, its index among all inputs.
+    """
+
+    source: Tensor | None = None
+    allowed: Tensor | None = None
+    reading: Call = field(default_factory=Call)
+    trees: list[Tree] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    found: Sequence[Sequence[Hypothesis]] = ()
+    numbers: Sequence[int] = ()
+    _lines: dict[tuple[str, Fact], Array] = field(default_factory=dict)
+
+    def lines(self, site: str, fact: Fact) -> Array:
+        """The attention weights of every token, (lines heads width), padded with zeros at the end.
+
+        Sentences select their own tokens' lines (`Place.line`) from the result.
+        """
+        if (site, fact) not in self._lines:
+            self._lines[site, fact] = _one_below_another(
+                [_lines_of(call.looks[site], fact) for call in self.calls]
+            )
+        return self._lines[site, fact]
+
+
+def _lines_of(looks: Sequence[AttentionCall], fact: Fact) -> Array:
+    """The rows of one reading, joined over its calls: an RNN attends once a token."""
+    of_tokens = torch.cat([look.of_tokens(fact) for look in looks], dim=2)
+    return numpy_of(of_tokens.transpose(1, 2).flatten(0, 1))  # -> (rows new) heads width
+
+
+def _one_below_another(parts: Sequence[Array]) -> Array:
+    widest = max(part.shape[2] for part in parts)
+    found = np.zeros((sum(map(len, parts)), parts[0].shape[1], widest), dtype=np.float32)
+    first = 0
+    for part in parts:
+        found[first : first + len(part), :, : part.shape[2]] = part
+        first += len(part)
+    return found
+
+
+class Shared:
+    """The state that the recorders of all threads share.
+
+    Args:
+        finish: receives each pass once nothing more can be added to it: when the next one begins,
+            or by `close`.
+    """
+
+    def __init__(self, finish: Callable[[Pass], None]) -> None:
+        self.finish = finish
+        self.open: list[list[Pass]] = []
+        self._next = 0
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """Finishes the last pass."""
+        for begun in self.open:
+            while begun:
+                self.finish(begun.pop())
+
+    def take(self, count: int) -> range:
+        """The numbers of the next `count` inputs."""
+        with self._lock:
+            first, self._next = self._next, self._next + count
+        return range(first, first + count)
+
+
+class Recorder(threading.local):
+    """Records what a model does, sorted by passes; each thread has passes of its own.
+
+    Only the first pass of the decoder over a source is kept: a translator extracts alignments in a
+    second pass, which repeats the search's attention.
+    """
+
+    def __init__(self, level: Level, shared: Shared) -> None:  # runs again in each thread
+        self.level, self._shared = level, shared
+        self._begun: list[Pass] = []  # the current pass
+        shared.open.append(self._begun)
+        self._given: Sequence[int] = ()  # the numbers of the current call's inputs
+        self._next: list[int] | None = None  # the numbers of the rows that are read next
+        self._now: Call | None = None
+        self._rows: list[tuple[int, int] | None] = []  # (sentence, token) of each row
+        self._tokens = 0  # the number of tokens that this pass has read, over all rows
+        self._heard = True
+
+    def looked(self, site: str, attention: Attention) -> None:
+        """Records one call of an attention module."""
+        if self._now is None:
+            return
+        vectors = attention.query, attention.key, attention.value
+        self._now.looks.setdefault(site, []).append(
+            AttentionCall(
+                attention.weights.detach(),
+                attention.kind,
+                attention.scale,
+                None if attention.energy is None else attention.energy.detach(),
+                None if attention.bias is None else attention.bias.detach(),
+                None
+                if self.level == "weights"
+                else (vectors[0].detach(), vectors[1].detach(), vectors[2].detach()),
+            )
+        )
+
+    def streamed(self, stack: str, layer: int, stream: Tensor) -> None:
+        """Records the residual stream after a block."""
+        if self._now is not None:
+            self._now.streams.setdefault(stack, {})[layer] = stream.detach()
+
+    def sized(self, site: str, features: Tensor) -> None:
+        """Records the size of the feature map (batch channels height width) that is read."""
+        if self._now is not None:
+            self._now.grids[site] = features.shape[2], features.shape[3]
+
+    def gated(self, raw: Tensor) -> None:
+        """Records the decoder's gate on the context vector, before the sigmoid."""
+        if self._now is not None:
+            self._now.gates.append(torch.sigmoid(raw.detach()))
+
+    def given(self, count: int) -> None:
+        """Begins a call with this number of texts or images."""
+        self._given = self._shared.take(count)
+
+    def rows(self, places: Sequence[int]) -> None:
+        """Sets which of these inputs the next rows are."""
+        self._next = [self._given[place] for place in places]
+
+    @property
+    def _pass(self) -> Pass | None:
+        return self._begun[0] if self._begun else None
+
+    def _begin(self, rows: int, source: Tensor | None, allowed: Tensor | None) -> Pass:
+        self._now = None
+        while self._begun:
+            self._shared.finish(self._begun.pop())
+        numbers, self._next = self._next, None
+        if numbers is None or len(numbers) != rows:  # not given: they are in the order of reading
+            numbers = list(self._shared.take(rows))
+        self._begun.append(Pass(source, allowed, numbers=numbers))
+        return self._begun[0]
+
+    def encoded(self, source: Tensor, allowed: Tensor | None = None) -> None:
+        """Begins a pass with a source or an image."""
+        self._now = self._begin(len(source), source, allowed).reading
+
+    def started(self, rows: int) -> None:
+        """Records that a decoder begins, at START in this number of rows."""
+        last = self._pass
+        self._heard = last is None or not last.calls or last.source is None
+        if not self._heard:
+            self._now = None
+            return
+        if last is None or last.calls:
+            last = self._begin(rows, None, None)
+        last.trees = [Tree() for _ in range(rows)]
+        self._rows, self._tokens = [(row, -1) for row in range(rows)], 0
+
+    def read(self, tokens: Int[Tensor, "rows new"]) -> None:
+        """Records the tokens that a decoder reads in each of its rows, from left to right."""
+        if not self._heard:
+            return
+        here = self._pass
+        assert here is not None
+        here.calls.append(Call())
+        self._now = here.calls[-1]
+        rows, new = tokens.shape
+        first, self._tokens = self._tokens, self._tokens + rows * new
+        for row, of_row in enumerate(tokens.tolist()):
+            for column, token in enumerate(of_row):
+                known = self._rows[row]
+                if known is None:
+                    break
+                sentence, parent = known
+                if token in (END, PAD):  # a row that has ended waits for the others
+                    self._rows[row] = None
+                    break
+                place = TokenPosition(len(here.calls) - 1, row, column, first + row * new + column)
+                self._rows[row] = sentence, here.trees[sentence].add(parent, token, place)
+
+    def wrote(self, logits: Tensor) -> None:
+        """Records the logits after the tokens that were read last: (rows new choices)."""
+        if self._now is not None:
+            self._now.logits = logits.detach()
+
+    def reordered(self, rows: Int[Tensor, " rows"]) -> None:
+        """Records that row i of the decoder continues its row rows[i]."""
+        if self._heard:
+            self._rows = [self._rows[row] for row in rows.tolist()]
+
+    def ended(self, found: Sequence[Sequence[Hypothesis]]) -> None:
+        """Records the hypotheses of a finished search."""
+        if self._heard and self._pass is not None:
+            self._pass.found = found

@@ -1,0 +1,209 @@
+"""The states of an RNN's layers at each word, their predictions, and the effect of other words.
+
+A recurrent layer adds nothing to a residual stream: its states lie in a space of their own, and are
+comparable only with other states of the same layer. So a word's state is compared with that of the
+same word read alone: by an encoder without other words, by a decoder as its first word, with the
+same Memory. The cosine of the two shows the effect of the other words, layer by layer.
+
+A decoder predicts from the state of its top layer, the context vector and, in some models, the word
+that it read. The prediction of a lower layer is computed with its state in place of the top
+layer's (all have the same width) and the same other inputs; row 0, with zeros in that place, shows
+what the other inputs predict. At the top layer it is the model's own prediction. No lower layer was
+trained to be read like this.
+
+Source: as in `lens.py`, for stacked RNNs; Sutskever et al. 2014 (stacks of them).
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from jumok.inspection.hooks.capture import numpy_of
+from jumok.inspection.hooks.intercept import hooked
+from jumok.inspection.lens import lens_predictions, moved, named_predictions, rounded
+from jumok.inspection.trace import Array
+from jumok.models.memory import Memory
+from jumok.models.recurrent import RecurrentEncoder
+from jumok.models.recurrent_decoder import RecurrentDecoder
+from jumok.shapes import Float, Int, Tensor
+
+Layers = Float[Tensor, "batch layers positions dim"]
+
+
+class RecurrentInputs(NamedTuple):
+    """The inputs of a recurrent stack: tokens (1 positions), and for a decoder a Memory."""
+
+    tokens: Tensor
+    memory: Memory | None = None
+
+
+class RecurrentStates(NamedTuple):
+    """The states of a stack.
+
+    Attributes:
+        states: (layers + 1 positions dim), the output of each layer; row 0 is the embedding. Where
+            widths differ, the narrower rows are padded with zeros, which changes no cosine.
+        read_out: (positions known), the inputs of a decoder's prediction at each step: the state
+            of the top layer, then the rest. None: an encoder.
+    """
+
+    states: Float[Tensor, "layers positions dim"]
+    read_out: Float[Tensor, "positions known"] | None = None
+
+
+@contextmanager
+def watch_recurrent(model: nn.Module) -> Iterator[dict[str, RecurrentInputs]]:
+    """Keeps the inputs of each recurrent stack inside the block, by its path in the model."""
+    given: dict[str, RecurrentInputs] = {}
+
+    def reads(stack: str) -> Any:
+        return lambda args: given.update({stack: RecurrentInputs(args[0])})
+
+    def writes(stack: str) -> Any:
+        def hear(args: tuple[Any, ...]) -> None:
+            if len(args) == 2:  # a step passes its state too
+                given[stack] = RecurrentInputs(args[1], args[0])
+
+        return hear
+
+    with ExitStack() as watching:
+        for path, module in model.named_modules():
+            if isinstance(module, RecurrentEncoder | RecurrentDecoder):
+                hear = reads(path) if isinstance(module, RecurrentEncoder) else writes(path)
+                watching.enter_context(hooked(module, hear))
+        yield given
+
+
+@torch.inference_mode()
+def known_at_words(
+    model: nn.Module, given: Mapping[str, RecurrentInputs]
+) -> dict[str, RecurrentStates]:
+    """The states of every recurrent stack at each word, recomputed step by step.
+
+    The model must have the same changes (ablated heads, occluded words) as when it ran.
+    """
+    return {stack: _known(model.get_submodule(stack), *each) for stack, each in given.items()}
+
+
+@torch.inference_mode()
+def known_alone(
+    model: nn.Module, given: Mapping[str, RecurrentInputs]
+) -> dict[str, Float[Tensor, "layers positions dim"]]:
+    """The states of every layer for each word read alone, like `RecurrentStates.states`."""
+    found = {}
+    for stack, (tokens, memory) in given.items():
+        rows = torch.zeros(tokens.shape[1], dtype=torch.long, device=tokens.device)
+        each = None if memory is None else memory.select(rows)
+        module = model.get_submodule(stack)
+        states, _ = _states(module, tokens.T, each)  # (words layers 1 dim)
+        found[stack] = states[:, :, 0].transpose(0, 1)
+    return found
+
+
+def _known(
+    stack: nn.Module, tokens: Int[Tensor, "1 positions"], memory: Memory | None
+) -> RecurrentStates:
+    states, read_out = _states(stack, tokens, memory)
+    return RecurrentStates(states[0], None if read_out is None else read_out[0])
+
+
+def _states(
+    stack: nn.Module, tokens: Int[Tensor, "batch positions"], memory: Memory | None
+) -> tuple[Layers, Float[Tensor, "batch positions known"] | None]:
+    if isinstance(stack, RecurrentEncoder):
+        return _read(stack, tokens), None
+    assert isinstance(stack, RecurrentDecoder)
+    assert memory is not None
+    return _write(stack, memory, tokens)
+
+
+def _read(encoder: RecurrentEncoder, tokens: Int[Tensor, "batch positions"]) -> Layers:
+    states = encoder.embedding(tokens)
+    layers = [states]
+    for reader in encoder.readers:
+        states = encoder.dropout(reader(states))
+        layers.append(states)
+    return _side_by_side(layers)
+
+
+def _write(
+    decoder: RecurrentDecoder, memory: Memory, tokens: Int[Tensor, "batch positions"]
+) -> tuple[Layers, Float[Tensor, "batch positions known"]]:
+    """Runs the decoder step by step and stacks the states of all steps."""
+    words, state = decoder.embedding(tokens), decoder.start(memory)
+    cells: list[Tensor] = []
+    known: list[Tensor] = []
+    with hooked(decoder.readout, lambda args: known.append(args[0])):
+        for position in range(tokens.shape[1]):
+            _, state = decoder.advance(words[:, position], state)
+            cells.append(state.cells[:, :, 0])  # (batch layers dim)
+    layers = torch.stack(cells, dim=2).unbind(dim=1)
+    return _side_by_side([words, *layers]), torch.stack(known, dim=1)
+
+
+def _side_by_side(layers: Sequence[Float[Tensor, "batch positions _"]]) -> Layers:
+    """Pads all tensors to the width of the widest."""
+    width = max(layer.shape[2] for layer in layers)
+    return torch.stack([F.pad(layer, (0, width - layer.shape[2])) for layer in layers], dim=1)
+
+
+def arrays_of(known: Mapping[str, RecurrentStates]) -> dict[str, Array]:
+    """The states in the form of `Trace.streams`."""
+    return {stack: numpy_of(each.states) for stack, each in known.items()}
+
+
+def recurrent_facts(
+    model: nn.Module,
+    known: Mapping[str, RecurrentStates],
+    alone: Mapping[str, Float[Tensor, "layers positions dim"]],
+    written: Sequence[int],
+    pieces: Callable[[Sequence[int]], Sequence[str]] | None,
+) -> dict[str, Any]:
+    """The layer analysis of recurrent stacks, in the form of `jumok.inspection.lens.layer_facts`.
+
+    "moved" compares with the same word read alone; "read" is "recurrent".
+    """
+    facts: dict[str, Any] = {}
+    for stack, (states, read_out) in known.items():
+        apart = torch.stack(
+            [moved(one[None], other)[0] for one, other in zip(states, alone[stack], strict=True)]
+        )
+        facts[stack] = {"moved": rounded(apart), "read": "recurrent"}
+        if read_out is None or pieces is None:
+            continue
+        decoder = model.get_submodule(stack)
+        assert isinstance(decoder, RecurrentDecoder)
+        stand_ins = _stand_ins(states, read_out, decoder.cells.shape[2])
+        found = lens_predictions(_logits_of(decoder), nn.Identity(), stand_ins, written)
+        assert found.written is not None
+        facts[stack] |= {
+            "best": named_predictions(found, pieces),
+            "written": rounded(found.written),
+        }
+    return facts
+
+
+def _logits_of(
+    decoder: RecurrentDecoder,
+) -> Callable[[Float[Tensor, "positions known"]], Float[Tensor, "positions vocabulary"]]:
+    return lambda known: decoder.output(decoder.show(known))
+
+
+def _stand_ins(
+    states: Float[Tensor, "layers positions width"],
+    read_out: Float[Tensor, "positions known"],
+    dim: int,
+) -> Float[Tensor, "layers positions known"]:
+    """For each layer the prediction's inputs with its state in place of the top's; row 0: zeros.
+
+    Args:
+        dim: width of a state; `states` may be padded beyond it.
+    """
+    stand_ins = read_out.repeat(len(states), 1, 1)
+    stand_ins[0, :, :dim] = 0.0
+    stand_ins[1:, :, :dim] = states[1:, :, :dim]
+    return stand_ins

@@ -1,0 +1,1 @@
+"""A trace as a page: interactive, static, and in notebooks."""

@@ -1,0 +1,139 @@
+"""A trace as one HTML file that needs no network: the interactive page.
+
+The page's source is in `web/`, as plain modules, which are joined here. A saved page cannot load
+anything: its Content-Security-Policy allows only its own script and style, by their digests. Tokens
+are passed as JSON and inserted as text only.
+"""
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jumok.inspection.trace import ARRAYS, Array, Site, Trace
+
+FEW = 1_000_000
+"""The most weights of a trace that are sent as float32; more are sent as bytes, 1/255 apart."""
+
+IMPORT = re.compile(r"^import (?P<names>\{[^}]*\}) from \"(?P<path>[^\"]+)\";\n", re.MULTILINE)
+EXPORT = re.compile(
+    r"^export (?P<what>(?:async )?(?:function|class|const|let) (?P<name>\w+))", re.MULTILINE
+)
+
+
+def page(trace: Trace, token: str | None = None, other: Trace | None = None) -> str:
+    """The HTML of the page, with the trace inside.
+
+    Args:
+        other: a second trace, shown next to the first; None: only one.
+        token: that of the server which the page may ask for other texts. None: the page is a
+            file, and sends no requests.
+    """
+    data = payload(trace) | {"token": token}
+    if other is not None:
+        data["other"] = payload(other)
+    return document("page.js", data, asks=token is not None)
+
+
+def document(entry: str, data: Mapping[str, Any], *, asks: bool = False) -> str:
+    """An HTML page with a script of `web/`, the style, and its data as JSON.
+
+    Args:
+        entry: the module that starts it.
+        asks: whether it may send requests to its server.
+    """
+    script, style = bundle(entry), (source_folder() / "style.css").read_text(encoding="utf-8")
+    policy = (
+        f"default-src 'none'; script-src '{_digest(script)}'; "
+        f"style-src '{_digest(style)}'; img-src data: blob:; base-uri 'none'; form-action 'none'"
+        + ("; connect-src 'self'" if asks else "")
+    )
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>jumok</title>\n<style>{style}</style>\n</head>\n<body>\n"
+        '<main id="page"></main>\n'
+        # "</script>" inside a token must not end the element.
+        f'<script type="application/json" id="data">{text.replace("<", chr(92) + "u003c")}'
+        f"</script>\n<script>{script}</script>\n</body>\n</html>\n"
+    )
+
+
+def payload(trace: Trace) -> dict[str, Any]:
+    """The data of the page: the head of the trace, and its arrays in base64.
+
+    The page shows one sentence, and the hypotheses of a search that are in the notes.
+    """
+    exact = sum(site.weights.size for site in trace.sites) <= FEW
+    head = replace(trace, tree=None, also=()).head()
+    for raw, site in zip(head["sites"], trace.sites, strict=True):
+        raw["arrays"] = dict(_packed(site, exact))
+    return head
+
+
+def _packed(site: Site, exact: bool) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name in ARRAYS:
+        array: Array | None = getattr(site, name)
+        if array is None:
+            continue
+        if name == "allowed":
+            bits = base64.b64encode(np.packbits(array.astype(np.bool_)).tobytes()).decode("ascii")
+            yield name, {"shape": list(array.shape), "type": "bits", "data": bits}
+            continue
+        # Norms have no upper bound, and vectors are kept exact for recomputing the weights.
+        whole = exact or name != "weights"
+        values = array.astype("<f4") if whole else np.rint(array * 255).astype(np.uint8)
+        yield (
+            name,
+            {
+                "shape": list(array.shape),
+                "type": "f32" if whole else "u8",
+                "data": base64.b64encode(values.tobytes()).decode("ascii"),
+            },
+        )
+
+
+@cache
+def bundle(entry: str = "page.js") -> str:
+    """All modules that `entry` needs as one script, each after the modules that it imports."""
+    parts: dict[Path, str] = {}
+    _add(source_folder() / entry, parts)
+    return '"use strict";\n(() => {\n' + "\n".join(parts.values()) + "})();\n"
+
+
+def _add(module: Path, parts: dict[Path, str]) -> None:
+    """Adds the imports of `module` to `parts`, then the module as a function with its own scope."""
+    if module in parts:
+        return
+    text = module.read_text(encoding="utf-8")
+    for found in IMPORT.finditer(text):
+        _add((module.parent / found["path"]).resolve(), parts)
+    numbers = {path: number for number, path in enumerate(parts)}
+
+    def taken(found: re.Match[str]) -> str:
+        number = numbers[(module.parent / found["path"]).resolve()]
+        return f"const {found['names']} = module{number};\n"
+
+    given = ", ".join(found["name"] for found in EXPORT.finditer(text))
+    text = EXPORT.sub(r"\g<what>", IMPORT.sub(taken, text))
+    parts[module] = f"const module{len(parts)} = (() => {{\n{text}return {{ {given} }};\n}})();\n"
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}"
+
+
+def source_folder() -> Path:
+    """The page's source: next to the installed package, or in `web/` of a checkout."""
+    package = Path(__file__).resolve().parents[2]
+    installed = package / "web"
+    return installed if installed.is_dir() else package.parents[1] / "web"

@@ -1,0 +1,44 @@
+"""The page as an anywidget: one component for Jupyter, VS Code and Colab.
+
+Source: Manz et al. 2024, anywidget: reusable widgets for interactive analysis.
+"""
+
+from typing import Any
+
+from jumok.errors import MissingExtraError
+from jumok.inspection.page.document import document, payload, source_folder
+from jumok.inspection.trace import Trace
+
+try:
+    import anywidget
+    import traitlets
+except ModuleNotFoundError as error:
+    raise MissingExtraError("the page as a widget", "notebook") from error
+
+HERE = "the trace goes here"
+
+
+def _shell() -> list[str]:
+    """The page without its trace: the parts before it and after it."""
+    return document("page.js", {HERE: 0}).split(f'{{"{HERE}":0}}')
+
+
+def _packed(trace: Trace, _: Any) -> dict[str, Any]:
+    return payload(trace) | {"token": None}
+
+
+class TraceWidget(anywidget.AnyWidget):
+    """The page of a trace as a widget; assigning another trace redraws it.
+
+    Attributes:
+        trace: the trace on the page.
+        shell: the page around it.
+    """
+
+    _esm = (source_folder() / "widget.js").read_text(encoding="utf-8")
+    trace = traitlets.Instance(Trace).tag(sync=True, to_json=_packed)
+    shell = traitlets.List(traitlets.Unicode()).tag(sync=True)
+
+    @traitlets.default("shell")
+    def _page(self) -> list[str]:
+        return _shell()

@@ -1,0 +1,1 @@
+"""The Translator: sentences, kept strings, glossaries and documents."""

@@ -1,0 +1,105 @@
+"""A translator's scores and attention for translations that it is given."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from jumok.alignment.aligner import Aligner
+from jumok.alignment.words import links
+from jumok.attention.heard import tell
+from jumok.data.pairs.batches import SourceBatch, source_batches
+from jumok.data.tokenizer import Tokenizer, normalize, plain_words
+from jumok.decoding.ensemble import join_memories
+from jumok.decoding.score import score_pairs
+from jumok.errors import DataError, ModelError
+from jumok.models.memory import Decoder, Memory
+from jumok.systems.base import GIVEN, ROWS, at_work
+from jumok.systems.embedding import SourceReader
+from jumok.systems.given import text_of, texts_in
+from jumok.systems.translation.part_writer import Draft, translation_of, written_text
+from jumok.systems.translation.result import Translation, WordAttention
+from jumok.systems.translation.segments import check_lengths
+
+
+class GivenTranslations(SourceReader):
+    """Reads a source, and scores a given translation of it."""
+
+    tokenizer: Tokenizer
+    decoder: Decoder[Any]
+    aligner: Aligner
+    longest_target: int | None
+
+    @at_work
+    def score(
+        self, sources: Sequence[str], targets: Sequence[str], *, batch_size: int = 32
+    ) -> list[Translation]:
+        """The log-probabilities of each token and END of given translations.
+
+        Lines are not cut: a pair is scored whole.
+
+        Raises:
+            DataError: the numbers of sources and targets differ, a line is longer than the model
+                can read, or something is not a list of texts.
+        """
+        sources, targets = texts_in(sources, "sources"), texts_in(targets, "targets")
+        if len(sources) != len(targets):
+            raise DataError(
+                "every source needs its target.",
+                expected=f"{len(sources):,} targets",
+                got=f"{len(targets):,}",
+            )
+        read = self.tokenizer.encode_batch(sources)
+        write = self.tokenizer.encode_batch(targets)
+        check_lengths(self.longest_target, read, write)
+        tell(self, GIVEN, len(sources))
+        scored: list[Translation] = [Translation("")] * len(sources)
+        for batch in source_batches(read, sentences=batch_size) if read else ():
+            given = [write[row] for row in batch.rows]
+            tell(self, ROWS, batch.rows)
+            hypotheses = score_pairs(self.decoder, self.read(batch), given)
+            for row, hypothesis in zip(batch.rows, hypotheses, strict=True):
+                draft = Draft(hypothesis, written_text(self.tokenizer, hypothesis.tokens))
+                scored[row] = translation_of(self.tokenizer, read[row], draft)
+        return scored
+
+    @at_work
+    def attention(self, source: str, target: str) -> WordAttention:
+        """How much each word of `target` attended to each word of `source`.
+
+        Raises:
+            DataError: a text has no word, or is longer than the model can read.
+            ModelError: the model has no attention.
+        """
+        self.check_alignments()
+        source, target = text_of(source, "source"), text_of(target, "target")
+        read, write = self.tokenizer.encode(source), self.tokenizer.encode(target)
+        if not read or not write:
+            raise DataError("attention needs a word on both sides.", got=repr((source, target)))
+        check_lengths(self.longest_target, [read], [write])
+        (batch,) = source_batches([read], sentences=1)
+        tell(self, GIVEN, 1)
+        tell(self, ROWS, [0])
+        (weights,) = self.aligner.between_pieces(self.read(batch), [write])
+        words = self.aligner.between_words(weights, read, write)
+        source_words, target_words = map(plain_words, (normalize(source), normalize(target)))
+        return WordAttention(tuple(source_words), tuple(target_words), words, tuple(links(words)))
+
+    def check_alignments(self) -> None:
+        """Raises ModelError if there is no attention to extract alignments from."""
+        if not self.aligner.aligns:
+            raise ModelError(
+                "this model has no attention: it reads a whole sentence as one vector.",
+                expected="attention over the source",
+                do="use a model with attention, or leave alignments out",
+            )
+
+    @at_work
+    @torch.inference_mode()
+    def read(self, batch: SourceBatch) -> Memory:
+        """The Memory that the encoders of all models write about these sources."""
+        device = next(self.models[0].parameters()).device
+        tokens = batch.tokens.to(device)
+        allowed = None if batch.allowed is None else batch.allowed.to(device)
+        memories = [model.encode(tokens, allowed) for model in self.models]
+        return memories[0] if len(memories) == 1 else join_memories(memories)

@@ -1,0 +1,367 @@
+"""From a batch of segments to their translations: search, what they must contain, alignments."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import exp, fsum
+
+import torch
+
+from jumok.alignment.aligner import Aligner
+from jumok.alignment.words import Link, links
+from jumok.data.tokenizer import Tokenizer, normalize, plain_words
+from jumok.decoding import DecodingOptions, Hypothesis
+from jumok.decoding.constraints import Constraints, Phrase
+from jumok.decoding.limits import Prefixes
+from jumok.errors import DataError
+from jumok.models.memory import Memory
+from jumok.systems.translation.glossary import Glossary, Term
+from jumok.systems.translation.inserting import corrected
+from jumok.systems.translation.keeping import Keep, Kept, missing, surplus
+from jumok.systems.translation.result import Translation
+from jumok.systems.translation.segments import Segment
+from jumok.systems.translation.spelling import spelling
+
+Search = Callable[
+    [Memory, DecodingOptions, Prefixes | None, list[Constraints] | None],
+    list[list[Hypothesis]],
+]
+Score = Callable[[Memory, Sequence[Sequence[int]]], list[Hypothesis]]
+
+MOST_FORCED = 48  # a segment that must keep more, such as a row of numbers, is not searched again
+LENGTHS = 4  # segments whose length limits differ by less are searched together
+
+
+@dataclass
+class Draft:
+    """A hypothesis with its text, and what was done so that the text contains what it must.
+
+    Attributes:
+        forced: what constrained search wrote. inserted: what was inserted afterwards.
+    """
+
+    hypothesis: Hypothesis
+    text: str
+    forced: tuple[str, ...] = ()
+    inserted: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PartWriter:
+    """Writes the translations of the segments of one call of `translate`.
+
+    The required strings of a segment are looked up in what the search finds. If one is missing, the
+    segment is searched again, with constraints; and kept strings that even that cannot write are
+    inserted where the alignment puts them, and the whole is scored again.
+
+    Attributes:
+        search, score: the models' own.
+        longest: the maximum number of tokens that can be scored; None: no limit.
+        spaceless: the target language writes no spaces.
+    """
+
+    tokenizer: Tokenizer
+    aligner: Aligner
+    search: Search
+    score: Score
+    alignments: bool
+    longest: int | None
+    spaceless: bool
+    keep: Keep | None
+    glossary: Glossary | None
+
+    def write(
+        self,
+        parts: Sequence[Segment],
+        memory: Memory,
+        options: DecodingOptions,
+        prefixes: Prefixes | None,
+    ) -> list[list[Translation]]:
+        """For each segment its translations, best first."""
+        drafts = [
+            [self._draft(each) for each in of_part]
+            for of_part in self.search(memory, options, prefixes, None)
+        ]
+        terms = [self.glossary.find(part.text) if self.glossary else [] for part in parts]
+        kept = [self.keep.find(part.text) if self.keep else [] for part in parts]
+        if any(terms) or any(kept):
+            self._search_again(parts, terms, kept, drafts, memory, options, prefixes)
+            self._insert(parts, kept, drafts, memory)
+        return self._translations(parts, memory, drafts, self.alignments)
+
+    def _draft(self, hypothesis: Hypothesis, forced: tuple[str, ...] = ()) -> Draft:
+        return Draft(hypothesis, written_text(self.tokenizer, hypothesis.tokens), forced)
+
+    def _search_again(
+        self,
+        parts: Sequence[Segment],
+        terms: Sequence[Sequence[Term]],
+        kept: Sequence[Sequence[Kept]],
+        drafts: list[list[Draft]],
+        memory: Memory,
+        options: DecodingOptions,
+        prefixes: Prefixes | None,
+    ) -> None:
+        """Searches again for the segments that lack a string that the vocabulary can spell.
+
+        A hypothesis may exceed the length of the one before by little more than what it lacks:
+        otherwise the search would postpone strings that the model finds improbable, and lengthen
+        the text until they hardly affect its score.
+        """
+        room = options.limits().longest(memory).tolist()
+        groups: dict[int, list[tuple[int, Constraints, tuple[str, ...]]]] = {}
+        for row, part in enumerate(parts):
+            phrases, names = self._wanted(part.text, terms[row], kept[row], drafts[row])
+            needed = sum(min(map(len, phrase)) for phrase in phrases)
+            most = min(MOST_FORCED, room[row])
+            if not names or (not terms[row] and (options.sample or needed > most)):
+                continue
+            length = len(drafts[row][0].hypothesis.tokens) + needed
+            most = min(length + -length % LENGTHS, room[row])
+            groups.setdefault(most, []).append((row, phrases, names))
+        for most, group in groups.items():
+            rows = [row for row, _, _ in group]
+            least = min(options.minimum_length, most)
+            found = self.search(
+                memory.select(torch.tensor(rows, device=memory.states.device)),
+                replace(options, maximum_length=most, minimum_length=least),
+                None if prefixes is None else [prefixes[row] for row in rows],
+                [phrases for _, phrases, _ in group],
+            )
+            if prefixes is None:
+                self._search_in_place(
+                    parts, terms, kept, drafts, memory, options, most, group, found
+                )
+            for (row, _, names), hypotheses in zip(group, found, strict=True):
+                hypotheses.sort(key=lambda one: (not one.finished, -one.score))
+                first: dict[str, Draft] = {}
+                for each in hypotheses:
+                    draft = self._draft(each, names)
+                    first.setdefault(draft.text, draft)
+                drafts[row] = list(first.values())[: options.nbest]
+
+    def _search_in_place(
+        self,
+        parts: Sequence[Segment],
+        terms: Sequence[Sequence[Term]],
+        kept: Sequence[Sequence[Kept]],
+        drafts: Sequence[Sequence[Draft]],
+        memory: Memory,
+        options: DecodingOptions,
+        most: int,
+        group: Sequence[tuple[int, Constraints, tuple[str, ...]]],
+        found: Sequence[list[Hypothesis]],
+    ) -> None:
+        """Adds hypotheses that have the first missing string where the alignment puts it.
+
+        A narrow beam loses a string that is improbable at every place, and then writes it last. So
+        the best draft is kept up to the word that is linked to the string's source word, the string
+        follows, and the search continues from there.
+        """
+        if not self.aligner.aligns:
+            return
+        rows = [row for row, _, _ in group]
+        here = memory.select(torch.tensor(rows, device=memory.states.device))
+        best = [[drafts[row][0]] for row in rows]
+        aligned = self._translations([parts[row] for row in rows], here, best, True)
+        places, begun = [], []
+        for place, (row, phrases, _) in enumerate(group):
+            needed = sum(min(map(len, phrase)) for phrase in phrases)
+            beginning = self._beginning(
+                parts[row].text, terms[row], kept[row], drafts[row][0], aligned[place][0]
+            )
+            if beginning and len(beginning) + needed <= most:
+                places.append(place)
+                begun.append(beginning)
+        if not places:
+            return
+        more = self.search(
+            here.select(torch.tensor(places, device=memory.states.device)),
+            replace(options, maximum_length=most, minimum_length=0),
+            begun,
+            [group[place][1] for place in places],
+        )
+        for place, hypotheses in zip(places, more, strict=True):
+            found[place].extend(hypotheses)
+
+    def _beginning(
+        self,
+        source: str,
+        terms: Sequence[Term],
+        kept: Sequence[Kept],
+        draft: Draft,
+        translation: Translation,
+    ) -> list[int]:
+        """A draft up to where the first missing string belongs, and the string; or nothing."""
+        wanted = [
+            (source.lower().find(term.source.lower()), self._phrase(term))
+            for term in terms
+            if term.target not in draft.text
+        ]
+        wanted += [
+            (one.start, phrase)
+            for one in missing(kept, draft.text)
+            if (phrase := self._spelt(one, source))
+        ]
+        places = []
+        for start, phrase in wanted:
+            word = len(plain_words(source[: start + 1])) - 1
+            linked = [target for its, target in translation.alignment or () if its == word]
+            if linked:
+                places.append((min(linked), phrase[0]))
+        if not places:
+            return []
+        word, tokens = min(places)
+        words = self.tokenizer.words(draft.hypothesis.tokens)
+        before = [
+            token for token, its in zip(draft.hypothesis.tokens, words, strict=True) if its < word
+        ]
+        return [*before, *tokens]
+
+    def _wanted(
+        self, source: str, terms: Sequence[Term], kept: Sequence[Kept], drafts: Sequence[Draft]
+    ) -> tuple[list[Phrase], tuple[str, ...]]:
+        """What a second search must write, and what of it some draft lacks; empty if none does.
+
+        Strings that a draft has already are required again, except numbers, which may be written in
+        another way.
+        """
+        absent = {one for draft in drafts for one in missing(kept, draft.text)}
+        lacking = [
+            term.target for term in terms if not all(term.target in one.text for one in drafts)
+        ]
+        spelt = [(one, self._spelt(one, source)) for one in kept]
+        names = [one.text for one, phrase in spelt if phrase and one in absent]
+        if not lacking and not names:
+            return [], ()
+        phrases = [self._phrase(term) for term in terms]
+        phrases += [
+            phrase for one, phrase in spelt if phrase and (one in absent or one.kind == "code")
+        ]
+        return phrases, (*lacking, *names)
+
+    def _phrase(self, term: Term) -> Phrase:
+        found = spelling(term.target, self.tokenizer, inside=self.spaceless)
+        if found is None:
+            raise DataError(
+                "the model's vocabulary cannot spell a term of the glossary.",
+                got=repr(term.target),
+                do="remove it, or train a model with tokenizer.byte_fallback = true",
+            )
+        return found
+
+    def _spelt(self, one: Kept, source: str) -> Phrase | None:
+        """Its spelling as in the source: as a word, or directly after another letter."""
+        glued = one.start > 0 and source[one.start - 1] != " "
+        return spelling(one.text, self.tokenizer, inside=glued or self.spaceless)
+
+    def _insert(
+        self,
+        parts: Sequence[Segment],
+        kept: Sequence[Sequence[Kept]],
+        drafts: list[list[Draft]],
+        memory: Memory,
+    ) -> None:
+        """Inserts what is still missing, and removes code that appears too often."""
+        rows = [
+            row
+            for row, of_part in enumerate(kept)
+            if any(_faulty(of_part, draft.text) for draft in drafts[row])
+        ]
+        if not rows:
+            return
+        here = memory.select(torch.tensor(rows, device=memory.states.device))
+        these = [parts[row] for row in rows]
+        plain = self._translations(these, here, [drafts[row] for row in rows], True)
+        changed: list[tuple[int, Draft]] = []
+        for row, translations in zip(rows, plain, strict=True):
+            for draft, translation in zip(drafts[row], translations, strict=True):
+                if _faulty(kept[row], draft.text):
+                    self._correct(parts[row].text, kept[row], draft, translation.alignment)
+                    changed.append((row, draft))
+        self._score_again(changed, memory)
+        for row in rows:
+            drafts[row].sort(key=lambda draft: -draft.hypothesis.score)
+
+    def _correct(
+        self,
+        source: str,
+        kept: Sequence[Kept],
+        draft: Draft,
+        alignment: Sequence[Link] | None,
+    ) -> None:
+        inserted = tuple(one.text for one in missing(kept, draft.text))
+        extra = surplus(kept, draft.text)
+        draft.text = corrected(source, draft.text, kept, extra, alignment, self.spaceless)
+        draft.forced = tuple(each for each in draft.forced if each not in inserted)
+        draft.inserted = inserted
+
+    def _score_again(self, changed: Sequence[tuple[int, Draft]], memory: Memory) -> None:
+        """Gives changed drafts the tokens and scores of their texts, if those can be read."""
+        given = [(row, draft, self.tokenizer.encode(draft.text)) for row, draft in changed]
+        given = [each for each in given if self.longest is None or len(each[2]) <= self.longest]
+        if not given:
+            return
+        rows = torch.tensor([row for row, _, _ in given], device=memory.states.device)
+        scored = self.score(memory.select(rows), [ids for _, _, ids in given])
+        for (_, draft, _), hypothesis in zip(given, scored, strict=True):
+            draft.hypothesis = hypothesis
+
+    def _translations(
+        self,
+        parts: Sequence[Segment],
+        memory: Memory,
+        drafts: Sequence[Sequence[Draft]],
+        alignments: bool,
+    ) -> list[list[Translation]]:
+        """For each segment its translations, with alignments from one pass over all of them."""
+        plain = [
+            [translation_of(self.tokenizer, part.ids, draft) for draft in of_part]
+            for part, of_part in zip(parts, drafts, strict=True)
+        ]
+        if not alignments or not self.aligner.aligns:
+            return plain
+        rows = [row for row, of_part in enumerate(plain) for _ in of_part]
+        targets = [
+            self.aligner.pieces_of(draft.hypothesis.tokens, draft.text)
+            for of_part in drafts
+            for draft in of_part
+        ]
+        device = memory.states.device
+        weights = self.aligner.between_pieces(
+            memory.select(torch.tensor(rows, device=device)), targets
+        )
+        aligned = [
+            tuple(links(self.aligner.between_words(weights[index], parts[row].ids, target)))
+            if target
+            else ()
+            for index, (row, target) in enumerate(zip(rows, targets, strict=True))
+        ]
+        each = iter(aligned)
+        return [
+            [replace(translation, alignment=next(each)) for translation in translated]
+            for translated in plain
+        ]
+
+
+def _faulty(kept: Sequence[Kept], text: str) -> bool:
+    return bool(missing(kept, text) or surplus(kept, text))
+
+
+def written_text(tokenizer: Tokenizer, tokens: Sequence[int]) -> str:
+    """The text of tokens; bytes may decode to a line break, which would break the line contract."""
+    return normalize(tokenizer.decode(tokens)).strip()
+
+
+def translation_of(tokenizer: Tokenizer, source: Sequence[int], draft: Draft) -> Translation:
+    """A draft as a translation, without the alignment."""
+    values = draft.hypothesis.token_log_probabilities
+    return Translation(
+        draft.text,
+        draft.hypothesis.score,
+        tuple(tokenizer.pieces(draft.hypothesis.tokens)),
+        values,
+        tuple(tokenizer.pieces(source)),
+        confidence=exp(fsum(values) / len(values)) if values else None,
+        forced=draft.forced,
+        inserted=draft.inserted,
+    )

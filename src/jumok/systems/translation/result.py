@@ -1,0 +1,69 @@
+"""What a translator returns for a line."""
+
+from dataclasses import dataclass
+from math import fsum
+
+from jumok.alignment.words import Link
+from jumok.shapes import Float, Tensor
+
+
+@dataclass(frozen=True)
+class Translation:
+    """A line's translation, and its probability by the model.
+
+    Words are what plain spaces separate. A line of several sentences, or one too long for the
+    model, was translated in segments: everything here is then the segments' one after another, and
+    `score` is their sum.
+
+    Attributes:
+        text: one line, never with a line break in it; "" for a line without a word.
+        score: what translations are ranked by: the log-probability after the length and the
+            coverage penalty. Higher is better; only scores of the same source can be compared.
+        tokens: those of the translation, without END.
+        token_log_probabilities: natural logarithms, one for each token, and one for the END of each
+            segment that was written to its end.
+        source_tokens: the tokens that were read, without END.
+        alignment: (source word, target word), both from 0. None if it was not requested, or if the
+            model has no attention.
+        alternatives: the second best, the third best, ..., if more than one was requested; no two
+            have the same text.
+        confidence: the geometric mean of the probabilities that the model gave the tokens and END,
+            0 to 1; for a line of several segments that of the least certain one. None for a line
+            without a word. It measures how sure the model is, not how likely the translation is
+            right.
+        forced: what constrained search wrote: the glossary's terms, and kept strings that the plain
+            search had left out.
+        inserted: kept strings that were inserted where the alignment puts them, since the model
+            could not write them; tokens and log-probabilities are those of the text with them.
+    """
+
+    text: str
+    score: float = 0.0
+    tokens: tuple[str, ...] = ()
+    token_log_probabilities: tuple[float, ...] = ()
+    source_tokens: tuple[str, ...] = ()
+    alignment: tuple[Link, ...] | None = None
+    alternatives: tuple["Translation", ...] = ()
+    confidence: float | None = None
+    forced: tuple[str, ...] = ()
+    inserted: tuple[str, ...] = ()
+
+    @property
+    def log_probability(self) -> float:
+        """The log-probability of the whole text given the source: natural logarithm."""
+        return fsum(self.token_log_probabilities)
+
+
+@dataclass(frozen=True)
+class WordAttention:
+    """How much each target word attended to each source word.
+
+    Attributes:
+        weights: each row sums to at most 1; the rest went to the source's END.
+        alignment: each target word with the source word it attended to most.
+    """
+
+    source_words: tuple[str, ...]
+    target_words: tuple[str, ...]
+    weights: Float[Tensor, "target_words source_words"]
+    alignment: tuple[Link, ...]

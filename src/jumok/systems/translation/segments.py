@@ -1,0 +1,227 @@
+"""Lines cut into the segments that a model can read, and translations joined to lines again."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Literal, get_args
+
+from jumok.alignment.words import Link
+from jumok.data.tokenizer import Tokenizer, normalize, plain_words
+from jumok.errors import ConfigError, DataError, ModelError
+from jumok.systems.languages import language_code
+from jumok.systems.translation.result import Translation
+from jumok.systems.translation.sentences import sentences
+from jumok.systems.translation.splitting import Span, split
+
+Split = Literal["auto", "sentences", "length", "none"]
+"""How lines are cut: as the model was trained, after every sentence, only if too long, or never."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """What is translated at once: a line, or a part of one.
+
+    Attributes:
+        line: the index of its line.
+        ids: its tokens, without END.
+        first_word: the index in the line of the word that it starts with, or in.
+        text: what was encoded.
+    """
+
+    line: int
+    ids: list[int]
+    first_word: int = 0
+    text: str = ""
+
+
+def cuts_sentences(split: Split, languages: tuple[str, str], common: int | None) -> bool:
+    """Whether lines are cut after every sentence.
+
+    "auto" cuts them unless the training lines usually held several sentences. A model whose two
+    languages are the same answers or rewrites, and is given whole lines.
+
+    Args:
+        languages: those of source and target.
+        common: the usual number of sentences in a line of training (`BundleConfig.sentences`);
+            None: not known.
+
+    Raises:
+        ConfigError: there is no such way to split.
+    """
+    if split not in get_args(Split):
+        raise ConfigError(
+            "there is no such way to split lines.",
+            expected=" | ".join(get_args(Split)),
+            got=repr(split),
+        )
+    if split != "auto":
+        return split == "sentences"
+    source, target = map(language_code, languages)
+    return source != target and (common or 1) == 1
+
+
+def cut_lines(
+    texts: Sequence[str],
+    tokenizer: Tokenizer,
+    limit: int | None,
+    after_sentences: bool = False,
+    language: str = "",
+) -> list[Segment]:
+    """The segments of all lines, in order; empty lines have none.
+
+    Args:
+        limit: the maximum length of a segment in tokens. None: no limit.
+        after_sentences: cut after every sentence, and not only where a line is too long.
+        language: of the texts, for where their sentences end.
+    """
+    parts = []
+    for line, ids in enumerate(tokenizer.encode_batch(texts)):
+        if not ids:
+            continue
+        text = normalize(texts[line])
+        spans = sentences(text, language) if after_sentences else [(0, len(text))]
+        if len(spans) == 1 and (limit is None or len(ids) <= limit):
+            parts.append(Segment(line, ids, text=text))
+            continue
+        parts += _parts(line, text, spans, tokenizer, limit)
+    return parts
+
+
+def _parts(
+    line: int, text: str, spans: Sequence[Span], tokenizer: Tokenizer, limit: int | None
+) -> Iterator[Segment]:
+    def measure(part: str) -> int:
+        return len(tokenizer.encode(part))
+
+    for first, last in spans:
+        within = text[first:last]
+        inner = [(0, len(within))] if limit is None else split(within, limit, measure)
+        for start, end in ((first + start, first + end) for start, end in inner):
+            inside_word = start > 0 and " " not in text[start - 1 : start + 1]
+            first_word = len(plain_words(text[:start])) - inside_word
+            if ids := tokenizer.encode(text[start:end]):
+                yield Segment(line, ids, first_word, text[start:end])
+
+
+def join(
+    lines: int,
+    parts: Sequence[Segment],
+    found: Sequence[Sequence[Translation]],
+    joint: str,
+    nbest: int | None = None,
+) -> list[Translation]:
+    """One translation a line, with its alternatives.
+
+    The n best of a line of several segments are the n combinations of its segments' translations
+    with the highest sums of scores, each text once.
+
+    Args:
+        lines: the number of lines; those without a segment stay empty.
+        found: for each segment its translations, best first.
+        joint: put between the translations of a line's segments.
+        nbest: the number of translations a line. None: the first of each segment together, then
+            the second of each, in the order of the samples.
+    """
+    joined = [Translation("", alignment=()) for _ in range(lines)]
+    pairs = zip(parts, found, strict=True)
+    for line, group in groupby(pairs, key=lambda pair: pair[0].line):
+        of_line = list(group)
+        each = [translations for _, translations in of_line]
+        ranks = zip(*each, strict=False) if nbest is None else _best(each, joint, nbest)
+        words = [part.first_word for part, _ in of_line]
+        best, *others = [_join_one(words, rank, joint) for rank in ranks]
+        joined[line] = replace(best, alternatives=tuple(others))
+    return joined
+
+
+def _best(
+    found: Sequence[Sequence[Translation]], joint: str, nbest: int
+) -> list[tuple[Translation, ...]]:
+    """The combinations with the highest sums, each text once, best first.
+
+    A prefix that is not among the n best cannot begin one of the n best lines.
+    """
+    best: list[tuple[float, str, tuple[Translation, ...]]] = [(0.0, "", ())]
+    for translations in found:
+        longer = [
+            (score + one.score, _beside(text, one.text, joint), (*chosen, one))
+            for score, text, chosen in best
+            for one in translations
+        ]
+        longer.sort(key=lambda combination: -combination[0])
+        first: dict[str, tuple[float, str, tuple[Translation, ...]]] = {}
+        for combination in longer:
+            first.setdefault(combination[1], combination)
+        best = list(first.values())[:nbest]
+    return [chosen for _, _, chosen in best]
+
+
+def _beside(before: str, after: str, joint: str) -> str:
+    return f"{before}{joint if before and after else ''}{after}"
+
+
+def _join_one(first_words: Sequence[int], parts: Sequence[Translation], joint: str) -> Translation:
+    if len(parts) == 1:
+        return parts[0]
+    text = ""
+    alignment: list[Link] = []
+    for first_word, part in zip(first_words, parts, strict=True):
+        # Without a space between them the last word so far and the segment's first become one.
+        glued = bool(text) and not (joint and part.text)
+        first_target = len(plain_words(text)) - glued
+        links = part.alignment or ()
+        alignment += [(source + first_word, target + first_target) for source, target in links]
+        text = _beside(text, part.text, joint)
+    return Translation(
+        text,
+        sum(part.score for part in parts),
+        tuple(piece for part in parts for piece in part.tokens),
+        tuple(value for part in parts for value in part.token_log_probabilities),
+        tuple(piece for part in parts for piece in part.source_tokens),
+        tuple(sorted(alignment)) if parts[0].alignment is not None else None,
+        confidence=min(
+            (part.confidence for part in parts if part.confidence is not None), default=None
+        ),
+        forced=tuple(each for part in parts for each in part.forced),
+        inserted=tuple(each for part in parts for each in part.inserted),
+    )
+
+
+def forced_beginnings(
+    parts: Sequence[Segment], lines: int, prefixes: Sequence[str] | None, tokenizer: Tokenizer
+) -> list[list[int]] | None:
+    """For each segment the tokens it has to begin with: a line's prefix is its first segment's.
+
+    Raises:
+        ModelError: the numbers of prefixes and lines differ.
+    """
+    if prefixes is None:
+        return None
+    if len(prefixes) != lines:
+        raise ModelError(
+            "every line needs its own prefix, which may be empty.",
+            expected=f"{lines} prefixes",
+            got=str(len(prefixes)),
+        )
+    encoded = tokenizer.encode_batch(prefixes)
+    begun: set[int] = set()
+    forced = []
+    for part in parts:
+        forced.append([] if part.line in begun else encoded[part.line])
+        begun.add(part.line)
+    return forced
+
+
+def check_lengths(longest: int | None, *sides: Sequence[Sequence[int]]) -> None:
+    """Raises DataError if a line has more tokens than the model's positions; None: no limit."""
+    if longest is None:
+        return
+    for side in sides:
+        for line, ids in enumerate(side, start=1):
+            if len(ids) > longest:
+                raise DataError(
+                    f"line {line} is longer than the model's positions allow.",
+                    expected=f"at most {longest} tokens",
+                    got=f"{len(ids)} tokens",
+                    do="cut the line, here and in the other file",
+                )

@@ -1,0 +1,1 @@
+"""The traces of each system: what it attended to while it worked."""

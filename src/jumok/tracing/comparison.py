@@ -1,0 +1,72 @@
+"""The traces of two inputs: two sentences, or one sentence and two models."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from jumok.inspection.context_similarity import context_similarity
+from jumok.inspection.hooks.capture import sites_at
+from jumok.inspection.hooks.intervene import UNCHANGED, Change
+from jumok.inspection.trace import Level, Trace
+from jumok.tracing.passes import Analyses
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The models that trace A and B.
+
+    Attributes:
+        traced: the first model.
+        beside: the second one; None: the first traces both.
+        level: what each trace keeps.
+    """
+
+    traced: Callable[..., Trace]
+    beside: Callable[..., Trace] | None = None
+    level: Level = "qk"
+
+    def look(
+        self,
+        given: str,
+        against: str = "",
+        target: str | Sequence[int] | None = None,
+        *,
+        extras: Analyses,
+        change: Change = UNCHANGED,
+        prefix: Sequence[int] = (),
+        alone: bool = False,
+    ) -> tuple[Trace, Trace | None]:
+        """The trace of A, and that of B if there is one.
+
+        Args:
+            against: the input of B; empty: that of A, if B is another model.
+            target: written instead of the model's own output; by both if their inputs are equal.
+            extras: the analyses of A; of these B gets the layers only.
+            alone: B is another model, and is not traced.
+            change: the changes to the model while A is traced.
+            prefix: forced beginning of A's output.
+        """
+        only = replace(extras, ablation=False, attribution=False, search_tree=False)
+        traced = partial(self.traced, given, target, change=change, prefix=prefix, extras=extras)
+        if against and self.beside is None:
+            return self._apart(traced, partial(self.traced, against, extras=only))
+        trace, other = traced(), None
+        if self.beside is not None and not alone:
+            same = target if not against else None
+            other = self.beside(against or given, same, extras=only)
+        return trace, other
+
+    def _apart(
+        self, first: Callable[..., Trace], second: Callable[..., Trace]
+    ) -> tuple[Trace, Trace]:
+        """Traces two sentences with one model, and compares the vectors of their words."""
+        trace, other = first(level="full"), second(level="full")
+        notes = {**trace.notes, "against": context_similarity(trace, other)}
+        return self._kept(replace(trace, notes=notes)), self._kept(other)
+
+    def _kept(self, trace: Trace) -> Trace:
+        """Drops what the level does not keep; words are compared before that."""
+        if self.level == "full":
+            return trace
+        sites = sites_at(trace.sites, self.level)
+        return replace(trace, level=self.level, sites=sites, streams={})

@@ -1,0 +1,112 @@
+"""The trace of a causal language model: what the tokens of prompt and continuation attend to."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from jumok.data.tokenizer import START
+from jumok.decoding import DecodingOptions
+from jumok.inspection.gradients_and_occlusion import written_alone
+from jumok.inspection.hooks.capture import Edge, heads_of
+from jumok.inspection.hooks.intervene import changed
+from jumok.inspection.trace import Trace
+from jumok.systems.language_model import LanguageModel
+from jumok.tracing.passes import (
+    LogProbabilities,
+    TraceRequest,
+    check_length,
+    check_tokens,
+    given_tokens,
+    look,
+    notes_of,
+    searched,
+    steps_of,
+    text_axis,
+    word_attributions,
+)
+
+MOST_WRITTEN = 24
+"""The default number of tokens that are written after a prompt."""
+
+OPTIONS = DecodingOptions(beam=1, maximum_length=MOST_WRITTEN)
+"""The default decoding."""
+
+
+OWN_ROW = {"at_input": True}
+"""A word's map is the row of its own step, not that of the step before, which wrote it."""
+
+
+def at_what_was_written(_: str) -> Edge:
+    """The axes of self-attention over the text: every token to itself and those before it."""
+    return Edge("decoder", "text", "text")
+
+
+def trace_language_model(
+    system: LanguageModel,
+    text: str,
+    asked: TraceRequest,
+) -> Trace:
+    """Traces what every token attends to: those of the prompt `text`, and of its continuation.
+
+    The search is for what follows the prompt; the steps are of all tokens, the prompt's too, as
+    the model predicts each of them.
+
+    The target is the continuation of the text; `options.maximum_length` limits its tokens, with
+    `MOST_WRITTEN` as the default.
+
+    Raises:
+        DataError: the prompt and its continuation are longer than the model's context.
+        ModelError: there is no such head.
+    """
+    tokenizer, model, names = system.tokenizer, system.model, system.tokenizer.pieces
+    prompt, room = tokenizer.encode(text), system.context - 1  # for START
+    check_length(text or "(nothing)", prompt or [START], room, "a shorter text")
+    search: dict[str, Any] = {}
+    if asked.target is None:
+        with changed(model, asked.change, heads_of(model)):
+            write, search = _searched(system, prompt, asked)
+    else:
+        write = given_tokens(asked.target, tokenizer, room - len(prompt), "a shorter text")
+    tokens = [*prompt, *write]
+
+    def run() -> LogProbabilities:
+        read = torch.tensor([[START, *tokens]], device=model.decoder.embedding.table.device)
+        return model.decoder.logits(model.hidden(read))[0, :-1].float().log_softmax(dim=-1)
+
+    looked = look(model, run, at_what_was_written, tokens, asked, names)
+    axes = {"text": text_axis(tokenizer, tokens, before=(START,))}
+    told = written_alone(model.decoder, model.hidden, [START, *tokens])
+    notes = notes_of(write, looked, search) | word_attributions(told, looked, axes, asked)
+    return Trace(
+        model=asked.name,
+        fingerprint=system.fingerprint,
+        task=system.task,
+        level=asked.level,
+        text=text,
+        output=tokenizer.decode(tokens)[len(tokenizer.decode(prompt)) :],
+        axes=axes,
+        sites=looked.watched.sites,
+        streams=looked.watched.streams,
+        steps=steps_of(names, tokens, looked.watched.result),
+        notes=notes | {"prompt": len(prompt), "reading": OWN_ROW},
+    )
+
+
+def _searched(
+    system: LanguageModel,
+    prompt: Sequence[int],
+    asked: TraceRequest,
+) -> tuple[list[int], dict[str, Any]]:
+    """What is written after the prompt, and the tree of all hypotheses there."""
+    check_tokens(asked.prefix, system.tokenizer.size)
+    room = system.context - 1 - len(prompt)
+    longest = len(prompt) + min(asked.options.maximum_length, MOST_WRITTEN, room)
+    options = replace(
+        asked.options, minimum_length=0, maximum_length=max(longest, 1), maximum_ratio=None
+    )
+    begun = replace(asked, options=options, prefix=[*prompt, *asked.prefix])
+    model = system.model
+    whole, search = searched(model.decoder, model.nothing(), system.tokenizer, begun)
+    return whole[len(prompt) :], search

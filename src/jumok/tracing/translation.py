@@ -1,0 +1,109 @@
+"""The trace of a translator's decisions on one sentence."""
+
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+import torch
+
+from jumok.data.tokenizer import END, START, Tokenizer
+from jumok.decoding.ensemble import join_memories
+from jumok.inspection.gradients_and_occlusion import ForcedTarget, written_from
+from jumok.inspection.hooks.capture import heads_of, sequence_edges
+from jumok.inspection.hooks.intervene import changed
+from jumok.inspection.trace import Axis, Trace
+from jumok.models.memory import SequenceToSequence
+from jumok.shapes import Int, Tensor
+from jumok.systems.translation.translator import DEFAULTS, Translator
+from jumok.tracing.passes import (
+    TraceRequest,
+    after_every_prefix,
+    check_length,
+    check_tokens,
+    given_tokens,
+    look,
+    notes_of,
+    searched,
+    steps_of,
+    text_axis,
+    word_attributions,
+)
+
+OPTIONS = DEFAULTS
+"""The default decoding."""
+
+
+def trace_translation(
+    translator: Translator,
+    text: str,
+    asked: TraceRequest,
+) -> Trace:
+    """Traces what the model attends to while it translates `text`, or writes the target.
+
+    If the system is an ensemble, its first model is traced; the translation is the ensemble's own.
+
+    Raises:
+        DataError: the text has no word, or is longer than the model reads at once.
+        ModelError: the model has no attention, or not the heads that are named.
+    """
+    tokenizer, model = translator.tokenizer, translator.models[0]
+    read = tokenizer.encode(text)
+    check_length(text, read, translator.max_tokens)
+    source = torch.tensor([[*read, END]], device=next(model.parameters()).device)
+    if asked.target is None:
+        with changed(model, asked.change, heads_of(model)):
+            write, search = _searched(translator, source, asked)
+    else:
+        write, search = given_tokens(asked.target, tokenizer, translator.max_tokens), {}
+    run = partial(after_every_prefix, model, source, write)
+    written = [*write, END]
+    edges = sequence_edges(model)
+    looked = look(model, run, edges, written, asked, tokenizer.pieces)
+    reading = translator.aligner.readings[0]
+    axes = _axes(tokenizer, read, write)
+    notes = notes_of(write, looked, search)
+    notes |= word_attributions(_told(model, source, write), looked, axes, asked)
+    return Trace(
+        model=asked.name,
+        fingerprint=translator.fingerprint,
+        task=translator.task,
+        level=asked.level,
+        text=text,
+        output=tokenizer.decode(write),
+        axes=axes,
+        sites=looked.watched.sites,
+        streams=looked.watched.streams,
+        steps=steps_of(tokenizer.pieces, written, looked.watched.result),
+        notes=notes | ({"reading": asdict(reading)} if reading else {}),
+    )
+
+
+def _axes(tokenizer: Tokenizer, read: list[int], write: list[int]) -> dict[str, Axis]:
+    return {
+        "source": text_axis(tokenizer, read, after=(END,)),
+        "target": text_axis(tokenizer, write, before=(START,)),
+    }
+
+
+def _told(
+    model: SequenceToSequence, source: Int[Tensor, "1 source"], write: list[int]
+) -> ForcedTarget:
+    """The translation as a target that can be forced."""
+    tokens = torch.tensor([[START, *write]], device=source.device)
+    return written_from(model, source, tokens, torch.tensor([*write, END], device=source.device))
+
+
+def _searched(
+    translator: Translator,
+    source: Int[Tensor, "1 source"],
+    asked: TraceRequest,
+) -> tuple[list[int], dict[str, Any]]:
+    """The tokens of the best translation, and the tree of all hypotheses.
+
+    Their attention weights are extracted by the alignment setting.
+    """
+    check_tokens(asked.prefix, translator.tokenizer.size)
+    memories = [model.encode(source) for model in translator.models]
+    memory = memories[0] if len(memories) == 1 else join_memories(memories)
+    looks = translator.aligner.between_pieces if translator.aligner.aligns else None
+    return searched(translator.decoder, memory, translator.tokenizer, asked, looks)

@@ -1,0 +1,1 @@
+"""Recipes for files without one, sized to them."""

@@ -1,0 +1,131 @@
+"""Generates a recipe for parallel files, sized to the number of pairs.
+
+The sizes follow measured or published results: small corpora need a small, strongly regularised
+model (Sennrich and Zhang 2019); the paper's base size is better from about half a million pairs on.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from jumok.data.files.formats import bare_name
+from jumok.data.pairs.corpus import Corpus, read_pairs
+
+
+@dataclass(frozen=True)
+class Size:
+    """The settings for corpora of up to `pairs` pairs; None: of any size.
+
+    Attributes:
+        pieces: the size of the joint vocabulary; the smallest corpora use characters, and then it
+            is the maximum.
+        batch: target tokens per step.
+    """
+
+    pairs: int | None
+    kind: str
+    pieces: int
+    dim: int
+    heads: int
+    layers: int
+    feedforward: int
+    dropout: float
+    batch: int
+    optimizer: str
+    learning_rate: float
+    steps: int
+
+
+LADDER = (
+    Size(2_000, "char", 4_000, 128, 4, 2, 512, 0.3, 1024, "adamw", 2e-3, 2_000),
+    Size(10_000, "unigram", 4_000, 128, 4, 3, 512, 0.3, 2048, "adamw", 2e-3, 4_000),
+    # the recipe multi30k-en-de, whose numbers are tuned
+    Size(100_000, "bpe", 6_000, 128, 4, 4, 256, 0.3, 4096, "adamw", 5e-3, 5_000),
+    Size(500_000, "unigram", 16_000, 256, 4, 4, 1024, 0.2, 4096, "adamw", 1.5e-3, 20_000),
+    Size(3_000_000, "unigram", 32_000, 512, 8, 6, 2048, 0.1, 8192, "adamw", 1e-3, 60_000),
+    Size(None, "unigram", 32_000, 512, 8, 6, 2048, 0.1, 16_384, "adamw", 1e-3, 150_000),
+)
+
+
+def size_for(pairs: int) -> Size:
+    """The first settings of the list that fit `pairs` pairs."""
+    return next(size for size in LADDER if size.pairs is None or pairs <= size.pairs)
+
+
+def recipe_for(
+    corpus: Corpus, name: str, languages: tuple[str | None, str | None] = (None, None)
+) -> str:
+    """A complete recipe, as TOML for the user to edit.
+
+    Args:
+        languages: of source and target; None: the suffixes of the two files.
+
+    Raises:
+        DataError: the files cannot be read as pairs.
+    """
+    pairs = sum(1 for _ in read_pairs(corpus))
+    size = size_for(pairs)
+    suffixes = [_language(path) for path in (corpus.source, corpus.target)]
+    codes = [said or suffix for said, suffix in zip(languages, suffixes, strict=True)]
+    text = json.dumps  # a JSON string is a TOML string
+    return f"""\
+# Made by jumok for {pairs:,} pairs; edit it as needed and train from this file.
+# All keys: jumok recipes show multi30k-en-de
+name = {text(name)}
+
+[data]
+source_language = {text(codes[0])}
+target_language = {text(codes[1])}
+validation_pairs = {min(500, max(1, pairs // 10))}  # held-out source sentences
+skip_damaged = {text(corpus.skip_damaged)}  # true: leave out and count rows that cannot be read
+
+[[data.train]]
+{_files(corpus)}
+
+[tokenizer]
+kind = {text(size.kind)}
+size = {size.pieces}
+
+[model]
+dim = {size.dim}
+heads = {size.heads}
+encoder_layers = {size.layers}
+decoder_layers = {size.layers}
+feedforward = {size.feedforward}
+dropout = {size.dropout}
+
+[training]
+steps = {size.steps}
+tokens_per_batch = {size.batch}
+optimizer = {text(size.optimizer)}
+learning_rate = {size.learning_rate}
+
+[training.schedule]
+warmup = {size.steps // 10}
+
+[validation]
+every = {size.steps // 20}
+patience = 6
+"""
+
+
+def _files(corpus: Corpus) -> str:
+    """The corpus's keys in a recipe."""
+    if corpus.file is None:
+        sides = {"source": corpus.source, "target": corpus.target}
+        return "\n".join(f"{side} = {_path(path)}" for side, path in sides.items() if path)
+    columns = [json.dumps(each) for each in (corpus.source_column, corpus.target_column)]
+    return (
+        f"file = {_path(corpus.file)}\nsource_column = {columns[0]}\ntarget_column = {columns[1]}"
+    )
+
+
+def _path(path: Path) -> str:
+    """The absolute path, its $ doubled so that it stays a $."""
+    return json.dumps(str(path.absolute()).replace("$", "$$"), ensure_ascii=False)
+
+
+def _language(path: Path | None) -> str:
+    """ "ko" of "a.ko" and of "train.ko.gz"; "" if the suffix is not a code."""
+    suffix = "" if path is None else Path(bare_name(path)).suffix.removeprefix(".")
+    return suffix if 2 <= len(suffix) <= 3 and suffix.isalpha() and suffix != "txt" else ""

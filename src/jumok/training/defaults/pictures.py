@@ -1,0 +1,100 @@
+"""Generates a recipe for a folder of images, with one folder per label, sized to their number.
+
+The network is that of the recipe cifar10 for images of 64 x 64 pixels, with the same number of
+cells; small folders get a narrow one, because a wide one overfits.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from jumok.data.files.images import ImageSource
+from jumok.errors import DataError, Place
+
+
+@dataclass(frozen=True)
+class Folder:
+    """The contents of a folder of labelled images.
+
+    Attributes:
+        labels: the number of images of each.
+        empty: folders without an image.
+    """
+
+    labels: dict[str, int]
+    empty: tuple[str, ...]
+
+    @property
+    def pictures(self) -> int:
+        """All names."""
+        return sum(self.labels.values())
+
+
+def read_folder(folder: Path) -> Folder:
+    """Counts the images of each label.
+
+    Raises:
+        DataError: fewer than two labels have images, or some images are not in the folder of a
+            label.
+    """
+    labels: dict[str, int] = {}
+    for name in ImageSource(folder).names:
+        label = PurePosixPath(name).parent.name
+        labels[label] = labels.get(label, 0) + 1
+    loose = labels.pop("", 0)
+    if loose or len(labels) < 2:
+        raise DataError(
+            f"{loose:,} images are not in the folder of a label." if loose else
+            "these images do not have at least two labels.",
+            expected="a folder of images for each label: cat/0001.jpg, dog/0001.jpg",
+            got=", ".join(f"{label} ({count:,})" for label, count in labels.items())
+            or "no folder with images",
+            place=Place(folder),
+        )  # fmt: skip
+    below = [each for each in sorted(folder.iterdir()) if each.is_dir()]
+    empty = (each.name for each in below if not each.name.startswith("."))
+    known = {PurePosixPath(name).parts[0] for name in ImageSource(folder).names}
+    return Folder(labels, tuple(name for name in empty if name not in known))
+
+
+def recipe_for_pictures(folder: Path, found: Folder, name: str) -> str:
+    """A complete recipe, as TOML for the user to edit."""
+    small = found.pictures < 5_000
+    steps = 1_500 if small else 3_000 if found.pictures < 30_000 else 10_000
+    path = json.dumps(str(folder.absolute()).replace("$", "$$"), ensure_ascii=False)
+    return f"""\
+# Made by jumok for {found.pictures:,} pictures of {len(found.labels)} labels; edit it as needed.
+# All keys: jumok recipes show cifar10-attention
+name = {json.dumps(name)}
+
+[data]
+validation_pictures = {min(1_000, max(1, found.pictures // 10))}  # held out
+skip_damaged = false  # true: leave out images that cannot be read
+
+[[data.train]]
+folder = {path}
+
+[data.augmentation]
+flip = true  # use false if left and right differ, as in letters
+shift = 4
+
+[model]
+kind = "image-classifier"
+height = 64
+width = 64
+patch = 4
+channels = {[16, 32, 64] if small else [32, 64, 128]}
+dropout = {0.2 if small else 0.1}
+
+[training]
+steps = {steps}
+learning_rate = 6e-3
+weight_decay = 0.02
+label_smoothing = 0.05
+schedule = {{ kind = "cosine", warmup = {steps // 20} }}
+average = {{ decay = 0.99 }}
+
+[validation]
+every = {steps // 10}
+metric = "accuracy"
+"""

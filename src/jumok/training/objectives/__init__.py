@@ -1,0 +1,1 @@
+"""The loss of a batch: one objective for each kind of system."""

@@ -1,0 +1,75 @@
+"""The objective of captioners."""
+
+import torch
+from torch import nn
+
+from jumok.attention.observe import Attention, observe
+from jumok.data.captions.batches import CaptionBatch, CaptionRows
+from jumok.kernels.cross_entropy import smoothed_cross_entropy
+from jumok.models.captioner import CaptionerModel
+from jumok.models.memory import Memory
+from jumok.shapes import Float, Int, Tensor
+
+
+def captioning(model: nn.Module, batch: CaptionBatch, smoothing: float) -> Float[Tensor, ""]:
+    """The label-smoothed cross-entropy of each target token, given the previous ones.
+
+    A model with doubly stochastic attention adds its weight times `overlooked`, the mean over its
+    layers. The attention weights are recorded by an observer; decoders are not involved.
+    """
+    assert isinstance(model, CaptionerModel)
+    memory = model.encode(batch.pictures)
+    if not model.decoder.packs:
+        memory = memory.select(batch.rows)
+    if not model.doubly_stochastic:
+        return _cross_entropy(model, memory, batch, smoothing)
+    seen: dict[str, list[Tensor]] = {site: [] for site in model.cross_sites}
+
+    def keep(site: str, attention: Attention) -> None:
+        seen[site].append(attention.weights.mean(dim=1))  # over the heads
+
+    with observe(model, keep, lambda site: site in seen):
+        loss = _cross_entropy(model, memory, batch, smoothing)
+    real = rows_of(model, batch).real
+    captions = torch.arange(len(batch.rows), device=real.device)
+    captions = captions.repeat_interleave(batch.real.sum(1))
+    # An RNN attends step by step; a Transformer's layer computes all steps at once.
+    looked = (torch.cat(steps, dim=1)[real] for steps in seen.values())
+    terms = [overlooked(weights, captions) for weights in looked]
+    return loss + model.doubly_stochastic * torch.stack(terms).mean()
+
+
+def rows_of(model: CaptionerModel, batch: CaptionBatch) -> CaptionRows:
+    """The captions in the form in which this model's decoder is trained."""
+    return batch.packed if model.decoder.packs else batch.apart
+
+
+def _cross_entropy(
+    model: CaptionerModel, memory: Memory, batch: CaptionBatch, smoothing: float
+) -> Float[Tensor, ""]:
+    rows = rows_of(model, batch)
+    documents = () if rows.documents is None else (rows.documents,)
+    hidden = model.decoder.hidden(memory, rows.tokens, *documents)
+    return smoothed_cross_entropy(
+        hidden[rows.real],
+        model.decoder.output.weight,
+        batch.target_output[batch.real],
+        smoothing,
+    )
+
+
+def overlooked(
+    weights: Float[Tensor, "positions cells"], captions: Int[Tensor, " positions"]
+) -> Float[Tensor, ""]:
+    """sum over captions and cells of (1 - sum over steps of the cell's weight)^2.
+
+    The weights of a caption of T steps sum to T, so over L cells the minimum is L (1 - T / L)^2: if
+    the grid has more cells than the caption has words, all cells receive equal attention.
+
+    Args:
+        captions: the caption of each position, from 0.
+
+    Source: Xu et al. 2015, section 4.2.1, formula 14.
+    """
+    looked = weights.new_zeros(int(captions[-1]) + 1, weights.shape[1], dtype=torch.float32)
+    return ((1.0 - looked.index_add(0, captions, weights.float())) ** 2).sum()

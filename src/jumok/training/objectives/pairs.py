@@ -1,0 +1,91 @@
+"""Objectives: the loss of a batch, one objective per kind of system.
+
+Model and batch are on the same device, which the caller ensures (`on_device`).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from jumok.data.pairs.batches import Batch, on_device
+from jumok.data.pictures.batches import PictureBatch
+from jumok.data.texts.windows import TextBatch
+from jumok.data.tokenizer import PAD
+from jumok.kernels.cross_entropy import consistent_cross_entropy, smoothed_cross_entropy
+from jumok.models.causal import CausalLanguageModel
+from jumok.models.image_classifier import ImageClassifier
+from jumok.models.memory import SequenceToSequence
+from jumok.shapes import Float, Tensor
+from jumok.training.task import MicroBatch, Objective, finite
+
+
+def translation(model: nn.Module, batch: Batch, smoothing: float) -> Float[Tensor, ""]:
+    """The label-smoothed cross-entropy of each target token, given the previous ones."""
+    assert isinstance(model, SequenceToSequence)
+    memory = model.encode(batch.source, batch.source_allowed)
+    hidden = model.decoder.hidden(memory, batch.target_input)
+    real = batch.target_output != PAD
+    return smoothed_cross_entropy(
+        hidden[real], model.decoder.output.weight, batch.target_output[real], smoothing
+    )
+
+
+@dataclass(frozen=True)
+class ConsistentTranslation:
+    """R-Drop: every pair is computed twice with different dropout masks, and both outputs should
+    agree.
+
+    Its loss is half of the paper's, so that it compares with `translation`: the mean of the two
+    cross-entropies, and weight / 4 of the two divergences' sum.
+
+    Source: Wu, Li et al. 2021, "R-Drop", where `weight` is called alpha.
+    """
+
+    weight: float
+
+    def __call__(self, model: nn.Module, batch: Batch, smoothing: float) -> Float[Tensor, ""]:
+        assert isinstance(model, SequenceToSequence)
+        allowed = None if batch.source_allowed is None else batch.source_allowed.repeat(2, 1)
+        memory = model.encode(batch.source.repeat(2, 1), allowed)
+        hidden = model.decoder.hidden(memory, batch.target_input.repeat(2, 1))
+        real = batch.target_output != PAD
+        readings = hidden.unflatten(0, (2, -1))[:, real].transpose(0, 1)
+        targets, table = batch.target_output[real], model.decoder.output.weight
+        return 0.5 * consistent_cross_entropy(readings, table, targets, smoothing, self.weight / 2)
+
+
+def picture_classification(
+    model: nn.Module, batch: PictureBatch, smoothing: float
+) -> Float[Tensor, ""]:
+    """The label-smoothed cross-entropy of each image's label."""
+    assert isinstance(model, ImageClassifier)
+    logits = model(batch.pixels).float()
+    return F.cross_entropy(logits, batch.labels, label_smoothing=smoothing, reduction="sum")
+
+
+def next_token(model: nn.Module, batch: TextBatch, smoothing: float) -> Float[Tensor, ""]:
+    """The cross-entropy of each token, given the previous ones of its document."""
+    assert isinstance(model, CausalLanguageModel)
+    hidden = model.hidden(batch.tokens, batch.documents)
+    real = batch.following != PAD
+    return smoothed_cross_entropy(
+        hidden[real], model.decoder.output.weight, batch.following[real], smoothing
+    )
+
+
+@torch.no_grad()
+def mean_loss(objective: Objective, model: nn.Module, batches: Iterable[MicroBatch]) -> float:
+    """The loss per target over all `batches`, in nats, without label smoothing.
+
+    Raises:
+        TrainingError: what `finite` raises.
+    """
+    device = next(model.parameters()).device
+    total, targets = 0.0, 0
+    for batch in batches:
+        total += float(objective(model, on_device(batch, device), 0.0))
+        targets += batch.targets
+    return finite(total / targets)

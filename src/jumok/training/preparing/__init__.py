@@ -1,0 +1,1 @@
+"""From a recipe's data to token ids and images on disk."""

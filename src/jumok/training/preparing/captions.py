@@ -1,0 +1,205 @@
+"""From a recipe's data section to images on disk, captions as tokens, and splits by image."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from jumok.config import CaptionConfig, CaptionCorpusConfig
+from jumok.data.captions.batches import CaptionedPictures
+from jumok.data.captions.corpus import CaptionCorpus, Captioned, read_captions, split_pictures
+from jumok.data.captions.store import FeatureSource, Item, store_inputs
+from jumok.data.files.atomic import atomic_folder, write_durably
+from jumok.data.files.images import ImageSource, PictureFiles
+from jumok.data.report import CorpusReport
+from jumok.data.tokenizer import Tokenizer, normalize
+from jumok.errors import DataError, Place
+from jumok.smallworld import scenes
+from jumok.systems.captioner import reader_of
+from jumok.training.folder import SCENES, TEST
+from jumok.training.preparing.vocabulary import learn_tokenizer
+from jumok.training.task import Reporter
+
+
+@dataclass(frozen=True)
+class CaptionedSplit:
+    """The captioned images of one split: their files and their captions."""
+
+    items: list[Item]
+    captions: list[tuple[str, ...]]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+@dataclass(frozen=True)
+class PreparedCaptions:
+    """The training and validation data of a run.
+
+    Attributes:
+        checked: the validation images and their reference captions.
+        boxes: the boxes of the objects that validation captions name; None if they are not known.
+        sources: the name of every table, for the card.
+    """
+
+    tokenizer: Tokenizer
+    train: CaptionedPictures
+    validation: CaptionedPictures
+    checked: CaptionedSplit
+    boxes: Path | None
+    sources: tuple[str, ...]
+
+
+def prepare(config: CaptionConfig, home: Path, cache: Path, say: Reporter) -> PreparedCaptions:
+    """Reads the captions, splits them by image, and stores the images at the model's size.
+
+    The captions of the test images are written to test.tsv in the run's folder.
+
+    Raises:
+        DataError: a table or an image that cannot be read, or an empty split.
+    """
+    train_on, check_on, boxes = _corpora(config, home, say)
+    splits = _splits(config, train_on, check_on, say)
+    say(", ".join(f"{name}: {len(split):,} images" for name, split in splits.items()))
+    for name in ("train", "validation"):
+        if not len(splits[name]):
+            raise DataError(
+                f"no image is left for {name}.",
+                do="give more images, or other shares in [data]",
+            )
+    if len(splits["test"]):
+        _write_table(home / TEST, splits["test"])
+    lines = (caption for captions in splits["train"].captions for caption in captions)
+    tokenizer = learn_tokenizer(config.tokenizer, lines, home / "tokenizer.model", config.seed, say)
+    train, _ = _stored(splits["train"], "train", config, tokenizer, cache, say)
+    validation, checked = _stored(splits["validation"], "validation", config, tokenizer, cache, say)
+    sources = tuple(corpus.captions.name for corpus in train_on)
+    return PreparedCaptions(tokenizer, train, validation, checked, boxes, sources)
+
+
+def _corpora(
+    config: CaptionConfig, home: Path, say: Reporter
+) -> tuple[tuple[CaptionCorpusConfig, ...], tuple[CaptionCorpusConfig, ...], Path | None]:
+    """The training tables, the validation tables, and their boxes; scenes are drawn first."""
+    data = config.data
+    if data.scenes is None:
+        return data.train, data.validation, None
+    folder = home / SCENES
+    if not folder.exists():
+        sizes = {
+            "train": data.scenes.pictures,
+            "validation": data.scenes.validation_pictures,
+            "test": data.scenes.test_pictures,
+        }
+        with atomic_folder(folder) as partial:
+            scenes.write(partial, sizes, config.seed)
+        say(f"scenes: {data.scenes.pictures:,} images written to {folder}")
+    train, validation = (
+        CaptionCorpusConfig(
+            captions=folder / split / f"captions.{data.language}.tsv",
+            images=folder / split / "images.zip",
+        )
+        for split in ("train", "validation")
+    )
+    return (train,), (validation,), folder / "validation" / "boxes.jsonl"
+
+
+def _splits(
+    config: CaptionConfig,
+    train: tuple[CaptionCorpusConfig, ...],
+    validation: tuple[CaptionCorpusConfig, ...],
+    say: Reporter,
+) -> dict[str, CaptionedSplit]:
+    """The images of train, validation and test.
+
+    If a validation table is given, no image of the training tables is held out.
+    """
+    data = config.data
+    folders = [corpus.images for corpus in (*train, *validation)]
+    shares = (0.0, 0.0) if validation else (data.validation_share, data.test_share)
+    found: dict[str, list[CaptionedSplit]] = {"train": [], "validation": [], "test": []}
+    for corpus in train:
+        files = _files(corpus, config)
+        pictures = _read(corpus, files, data.skip_damaged, folders.count(corpus.images) > 1, say)
+        for name, split in split_pictures(pictures, *shares).items():
+            found[name].append(_pictures(corpus, files, split))
+    for corpus in validation:
+        files = _files(corpus, config)
+        pictures = _read(corpus, files, data.skip_damaged, folders.count(corpus.images) > 1, say)
+        found["validation"].append(_pictures(corpus, files, pictures))
+    return {
+        name: CaptionedSplit(
+            [item for part in parts for item in part.items],
+            [captions for part in parts for captions in part.captions],
+        )
+        for name, parts in found.items()
+    }
+
+
+def _files(corpus: CaptionCorpusConfig, config: CaptionConfig) -> PictureFiles:
+    given = config.model.encoder.kind == "given"
+    return FeatureSource(corpus.images) if given else ImageSource(corpus.images)
+
+
+def _read(
+    corpus: CaptionCorpusConfig, files: PictureFiles, skip: bool, others: bool, say: Reporter
+) -> list[Captioned]:
+    """The images of the table; `others` if another table uses the same folder."""
+    report = CorpusReport(corpus.captions.name)
+    columns = CaptionCorpus(
+        corpus.captions, corpus.images, corpus.file_column, corpus.caption_column
+    )
+    pictures = read_captions(columns, files, skip=skip, others=others, report=report)
+    say(str(report))
+    return pictures
+
+
+def _pictures(
+    corpus: CaptionCorpusConfig, files: PictureFiles, pictures: Sequence[Captioned]
+) -> CaptionedSplit:
+    return CaptionedSplit(
+        [Item(files, each.file, Place(corpus.captions, each.line)) for each in pictures],
+        [each.captions for each in pictures],
+    )
+
+
+def _stored(
+    split: CaptionedSplit,
+    name: str,
+    config: CaptionConfig,
+    tokenizer: Tokenizer,
+    cache: Path,
+    say: Reporter,
+) -> tuple[CaptionedPictures, CaptionedSplit]:
+    """The arrays of the images with the tokens of their captions, and the images that were kept."""
+    reader, skip = reader_of(config.model), config.data.skip_damaged
+    inputs = store_inputs(split.items, reader, cache, skip=skip)
+    if inputs.faults:
+        say(f"{name}: {len(inputs.faults):,} images left out, the first: {inputs.faults[0]}")
+    kept = CaptionedSplit(
+        [split.items[index] for index in inputs.kept],
+        [split.captions[index] for index in inputs.kept],
+    )
+    captions = list(_cut(kept.captions, tokenizer, config.data.max_tokens))
+    # The store of the images does not depend on their captions.
+    written = hashlib.sha256(json.dumps(captions).encode()).hexdigest()
+    key = f"{inputs.key} {written[:16]}"
+    return CaptionedPictures(inputs.values, captions, key), kept
+
+
+def _cut(
+    texts: Sequence[tuple[str, ...]], tokenizer: Tokenizer, longest: int
+) -> Iterator[list[list[int]]]:
+    """Captions as tokens; long ones are truncated, so that their images are kept."""
+    for captions in texts:
+        yield [ids[:longest] for ids in tokenizer.encode_batch(captions)]
+
+
+def _write_table(file: Path, split: CaptionedSplit) -> None:
+    rows = [
+        f"{item.name}\t{number}\t{normalize(caption)}\n"
+        for item, captions in zip(split.items, split.captions, strict=True)
+        for number, caption in enumerate(captions)
+    ]
+    write_durably(file, "".join(rows).encode())

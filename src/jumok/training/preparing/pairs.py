@@ -1,0 +1,240 @@
+"""From a recipe's data section to token ids on disk and a stream of batches."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, islice
+from pathlib import Path
+from typing import TypeVar
+
+from jumok import smallworld
+from jumok.config import CorpusConfig, TranslationConfig
+from jumok.config.data import DataConfig, SmallworldConfig
+from jumok.data.cache import digest
+from jumok.data.files.atomic import atomic_folder, write_durably
+from jumok.data.pairs.batches import Resampling, UpdateStream, padding
+from jumok.data.pairs.cleaning import CLEAN
+from jumok.data.pairs.corpus import Corpus, Pair, read_pairs
+from jumok.data.pairs.sampler import PairSampler
+from jumok.data.pairs.store import Filters, PairStore, prepare_pairs
+from jumok.data.pairs.store import prepare as prepare_corpus
+from jumok.data.report import CorpusReport
+from jumok.data.tokenizer import Tokenizer
+from jumok.training.folder import SMALLWORLD, TEST
+from jumok.training.preparing.held_out import HeldOut
+from jumok.training.preparing.vocabulary import learn_tokenizer
+from jumok.training.task import Reporter
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class PreparedPairs:
+    """The training and validation data of a run.
+
+    Attributes:
+        validation: pairs for the validation loss.
+        sources, references: texts for decoding, a selection of the same pairs.
+        held_out: whether the validation pairs were taken from the training corpora.
+    """
+
+    tokenizer: Tokenizer
+    train: tuple[PairStore, ...]
+    validation: PairStore
+    sources: list[str]
+    references: list[str]
+    held_out: bool
+
+
+def corpora(
+    config: TranslationConfig, folder: Path, say: Reporter
+) -> tuple[list[Corpus], list[Corpus]]:
+    """The training and validation corpora; smallworld is generated in the run's folder first."""
+    world = config.data.smallworld
+    if world is None:
+        data = config.data
+        kinds = tuple(CLEAN) if data.clean is True else data.clean or ()
+        languages = data.source_language, data.target_language
+        train = [
+            replace(_corpus(one, data.skip_damaged), clean=kinds, languages=languages)
+            for one in data.train
+        ]
+        return train, [_corpus(one, data.skip_damaged) for one in data.validation]
+    home = write_world(world, config.seed, folder, say)
+    train, validation = (
+        [Corpus(home / f"{split}.en", home / f"{split}.ko", name=f"smallworld {split}")]
+        for split in ("train", "validation")
+    )
+    return train, validation
+
+
+def write_world(world: SmallworldConfig, seed: int, folder: Path, say: Reporter) -> Path:
+    """The folder of the embedded corpus, generated in the run's folder if it does not exist yet."""
+    home = folder / SMALLWORLD
+    if not home.exists():
+        sizes = {
+            "train": world.pairs,
+            "validation": world.validation_pairs,
+            "test": world.test_pairs,
+        }
+        with atomic_folder(home) as partial:
+            smallworld.write(partial, sizes, seed, world.minimum_words, world.maximum_words)
+        say(f"smallworld: {world.pairs:,} pairs written to {home}")
+    return home
+
+
+def _corpus(config: CorpusConfig, skip_damaged: bool) -> Corpus:
+    """A recipe's corpus as the data package's class."""
+    return Corpus(
+        source=config.source,
+        target=config.target,
+        file=config.file,
+        source_column=config.source_column,
+        target_column=config.target_column,
+        format=None if config.format == "auto" else config.format,
+        weight=config.weight,
+        skip_damaged=skip_damaged,
+    )
+
+
+def prepare(config: TranslationConfig, folder: Path, cache: Path, say: Reporter) -> PreparedPairs:
+    """Trains or loads the tokenizer, writes token ids, and reports what was dropped and why.
+
+    Pairs held out for a test are written to test.tsv in the run's folder: source, target.
+
+    Args:
+        folder: the run's; the tokenizer is stored there, and loaded from there if it exists.
+        cache: the folder of prepared token ids; runs on the same content share them.
+
+    Raises:
+        DataError: a corpus that cannot be read, or an empty one.
+        ConfigError: a vocabulary that the text does not allow.
+    """
+    train, check = corpora(config, folder, say)
+    held, tested = _held_out(config.data, train, bool(check), say)
+    if tested:
+        test = (pair for pair in _read_all(train) if pair.source in tested)
+        _write_pairs(folder / TEST, test)
+    unseen = HeldOut(held.hashes | tested.hashes)
+    seen = (pair for pair in _read_all(train) if pair.source not in unseen)
+    lines = chain.from_iterable((pair.source, pair.target) for pair in seen)
+    tokenizer = learn_tokenizer(
+        config.tokenizer, lines, folder / "tokenizer.model", config.seed, say
+    )
+    filters = Filters(config.data.max_tokens, config.data.max_ratio)
+    stores = []
+    resampled = config.tokenizer.sampling_alpha > 0.0
+    for one in train:
+        stores.append(_store(one, unseen, tokenizer, cache, filters, resampled))
+        report = stores[-1].report
+        say(str(report))
+        if set(report.noticed) & set(CLEAN.values()):
+            say("  data.clean = true leaves these pairs out: --set data.clean=true")
+    pairs = (pair for pair in _read_all(check or train) if check or pair.source in held)
+    texts = [pair for pair in pairs if pair.source.strip() and pair.target.strip()]
+    report = CorpusReport("validation")
+    identity = ["validation", [[pair.source, pair.target] for pair in texts]]
+    validation = prepare_pairs(texts, identity, tokenizer, tokenizer, cache, filters, report=report)
+    say(str(validation.report))
+    chosen = spread(texts, config.validation.decode_pairs)
+    return PreparedPairs(
+        tokenizer,
+        tuple(stores),
+        validation,
+        [pair.source for pair in chosen],
+        [pair.target for pair in chosen],
+        held_out=not check,
+    )
+
+
+def update_stream(
+    config: TranslationConfig, stores: Sequence[PairStore], tokenizer: Tokenizer
+) -> UpdateStream:
+    """The batches of every optimizer step, from the first one on."""
+    weights = [one.weight for one in config.data.train if one.weight is not None]
+    sampler = PairSampler(
+        [(store.source.lengths, store.target.lengths) for store in stores],
+        weights or None,
+        config.training.tokens_per_batch,
+        config.training.tokens_per_micro_batch,
+        config.seed,
+        identity=" ".join(store.key for store in stores),
+    )
+    alpha = config.tokenizer.sampling_alpha
+    resampling = Resampling(tokenizer, tokenizer, alpha, config.seed) if alpha else None
+    return UpdateStream(stores, sampler, resampling)
+
+
+def training_sources(prepared: PreparedPairs, count: int) -> list[str]:
+    """At most `count` of the training source texts, evenly spaced over each corpus."""
+    each = max(count // max(len(prepared.train), 1), 1)
+    return [
+        prepared.tokenizer.decode(store.source[row].tolist())
+        for store in prepared.train
+        for row in spread(range(len(store)), each)
+    ]
+
+
+def padding_share(stream: UpdateStream, updates: int = 20) -> float:
+    """The share of padding in the next updates, 0 to 1; the stream does not move."""
+    cursor = stream.cursor
+    share = padding(list(chain.from_iterable(islice(stream, updates))))
+    stream.restore(cursor)
+    return share
+
+
+def spread(items: Sequence[Item], count: int) -> list[Item]:
+    """At most `count` items, evenly spaced, because corpora are often sorted by kind."""
+    count = min(count, len(items))
+    return [items[index * len(items) // count] for index in range(count)]
+
+
+def _held_out(
+    data: DataConfig, train: Sequence[Corpus], validated: bool, say: Reporter
+) -> tuple[HeldOut, HeldOut]:
+    """The held-out source sentences: those for validation, and those for the test."""
+    validation = 0 if validated else data.validation_pairs
+    wanted = validation + data.test_pairs
+    if not wanted:
+        return HeldOut(), HeldOut()
+    held = HeldOut.among((pair.source for pair in _read_all(train)), wanted)
+    parts = held.split(validation / wanted)
+    if not validated:
+        say(f"no validation data given: {len(parts[0])} source sentences are held out")
+    if data.test_pairs:
+        say(f"test.tsv: {len(parts[1])} more source sentences, for a test")
+    return parts
+
+
+def _write_pairs(file: Path, pairs: Iterable[Pair]) -> None:
+    """A table of two columns; a tab inside of a text becomes a space."""
+    rows = ("\t".join(text.replace("\t", " ") for text in pair[:2]) for pair in pairs)
+    write_durably(file, "".join(f"{row}\n" for row in rows).encode())
+
+
+def _read_all(corpora: Iterable[Corpus]) -> Iterator[Pair]:
+    return chain.from_iterable(read_pairs(one) for one in corpora)
+
+
+def _store(
+    one: Corpus,
+    held: HeldOut,
+    tokenizer: Tokenizer,
+    cache: Path,
+    filters: Filters,
+    keep_texts: bool,
+) -> PairStore:
+    if not held:
+        return prepare_corpus(one, tokenizer, tokenizer, cache, filters, keep_texts=keep_texts)
+    report = one.report()
+    identity = [str(one), [digest(path) for path in one.files], sorted(held.hashes)]
+    pairs = (pair for pair in read_pairs(one, report) if pair.source not in held)
+    return prepare_pairs(
+        pairs,
+        identity,
+        tokenizer,
+        tokenizer,
+        cache,
+        filters,
+        report=report,
+        keep_texts=keep_texts,
+    )

@@ -1,0 +1,129 @@
+"""From a recipe's section of texts to token ids on disk."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from jumok.config.labelled import LabelledCorpusConfig, LabelledTextsConfig, TextsConfig
+from jumok.config.text import TextCorpusConfig
+from jumok.data.pairs.batches import Updates
+from jumok.data.report import CorpusReport
+from jumok.data.texts.corpus import Example, TextCorpus, read_examples
+from jumok.data.texts.examples import ExampleStore, label_names, prepare_examples
+from jumok.data.tokenizer import Tokenizer
+from jumok.training.preparing.held_out import HeldOut
+from jumok.training.task import Reporter
+
+
+@dataclass(frozen=True)
+class PreparedTexts:
+    """The training and validation data of a run.
+
+    Attributes:
+        labels: the labels of a classifier; () without labels.
+    """
+
+    tokenizer: Tokenizer
+    train: ExampleStore
+    validation: ExampleStore
+    labels: tuple[str, ...]
+
+
+def prepare(
+    data: TextsConfig | LabelledTextsConfig,
+    tokenizer: Callable[[Iterator[str]], Tokenizer],
+    cache: Path,
+    say: Reporter,
+) -> PreparedTexts:
+    """Writes token ids, and reports what was dropped and why.
+
+    Args:
+        tokenizer: trains one on the texts, or ignores them.
+        cache: the folder of prepared token ids; runs on the same content share them.
+
+    Raises:
+        DataError: a file that cannot be read or has no usable text, or (unless such rows are
+            skipped) a row without a label, or with one that is not a training label.
+        ConfigError: a vocabulary that the text does not allow.
+    """
+    train = [corpus_of(one) for one in data.train]
+    check = [corpus_of(one) for one in data.validation]
+    held = HeldOut()
+    labelled = isinstance(data, LabelledTextsConfig)
+    skip = isinstance(data, LabelledTextsConfig) and data.skip_damaged
+
+    def read(
+        corpora: Sequence[TextCorpus], report: CorpusReport | None = None
+    ) -> Iterator[Example]:
+        report = report or CorpusReport("", skip_damaged=skip)
+        return (text for corpus in corpora for text in read_examples(corpus, report))
+
+    if not check:
+        held = HeldOut.among((text.text for text in read(train)), data.validation_texts)
+        say(f"no validation data given: {len(held)} texts are held out")
+    labels = label_names(read(train)) if labelled else ()
+    pieces = tokenizer(text.text for text in read(train))
+
+    def store(
+        corpora: Sequence[TextCorpus], part: str, kept: Callable[[Example], bool]
+    ) -> ExampleStore:
+        names = " + ".join(corpus.file.name for corpus in corpora)
+        report = CorpusReport(f"{part}: {names}", unit="texts", skip_damaged=skip)
+        found = filter(kept, read(corpora, report))
+        stored = prepare_examples(
+            _with_known_labels(found, labels, report) if skip else found,
+            corpora,
+            pieces,
+            cache,
+            data.max_tokens,
+            labels=labels,
+            identity=[part, sorted(held.hashes), skip],
+            report=report,
+        )
+        say(str(stored.report))
+        return stored
+
+    return PreparedTexts(
+        pieces,
+        store(train, "training", lambda text: text.text not in held),
+        store(check or train, "validation", lambda text: bool(check) or text.text in held),
+        labels,
+    )
+
+
+def of_world(data: TextsConfig, world: Path, language: str) -> TextsConfig:
+    """The section with one side of the embedded corpus, written to `world`, as its files."""
+    train, validation = (
+        (TextCorpusConfig(file=world / f"{split}.{language}", format="text"),)
+        for split in ("train", "validation")
+    )
+    return data.model_copy(update={"train": train, "validation": validation})
+
+
+def padding_share(stream: Updates[Any], updates: int = 20) -> float:
+    """The share of padding in the next updates, 0 to 1; the stream does not move."""
+    cursor = stream.cursor
+    batches = list(chain.from_iterable(islice(stream, updates)))
+    stream.restore(cursor)
+    return 1 - sum(batch.sources for batch in batches) / sum(batch.work for batch in batches)
+
+
+def _with_known_labels(
+    texts: Iterable[Example], labels: Sequence[str], report: CorpusReport
+) -> Iterator[Example]:
+    """The texts with a training label; the others are counted in `report`."""
+    for text in texts:
+        if text.label in labels:
+            yield text
+        else:
+            report.skip("a label unknown to training" if text.label else "no label", text.line)
+
+
+def corpus_of(config: TextCorpusConfig | LabelledCorpusConfig) -> TextCorpus:
+    """A recipe's corpus as the data package's class."""
+    known = None if config.format == "auto" else config.format
+    if isinstance(config, TextCorpusConfig):
+        return TextCorpus(config.file, config.column, None, known, config.take)
+    return TextCorpus(config.file, config.text_column, config.label_column, known, config.take)

@@ -1,0 +1,330 @@
+"""What is recorded while a model is used is what it does when everything is run at once."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import jumok
+from jumok.bundle.card import BundleConfig, Card
+from jumok.bundle.writing import write_bundle
+from jumok.config import TransformerConfig
+from jumok.config.recurrent import RecurrentConfig
+from jumok.data.tokenizer import END, PAD, START, Tokenizer
+from jumok.decoding import DecodingOptions
+from jumok.errors import ModelError
+from jumok.inspection.hooks.intervene import sites
+from jumok.inspection.page.document import page
+from jumok.inspection.trace import Level
+from jumok.inspection.trace_file import load_trace
+from jumok.kernels import native
+from jumok.models.catalog import DataSizes, build
+from jumok.systems.translation.result import Translation
+from jumok.systems.translation.translator import Translator
+from jumok.tracing.catalog import load_family
+from jumok.tracing.passes import NOTHING
+from tests.conftest import TINY_TEXT
+from tests.parity.torch_weights import roughen
+from tests.systems.lm import write_lm
+from tests.systems.masked import untrained
+from tests.systems.pictures import READER, write_captioner, write_pictures
+from tests.systems.untrained import write_classifier, write_text_classifier
+
+THREE = ["the cat sat", "the dog barked and the cat sat", "the dog"]
+SHORT = DecodingOptions(beam=3, nbest=1, maximum_length=7)
+GATED = {"kind": "rnn", "dim": 16, "embedding": 12, "attention": "additive", "gate": True}
+
+
+@pytest.fixture(scope="module")
+def rnn(tmp_path_factory) -> Path:
+    """A translator with Bahdanau's attention."""
+    tokenizer = Tokenizer.train(TINY_TEXT, "bpe", 350)
+    config = RecurrentConfig(dim=16, embedding=12, attention="additive", order="bahdanau")
+    torch.manual_seed(1)
+    model = roughen(build(config, DataSizes(vocabulary=tokenizer.size)))
+    told = BundleConfig("translation", config.model_dump(), tokenizer.size, max_tokens=61)
+    folder = tmp_path_factory.mktemp("rnn") / "model"
+    return write_bundle(folder, model.state_dict(), told, tokenizer, Card("rnn"))
+
+
+@pytest.fixture(scope="module")
+def picture(tmp_path_factory) -> str:
+    return str(write_pictures(tmp_path_factory.mktemp("pictures"), 1)[0])
+
+
+def same(found: jumok.Trace, expected: jumok.Trace) -> None:
+    """Every site looks at the same, with the same vectors."""
+    ours = {site.name: site for site in found.sites}
+    assert ours.keys() == {site.name for site in expected.sites}
+    for site in expected.sites:
+        mine = ours[site.name]
+        assert (mine.part, mine.layer, mine.kind) == (site.part, site.layer, site.kind)
+        np.testing.assert_allclose(mine.weights, site.weights, atol=1e-5)
+        for name in ("norms", "query", "key", "value"):
+            np.testing.assert_allclose(getattr(mine, name), getattr(site, name), atol=2e-4)
+        if site.allowed is not None:
+            np.testing.assert_array_equal(mine.allowed, site.allowed)
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+@pytest.mark.parametrize("kind", ["transformer", "rnn"])
+def test_a_search_is_recorded_as_the_pass_over_what_it_wrote(tiny_bundle, rnn, kind, beam):
+    system = jumok.load(tiny_bundle if kind == "transformer" else rnn)
+    options = replace(SHORT, beam=beam)
+    (plain,) = system.translate(["the cat sat"], options)
+    with jumok.record(system, level="qk") as trace:
+        (watched,) = system.translate(["the cat sat"], options)
+    assert watched == plain, "recording changes no output"
+    assert trace.axes["target"].tokens[1:] == plain.tokens
+    assert trace.axes["source"].texts == ("the", "cat", "sat")
+    pieces = trace.notes["written"]
+    same(trace, jumok.trace(system, "the cat sat", pieces))
+    values = [step.log_probability for step in trace.steps]
+    assert values == pytest.approx(plain.token_log_probabilities, abs=1e-4)
+    assert trace.also == (), "the second pass, which reads alignments, is no other sentence"
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory) -> Path:
+    """A translator whose steps are calls of the kernel: widths are whole vectors."""
+    tokenizer = Tokenizer.train(TINY_TEXT, "bpe", 350)
+    config = TransformerConfig(
+        dim=48, heads=3, encoder_layers=1, decoder_layers=2, feedforward=80, max_length=200
+    )
+    torch.manual_seed(1)
+    model = roughen(build(config, DataSizes(vocabulary=tokenizer.size)))
+    told = BundleConfig("translation", config.model_dump(), tokenizer.size, max_tokens=61)
+    folder = tmp_path_factory.mktemp("wide") / "model"
+    return write_bundle(folder, model.state_dict(), told, tokenizer, Card("wide"))
+
+
+def recorded(
+    system: Translator, level: Level, beam: int
+) -> tuple[list[Translation], list[jumok.Trace]]:
+    with jumok.record(system, level=level) as trace:
+        found = system.translate(THREE, replace(SHORT, beam=beam))
+    every = [trace, *trace.also]
+    return found, [*every, *(each.tree for each in every if each.tree is not None)]
+
+
+@pytest.mark.skipif(native.library() is None, reason="needs a C compiler")
+@pytest.mark.parametrize("changed", [False, True])
+@pytest.mark.parametrize("beam", [1, 3])
+@pytest.mark.parametrize("level", ["weights", "qk", "full"])
+def test_steps_in_one_call_are_recorded_as_those_of_the_parts(
+    wide, level, beam, changed, monkeypatch
+):
+    system = jumok.load(wide)
+    blocks = system.models[0].decoder.blocks
+    if changed:
+        blocks[1].cross_attention.gate = torch.tensor([1.0, 0.0, 1.0])
+    plain = system.translate(THREE, replace(SHORT, beam=beam))
+    found, ours = recorded(system, level, beam)
+    for watched, alone in zip(found, plain, strict=True):
+        assert watched.tokens == alone.tokens, "recording changes no output"
+        values = alone.token_log_probabilities
+        assert watched.token_log_probabilities == pytest.approx(values, abs=1e-5)
+    monkeypatch.setattr("jumok.layers.block.in_one_call", lambda *_: None)
+    expected, theirs = recorded(system, level, beam)
+    assert [each.text for each in found] == [each.text for each in expected]
+    assert len(ours) == len(theirs) == (3 if beam == 1 else 6)
+    for mine, other in zip(ours, theirs, strict=True):
+        assert mine.axes == other.axes
+        for site, twin in zip(mine.sites, other.sites, strict=True):
+            np.testing.assert_allclose(site.weights, twin.weights, atol=5e-6)
+            for name in ("norms", "query", "key", "value"):
+                if level != "weights":
+                    one, two = getattr(site, name), getattr(twin, name)
+                    np.testing.assert_allclose(one, two, atol=2e-4)
+        for stack, stream in other.streams.items():
+            np.testing.assert_allclose(mine.streams[stack], stream, atol=1e-4)
+
+
+def test_hypotheses_that_lost_are_recorded_once_each(tiny_bundle):
+    system = jumok.load(tiny_bundle)
+    with jumok.record(system, level="qk") as trace:
+        system.translate(["the cat sat"], SHORT)
+    tree = trace.tree
+    axis = tree.axes["target"]
+    leaves = set(range(len(axis.tokens))) - set(axis.parents)
+    assert len(leaves) >= 3
+    paths = [axis.path(node) for node in range(len(axis.tokens))]
+    written = [tuple(axis.tokens[node] for node in path) for path in paths]
+    assert len(set(written)) == len(written), "no hypothesis is copied"
+    ids = {piece: number for number, piece in enumerate(system.tokenizer.pieces(range(350)))}
+    for leaf in sorted(leaves)[:4]:
+        alone = tree.hypothesis(leaf)
+        pieces = [ids[token] for token in alone.axes["target"].tokens[1:]]
+        same(alone, jumok.trace(system, "the cat sat", pieces))
+        expected = jumok.trace(system, "the cat sat", pieces).steps[: len(pieces)]
+        assert [step.log_probability for step in alone.steps] == pytest.approx(
+            [step.log_probability for step in expected], abs=1e-4
+        )
+
+
+def test_the_page_shows_a_recorded_search(tiny_bundle):
+    system = jumok.load(tiny_bundle)
+    with jumok.record(system) as trace:
+        system.translate(["the cat sat"], SHORT)
+    nodes = trace.notes["search"]["nodes"]
+    paths = []
+    for index in range(len(nodes)):
+        path, at = [], index
+        while at >= 0:
+            path.insert(0, nodes[at])
+            at = nodes[at]["parent"]
+        paths.append(path)
+        assert nodes[index]["total"] == pytest.approx(
+            sum(node["log_probability"] for node in path), abs=1e-4
+        )
+    reading = system.aligner.readings[0]
+    for leaf in trace.notes["search"]["leaves"][:3]:
+        pieces = [node["token"] for node in paths[leaf["node"]] if node["token"] != END]
+        cross = [s for s in jumok.trace(system, "the cat sat", pieces).sites
+                 if s.part == "cross"][reading.layer]  # fmt: skip
+        rows = cross.weights.mean(0)[1:] if reading.at_input else cross.weights.mean(0)[:-1]
+        np.testing.assert_allclose(leaf["weights"], rows, atol=1e-4)
+    assert "tab" in page(trace)
+
+
+def test_a_recording_is_saved_with_its_tree_and_other_sentences(tiny_bundle, tmp_path):
+    system = jumok.load(tiny_bundle)
+    texts = ["the cat sat", "the dog barked and the cat sat"]
+    with jumok.record(system, level="full") as trace:
+        found = system.translate(texts, SHORT)
+    both = (trace, *trace.also)
+    assert {each.output for each in both} == {each.text for each in found}
+    assert {len(each.axes["source"].texts) for each in both} == {3, 7}
+    longer, shorter = sorted(both, key=lambda each: -len(each.text))
+    same(shorter, jumok.trace(system, texts[0], shorter.notes["written"]))
+    same(longer, jumok.trace(system, texts[1], longer.notes["written"]))
+    trace.save(tmp_path / "t.npz")
+    loaded = load_trace(tmp_path / "t.npz")
+    assert loaded.head() == trace.head()
+    np.testing.assert_array_equal(loaded.tree.sites[-1].weights, trace.tree.sites[-1].weights)
+    np.testing.assert_array_equal(
+        loaded.also[0].streams["decoder"], trace.also[0].streams["decoder"]
+    )
+
+
+def test_streams_of_a_search_are_those_of_the_pass(tiny_bundle):
+    system = jumok.load(tiny_bundle)
+    with jumok.record(system, level="full") as trace:
+        system.translate(["the cat sat"], SHORT)
+    whole = jumok.trace(system, "the cat sat", trace.notes["written"], level="full", extras=NOTHING)
+    assert trace.streams.keys() == {"encoder", "decoder"}
+    for stack, stream in whole.streams.items():
+        np.testing.assert_allclose(trace.streams[stack], stream, atol=1e-4)
+
+
+@pytest.mark.parametrize("changes", [{}, {"decoder": GATED}, {"reader": READER}])
+def test_captions_are_recorded_with_their_gates(tmp_path, picture, changes):
+    folder = write_captioner(tmp_path / "c", **changes)
+    system = jumok.load(folder)
+    with jumok.record(system, level="qk") as trace:
+        (caption,) = system.caption([picture], beam=3, looks=True)
+    expected = load_family(folder).trace(picture, trace.notes["written"], extras=NOTHING)
+    assert trace.output == caption.text
+    same(trace, expected)
+    assert trace.picture == expected.picture
+    assert trace.axes["picture"].grid == (4, 4)
+    ours = [step.gate for step in trace.steps]
+    theirs = [step.gate for step in expected.steps][: len(ours)]
+    assert ours == (theirs if "decoder" not in changes else pytest.approx(theirs, abs=1e-5))
+
+
+@pytest.mark.parametrize("options", [{"beam": 1}, {"beam": 2}, {"sample": True, "beam": 1}])
+def test_a_language_model_is_recorded_while_it_writes(tmp_path, options):
+    folder = write_lm(tmp_path / "lm")
+    system = jumok.load(folder)
+    decoding = DecodingOptions(**options)
+    plain = "".join(system.generate("ab", decoding, max_tokens=4))
+    with jumok.record(system, level="qk") as trace:
+        assert "".join(system.generate("ab", decoding, max_tokens=4)) == plain
+    ids = trace.notes["written"]
+    assert ids[:2] == system.tokenizer.encode("ab")
+    same(trace, load_family(folder).trace("ab", ids[2:]))
+
+
+def test_readers_and_classifiers_are_recorded(tmp_path, picture):
+    system = untrained()
+    with jumok.record(system, level="qk") as trace:
+        system.fill(["the [MASK] sat on ___"])
+    expected = jumok.trace(system, "the [MASK] sat on ___", extras=NOTHING)
+    same(trace, expected)
+    assert trace.axes == expected.axes
+    for folder, given in (
+        (write_text_classifier(tmp_path / "texts"), "the cat sat"),
+        (write_classifier(tmp_path / "cnn"), picture),
+    ):
+        system = jumok.load(folder)
+        with jumok.record(system, level="qk") as trace:
+            (said,) = system.classify([given])
+        assert trace.output == said.label
+        assert dict(trace.steps[0].best) == pytest.approx(
+            {label: np.log(value) for label, value in said.probabilities.items()}, abs=1e-4
+        )
+        same(trace, load_family(folder).trace(given))
+
+
+def test_weights_are_those_before_dropout_while_training():
+    """Rows sum to 1 although half the weights are dropped; filling is left out."""
+    torch.manual_seed(3)
+    config = TransformerConfig(
+        dim=24, heads=3, encoder_layers=1, decoder_layers=1, feedforward=17, attention_dropout=0.5
+    )
+    model = build(config, DataSizes(vocabulary=31)).train()
+    source = torch.tensor([[5, 6, 7, END], [5, 6, END, PAD]])
+    target = torch.tensor([[START, 8, 9], [START, 8, PAD]])
+    with jumok.record(model) as trace:
+        logits = model.decoder(model.encode(source, source != PAD), target)
+        logits.sum().backward()
+    (other,) = trace.also
+    assert trace.axes["source"].tokens == ("5", "6", "7", "</s>")
+    assert other.axes["target"].tokens == ("<s>", "8")
+    for each in (trace, other):
+        for site in each.sites:
+            np.testing.assert_allclose(site.weights.sum(-1), 1.0, atol=1e-5)
+    assert next(model.parameters()).grad is not None, "the model goes on learning"
+
+
+def test_nobody_listens_after_the_block(tiny_bundle):
+    system = jumok.load(tiny_bundle)
+    model = system.models[0]
+    before = dict(model.decoder.__dict__)
+    with pytest.raises(ZeroDivisionError), jumok.record(system, level="full"):
+        _ = 1 / 0
+    assert model.decoder.__dict__.keys() == before.keys()
+    assert not any({"step", "forward"} & block.__dict__.keys() for block in model.decoder.blocks)
+    assert not model.__dict__.keys() & {"encode"}
+    assert all(not site.observers for site in sites(model).values())
+    assert all(not each._forward_hooks and not each._forward_pre_hooks for each in model.modules())
+
+
+def test_what_happens_to_nothing_is_an_empty_trace(tiny_bundle):
+    with jumok.record(jumok.load(tiny_bundle)) as trace:
+        pass
+    assert trace.sites == ()
+
+
+def test_a_model_without_attention_cannot_be_recorded():
+    model = build(RecurrentConfig(dim=16, embedding=12, attention="none"), DataSizes(vocabulary=31))
+    with pytest.raises(ModelError, match="has no attention"), jumok.record(model):
+        pass
+
+
+def test_no_norms_and_vectors_are_kept_of_weights_alone(tiny_bundle):
+    with jumok.record(system := jumok.load(tiny_bundle)) as trace:
+        system.translate(["the cat sat"], SHORT)
+    assert all(site.query is None and site.norms is None for site in trace.sites)
+
+
+def test_a_model_of_another_library_is_called_by_its_name() -> None:
+    transformers = pytest.importorskip("transformers")
+    config = transformers.GPT2Config(vocab_size=11, n_embd=8, n_layer=1, n_head=2)
+    with pytest.raises(ModelError) as caught, jumok.record(transformers.GPT2Model(config)):
+        pass
+    assert "this is a model of transformers" in str(caught.value)
+    assert "GPT2Model of transformers.models.gpt2" in str(caught.value)
