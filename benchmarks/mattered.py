@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from jumok.tracing.catalog import load_family
-from jumok.tracing.passes import Analyses
+from jumok.tracing.request import Analyses
 
 WORDS = Analyses(ablation=False, attribution=True, search_tree=False)
 FIFTHS = 5

@@ -236,6 +236,8 @@ def public(body: list[ast.stmt], described: set[str]) -> Iterator[Function | ast
     """Public functions and classes, and methods that need more words than their own lines."""
     for node in body:
         if isinstance(node, Function | ast.ClassDef) and not node.name.startswith("_"):
+            if "overload" in map(ast.unparse, node.decorator_list):
+                continue  # the implementation says it
             yield node
             if isinstance(node, ast.ClassDef):
                 for each in public(node.body, described):

@@ -2,7 +2,7 @@
 
     import jumok
 
-    model = jumok.load("runs/NAME/model")
+    model = jumok.load("runs/NAME/model", kind=jumok.Translator)
     best = model.translate(["I am a student."], beam=5)[0]
     best.text, best.score, best.tokens, best.alignment
 
@@ -10,8 +10,7 @@ Heavy modules are imported when a name of theirs is first used, so that `jumok -
 """
 
 from importlib import import_module
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from jumok.errors import JumokError
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from jumok.inspection.page.notebook import page
     from jumok.inspection.trace import Trace
     from jumok.inspection.trace_file import load_trace
+    from jumok.systems.catalog import load
     from jumok.systems.translation.result import Translation
     from jumok.systems.translation.translator import Translator
     from jumok.tracing.catalog import trace
@@ -56,6 +56,7 @@ _HOMES = {
     "Trace": "jumok.inspection.trace",
     "Translation": "jumok.systems.translation.result",
     "Translator": "jumok.systems.translation.translator",
+    "load": "jumok.systems.catalog",
     "load_config": "jumok.config",
     "load_trace": "jumok.inspection.trace_file",
     "page": "jumok.inspection.page.notebook",
@@ -63,27 +64,6 @@ _HOMES = {
     "score_text": "jumok.evaluation.text",
     "trace": "jumok.tracing.catalog",
 }
-
-
-def load(
-    *folders: Path | str, device: str = "auto", precision: Literal["fp32", "bf16"] = "fp32"
-) -> Any:
-    """The trained model in this folder, ready for its task; several become an ensemble.
-
-    A translation model becomes a Translator.
-
-    Args:
-        folders: bundles, such as "runs/NAME/model".
-        device: "auto" is a GPU if one is available.
-        precision: "bf16" is up to twice as fast on processors with native bfloat16.
-
-    Raises:
-        BundleError: a bundle that is missing, damaged or unsafe.
-        ConfigError: the device does not exist.
-    """
-    from jumok.systems.catalog import load
-
-    return load(*folders, device=device, precision=precision)
 
 
 def __getattr__(name: str) -> Any:

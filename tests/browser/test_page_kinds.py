@@ -21,7 +21,7 @@ from jumok.serving.local import LocalServer
 from jumok.serving.pictures import ServedPictures
 from jumok.tracing.catalog import load_family
 from jumok.tracing.comparison import Comparison
-from jumok.tracing.passes import Analyses
+from jumok.tracing.request import Analyses
 from tests.browser.conftest import Reader
 from tests.conftest import TINY_TEXT
 from tests.parity.bert import bert, save

@@ -10,7 +10,7 @@ from jumok.data.tokenizer import Tokenizer
 from jumok.inspection.trace import Trace
 from jumok.tracing.catalog import load_family
 from jumok.tracing.comparison import Comparison
-from jumok.tracing.passes import Analyses
+from jumok.tracing.request import Analyses
 from tests.conftest import TINY_TEXT
 from tests.inspection.traces import HOSTILE, trace
 from tests.systems.test_recurrent import bundle

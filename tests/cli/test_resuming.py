@@ -80,6 +80,7 @@ def test_a_killed_translation_goes_on_to_the_same_bytes(tiny_bundle, book, tmp_p
 
 def test_ctrl_c_says_how_to_go_on(tiny_bundle, book, tmp_path):
     out = tmp_path / "out"
+    book.write_text("\n".join(LINES * 40), "utf-8")  # long enough not to end on a busy machine
     process = stop(command(tiny_bundle, book, out), tmp_path / "out.part", signal.SIGINT)
     _, said = process.communicate(timeout=60.0)
     assert process.returncode == 130

@@ -21,7 +21,7 @@ from jumok.inspection.trace import Trace
 from jumok.models.captioner import CaptionerModel as Model
 from jumok.models.memory import Memory
 from jumok.systems.captioner import Captioner
-from jumok.tracing.passes import NOTHING, carry_on
+from jumok.tracing.request import NOTHING, carry_on
 from tests.systems.pictures import GIVEN, write_captioner, write_noise, write_pictures
 
 RNN = {"kind": "rnn", "cell": "gru", "dim": 12, "embedding": 7, "attention": "additive"}

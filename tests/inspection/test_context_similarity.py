@@ -6,7 +6,7 @@ import pytest
 from jumok.inspection.context_similarity import context_similarity, cosines_of, word_vectors
 from jumok.inspection.trace import Axis
 from jumok.tracing.catalog import load_family
-from jumok.tracing.passes import NOTHING
+from jumok.tracing.request import NOTHING
 
 
 def test_the_vector_of_a_word_is_the_mean_of_its_pieces():

@@ -20,7 +20,7 @@ from jumok.inspection.lens import (
 )
 from jumok.models.catalog import DataSizes, build
 from jumok.tracing.catalog import load_family
-from jumok.tracing.passes import NOTHING, Analyses
+from jumok.tracing.request import NOTHING, Analyses
 
 ONLY_LAYERS = Analyses(ablation=False, attribution=False, search_tree=False)
 

@@ -15,7 +15,7 @@ from jumok.inspection.context_similarity import context_similarity
 from jumok.inspection.hooks.intervene import Change
 from jumok.inspection.position_encodings import position_facts
 from jumok.tracing.catalog import Family, load_family
-from jumok.tracing.passes import NOTHING, Analyses
+from jumok.tracing.request import NOTHING, Analyses
 from tests.conftest import TINY_TEXT
 from tests.systems.pictures import write_captioner, write_pictures
 from tests.systems.test_recurrent import bundle

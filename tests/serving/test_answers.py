@@ -6,7 +6,7 @@ from jumok.errors import DataError, ModelError
 from jumok.inspection.hooks.intervene import Change, RowEdit
 from jumok.serving.answers import answers
 from jumok.tracing.comparison import Comparison
-from jumok.tracing.passes import NOTHING, Analyses, carry_on
+from jumok.tracing.request import NOTHING, Analyses, carry_on
 from tests.inspection.traces import trace
 
 

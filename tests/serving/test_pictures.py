@@ -9,7 +9,7 @@ from jumok.inspection.trace import Trace
 from jumok.serving.answers import answers
 from jumok.serving.pictures import KEPT, ServedPictures
 from jumok.tracing.comparison import Comparison
-from jumok.tracing.passes import carry_on
+from jumok.tracing.request import carry_on
 from tests.inspection.traces import trace
 
 

@@ -24,7 +24,7 @@ from jumok.models.catalog import DataSizes, build
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.translator import Translator
 from jumok.tracing.catalog import load_family
-from jumok.tracing.passes import NOTHING
+from jumok.tracing.request import NOTHING
 from tests.conftest import TINY_TEXT
 from tests.parity.torch_weights import roughen
 from tests.systems.lm import write_lm

@@ -8,6 +8,7 @@ import typer
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
+    from jumok.systems.catalog import OpenedModel
     from jumok.systems.translation.translator import Translator
     from jumok.tracing.catalog import Family
 
@@ -283,10 +284,20 @@ def model_folders(models: str) -> list[Path]:
     return [Path(folder) for folder in folders]
 
 
-def load_system(models: str, verb: str, device: str, precision: Precisions, threads: int) -> Any:
+def open_models(models: str) -> "OpenedModel":
+    """Reads the model, or the ensemble, up to its weights."""
+    from jumok.systems.catalog import open_model
+
+    return open_model(*model_folders(models))
+
+
+def load_system(
+    models: "str | OpenedModel", verb: str, device: str, precision: Precisions, threads: int
+) -> Any:
     """Loads the model, or the ensemble, for a command.
 
     Args:
+        models: folders, or what `open_models` read of them.
         verb: the command's name, such as "translate".
 
     Raises:
@@ -294,14 +305,11 @@ def load_system(models: str, verb: str, device: str, precision: Precisions, thre
     """
     import torch
 
-    from jumok.systems.catalog import check_verb, load
-
     if threads:
         torch.set_num_threads(threads)
-    folders = model_folders(models)
-    for folder in folders:
-        check_verb(folder, verb)
-    return load(*folders, device=device, precision=precision)
+    opened = open_models(models) if isinstance(models, str) else models
+    opened.check_verb(verb)
+    return opened.load(device, precision)
 
 
 def load_family(
@@ -318,7 +326,9 @@ def load_family(
     return family, family.name
 
 
-def load_translator(models: str, device: str, precision: Precisions, threads: int) -> "Translator":
+def load_translator(
+    models: "str | OpenedModel", device: str, precision: Precisions, threads: int
+) -> "Translator":
     """Loads a translation model, or an ensemble of comma-separated ones."""
     translator: Translator = load_system(models, "translate", device, precision, threads)
     return translator

@@ -15,7 +15,7 @@ from jumok.systems.catalog import load
 from jumok.systems.embedding import Embedder
 from jumok.systems.translation.translator import Translator
 from jumok.tracing.catalog import load_family
-from jumok.tracing.passes import NOTHING
+from jumok.tracing.request import NOTHING
 
 Looks = Callable[[str, int], Float[Tensor, "layer head word"]]
 """A sentence and the number of one of its words, from 0, to how much it attends to each word."""

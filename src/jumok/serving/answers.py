@@ -9,7 +9,7 @@ from jumok.inspection.page.document import payload
 from jumok.serving.local import Answer
 from jumok.serving.pictures import ServedPictures
 from jumok.tracing.comparison import Comparison
-from jumok.tracing.passes import NOTHING, Analyses
+from jumok.tracing.request import NOTHING, Analyses
 
 
 def answers(sides: Comparison, pictures: ServedPictures | None = None) -> Answer:

@@ -8,6 +8,7 @@ they are then.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import wraps
+from pathlib import Path
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 import torch
@@ -18,6 +19,7 @@ from jumok.bundle.reading import Bundle
 from jumok.errors import BundleError
 from jumok.kernels.digest import Digest, digest
 from jumok.kernels.packed import AT_WORK, Packs
+from jumok.systems.device import PrecisionName
 
 GIVEN, ROWS, FOUND = "given", "rows", "found"
 """The events that a system reports while it works (`jumok.attention.heard.tell`): how many texts
@@ -80,6 +82,16 @@ class System:
         if self._origins and (self._loaded is None or self._loaded == _digests(models)):
             return together(origin.fingerprint for origin in self._origins)
         return together(map(fingerprint_of, models))
+
+    @classmethod
+    def load(
+        cls,
+        *folders: Bundle | Path | str,
+        device: str = "auto",
+        precision: PrecisionName = "fp32",
+    ) -> "System":
+        """The system of the bundles in these folders, or of bundles that were read before."""
+        raise NotImplementedError
 
     def modules(self) -> Sequence[nn.Module]:
         """The models that work together."""

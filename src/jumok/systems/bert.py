@@ -19,7 +19,7 @@ from safetensors.torch import load_file
 from torch import nn
 
 from jumok.attention.heard import tell
-from jumok.bundle.reading import CONFIG, WEIGHTS, read_header
+from jumok.bundle.reading import CONFIG, WEIGHTS, Bundle, read_header
 from jumok.bundle.theirs import TOKENIZER as THEIRS
 from jumok.bundle.theirs import refuse_other_kinds
 from jumok.config.masked import MaskedConfig
@@ -85,7 +85,10 @@ class Bert(System):
 
     @classmethod
     def load(
-        cls, *folders: Path | str, device: str = "auto", precision: PrecisionName = "fp32"
+        cls,
+        *folders: Bundle | Path | str,
+        device: str = "auto",
+        precision: PrecisionName = "fp32",
     ) -> "Bert":
         """The encoder in this folder.
 
@@ -97,7 +100,8 @@ class Bert(System):
         """
         if len(folders) != 1:
             raise BundleError("encoders do not work together.", expected="one folder")
-        folder = Path(folders[0])
+        (given,) = folders
+        folder = given.folder if isinstance(given, Bundle) else Path(given)
         sizes, encoder, tokenizer = _read(folder)
         ready = encoder.eval().to(choose_device(device), DTYPES[precision])
         name = Path(sizes.name_or_path or folder.resolve()).name

@@ -11,6 +11,7 @@ import torch
 from jumok.alignment.extract import AlignmentSetting, cross_attentions
 from jumok.alignment.words import merge_words
 from jumok.attention.heard import tell
+from jumok.bundle.reading import Bundle
 from jumok.config.captioner import CaptionerConfig, CnnConfig
 from jumok.data.captions.store import InputReader, feature_reader, pixel_reader
 from jumok.data.files.images import content_of
@@ -65,7 +66,10 @@ class Captioner(System):
 
     @classmethod
     def load(
-        cls, *folders: Path | str, device: str = "auto", precision: PrecisionName = "fp32"
+        cls,
+        *folders: Bundle | Path | str,
+        device: str = "auto",
+        precision: PrecisionName = "fp32",
     ) -> "Captioner":
         """The bundle in this folder.
 

@@ -1,85 +1,150 @@
-"""Every system by the task that its bundle names: a loaded bundle as a callable object."""
+"""From the folder of a model to its system: a loaded bundle as a callable object."""
 
-from importlib import import_module
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TypeVar, overload
 
-from jumok.bundle.reading import read_bundle
+from jumok.bundle.reading import Bundle, read_bundle
 from jumok.bundle.theirs import READS, TOKENIZER, theirs
 from jumok.errors import BundleError, Place
+from jumok.kinds import KINDS, Kind, resolve
+from jumok.systems.base import System
 from jumok.systems.device import PrecisionName
 
-
-class SystemEntry(NamedTuple):
-    """The module and class of a task, and its verb; nothing is imported before it is used."""
-
-    module: str
-    name: str
-    verb: str
+SomeSystem = TypeVar("SomeSystem", bound=System)
 
 
-SYSTEMS = {
-    "translation": SystemEntry("jumok.systems.translation.translator", "Translator", "translate"),
-    "captioning": SystemEntry("jumok.systems.captioner", "Captioner", "caption"),
-    "image-classification": SystemEntry(
-        "jumok.systems.image_classifier", "ImageClassification", "classify"
-    ),
-    "language-model": SystemEntry("jumok.systems.language_model", "LanguageModel", "generate"),
-    "text-classification": SystemEntry(
-        "jumok.systems.text_classifier", "TextClassification", "classify"
-    ),
-    "masked-lm": SystemEntry("jumok.systems.masked_model", "MaskedModel", "fill"),
-    "bert": SystemEntry("jumok.systems.bert", "Bert", "look"),
-}
+@dataclass(frozen=True)
+class OpenedModel:
+    """Folders of models, read up to their weights; several are to become an ensemble.
+
+    Attributes:
+        task: what the first one is for.
+        parts: the bundles; a folder in Hugging Face's format is read when it is loaded.
+    """
+
+    task: str
+    parts: tuple[Bundle | Path, ...]
+
+    @property
+    def kind(self) -> Kind:
+        """The record of its kind of model."""
+        return KINDS[self.task]
+
+    @property
+    def name(self) -> str:
+        """The first model's name: on its card, or its folder's."""
+        first = self.parts[0]
+        return first.card.name if isinstance(first, Bundle) else first.resolve().name
+
+    def load(self, device: str = "auto", precision: PrecisionName = "fp32") -> System:
+        """The system, with its weights.
+
+        Raises:
+            BundleError: the weights are damaged, or the models do not form an ensemble.
+            ConfigError: the device does not exist.
+        """
+        system: type[System] = resolve(self.kind.system)
+        return system.load(*self.parts, device=device, precision=precision)
+
+    def check_verb(self, verb: str) -> None:
+        """Raises a BundleError if a model is for another command."""
+        for part in self.parts:
+            folder = part.folder if isinstance(part, Bundle) else part
+            its = KINDS[_task_of(part)].verb
+            found = None if isinstance(part, Bundle) else theirs(part)
+            if found is not None and its != verb:
+                raise BundleError(
+                    f"jumok cannot {verb} with {found.named}: only its encoder is read.",
+                    do=READS,
+                    place=Place(folder),
+                )
+            if its != verb:
+                raise BundleError(
+                    f"this model cannot {verb}.",
+                    place=Place(folder),
+                    do=f"it was trained for something else: jumok {its} {folder}",
+                )
 
 
-def load(*folders: Path | str, device: str = "auto", precision: PrecisionName = "fp32") -> Any:
-    """The trained model in this folder as its system; several become an ensemble if they can.
+def open_model(*folders: Path | str) -> OpenedModel:
+    """Reads everything of the models but their weights.
 
-    The folder may also hold a pretrained BERT in Hugging Face's format (`jumok.systems.bert`).
+    A folder may also hold a pretrained BERT in Hugging Face's format (`jumok.systems.bert`).
 
     Raises:
-        BundleError: a bundle is missing, damaged or unsafe, or its task is not known.
-        ConfigError: the device does not exist.
+        BundleError: no folder is given; a bundle is missing, damaged or unsafe; its task is not
+            known.
     """
     if not folders:
         raise BundleError("there is no model to load.", do="give the folder of a bundle")
-    system = system_of(Path(folders[0]))
-    kind = getattr(import_module(system.module), system.name)
-    return kind.load(*folders, device=device, precision=precision)
+    parts = tuple(map(_opened, map(Path, folders)))
+    for part in parts:
+        _task_of(part)
+    return OpenedModel(_task_of(parts[0]), parts)
 
 
-def system_of(folder: Path) -> SystemEntry:
-    """The system for this bundle; that of a BERT if the folder is in Hugging Face's format."""
-    task = "bert" if (folder / TOKENIZER).is_file() else read_bundle(folder).config.task
-    if task not in SYSTEMS:
-        raise BundleError(
-            "this jumok does not know what the bundle is for.",
-            place=Place(folder),
-            expected=", ".join(SYSTEMS),
-            got=task,
-            do="pip install --upgrade jumok",
-        )
-    return SYSTEMS[task]
+@overload
+def load(*folders: Path | str, device: str = ..., precision: PrecisionName = ...) -> System: ...
 
 
-def check_verb(folder: Path, verb: str) -> None:
-    """Checks that the bundle is for this verb.
+@overload
+def load(
+    *folders: Path | str,
+    kind: type[SomeSystem],
+    device: str = ...,
+    precision: PrecisionName = ...,
+) -> SomeSystem: ...
+
+
+def load(
+    *folders: Path | str,
+    kind: type[System] = System,
+    device: str = "auto",
+    precision: PrecisionName = "fp32",
+) -> System:
+    """The trained model in this folder, ready for its task; several become an ensemble.
+
+        model = jumok.load("runs/NAME/model", kind=jumok.Translator)
+
+    Args:
+        folders: bundles, such as "runs/NAME/model".
+        kind: the expected class, which type checkers then know. Without it any model is loaded: one
+            for translation becomes a Translator.
+        device: "auto" is a GPU if one is available.
+        precision: "bf16" is up to twice as fast on processors with native bfloat16.
 
     Raises:
-        BundleError: the bundle is for something else.
+        BundleError: a bundle is missing, damaged or unsafe, its task is not known, or it is of
+            another kind than the expected one.
+        ConfigError: the device does not exist.
     """
-    system = system_of(folder)
-    found = theirs(folder)
-    if found is not None and system.verb != verb:
+    opened = open_model(*folders)
+    found = resolve(opened.kind.system)
+    if not issubclass(found, kind):
         raise BundleError(
-            f"jumok cannot {verb} with {found.named}: only its encoder is read.",
-            do=READS,
-            place=Place(folder),
+            "this bundle holds another kind of model.",
+            expected=kind.__name__,
+            got=found.__name__,
+            place=Place(Path(folders[0])),
         )
-    if system.verb != verb:
+    return opened.load(device, precision)
+
+
+def _opened(folder: Path) -> Bundle | Path:
+    return folder if (folder / TOKENIZER).is_file() else read_bundle(folder)
+
+
+def _task_of(part: Bundle | Path) -> str:
+    """The task of a bundle; that of a BERT for a folder in Hugging Face's format."""
+    if not isinstance(part, Bundle):
+        return "bert"
+    if part.config.task not in KINDS:
         raise BundleError(
-            f"this model cannot {verb}.",
-            place=Place(folder),
-            do=f"it was trained for something else: jumok {system.verb} {folder}",
+            "this jumok does not know what the bundle is for.",
+            place=Place(part.folder),
+            expected=", ".join(KINDS),
+            got=part.config.task,
+            do="pip install --upgrade jumok",
         )
+    return part.config.task

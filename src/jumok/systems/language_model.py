@@ -9,7 +9,7 @@ from typing import Any, get_args
 import torch
 
 from jumok.attention.heard import tell
-from jumok.bundle.reading import CONFIG, TOKENIZER
+from jumok.bundle.reading import CONFIG, TOKENIZER, Bundle
 from jumok.data.texts.corpus import Rule
 from jumok.data.texts.tokenizer import TextTokenizer, load_text_tokenizer
 from jumok.data.tokenizer import END, PAD, START, UNKNOWN
@@ -131,7 +131,10 @@ class LanguageModel(System):
 
     @classmethod
     def load(
-        cls, *folders: Path | str, device: str = "auto", precision: PrecisionName = "fp32"
+        cls,
+        *folders: Bundle | Path | str,
+        device: str = "auto",
+        precision: PrecisionName = "fp32",
     ) -> "LanguageModel":
         """The bundle in this folder.
 

@@ -20,7 +20,7 @@ Model = TypeVar("Model", bound=nn.Module)
 UNDAMAGED = "get an undamaged copy of the bundle"
 
 
-def read_bundles(folders: Sequence[Path | str], task: str) -> list[Bundle]:
+def read_bundles(folders: Sequence[Bundle | Path | str], task: str) -> list[Bundle]:
     """The bundles in these folders, at least one, all of them for this task.
 
     Raises:
@@ -28,7 +28,7 @@ def read_bundles(folders: Sequence[Path | str], task: str) -> list[Bundle]:
     """
     if not folders:
         raise BundleError("there is no model to load.", do="give the folder of a bundle")
-    bundles = [read_bundle(Path(folder)) for folder in folders]
+    bundles = [opened(folder) for folder in folders]
     for bundle in bundles:
         if bundle.config.task != task:
             raise BundleError(
@@ -41,8 +41,13 @@ def read_bundles(folders: Sequence[Path | str], task: str) -> list[Bundle]:
     return bundles
 
 
+def opened(folder: Bundle | Path | str) -> Bundle:
+    """The bundle in this folder, if it was not read before."""
+    return folder if isinstance(folder, Bundle) else read_bundle(Path(folder))
+
+
 def load_one(
-    folders: Sequence[Path | str],
+    folders: Sequence[Bundle | Path | str],
     kind: type[Model],
     device: str,
     precision: PrecisionName,
@@ -58,12 +63,12 @@ def load_one(
             another kind of model.
         ConfigError: the device does not exist.
     """
-    bundles = [read_bundle(Path(folder)) for folder in folders]
+    bundles = [opened(folder) for folder in folders]
     if len(bundles) != 1:
         raise BundleError(
             alone,
             expected="one folder",
-            got=", ".join(str(folder) for folder in folders) or "none",
+            got=", ".join(str(bundle.folder) for bundle in bundles) or "none",
         )
     (bundle,) = bundles
     model = load_model(bundle, str(choose_device(device)))

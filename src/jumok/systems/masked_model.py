@@ -8,6 +8,7 @@ from pathlib import Path
 import torch
 
 from jumok.attention.heard import tell
+from jumok.bundle.reading import Bundle
 from jumok.data.texts.batches import plain_batches
 from jumok.data.texts.masking import word_starts
 from jumok.data.tokenizer import SPACE, SPECIALS, Tokenizer, normalize, plain_words
@@ -70,7 +71,10 @@ class MaskedModel(System):
 
     @classmethod
     def load(
-        cls, *folders: Path | str, device: str = "auto", precision: PrecisionName = "fp32"
+        cls,
+        *folders: Bundle | Path | str,
+        device: str = "auto",
+        precision: PrecisionName = "fp32",
     ) -> "MaskedModel":
         """The bundle in this folder.
 

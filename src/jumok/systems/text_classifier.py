@@ -6,6 +6,7 @@ from pathlib import Path
 import torch
 
 from jumok.attention.heard import tell
+from jumok.bundle.reading import Bundle
 from jumok.data.texts.batches import plain_batches
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import DataError
@@ -40,7 +41,10 @@ class TextClassification(System):
 
     @classmethod
     def load(
-        cls, *folders: Path | str, device: str = "auto", precision: PrecisionName = "fp32"
+        cls,
+        *folders: Bundle | Path | str,
+        device: str = "auto",
+        precision: PrecisionName = "fp32",
     ) -> "TextClassification":
         """The bundle in this folder.
 

@@ -7,21 +7,14 @@ from dataclasses import replace
 
 import torch
 
-from jumok.decoding import DecodingOptions
 from jumok.errors import ConfigError
 from jumok.inspection.trace import Axis, Trace
 from jumok.systems.bert import Bert
-from jumok.tracing.passes import (
-    LogProbabilities,
-    TraceRequest,
-    check_length,
-    look,
-    notes_of,
-)
+from jumok.tracing.axes import LogProbabilities
+from jumok.tracing.checks import check_length
+from jumok.tracing.request import Tracer, TraceRequest
 from jumok.tracing.texts import at_itself
-
-OPTIONS = DecodingOptions()
-"""The default decoding: there is no search."""
+from jumok.tracing.watch import look, notes_of
 
 
 def trace_bert(
@@ -65,3 +58,6 @@ def trace_bert(
         steps=(),
         notes=notes_of([], looked) | {"gaps": []},
     )
+
+
+BERT = Tracer(trace_bert)

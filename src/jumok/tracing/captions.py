@@ -25,23 +25,11 @@ from jumok.models.memory import Memory
 from jumok.models.recurrent_decoder import GatedDecoder
 from jumok.shapes import Float, Int, Tensor
 from jumok.systems.captioner import DEFAULTS, Captioner
-from jumok.tracing.passes import (
-    LogProbabilities,
-    Looked,
-    TraceRequest,
-    after_every_prefix,
-    check_tokens,
-    given_tokens,
-    look,
-    notes_of,
-    searched,
-    steps_of,
-    text_axis,
-    word_attributions,
-)
-
-OPTIONS = DEFAULTS
-"""The default decoding."""
+from jumok.tracing.axes import LogProbabilities, steps_of, text_axis
+from jumok.tracing.checks import check_tokens, given_tokens
+from jumok.tracing.request import Tracer, TraceRequest
+from jumok.tracing.search import searched
+from jumok.tracing.watch import Looked, after_every_prefix, look, notes_of, word_attributions
 
 
 def trace_caption(
@@ -181,3 +169,6 @@ def _gates(decoder: nn.Module, run: Callable[[], LogProbabilities]) -> list[floa
 def _rows(pixels: Tensor) -> np.ndarray:
     """(3 height width) -> (height width 3)."""
     return pixels.permute(1, 2, 0).contiguous().numpy()
+
+
+CAPTION = Tracer(trace_caption, DEFAULTS)

@@ -1,8 +1,7 @@
-"""The tracer of every task by the task's name: what a model attends to, as a trace."""
+"""`jumok.trace`: what a loaded model of any kind attends to, as a trace."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -12,29 +11,12 @@ from jumok.decoding import DecodingOptions
 from jumok.errors import DataError
 from jumok.inspection.hooks.intervene import UNCHANGED, Change
 from jumok.inspection.trace import Level, Trace
+from jumok.kinds import KINDS, resolve
 from jumok.systems.base import System
 from jumok.systems.catalog import load
 from jumok.systems.device import PrecisionName
-from jumok.tracing.passes import EVERYTHING, LEVEL, Analyses, TraceRequest
-
-
-class Tracer(NamedTuple):
-    """Where the tracer of a task is, and what it reads; nothing is imported before it is used."""
-
-    module: str
-    name: str
-    reads: Literal["text", "picture"]
-
-
-TRACERS = {
-    "translation": Tracer("jumok.tracing.translation", "trace_translation", "text"),
-    "captioning": Tracer("jumok.tracing.captions", "trace_caption", "picture"),
-    "language-model": Tracer("jumok.tracing.language_model", "trace_language_model", "text"),
-    "masked-lm": Tracer("jumok.tracing.texts", "trace_gaps", "text"),
-    "text-classification": Tracer("jumok.tracing.texts", "trace_text_class", "text"),
-    "image-classification": Tracer("jumok.tracing.pictures", "trace_picture_class", "picture"),
-    "bert": Tracer("jumok.tracing.bert", "trace_bert", "text"),
-}
+from jumok.tracing.checks import no_attention
+from jumok.tracing.request import EVERYTHING, LEVEL, Analyses, Tracer, TraceRequest
 
 
 def trace(
@@ -69,11 +51,22 @@ def trace(
             read; there is no such label or token.
         ModelError: the model has no attention, or not the heads that are named.
     """
-    tracer = TRACERS[system.task]
-    module = import_module(tracer.module)
-    asked = TraceRequest(options or module.OPTIONS, target, level, change, prefix, extras, name)
+    tracer = tracer_of(system)
+    asked = TraceRequest(options or tracer.options, target, level, change, prefix, extras, name)
     with system.at_work(), torch.inference_mode():
-        found: Trace = getattr(module, tracer.name)(system, given, asked)
+        return tracer.trace(system, str(given), asked)
+
+
+def tracer_of(system: System) -> Tracer:
+    """What traces this kind of model.
+
+    Raises:
+        ModelError: its kind shows nothing.
+    """
+    place = KINDS[system.task].trace
+    if place is None:
+        raise no_attention()
+    found: Tracer = resolve(place)
     return found
 
 
@@ -98,9 +91,8 @@ def load_family(
         ConfigError: the device does not exist.
     """
     system = load(*folders, device=device, precision=precision)
-    tracer = TRACERS[system.task]
-    options = import_module(tracer.module).OPTIONS
-    return Family(partial(trace, system), options, tracer.reads, system, system.name)
+    reads = KINDS[system.task].reads
+    return Family(partial(trace, system), tracer_of(system).options, reads, system, system.name)
 
 
 def check_given(family: Family, given: str) -> None:

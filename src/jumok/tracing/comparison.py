@@ -8,7 +8,7 @@ from jumok.inspection.context_similarity import context_similarity
 from jumok.inspection.hooks.capture import sites_at
 from jumok.inspection.hooks.intervene import UNCHANGED, Change
 from jumok.inspection.trace import Level, Trace
-from jumok.tracing.passes import Analyses
+from jumok.tracing.request import Analyses
 
 
 @dataclass(frozen=True)

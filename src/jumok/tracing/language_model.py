@@ -13,25 +13,14 @@ from jumok.inspection.hooks.capture import Edge, heads_of
 from jumok.inspection.hooks.intervene import changed
 from jumok.inspection.trace import Trace
 from jumok.systems.language_model import LanguageModel
-from jumok.tracing.passes import (
-    LogProbabilities,
-    TraceRequest,
-    check_length,
-    check_tokens,
-    given_tokens,
-    look,
-    notes_of,
-    searched,
-    steps_of,
-    text_axis,
-    word_attributions,
-)
+from jumok.tracing.axes import LogProbabilities, steps_of, text_axis
+from jumok.tracing.checks import check_length, check_tokens, given_tokens
+from jumok.tracing.request import Tracer, TraceRequest
+from jumok.tracing.search import searched
+from jumok.tracing.watch import look, notes_of, word_attributions
 
 MOST_WRITTEN = 24
 """The default number of tokens that are written after a prompt."""
-
-OPTIONS = DecodingOptions(beam=1, maximum_length=MOST_WRITTEN)
-"""The default decoding."""
 
 
 OWN_ROW = {"at_input": True}
@@ -110,3 +99,6 @@ def _searched(
     model = system.model
     whole, search = searched(model.decoder, model.nothing(), system.tokenizer, begun)
     return whole[len(prompt) :], search
+
+
+LANGUAGE_MODEL = Tracer(trace_language_model, DecodingOptions(beam=1, maximum_length=MOST_WRITTEN))

@@ -5,22 +5,14 @@ from pathlib import Path
 import numpy as np
 
 from jumok.data.pictures.batches import as_tensor
-from jumok.decoding import DecodingOptions
 from jumok.inspection.hooks.capture import Edge, pixel_grids
 from jumok.inspection.page.picture import TracePicture
 from jumok.inspection.trace import Trace, grid_axis
 from jumok.systems.image_classifier import ImageClassification
-from jumok.tracing.passes import (
-    LogProbabilities,
-    TraceRequest,
-    look,
-    notes_of,
-    steps_of,
-)
+from jumok.tracing.axes import LogProbabilities, steps_of
+from jumok.tracing.request import Tracer, TraceRequest
 from jumok.tracing.texts import label_of
-
-OPTIONS = DecodingOptions()
-"""The default decoding: there is no search."""
+from jumok.tracing.watch import look, notes_of
 
 
 def trace_picture_class(
@@ -73,3 +65,6 @@ def trace_picture_class(
 def _name(grid: tuple[int, int]) -> str:
     """The name of the axis of a grid's cells."""
     return f"grid {grid[0]}x{grid[1]}"
+
+
+PICTURE_CLASS = Tracer(trace_picture_class)

@@ -9,41 +9,23 @@ from functools import partial
 import torch
 from torch import nn
 
-from jumok.alignment.extract import AlignmentSetting, default_setting
 from jumok.attention.heard import Ear, listening_to
 from jumok.bundle.fingerprint import fingerprint_of
-from jumok.data.tokenizer import END, START
 from jumok.errors import ModelError
-from jumok.inspection.hooks.capture import Edge, heads_of, sequence_edges
+from jumok.inspection.hooks.capture import heads_of
 from jumok.inspection.hooks.listening import listening
 from jumok.inspection.hooks.recording import Pass, Recorder, Shared
-from jumok.inspection.trace import Axis, Level, Trace, grid_axis
-from jumok.models.captioner import CaptionerModel as CaptionModel
-from jumok.models.causal import CausalLanguageModel
-from jumok.models.image_classifier import ImageClassifier
-from jumok.models.masked import MaskedLanguageModel
-from jumok.models.memory import SequenceToSequence
+from jumok.inspection.trace import Level, Trace
 from jumok.systems.base import FOUND, GIVEN, ROWS, System
-from jumok.systems.captioner import Captioner
-from jumok.systems.image_classifier import ImageClassification
-from jumok.systems.language_model import LanguageModel
-from jumok.systems.masked_model import MaskedModel
-from jumok.systems.text_classifier import TextClassification
-from jumok.systems.translation.translator import Translator
-from jumok.tracing.language_model import at_what_was_written
-from jumok.tracing.passes import Names, no_attention, text_axis
+from jumok.tracing.about import about as about_of
+from jumok.tracing.checks import no_attention
 from jumok.tracing.recorded import traces_of
 from jumok.tracing.recorded_sites import About
-from jumok.tracing.texts import WithMask, at_itself
-
-RecordableSystem = (
-    Translator | Captioner | LanguageModel | MaskedModel | TextClassification | ImageClassification
-)
 
 
 @contextmanager
 def record(
-    system: RecordableSystem | nn.Module,
+    system: System | nn.Module,
     level: Level = "weights",
     *,
     name: str = "model",
@@ -82,7 +64,7 @@ def record(
         ModelError: the model has no attention.
     """
     check_ours(system)
-    about = _about(system, name)
+    about = about_of(system, name)
     if not heads_of(about.model):
         raise no_attention()
     trace = Trace(model=name, task=about.task, level=level, text="", output="", axes={}, sites=())
@@ -117,7 +99,7 @@ class _Outside:
 
 
 def _hand_over(
-    system: RecordableSystem | nn.Module,
+    system: System | nn.Module,
     about: About,
     each: Callable[[Trace], None],
     heard: Pass,
@@ -128,7 +110,7 @@ def _hand_over(
 
 
 def _traces(
-    system: RecordableSystem | nn.Module, about: About, passes: Sequence[Pass], level: Level
+    system: System | nn.Module, about: About, passes: Sequence[Pass], level: Level
 ) -> Iterator[Trace]:
     """The traces of everything that was recorded, one after another."""
     named = system.fingerprint if isinstance(system, System) else fingerprint_of(system)
@@ -155,98 +137,3 @@ def check_ours(system: object) -> None:
             do="save a BERT to a folder and load it with jumok.load; for other models use "
             "output_attentions=True",
         )
-
-
-def _about(system: RecordableSystem | nn.Module, name: str) -> About:
-    """The facts about a system, or about a model that is given alone."""
-    if isinstance(system, Translator):
-        reading = system.aligner.readings[0]
-        return _sequences(system.models[0], name, system.tokenizer, reading)
-    if isinstance(system, Captioner):
-        return _sequences(system.model, name, system.tokenizer, system.reading)
-    if isinstance(system, LanguageModel):
-        return _language_model(system.model, name, system.tokenizer)
-    if isinstance(system, MaskedModel):
-        names = WithMask(system.tokenizer, system.model.mask)
-        return _texts(system.model, "masked-lm", name, names)
-    if isinstance(system, TextClassification):
-        return _texts(system.model, "text-classification", name, system.tokenizer, system.labels)
-    if isinstance(system, ImageClassification):
-        return _pictures(system.models[0], name, system.labels)
-    numbers = _Numbers()
-    if isinstance(system, SequenceToSequence):
-        return _sequences(system, name, numbers, default_setting(len(system.cross_sites)))
-    if isinstance(system, CausalLanguageModel):
-        return _language_model(system, name, numbers)
-    if isinstance(system, ImageClassifier):
-        return _pictures(system, name, ())
-    task = "masked-lm" if isinstance(system, MaskedLanguageModel) else "text-classification"
-    return _texts(system, task, name, numbers)
-
-
-class _Numbers:
-    """The token names of a model that has no tokenizer: their ids."""
-
-    def pieces(self, ids: Sequence[int]) -> list[str]:
-        named = {START: "<s>", END: "</s>"}
-        return [named.get(id, str(id)) for id in ids]
-
-    def words(self, ids: Sequence[int]) -> list[int]:
-        return list(range(len(ids)))
-
-    def decode(self, ids: Sequence[int]) -> str:
-        return " ".join(self.pieces(ids))
-
-
-def _sequences(
-    model: SequenceToSequence, name: str, names: Names, reading: AlignmentSetting | None
-) -> About:
-    if isinstance(model, CaptionModel):
-        axis = {"picture": grid_axis(*model.grid)}
-        edges = sequence_edges(model, source="picture", reads="image")
-        return About(
-            model, "captioning", name, names, edges, lambda _, __: axis, "target", True,
-            reading=reading,
-        )  # fmt: skip
-    return About(
-        model, "translation", name, names, sequence_edges(model), _tokens(names, "source"),
-        "target", True, reading=reading,
-    )  # fmt: skip
-
-
-def _language_model(model: CausalLanguageModel, name: str, names: Names) -> About:
-    return About(
-        model, "language-model", name, names, at_what_was_written, lambda _, __: {}, "text"
-    )
-
-
-def _texts(
-    model: nn.Module, task: str, name: str, names: Names, labels: Sequence[str] = ()
-) -> About:
-    return About(model, task, name, names, at_itself, _tokens(names, "text"), labels=labels)
-
-
-def _tokens(names: Names, axis: str) -> Callable[[Pass, int], dict[str, Axis]]:
-    """Returns a function for the axis of the input: the real tokens; START and END in no word."""
-
-    def made(heard: Pass, row: int) -> dict[str, Axis]:
-        if heard.source is None:
-            return {}
-        ids = heard.source[row].tolist()
-        if heard.allowed is not None:
-            ids = ids[: int(heard.allowed[row].sum())]
-        before = ids[:1] if ids[0] == START else []
-        after = ids[-1:] if ids[-1] == END else []
-        return {axis: text_axis(names, ids[len(before) : len(ids) - len(after)], before, after)}
-
-    return made
-
-
-def _pictures(model: ImageClassifier, name: str, labels: Sequence[str]) -> About:
-    def edge(site: str) -> Edge:
-        return Edge("image", site, site)
-
-    def grids(heard: Pass, _: int) -> dict[str, Axis]:
-        return {site: grid_axis(*grid) for site, grid in heard.reading.grids.items()}
-
-    return About(model, "image-classification", name, _Numbers(), edge, grids, labels=labels)

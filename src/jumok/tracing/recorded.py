@@ -12,7 +12,7 @@ from jumok.decoding import Hypothesis
 from jumok.inspection.hooks.recording import Pass, Tree
 from jumok.inspection.page.picture import TracePicture
 from jumok.inspection.trace import Array, Axis, Level, Site, Step, Trace
-from jumok.tracing.passes import steps_of, text_axis
+from jumok.tracing.axes import steps_of, text_axis
 from jumok.tracing.recorded_sites import About, Nodes, TreeTokens, decoder_site, encoder_sites
 
 

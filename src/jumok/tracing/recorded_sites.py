@@ -15,7 +15,7 @@ from jumok.inspection.hooks.capture import Edge, Edges, layer_of, numpy_of, resi
 from jumok.inspection.hooks.recording import AttentionCall, Fact, Pass, Tree
 from jumok.inspection.trace import Array, Axis, Mask, Site
 from jumok.shapes import Tensor
-from jumok.tracing.passes import Names
+from jumok.tracing.axes import Names
 
 Nodes = Sequence[int]
 """Tokens of a tree by their indices: a hypothesis, or all; a parent before its children."""

@@ -5,28 +5,18 @@ from collections.abc import Sequence
 import torch
 
 from jumok.data.tokenizer import END, START
-from jumok.decoding import DecodingOptions
 from jumok.errors import DataError
 from jumok.inspection.hooks.capture import Edge, heads_of
 from jumok.inspection.hooks.intervene import changed
 from jumok.inspection.trace import Trace
 from jumok.systems.masked_model import MaskedModel
 from jumok.systems.text_classifier import TextClassification
-from jumok.tracing.passes import (
-    LogProbabilities,
-    Names,
-    TraceRequest,
-    check_length,
-    check_tokens,
-    look,
-    notes_of,
-    steps_of,
-    text_axis,
-)
+from jumok.tracing.axes import LogProbabilities, Names, steps_of, text_axis
+from jumok.tracing.checks import check_length, check_tokens
+from jumok.tracing.request import Tracer, TraceRequest
+from jumok.tracing.watch import look, notes_of
 
 MASK = "[MASK]"
-OPTIONS = DecodingOptions()
-"""The default decoding: there is no search."""
 
 
 def at_itself(_: str) -> Edge:
@@ -178,3 +168,9 @@ def label_of(target: str | Sequence[int] | None, labels: Sequence[str]) -> list[
     if not isinstance(target, str) and len(target) == 1 and 0 <= target[0] < len(labels):
         return list(target)
     raise DataError("the model has no such label.", expected=", ".join(labels), got=str(target))
+
+
+GAPS = Tracer(trace_gaps)
+
+
+TEXT_CLASS = Tracer(trace_text_class)

@@ -15,22 +15,11 @@ from jumok.inspection.trace import Axis, Trace
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Int, Tensor
 from jumok.systems.translation.translator import DEFAULTS, Translator
-from jumok.tracing.passes import (
-    TraceRequest,
-    after_every_prefix,
-    check_length,
-    check_tokens,
-    given_tokens,
-    look,
-    notes_of,
-    searched,
-    steps_of,
-    text_axis,
-    word_attributions,
-)
-
-OPTIONS = DEFAULTS
-"""The default decoding."""
+from jumok.tracing.axes import steps_of, text_axis
+from jumok.tracing.checks import check_length, check_tokens, given_tokens
+from jumok.tracing.request import Tracer, TraceRequest
+from jumok.tracing.search import searched
+from jumok.tracing.watch import after_every_prefix, look, notes_of, word_attributions
 
 
 def trace_translation(
@@ -107,3 +96,6 @@ def _searched(
     memory = memories[0] if len(memories) == 1 else join_memories(memories)
     looks = translator.aligner.between_pieces if translator.aligner.aligns else None
     return searched(translator.decoder, memory, translator.tokenizer, asked, looks)
+
+
+TRANSLATION = Tracer(trace_translation, DEFAULTS)

@@ -42,7 +42,7 @@ def evaluate_captions(asked: Evaluation) -> Judged:
     table = asked.needs_data()
     images = images_of(asked.images, table, f"jumok evaluate {asked.model}")
     captioner: Captioner = option.load_system(
-        asked.model, "caption", asked.device, asked.precision, asked.threads
+        asked.opened, "caption", asked.device, asked.precision, asked.threads
     )
     files = FeatureSource(images) if captioner.reads_features else ImageSource(images)
     corpus = CaptionCorpus(table, images, *caption_columns(asked.columns))

@@ -17,7 +17,7 @@ def evaluate_language_model(asked: Evaluation) -> Judged:
     """
     file = asked.needs_data()
     system: LanguageModel = option.load_system(
-        asked.model, "generate", asked.device, asked.precision, asked.threads
+        asked.opened, "generate", asked.device, asked.precision, asked.threads
     )
     corpus = TextCorpus(file, column_of(asked.columns.split(",")[0]))
     texts = list(documents(corpus, system.documents))

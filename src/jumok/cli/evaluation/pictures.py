@@ -30,7 +30,7 @@ def evaluate_pictures(asked: Evaluation) -> Judged:
 
     source = source_of(asked.needs_data())
     system = option.load_system(
-        asked.model, "classify", asked.device, asked.precision, asked.threads
+        asked.opened, "classify", asked.device, asked.precision, asked.threads
     )
     truth: list[int] = []
     found: list[str] = []

@@ -32,7 +32,7 @@ def evaluate_guesses(asked: Evaluation) -> Judged:
 
     file = asked.needs_data()
     texts = [example.text for example in read(file, column_of(asked.columns.split(",")[0]), None)]
-    system = option.load_system(asked.model, "fill", asked.device, asked.precision, asked.threads)
+    system = option.load_system(asked.opened, "fill", asked.device, asked.precision, asked.threads)
     masking = Masking(GUESSED_SHARE, 1.0, 0.0, True, word_starts(system.tokenizer))
     ids = [each[: system.max_tokens] for each in system.tokenizer.encode_batch(texts)]
     with system.at_work():
@@ -56,7 +56,7 @@ def evaluate_labels(asked: Evaluation) -> Judged:
     text, label = two_columns(asked.columns, "the text's and the label's", "document,label")
     examples = read(file, text, label)
     system = option.load_system(
-        asked.model, "classify", asked.device, asked.precision, asked.threads
+        asked.opened, "classify", asked.device, asked.precision, asked.threads
     )
     truth = [label_number(example, system.labels) for example in examples]
     texts = [example.text for example in examples]

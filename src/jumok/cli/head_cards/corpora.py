@@ -1,6 +1,6 @@
 """The corpora of `jumok heads`: pairs, texts, captioned images, or labelled images."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from jumok.cli.columns import linked_pairs_of, named_columns
 from jumok.cli.screen import counted
 from jumok.cli.streams import read_lines
-from jumok.cli.verbs.evaluate import USUAL_COLUMNS
 from jumok.errors import ConfigError
+from jumok.kinds import KINDS
 
 if TYPE_CHECKING:
     from jumok.evaluation.alignment_settings import AlignedPair
@@ -149,7 +149,7 @@ class CaptionsCorpus:
         self._given = given
         self._table = given.one_file("--data FILE, a table of captions")
         self._images = images_of(given.images, self._table, "jumok heads MODEL")
-        self._columns = caption_columns(given.columns or USUAL_COLUMNS[given.task])
+        self._columns = caption_columns(given.columns or KINDS[given.task].columns)
         self.title = self._table.name
         self._looked_at = 0
 
@@ -213,14 +213,3 @@ class LabelsCorpus:
 
     def count(self) -> int:
         return self._looked_at
-
-
-CORPORA: dict[str, Callable[[CorpusArgs], HeadCorpus]] = {
-    "translation": PairsCorpus,
-    "language-model": TextsCorpus,
-    "masked-lm": TextsCorpus,
-    "text-classification": TextsCorpus,
-    "captioning": CaptionsCorpus,
-    "image-classification": LabelsCorpus,
-}
-"""By task, the corpus of its head cards."""

@@ -4,7 +4,6 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +14,8 @@ from jumok.cli.arriving import arriving
 from jumok.cli.folders import pictures_in
 from jumok.cli.screen import counted
 from jumok.cli.streams import check_output, open_output
-from jumok.errors import BundleError, DataError, JumokError, Place
+from jumok.errors import DataError, JumokError
+from jumok.kinds import resolve
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,6 @@ class Prediction:
 
 
 Classify = Callable[[Any, Iterable[Sequence[str]], int], Iterator[Prediction]]
-
-CLASSIFIERS: dict[str, str] = {
-    "image-classification": "jumok.cli.verbs.classify:classify_pictures",
-    "text-classification": "jumok.cli.verbs.classify:classify_texts",
-}
-"""By task, the function that classifies: (system, lists of items, batch size) -> predictions."""
 
 Items = Annotated[
     list[str] | None,
@@ -75,9 +69,11 @@ def classify(
       ls photos/*.png | jumok classify runs/cifar10/model --json --top 3
     """
     check_output(output, *map(Path, items or ()))
-    system = option.load_system(model, "classify", device, precision, threads)
+    opened = option.open_models(model)
+    system = option.load_system(opened, "classify", device, precision, threads)
     lists = [items] if items else arriving(None).chunks(batch)
-    answers = _classifier(model)(system, lists, batch)
+    function: Classify = resolve(str(opened.kind.classify))
+    answers = function(system, lists, batch)
     unread = total = 0
     with open_output(output) as stream:
         for answer in counted(answers):
@@ -109,18 +105,6 @@ def to_json(answer: Prediction, top: int) -> str:
     if answer.error is not None:
         facts["error"] = str(answer.error)
     return json.dumps(facts, ensure_ascii=False) + "\n"
-
-
-def _classifier(model: str) -> Classify:
-    from jumok.bundle.reading import read_bundle
-
-    folder = option.model_folders(model)[0]
-    task = read_bundle(folder).config.task
-    if task not in CLASSIFIERS:
-        raise BundleError("this model does not classify.", got=task, place=Place(folder))
-    module, name = CLASSIFIERS[task].split(":")
-    function: Classify = getattr(import_module(module), name)
-    return function
 
 
 def classify_pictures(

@@ -137,7 +137,7 @@ def save_page(model: Path, examples: Sequence["ReportExample"], file: Path) -> N
     """The interactive page of the first sentence, as `jumok look --save` writes it."""
     from jumok.inspection.page.document import page
     from jumok.tracing.catalog import load_family
-    from jumok.tracing.passes import EVERYTHING
+    from jumok.tracing.request import EVERYTHING
 
     family = load_family(model, device="cpu")
     first = examples[0].source

@@ -4,7 +4,6 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,10 +14,12 @@ from jumok.cli.columns import named_columns
 from jumok.cli.screen import console, print_scores
 from jumok.cli.streams import check_output, open_output
 from jumok.errors import ConfigError
+from jumok.kinds import KINDS, resolve
 
 if TYPE_CHECKING:
     from jumok.bundle.card import Score
     from jumok.decoding.options import DecodingOptions
+    from jumok.systems.catalog import OpenedModel
 
 Outputs = list[str]
 Data = Annotated[
@@ -50,6 +51,7 @@ Lowercase = Annotated[bool, typer.Option("--lowercase", help="Case-insensitive s
 class Evaluation:
     """The options of one evaluation; see those of `evaluate`."""
 
+    opened: "OpenedModel"
     model: str
     source: Path | None
     reference: Path | None
@@ -107,39 +109,8 @@ class Judged:
     details: tuple[str, ...] = ()
 
 
-EVALUATORS: dict[str, str] = {
-    "captioning": "jumok.cli.evaluation.captions:evaluate_captions",
-    "translation": "jumok.cli.evaluation.translation:evaluate_translation",
-    "image-classification": "jumok.cli.evaluation.pictures:evaluate_pictures",
-    "language-model": "jumok.cli.evaluation.language_model:evaluate_language_model",
-    "masked-lm": "jumok.cli.evaluation.texts:evaluate_guesses",
-    "text-classification": "jumok.cli.evaluation.texts:evaluate_labels",
-}
-"""By task, the function that evaluates it, imported when it is needed."""
-
-WRITERS = {"translation", "captioning"}
-ONLY: dict[str, set[str]] = {
-    "from_": {"translation"},
-    "to": {"translation"},
-    "columns": EVALUATORS.keys() - {"image-classification"},
-    "images": {"captioning"},
-    "by": {"translation"},
-    "skip_damaged": {"image-classification"},
-    "beam": WRITERS,
-    "length_penalty": WRITERS,
-    "no_repeat_ngram": WRITERS,
-    "tokenize": WRITERS,
-    "lowercase": {"translation"},
-    "metrics": WRITERS,
-    "output": EVALUATORS.keys() - {"masked-lm"},
-}
-"""The tasks of each option that is not for all tasks."""
-
-METRICS = {"text": WRITERS, "spelling": {"translation"}, "meteor": {"captioning"}}
-"""The tasks of each value of --metrics."""
-
-USUAL_COLUMNS = {"captioning": "0,2"}
-"""By task, the default of --columns; "0,1" for all others."""
+OPTIONAL = sorted(set().union(*(kind.options for kind in KINDS.values())) - {"metrics"})
+"""The options that not all kinds of model have; the table says which have them."""
 
 
 def evaluate(
@@ -186,26 +157,29 @@ def evaluate(
 
       jumok evaluate MODEL --data captions.tsv --images photos.zip
     """
-    from jumok.bundle.reading import read_bundle
-
-    task = read_bundle(option.model_folders(model)[0]).config.task
-    _refuse_unread(task, context, metrics)
+    opened = option.open_models(model)
+    kind = opened.kind
+    if kind.evaluate is None:
+        raise ConfigError("this kind of model cannot be evaluated.", got=opened.task)
+    _refuse_unread(opened.task, context, metrics)
     check_output(output, source, reference, data)
     asked = Evaluation(
-        model=model, source=source, reference=reference, data=data, images=images,
+        opened=opened, model=model, source=source, reference=reference, data=data, images=images,
         skip_damaged=skip_damaged,
-        columns=named_columns(data, columns, from_, to) or USUAL_COLUMNS.get(task, "0,1"), by=by,
+        columns=named_columns(data, columns, from_, to) or kind.columns, by=by,
         beam=beam, length_penalty=length_penalty, no_repeat_ngram=no_repeat_ngram,
         tokenize=tokenize, lowercase=lowercase, metrics=metrics,
         batch=batch, device=device, precision=precision, threads=threads,
     )  # fmt: skip
-    _run(task, asked, as_json, output)
+    _run(resolve(kind.evaluate), asked, as_json, output)
 
 
-def _run(task: str, asked: Evaluation, as_json: bool, output: Path | None) -> None:
+def _run(
+    function: Callable[[Evaluation], Judged], asked: Evaluation, as_json: bool, output: Path | None
+) -> None:
     """Evaluates the model, prints the scores and saves the outputs."""
     started = time.perf_counter()
-    judged = _evaluator(task)(asked)
+    judged = function(asked)
     say(judged, asked.model, time.perf_counter() - started, as_json)
     if output is not None:
         with open_output(output) as stream:
@@ -213,10 +187,14 @@ def _run(task: str, asked: Evaluation, as_json: bool, output: Path | None) -> No
 
 
 def _refuse_unread(task: str, context: typer.Context, metrics: option.MetricSets) -> None:
+    """Raises ConfigError if an option is given that this kind of model does not have."""
     read_by = {
-        f"--{name.strip('_').replace('_', '-')}": (name, tasks) for name, tasks in ONLY.items()
+        f"--{name.strip('_').replace('_', '-')}": (name, kinds_with(name)) for name in OPTIONAL
     }
-    read_by[f"--metrics {metrics}"] = ("metrics", METRICS[metrics])
+    read_by[f"--metrics {metrics}"] = (
+        "metrics",
+        {name for name, kind in KINDS.items() if metrics in kind.metrics},
+    )
     for said, (name, tasks) in read_by.items():
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE" and task not in tasks:
@@ -226,6 +204,11 @@ def _refuse_unread(task: str, context: typer.Context, metrics: option.MetricSets
                 got=f"one for {task}",
                 do="leave it out",
             )
+
+
+def kinds_with(option_name: str) -> set[str]:
+    """The tasks whose kinds of model have this option of `jumok evaluate`."""
+    return {task for task, kind in KINDS.items() if option_name in kind.options}
 
 
 def say(judged: Judged, model: str, seconds: float, as_json: bool) -> None:
@@ -240,11 +223,3 @@ def say(judged: Judged, model: str, seconds: float, as_json: bool) -> None:
     for line in judged.details:
         console().print(line)
     console().print(f"{judged.examples}, in {seconds:.1f} s")
-
-
-def _evaluator(task: str) -> Callable[[Evaluation], Judged]:
-    if task not in EVALUATORS:
-        raise ConfigError("this kind of model cannot be evaluated.", got=task)
-    module, name = EVALUATORS[task].split(":")
-    function: Callable[[Evaluation], Judged] = getattr(import_module(module), name)
-    return function

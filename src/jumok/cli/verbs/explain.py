@@ -158,7 +158,7 @@ def _traced(
     family: "Family", name: str, given: str, target: str | None, beam: int | None
 ) -> "Trace":
     from jumok.tracing.catalog import check_given
-    from jumok.tracing.passes import NOTHING
+    from jumok.tracing.request import NOTHING
 
     check_given(family, given)
     options = family.options if beam is None else replace(family.options, beam=beam)

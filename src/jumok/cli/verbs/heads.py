@@ -1,7 +1,7 @@
 """`jumok heads`: head cards over a corpus, and pruning curves."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
 
@@ -9,15 +9,17 @@ import typer
 from rich.console import Console
 
 from jumok.cli import options as option
-from jumok.cli.head_cards.corpora import CORPORA, CorpusArgs, HeadCorpus, PairsCorpus
+from jumok.cli.head_cards.corpora import CorpusArgs, HeadCorpus, PairsCorpus
 from jumok.cli.head_cards.table import CELLS, show_cards, show_curves, write_cells
 from jumok.cli.streams import check_output, open_output
 from jumok.errors import ConfigError
+from jumok.kinds import KINDS, resolve
 
 if TYPE_CHECKING:
     from jumok.evaluation.alignment_settings import AlignedPair
     from jumok.inspection.heads.grid_cards import AnyHeadCard
     from jumok.inspection.heads.pruning import PrunedPoint
+    from jumok.systems.catalog import OpenedModel
     from jumok.systems.translation.translator import Translator
 
 Models = Annotated[
@@ -100,7 +102,6 @@ def heads(
       jumok heads MODEL --data dev.tsv --prune
     """
     from jumok.evaluation.heads.pairs import check_same_heads
-    from jumok.systems.catalog import SYSTEMS
 
     if score != "bleu" and not prune:
         raise ConfigError("--score needs --prune.", do="add --prune, or leave out --score")
@@ -108,20 +109,22 @@ def heads(
     kind = _kind(output, as_json)
     for written in (output, save):
         check_output(written, source, target, data, gold)
-    task = _task(folders)
-    corpus = CORPORA[task](CorpusArgs(task, source, target, data, images, columns, gold, sentences))
+    opened = _opened(folders)
+    task, kind_of = next((each.task, each.kind) for each in opened.values())
+    make: Callable[[CorpusArgs], HeadCorpus] = resolve(str(kind_of.corpus))
+    corpus = make(CorpusArgs(task, source, target, data, images, columns, gold, sentences))
     if prune and not isinstance(corpus, PairsCorpus):
         raise ConfigError("--prune needs a translation model.", got=models[0])
     measured: dict[str, list[AnyHeadCard]] = {}
     curves: dict[str, list[PrunedPoint]] = {}
     for model in folders:
-        system = option.load_system(model, SYSTEMS[task].verb, device, "fp32", threads)
+        system = option.load_system(opened[model], kind_of.verb, device, "fp32", threads)
         measured[model] = corpus.cards(system, batch)
         if prune and isinstance(corpus, PairsCorpus):
             curves = _curves(system, measured[model], list(corpus.pairs()), score, batch)
     check_same_heads(list(measured.values()))
     if save is not None:
-        _save(save, _named(measured, folders), corpus)
+        _save(save, _named(measured, opened), corpus)
     with open_output(output) as stream:
         _write(stream, kind, measured, curves, score)
 
@@ -172,22 +175,24 @@ def _show(
         show_curves(screen, curves, SCORERS[score])
 
 
-def _task(folders: "Mapping[str, Path]") -> str:
-    """The task of the models.
+def _opened(folders: "Mapping[str, Path]") -> "dict[str, OpenedModel]":
+    """The models, read up to their weights.
 
     Raises:
         ConfigError: the tasks differ, or models for this task have no head cards.
     """
-    from jumok.bundle.reading import read_bundle
+    from jumok.systems.catalog import open_model
 
-    tasks = {read_bundle(folder).config.task for folder in folders.values()}
-    if len(tasks) > 1 or not tasks <= set(CORPORA):
+    opened = {name: open_model(folder) for name, folder in folders.items()}
+    tasks = {each.task for each in opened.values()}
+    measured = [task for task, kind in KINDS.items() if kind.corpus is not None]
+    if len(tasks) > 1 or not tasks <= set(measured):
         raise ConfigError(
             "the models must be of one kind that has head cards.",
-            expected=f"one of {', '.join(CORPORA)}",
+            expected=f"one of {', '.join(measured)}",
             got=", ".join(sorted(tasks)),
         )
-    return tasks.pop()
+    return opened
 
 
 def _facts(measured: "Mapping[str, Sequence[AnyHeadCard]]") -> dict[str, Any]:
@@ -226,12 +231,10 @@ def _folders(models: Sequence[str], prune: bool, save: Path | None) -> dict[str,
 
 
 def _named(
-    measured: "Mapping[str, Sequence[AnyHeadCard]]", folders: "Mapping[str, Path]"
+    measured: "Mapping[str, Sequence[AnyHeadCard]]", opened: "Mapping[str, OpenedModel]"
 ) -> "Mapping[str, Sequence[AnyHeadCard]]":
     """The models by the names on their cards, or by their folders if two names are equal."""
-    from jumok.bundle.reading import read_bundle
-
-    names = {model: read_bundle(folder).card.name for model, folder in folders.items()}
+    names = {model: each.name for model, each in opened.items()}
     if len(set(names.values())) < len(names):
         return measured
     return {names[model]: cards for model, cards in measured.items()}

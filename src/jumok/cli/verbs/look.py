@@ -172,7 +172,7 @@ def _looked(
     """The traces to show first; without a text or an image, an empty trace."""
     from jumok.inspection.trace import Trace
     from jumok.tracing.catalog import check_given
-    from jumok.tracing.passes import EVERYTHING
+    from jumok.tracing.request import EVERYTHING
 
     if given is None:
         return Trace(family.name, "qk", "", "", {}, (), task=family.system.task), None

@@ -78,9 +78,9 @@ def score(
 
 def _check_translates(folder: Path) -> None:
     """Raises BundleError for a model that is not for translation."""
-    from jumok.systems.catalog import system_of
+    from jumok.systems.catalog import open_model
 
-    if system_of(folder).verb != "translate":
+    if open_model(folder).kind.verb != "translate":
         raise BundleError(
             "this model does not translate, so it cannot score pairs.",
             place=Place(folder),

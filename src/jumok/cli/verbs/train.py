@@ -212,10 +212,10 @@ def say_result(result: "Result", as_json: bool = False) -> None:
 
 def look_of(model: Path) -> str:
     """The command that looks inside a bundle, with {} for its folder."""
-    from jumok.bundle.reading import read_bundle
+    from jumok.systems.catalog import open_model
 
-    pictures = read_bundle(model).config.task in ("captioning", "image-classification")
-    return "jumok look {} " + ("IMAGE" if pictures else '"..."')
+    reads = open_model(model).kind.reads
+    return "jumok look {} " + ("IMAGE" if reads == "picture" else '"..."')
 
 
 def say_untrained(reason: str, config: "Config") -> None:
@@ -261,9 +261,9 @@ def facts_of(result: "Result") -> dict[str, Any]:
 
 def use_of(model: Path) -> str:
     """The command that uses a bundle, with {} for its folder."""
-    from jumok.systems.catalog import system_of
+    from jumok.systems.catalog import open_model
 
-    verb = system_of(model).verb
+    verb = open_model(model).kind.verb
     if verb == "translate":
         return 'echo "..." | jumok translate {}'
     if verb == "fill":

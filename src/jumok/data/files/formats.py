@@ -24,7 +24,7 @@ _DOCUMENT = "jumok translate translates it as a document"
 _NO_DOCUMENT = "jumok translate MODEL {file} translates it; for anything else, extract the text"
 
 
-class Kind(NamedTuple):
+class FileKind(NamedTuple):
     """A format of files.
 
     Attributes:
@@ -36,51 +36,53 @@ class Kind(NamedTuple):
     do: str
 
 
-BINARY: dict[str, Kind] = {
-    "docx": Kind(
+BINARY: dict[str, FileKind] = {
+    "docx": FileKind(
         "a Word document (DOCX)",
         "jumok translate MODEL {file} --output FILE.docx translates it; for anything else save "
         "it as plain text (UTF-8)",
     ),
-    "doc": Kind("an old Office file (DOC)", "save it as .docx, or as plain text (UTF-8)"),
-    "xlsx": Kind("an Excel sheet", "save the sheet as CSV (UTF-8)"),
-    "pptx": Kind("a PowerPoint file", "copy its text into a plain text file"),
-    "odt": Kind("an OpenDocument file", "save it as .docx, or as plain text (UTF-8)"),
-    "epub": Kind("an e-book (EPUB)", "unzip it, and use the .xhtml files in it one by one"),
-    "zip": Kind("a zip archive", "unzip it: unzip {file}"),
-    "gzip": Kind("compressed with gzip", "rename it so that it ends in .gz"),
-    "zstd": Kind("compressed with zstd", "rename it so that it ends in .zst"),
-    "bzip2": Kind("compressed with bzip2", "decompress it: bunzip2 {file}"),
-    "xz": Kind("compressed with xz", "decompress it: unxz {file}"),
-    "7z": Kind("a 7-Zip archive", "extract it"),
-    "pdf": Kind("a PDF", "extract the text: pdftotext -layout {file}"),
-    "rtf": Kind("a rich text file (RTF)", "save it as .docx, or as plain text (UTF-8)"),
-    "parquet": Kind("a Parquet table", f"{_PAIRS}, where these are its columns"),
-    "picture": Kind("a picture", "give a text file; images are for jumok caption and classify"),
-    "utf-16": Kind(
+    "doc": FileKind("an old Office file (DOC)", "save it as .docx, or as plain text (UTF-8)"),
+    "xlsx": FileKind("an Excel sheet", "save the sheet as CSV (UTF-8)"),
+    "pptx": FileKind("a PowerPoint file", "copy its text into a plain text file"),
+    "odt": FileKind("an OpenDocument file", "save it as .docx, or as plain text (UTF-8)"),
+    "epub": FileKind("an e-book (EPUB)", "unzip it, and use the .xhtml files in it one by one"),
+    "zip": FileKind("a zip archive", "unzip it: unzip {file}"),
+    "gzip": FileKind("compressed with gzip", "rename it so that it ends in .gz"),
+    "zstd": FileKind("compressed with zstd", "rename it so that it ends in .zst"),
+    "bzip2": FileKind("compressed with bzip2", "decompress it: bunzip2 {file}"),
+    "xz": FileKind("compressed with xz", "decompress it: unxz {file}"),
+    "7z": FileKind("a 7-Zip archive", "extract it"),
+    "pdf": FileKind("a PDF", "extract the text: pdftotext -layout {file}"),
+    "rtf": FileKind("a rich text file (RTF)", "save it as .docx, or as plain text (UTF-8)"),
+    "parquet": FileKind("a Parquet table", f"{_PAIRS}, where these are its columns"),
+    "picture": FileKind("a picture", "give a text file; images are for jumok caption and classify"),
+    "utf-16": FileKind(
         "text in UTF-16", "convert it to UTF-8: iconv -f UTF-16 -t UTF-8 {file} > FILE.txt"
     ),
-    "utf-32": Kind(
+    "utf-32": FileKind(
         "text in UTF-32", "convert it to UTF-8: iconv -f UTF-32 -t UTF-8 {file} > FILE.txt"
     ),
 }
 """Formats that cannot be read as text."""
 
-MARKUP: dict[str, Kind] = {
-    "tmx": Kind("a translation memory (TMX)", f"{_PAIRS}; {_DOCUMENT}"),
-    "xliff": Kind("a translation file (XLIFF)", f"{_PAIRS}; {_DOCUMENT}"),
-    "po": Kind("a translation catalog (PO)", f"{_PAIRS}; {_DOCUMENT}"),
-    "html": Kind("a web page (HTML)", _NO_DOCUMENT),
-    "srt": Kind("subtitles (SRT)", _NO_DOCUMENT),
-    "vtt": Kind("subtitles (WebVTT)", _NO_DOCUMENT),
-    "xml": Kind("XML", "extract the text, one sentence per line"),
-    "csv": Kind("a table (CSV)", f"{_PAIRS}, or --columns 0,1; or extract one column"),
-    "tsv": Kind(
+MARKUP: dict[str, FileKind] = {
+    "tmx": FileKind("a translation memory (TMX)", f"{_PAIRS}; {_DOCUMENT}"),
+    "xliff": FileKind("a translation file (XLIFF)", f"{_PAIRS}; {_DOCUMENT}"),
+    "po": FileKind("a translation catalog (PO)", f"{_PAIRS}; {_DOCUMENT}"),
+    "html": FileKind("a web page (HTML)", _NO_DOCUMENT),
+    "srt": FileKind("subtitles (SRT)", _NO_DOCUMENT),
+    "vtt": FileKind("subtitles (WebVTT)", _NO_DOCUMENT),
+    "xml": FileKind("XML", "extract the text, one sentence per line"),
+    "csv": FileKind("a table (CSV)", f"{_PAIRS}, or --columns 0,1; or extract one column"),
+    "tsv": FileKind(
         "a table (TSV)",
         f"{_PAIRS}, or --columns 0,1; or extract one column: cut -f1 {{file}} > FILE.txt",
     ),
-    "jsonl": Kind("a table (JSON lines)", f"{_PAIRS}; or extract the text, one sentence per line"),
-    "json": Kind("JSON", "extract the text, one sentence per line"),
+    "jsonl": FileKind(
+        "a table (JSON lines)", f"{_PAIRS}; or extract the text, one sentence per line"
+    ),
+    "json": FileKind("JSON", "extract the text, one sentence per line"),
 }
 """Formats that are text, but not plain sentences."""
 

@@ -116,7 +116,10 @@ class Translator(GivenTranslations, FileTranslator):
 
     @classmethod
     def load(
-        cls, *folders: Path | str, device: str = "auto", precision: PrecisionName = "fp32"
+        cls,
+        *folders: Bundle | Path | str,
+        device: str = "auto",
+        precision: PrecisionName = "fp32",
     ) -> "Translator":
         """The bundles in these folders; several become an ensemble.
 

@@ -1,34 +1,10 @@
-"""Every task by its kind of recipe."""
+"""The task of a recipe."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from jumok.config.families import (
-    CaptionConfig,
-    Config,
-    ImageClassificationConfig,
-    LanguageModelConfig,
-    MaskedLanguageModelConfig,
-    TextClassificationConfig,
-    TranslationConfig,
-)
+from jumok.config.families import Config
+from jumok.kinds import KINDS, resolve
 from jumok.training.task import Reporter, Task
-from jumok.training.tasks.captions import CaptioningTask
-from jumok.training.tasks.image_classification import ImageClassificationTask
-from jumok.training.tasks.language_model import LanguageModelTask
-from jumok.training.tasks.masked import MaskedLanguageModelTask
-from jumok.training.tasks.text_classification import TextClassificationTask
-from jumok.training.tasks.translation import TranslationTask
-
-TASKS: dict[type[Config], Callable[[Any, Path, Path, Reporter], Task]] = {
-    TranslationConfig: TranslationTask.prepare,
-    CaptionConfig: CaptioningTask.prepare,
-    ImageClassificationConfig: ImageClassificationTask.prepare,
-    LanguageModelConfig: LanguageModelTask.prepare,
-    MaskedLanguageModelConfig: MaskedLanguageModelTask.prepare,
-    TextClassificationConfig: TextClassificationTask.prepare,
-}
 
 
 def prepare(config: Config, home: Path, cache: Path, say: Reporter) -> Task:
@@ -42,4 +18,9 @@ def prepare(config: Config, home: Path, cache: Path, say: Reporter) -> Task:
         DataError: data that cannot be read, or an empty corpus.
         ConfigError: settings that the data does not allow.
     """
-    return TASKS[type(config)](config, home, cache, say)
+    kind = next(
+        each for each in KINDS.values() if each.recipe and resolve(each.recipe) is type(config)
+    )
+    assert kind.training is not None
+    task: Task = resolve(kind.training)(config, home, cache, say)
+    return task

@@ -1,0 +1,167 @@
+"""The table of kinds: what jumok needs to know of a kind of model, in one record.
+
+A record names the recipe, the training task, the system and its traces, and how `jumok evaluate`
+and `jumok heads` handle it, each as "module:name", imported when it is first used: so the table
+stands below all packages, and the command line may read it without importing torch.
+
+A new kind of model is a record here and the files that it names. One from outside of jumok is
+added by `register`, before its recipe or its bundle is read.
+"""
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Literal
+
+from jumok.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What jumok needs to know of one kind of model.
+
+    Attributes:
+        verb: the command that uses it.
+        reads: its input: a text, or an image's file.
+        system: the class of a loaded bundle, a `jumok.systems.base.System`.
+        trace: its `jumok.tracing.request.Tracer`: what `jumok look` shows. None: it shows nothing.
+        about: (system, name) -> About: what `jumok.record` has to know. None: it records nothing.
+        recipe: the class of its recipe, a `jumok.config.families.Config`; the values of
+            `model.kind` belong to it. None: it is not trained here.
+        training: (config, home, cache, reporter) -> Task: what prepares its training.
+        evaluate: (Evaluation) -> Judged. None: it is not evaluated.
+        options: the options of `jumok evaluate` that not all kinds have, and this one has.
+        metrics: the values of --metrics.
+        columns: the default of --columns.
+        corpus: (CorpusArgs) -> HeadCorpus: what `jumok heads` measures. None: it has no head cards.
+        classify: (system, lists of items, batch size) -> predictions, for `jumok classify`.
+    """
+
+    verb: str
+    reads: Literal["text", "picture"]
+    system: str
+    trace: str | None = None
+    about: str | None = None
+    recipe: str | None = None
+    training: str | None = None
+    evaluate: str | None = None
+    options: frozenset[str] = frozenset()
+    metrics: frozenset[str] = frozenset()
+    columns: str = "0,1"
+    corpus: str | None = None
+    classify: str | None = None
+
+
+_WRITER = frozenset(
+    {"columns", "output", "beam", "length_penalty", "no_repeat_ngram", "tokenize", "metrics"}
+)
+
+KINDS: dict[str, Kind] = {
+    "translation": Kind(
+        verb="translate",
+        reads="text",
+        system="jumok.systems.translation.translator:Translator",
+        trace="jumok.tracing.translation:TRANSLATION",
+        about="jumok.tracing.about:about_translator",
+        recipe="jumok.config.families:TranslationConfig",
+        training="jumok.training.tasks.translation:TranslationTask.prepare",
+        evaluate="jumok.cli.evaluation.translation:evaluate_translation",
+        options=_WRITER | {"from_", "to", "by", "lowercase"},
+        metrics=frozenset({"text", "spelling"}),
+        corpus="jumok.cli.head_cards.corpora:PairsCorpus",
+    ),
+    "captioning": Kind(
+        verb="caption",
+        reads="picture",
+        system="jumok.systems.captioner:Captioner",
+        trace="jumok.tracing.captions:CAPTION",
+        about="jumok.tracing.about:about_captioner",
+        recipe="jumok.config.families:CaptionConfig",
+        training="jumok.training.tasks.captions:CaptioningTask.prepare",
+        evaluate="jumok.cli.evaluation.captions:evaluate_captions",
+        options=_WRITER | {"images"},
+        metrics=frozenset({"text", "meteor"}),
+        columns="0,2",
+        corpus="jumok.cli.head_cards.corpora:CaptionsCorpus",
+    ),
+    "image-classification": Kind(
+        verb="classify",
+        reads="picture",
+        system="jumok.systems.image_classifier:ImageClassification",
+        trace="jumok.tracing.pictures:PICTURE_CLASS",
+        about="jumok.tracing.about:about_image_classifier",
+        recipe="jumok.config.families:ImageClassificationConfig",
+        training="jumok.training.tasks.image_classification:ImageClassificationTask.prepare",
+        evaluate="jumok.cli.evaluation.pictures:evaluate_pictures",
+        options=frozenset({"output", "skip_damaged"}),
+        corpus="jumok.cli.head_cards.corpora:LabelsCorpus",
+        classify="jumok.cli.verbs.classify:classify_pictures",
+    ),
+    "language-model": Kind(
+        verb="generate",
+        reads="text",
+        system="jumok.systems.language_model:LanguageModel",
+        trace="jumok.tracing.language_model:LANGUAGE_MODEL",
+        about="jumok.tracing.about:about_language_model",
+        recipe="jumok.config.families:LanguageModelConfig",
+        training="jumok.training.tasks.language_model:LanguageModelTask.prepare",
+        evaluate="jumok.cli.evaluation.language_model:evaluate_language_model",
+        options=frozenset({"columns", "output"}),
+        corpus="jumok.cli.head_cards.corpora:TextsCorpus",
+    ),
+    "text-classification": Kind(
+        verb="classify",
+        reads="text",
+        system="jumok.systems.text_classifier:TextClassification",
+        trace="jumok.tracing.texts:TEXT_CLASS",
+        about="jumok.tracing.about:about_text_classifier",
+        recipe="jumok.config.families:TextClassificationConfig",
+        training="jumok.training.tasks.text_classification:TextClassificationTask.prepare",
+        evaluate="jumok.cli.evaluation.texts:evaluate_labels",
+        options=frozenset({"columns", "output"}),
+        corpus="jumok.cli.head_cards.corpora:TextsCorpus",
+        classify="jumok.cli.verbs.classify:classify_texts",
+    ),
+    "masked-lm": Kind(
+        verb="fill",
+        reads="text",
+        system="jumok.systems.masked_model:MaskedModel",
+        trace="jumok.tracing.texts:GAPS",
+        about="jumok.tracing.about:about_masked_model",
+        recipe="jumok.config.families:MaskedLanguageModelConfig",
+        training="jumok.training.tasks.masked:MaskedLanguageModelTask.prepare",
+        evaluate="jumok.cli.evaluation.texts:evaluate_guesses",
+        options=frozenset({"columns"}),
+        corpus="jumok.cli.head_cards.corpora:TextsCorpus",
+    ),
+    # A folder in Hugging Face's format: its encoder is read, and is not trained here.
+    "bert": Kind(
+        verb="look",
+        reads="text",
+        system="jumok.systems.bert:Bert",
+        trace="jumok.tracing.bert:BERT",
+    ),
+}
+"""By the task that a bundle names."""
+
+
+def resolve(place: str) -> Any:
+    """What stands at "module:name"; `name` may be that of a class's method."""
+    module, _, path = place.partition(":")
+    found: Any = import_module(module)
+    for name in path.split("."):
+        found = getattr(found, name)
+    return found
+
+
+def register_kind(task: str, kind: Kind) -> None:
+    """Adds a kind of model.
+
+    Raises:
+        ConfigError: there is another kind of this name.
+    """
+    if KINDS.get(task, kind) != kind:
+        raise ConfigError(
+            f"there is another kind of model called {task!r}.",
+            do="choose another name; taken are: " + ", ".join(KINDS),
+        )
+    KINDS[task] = kind

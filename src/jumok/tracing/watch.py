@@ -1,0 +1,152 @@
+"""The observed pass of a trace, and the analyses of it: ablations, layers, attributions."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import nn
+
+from jumok.data.tokenizer import START
+from jumok.inspection.attribution import Measure, attributions_of
+from jumok.inspection.gradients_and_occlusion import ForcedTarget
+from jumok.inspection.hooks.capture import Edges, Watched, heads_of, sites_at, watch
+from jumok.inspection.hooks.intervene import changed, without_each_head
+from jumok.inspection.hooks.recurrent import (
+    arrays_of,
+    known_alone,
+    known_at_words,
+    recurrent_facts,
+    watch_recurrent,
+)
+from jumok.inspection.lens import layer_facts, watch_words
+from jumok.inspection.position_encodings import position_facts
+from jumok.inspection.trace import Axis, Level
+from jumok.models.memory import SequenceToSequence
+from jumok.shapes import Float, Tensor
+from jumok.tracing.axes import LogProbabilities
+from jumok.tracing.checks import no_attention
+from jumok.tracing.request import TraceRequest
+
+
+@dataclass(frozen=True)
+class Looked:
+    """The results of the observed pass.
+
+    Attributes:
+        watched: its sites and streams; its result: the log-probabilities of every choice.
+        without: for each site and head the change of each chosen token's log-probability when that
+            head alone is ablated; empty if it was not requested.
+        layers: see `jumok.inspection.lens.layer_facts` and
+            `jumok.inspection.position_encodings.position_facts`; empty if it was not requested.
+    """
+
+    watched: Watched[LogProbabilities]
+    without: dict[str, list[list[float]]]
+    layers: dict[str, Any]
+
+
+def look(
+    model: nn.Module,
+    run: Callable[[], LogProbabilities],
+    edges: Edges,
+    written: Sequence[int] | None,
+    asked: TraceRequest,
+    pieces: Callable[[Sequence[int]], Sequence[str]] | None = None,
+) -> Looked:
+    """Observes one pass, and computes the effect of ablating every head on what was chosen.
+
+    Args:
+        run: the pass; returns the log-probabilities of every choice at every position.
+        written: what was chosen at each position; None: the most probable.
+        asked: changes to the model meanwhile, and whether to analyse layers and ablate heads; a
+            model that is changed is not ablated.
+        pieces: names choices; None: the predictions after each layer are not computed.
+
+    Raises:
+        ModelError: the model has no attention, or not the heads that are named.
+    """
+    change, extras = asked.change, asked.extras
+    count = heads_of(model)
+    if not count:
+        raise no_attention()
+    full: Level = "full" if extras.layers else asked.level
+    with changed(model, change, count), watch_words(model) as words:
+        with watch_recurrent(model) as given:
+            watched = watch(model, run, edges, full)
+        known = known_at_words(model, given) if full == "full" else {}
+    found = watched.result
+    chosen = (
+        found.argmax(1)
+        if written is None
+        else torch.tensor(written, dtype=torch.long, device=found.device)
+    )
+    changes = without_each_head(model, run, chosen, count) if extras.ablation and not change else {}
+    layers = {}
+    if extras.layers:
+        said = chosen.tolist()
+        stacks = layer_facts(model, watched.streams, words, said, pieces)
+        stacks |= recurrent_facts(model, known, known_alone(model, given), said, pieces)
+        layers = {"stacks": stacks, "places": position_facts(model)}
+    watched = replace(watched, streams={**watched.streams, **arrays_of(known)})
+    watched = _kept(watched, asked.level)
+    without = {site: each.tolist() for site, each in changes.items()}
+    return Looked(watched, without, layers)
+
+
+def _kept(watched: Watched[LogProbabilities], level: Level) -> Watched[LogProbabilities]:
+    """Drops what the level does not keep."""
+    streams = watched.streams if level == "full" else {}
+    return replace(watched, sites=sites_at(watched.sites, level), streams=streams)
+
+
+def word_attributions(
+    text: ForcedTarget,
+    looked: Looked,
+    axes: Mapping[str, Axis],
+    asked: TraceRequest,
+    also: Callable[[], Mapping[str, Measure]] = dict,
+) -> dict[str, Any]:
+    """The attributions of what was written, as a note; empty if they were not requested, or if no
+    word was written.
+
+    Args:
+        also: returns further measures by tokens; called only if attributions were requested.
+    """
+    own = axes[text.own]
+    # A token is written one step before it is read: the first `count` steps write tokens 1 to
+    # count.
+    wrote = any(word is not None for word in own.words[1 : text.count + 1])
+    if asked.change or not asked.extras.attribution or not wrote:
+        return {}
+
+    def score(rows: int) -> Float[Tensor, "rows written"]:
+        asked.extras.check_cancelled()
+        return text.score(rows)
+
+    found = attributions_of(replace(text, score=score), looked.watched.sites, axes, also())
+    return {"mattered": {unit: mattered.facts() for unit, mattered in found.items()}}
+
+
+def after_every_prefix(
+    model: SequenceToSequence, source: Tensor, written: Sequence[int]
+) -> LogProbabilities:
+    """The log-probabilities after START and every prefix of what was written, all at once.
+
+    Args:
+        source: tokens, or an image; a batch of one.
+    """
+    tokens = torch.tensor([[START, *written]], device=source.device)
+    return model.decoder(model.encode(source), tokens)[0].float().log_softmax(dim=-1)
+
+
+def notes_of(
+    written: Sequence[int], looked: Looked, search: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """What the page needs besides: what was chosen, the tree, and the effects of ablations."""
+    return {
+        "written": list(written),
+        "search": dict(search or {}),
+        "without": looked.without,
+        "layers": looked.layers,
+    }

@@ -1,0 +1,43 @@
+"""The table of kinds: every place that a record names is there, and nothing is left out."""
+
+import dataclasses
+
+import pytest
+
+from jumok.cli.verbs.evaluate import OPTIONAL
+from jumok.config.families import RECIPES
+from jumok.errors import ConfigError
+from jumok.kinds import KINDS, Kind, register_kind, resolve
+from jumok.systems.base import System
+from jumok.tracing.request import Tracer
+
+
+@pytest.mark.parametrize("task", KINDS)
+def test_every_place_that_a_record_names_is_there(task):
+    kind = KINDS[task]
+    places = [each for each in dataclasses.astuple(kind) if isinstance(each, str) and ":" in each]
+    assert len(places) >= 2
+    assert all(callable(resolve(place)) or isinstance(resolve(place), Tracer) for place in places)
+    system = resolve(kind.system)
+    assert issubclass(system, System)
+    assert system.task == task or task == "bert"
+    assert isinstance(resolve(kind.trace), Tracer)
+
+
+def test_every_recipe_has_a_kind():
+    assert {resolve(kind.recipe) for kind in KINDS.values() if kind.recipe} == set(RECIPES)
+
+
+def test_the_options_of_kinds_are_options_of_evaluate():
+    common = {"beam", "by", "columns", "from_", "images", "length_penalty", "lowercase"}
+    assert set(OPTIONAL) == common | {"no_repeat_ngram", "output", "skip_damaged", "to", "tokenize"}
+
+
+def test_a_name_that_is_taken_is_refused(monkeypatch):
+    monkeypatch.setattr("jumok.kinds.KINDS", dict(KINDS))
+    kind = Kind(verb="look", reads="text", system="somewhere:Else")
+    with pytest.raises(ConfigError, match="another kind of model called 'translation'") as caught:
+        register_kind("translation", kind)
+    assert "taken are: translation, captioning" in str(caught.value)
+    register_kind("mine", kind)
+    register_kind("mine", kind)  # a plugin may be read twice
