@@ -31,7 +31,7 @@ def test_dot_is_large_for_vectors_of_one_direction():
 
 
 def test_a_scaled_dot_is_divided_by_the_square_root_of_the_width():
-    score = ScaledDotScore()
+    score = ScaledDotScore(4)
     query, key = rows([1.0, 2.0, 3.0, 4.0]), rows([5.0, 6.0, 7.0, 8.0])
     assert score(score.queries(query), score.keys(key)).tolist() == [[[35.0]]]  # 70 / 2
 
@@ -41,7 +41,7 @@ def test_thinking_looks_at_itself_by_88_percent():
     query = torch.full((1, 1, 64), 1.0)
     key = torch.cat([torch.full((1, 1, 64), 112 / 64), torch.full((1, 1, 64), 96 / 64)], dim=1)
     value = rows([1.0, 0.0], [0.0, 1.0])
-    found = RawAttention(ScaledDotScore()).look(query, key, value)
+    found = RawAttention(ScaledDotScore(64)).look(query, key, value)
     assert found[0, 0].tolist() == pytest.approx([0.88, 0.12], abs=0.001)
 
 

@@ -6,6 +6,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from jumok.attention.core import split_heads
+from jumok.attention.interfaces import HeadParts
 from jumok.attention.multihead import MultiHeadAttention
 from jumok.attention.observe import observe
 from jumok.kernels.noise import Noise
@@ -70,7 +71,8 @@ def test_look_at_prepared_keys_and_values_is_forward():
 
 
 def test_rotary_look_depends_on_the_distance_alone():
-    attention = of_sizes(13, 3, 8, 11, rotate=RotaryPositions(8))
+    turn = RotaryPositions(8)
+    attention = of_sizes(13, 3, 8, 11, parts=HeadParts(process_queries=[turn], process_keys=[turn]))
     queries, memory, _ = states(13)
     here = attention.look(queries, *attention.keys_values(memory, 0), position=2)
     there = attention.look(queries, *attention.keys_values(memory, 29), position=31)
@@ -81,7 +83,7 @@ def test_rotary_look_depends_on_the_distance_alone():
 
 def test_bias_is_added_to_the_scores_of_each_head():
     """softmax(Q K^T / sqrt(d) + bias) V, one head after the other; head 2 of 3 sees near."""
-    attention = of_sizes(13, 3, 8, 11, bias=AlibiPositions(3))
+    attention = of_sizes(13, 3, 8, 11, parts=HeadParts(bias=AlibiPositions(3)))
     queries, memory, real = states(13)
     (key, value), seen = attention.keys_values(memory), []
     query = split_heads(attention.query(queries), 3)
@@ -99,7 +101,7 @@ def test_bias_is_added_to_the_scores_of_each_head():
 
 
 def test_bias_is_there_while_somebody_watches():
-    attention = of_sizes(13, 3, 8, 11, bias=AlibiPositions(3))
+    attention = of_sizes(13, 3, 8, 11, parts=HeadParts(bias=AlibiPositions(3)))
     queries, memory, _ = states(13)
     expected, seen = attention(queries, memory), []
     with observe(attention, lambda _, found: seen.append(found)):

@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 
+from jumok.attention.interfaces import Score
 from jumok.attention.observe import Attention, observe
 from jumok.attention.scored import ScoredAttention
 from jumok.attention.scores import (
@@ -20,11 +21,11 @@ QUERY = torch.tensor([[[1.0, 2.0]]])
 MEMORY = torch.tensor([[[3.0, 0.0], [1.0, 1.0], [0.0, 2.0]]])
 
 
-def score(part: DotScore) -> list[float]:
+def score(part: Score) -> list[float]:
     return part(part.queries(QUERY), part.keys(MEMORY))[0, 0].tolist()
 
 
-def fill(part: DotScore, **values: list) -> DotScore:
+def fill(part: Score, **values: list) -> Score:
     with torch.no_grad():
         for name, value in values.items():
             part.get_parameter(name.replace("__", ".")).copy_(torch.tensor(value))
@@ -36,7 +37,7 @@ def test_dot_score_by_hand():
 
 
 def test_scaled_dot_score_is_divided_by_the_root_of_the_width():
-    assert score(ScaledDotScore()) == pytest.approx([3 / 2**0.5, 3 / 2**0.5, 4 / 2**0.5])
+    assert score(ScaledDotScore(2)) == pytest.approx([3 / 2**0.5, 3 / 2**0.5, 4 / 2**0.5])
 
 
 def test_bilinear_score_by_hand():
@@ -61,11 +62,11 @@ def test_additive_score_by_hand():
         math.tanh(1.5) - 2 * math.tanh(0.0) + 0.5 * math.tanh(1.75),
         math.tanh(2.5) - 2 * math.tanh(-1.0) + 0.5 * math.tanh(1.75),
     ]
-    assert score(additive(AdditiveScore(2, 2, 3))) == pytest.approx(expected)
+    assert score(additive(AdditiveScore(2, 2, hidden=3))) == pytest.approx(expected)
 
 
 def test_coverage_lowers_what_was_looked_at_before():
-    part = fill(additive(CoverageScore(2, 2, 3)), coverage=[-1.0, 0.0, 0.0])
+    part = fill(additive(CoverageScore(2, 2, hidden=3)), coverage=[-1.0, 0.0, 0.0])
     attention = ScoredAttention(part, Noise())
     covered = torch.tensor([[0.0, 2.0, 0.0]])
     keys = attention.keys(MEMORY)
@@ -95,7 +96,8 @@ def test_what_is_not_allowed_gets_nothing_and_a_row_of_nothing_gives_zeros():
 
 
 def test_an_observer_hears_the_kind_and_the_weights_before_dropout():
-    attention = ScoredAttention(additive(AdditiveScore(2, 2, 3)), Noise(), dropout=0.9).train()
+    part = additive(AdditiveScore(2, 2, hidden=3))
+    attention = ScoredAttention(part, Noise(), dropout=0.9).train()
     seen: list[Attention] = []
     with observe(attention, lambda _, heard: seen.append(heard)):
         _, weights = attention(QUERY, attention.keys(MEMORY), MEMORY)

@@ -63,8 +63,9 @@ def test_shared_layers_are_one_layer_and_wholly_alike() -> None:
 def test_without_residual_and_without_norm_are_what_they_say() -> None:
     dropout = Dropout(0.0, Noise())
     stream, update = torch.tensor([[[1.0, 2.0]]]), torch.tensor([[[5.0, 3.0]]])
-    assert torch.equal(depth.WithoutNorm(2, dropout)(stream, update)[1], stream + update)
-    kept, normed = depth.WithoutResidual(2, dropout)(stream, update)
+    norm = torch.nn.LayerNorm(2)
+    assert torch.equal(depth.WithoutNorm(norm, dropout)(stream, update)[1], stream + update)
+    kept, normed = depth.WithoutResidual(norm, dropout)(stream, update)
     assert torch.equal(kept, update)
     torch.testing.assert_close(normed, torch.tensor([[[1.0, -1.0]]]), atol=1e-4, rtol=0.0)
 

@@ -6,7 +6,7 @@ from jumok.attention.multihead import MultiHeadAttention
 from jumok.kernels.noise import Noise
 from jumok.layers.block import Block
 from jumok.layers.dropout import Dropout
-from jumok.layers.feedforward import FeedForward
+from jumok.layers.feedforward import PlainFeedForward
 from jumok.layers.residual import PostNorm, PreNorm
 
 HIDDEN = 29
@@ -22,8 +22,8 @@ def block(dim: int, heads: int, norm: type[PreNorm], activation: str, cross: boo
     return Block(
         attention(),
         attention() if cross else None,
-        FeedForward(dim, HIDDEN, activation, nothing),
-        lambda: norm(dim, nothing),
+        PlainFeedForward(dim, HIDDEN, activation, nothing),
+        lambda: norm(nn.LayerNorm(dim), nothing),
     )
 
 

@@ -98,7 +98,7 @@ def test_a_subclass_of_a_part_is_not_taken_for_that_part():
     torch.manual_seed(3)
     model = Transformer(TransformerConfig(**SIZES), 29)
     for block in model.decoder.blocks:
-        block.after_cross = WithoutNorm(48, block.after_cross.dropout)
+        block.after_cross = WithoutNorm(torch.nn.LayerNorm(48), block.after_cross.dropout)
     steps = logits_of_steps(prepare_for_inference(model, torch.float32), 2, swaps=False)
     assert not any(in_one_call(model))
     assert steps.isfinite().all()

@@ -4,7 +4,7 @@ import torch.nn.functional as F
 
 from jumok.kernels.noise import Noise
 from jumok.layers.dropout import Dropout
-from jumok.layers.feedforward import FeedForward
+from jumok.layers.feedforward import PlainFeedForward
 from tests.parity.torch_weights import roughen
 
 
@@ -12,7 +12,7 @@ from tests.parity.torch_weights import roughen
 @pytest.mark.parametrize("hidden", [29, 32])  # in torch, and in C
 def test_feedforward_is_two_layers_with_a_bend(activation, bend, hidden):
     torch.manual_seed(1)
-    layer = roughen(FeedForward(7, hidden, activation, Dropout(0.0, Noise())))
+    layer = roughen(PlainFeedForward(7, hidden, activation, Dropout(0.0, Noise())))
     states = torch.randn(2, 5, 7)
     inner = bend(states @ layer.inner.weight.t() + layer.inner.bias)
     expected = inner @ layer.outer.weight.t() + layer.outer.bias
@@ -22,7 +22,7 @@ def test_feedforward_is_two_layers_with_a_bend(activation, bend, hidden):
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
 def test_feedforward_drops_between_the_layers_while_training(activation):
     """With weights of one, the output counts what was kept: 1 / (1 - 0.5) each."""
-    layer = FeedForward(1, 64, activation, Dropout(0.5, Noise()))
+    layer = PlainFeedForward(1, 64, activation, Dropout(0.5, Noise()))
     for linear in (layer.inner, layer.outer):
         torch.nn.init.ones_(linear.weight)
     states = torch.full((1, 1, 1), 30.0)  # where gelu is the identity

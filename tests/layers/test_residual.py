@@ -11,7 +11,8 @@ from tests.parity.torch_weights import roughen
 
 def parts(kind: type[PreNorm], p: float = 0.0) -> tuple[PreNorm, torch.Tensor, torch.Tensor]:
     torch.manual_seed(1)
-    return roughen(kind(13, Dropout(p, Noise()))), torch.randn(2, 5, 13), torch.randn(2, 5, 13)
+    part = roughen(kind(torch.nn.LayerNorm(13), Dropout(p, Noise())))
+    return part, torch.randn(2, 5, 13), torch.randn(2, 5, 13)
 
 
 def test_pre_norm_keeps_the_stream_free_of_norms():

@@ -1,11 +1,12 @@
 """The formula that everything else is built on: a weighted sum of values.
 
-    attend(Q, K, V) = softmax(Q K^T / sqrt(d_k) + bias) V
+    attend(Q, K, V) = softmax(scale Q K^T + bias) V,  scale = 1 / sqrt(d_k)
 
 `attend` takes the path that was measured fastest on the device; `attend_with_weights` is its
 readable twin and also returns the weights. A test checks that both agree, in gradients too.
 
-Source: Vaswani et al. 2017, section 3.2.1; lectures 000 and 003.
+Source: Vaswani et al. 2017, section 3.2.1; lectures 000 and 003; shared keys: Ainslie et al. 2023
+(grouped queries).
 """
 
 import math
@@ -20,26 +21,33 @@ from jumok.shapes import Bool, Float, Tensor
 
 def attend(
     query: Float[Tensor, "batch heads query dim"],
-    key: Float[Tensor, "batch heads key dim"],
-    value: Float[Tensor, "batch heads key value_dim"],
+    key: Float[Tensor, "batch kv_heads key dim"],
+    value: Float[Tensor, "batch kv_heads key value_dim"],
     allowed: Bool[Tensor, "#batch #heads #query key"] | None = None,
     bias: Float[Tensor, "#batch #heads #query key"] | None = None,
     drop: DropoutMask | None = None,
+    scale: float | None = None,
 ) -> Float[Tensor, "batch heads query value_dim"]:
     """Each query's weighted sum of the values.
 
     Args:
+        key, value: may have fewer heads than the queries: each of them then serves as many
+            adjacent heads of queries as `repeat_heads` would repeat it.
         allowed: True where a query may attend; None allows all. A query that may attend to
             nothing gets zeros.
         bias: added to the scaled scores (ALiBi); None adds nothing.
         drop: which weights to drop while training; None drops none.
+        scale: the factor of the products; None: 1 / sqrt(dim).
     """
+    if key.shape[1] != query.shape[1]:
+        return _grouped(query, key, value, allowed, bias, drop, scale)
+    scale = query.shape[-1] ** -0.5 if scale is None else scale
     learnt = bias is not None and bias.requires_grad
     if not learnt and kernel.serves(query, key, value):
-        return kernel.attend(query, key, value, allowed, bias, drop)
+        return kernel.attend(query, key, value, allowed, bias, drop, scale)
     if query.is_cuda and drop is None:
-        return _fused(query, key, value, allowed, bias)
-    return attend_with_weights(query, key, value, allowed, bias, drop)[0]
+        return _fused(query, key, value, allowed, bias, scale)
+    return attend_with_weights(query, key, value, allowed, bias, drop, scale)[0]
 
 
 def attend_with_weights(
@@ -49,18 +57,33 @@ def attend_with_weights(
     allowed: Bool[Tensor, "#batch #heads #query key"] | None = None,
     bias: Float[Tensor, "#batch #heads #query key"] | None = None,
     drop: DropoutMask | None = None,
+    scale: float | None = None,
 ) -> tuple[Float[Tensor, "batch heads query value_dim"], Float[Tensor, "batch heads query key"]]:
-    """The readable twin of `attend`: also returns the weights, before dropout; each row sums to 1.
+    """The readable twin of `attend`; also returns the weights, before dropout.
+
+    Each row of them sums to 1.
+    """
+    scale = query.shape[-1] ** -0.5 if scale is None else scale
+    return attend_by_scores(query @ key.transpose(-2, -1) * scale, value, allowed, bias, drop)
+
+
+def attend_by_scores(
+    scores: Float[Tensor, "batch heads query key"],
+    value: Float[Tensor, "batch heads key value_dim"],
+    allowed: Bool[Tensor, "#batch #heads #query key"] | None = None,
+    bias: Float[Tensor, "#batch #heads #query key"] | None = None,
+    drop: DropoutMask | None = None,
+) -> tuple[Float[Tensor, "batch heads query value_dim"], Float[Tensor, "batch heads query key"]]:
+    """The weighted sums and the weights of any scores, not only of products.
 
     The largest score is subtracted before the exponential (as torch's softmax does), so a score
     of 710, where exp overflows float64, is as harmless as any other.
     """
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
     if bias is not None:
         scores = scores + bias.to(scores.dtype)
     if allowed is not None:
         scores = scores.masked_fill(~allowed, -math.inf)
-    weights = scores.softmax(dim=-1)
+    weights = scores.softmax(dim=-1).to(value.dtype)
     if allowed is not None:
         # softmax of a row of -inf is NaN; such a query attends to nothing
         weights = weights.masked_fill(~allowed, 0.0)
@@ -68,15 +91,54 @@ def attend_with_weights(
     return kept @ value, weights
 
 
+def _grouped(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    allowed: Tensor | None,
+    bias: Tensor | None,
+    drop: DropoutMask | None,
+    scale: float | None,
+) -> Tensor:
+    """The queries of all heads that share a key become those of one head: no key is copied."""
+    heads, queries = query.shape[1:3]
+    group = heads // key.shape[1]
+
+    def folded(rows: Tensor) -> Tensor:
+        """(#batch #heads #query _) to (#batch #kv_heads group*query _)."""
+        whole = rows.expand(-1, group if rows.shape[1] == 1 else heads, queries, -1)
+        return whole.reshape(rows.shape[0], -1, group * queries, rows.shape[3])
+
+    if allowed is not None and allowed.shape[1:3] != (1, 1):
+        allowed = folded(allowed)
+    bias = None if bias is None else folded(bias)
+    found = attend(folded(query), key, value, allowed, bias, drop, scale)
+    return found.unflatten(2, (group, queries)).flatten(1, 2)
+
+
+def repeat_heads(
+    states: Float[Tensor, "batch kv_heads length dim"], heads: int
+) -> Float[Tensor, "batch {heads} length dim"]:
+    """Each head as often in a row as there are queries' heads that share it."""
+    if states.shape[1] == heads:
+        return states
+    return states.repeat_interleave(heads // states.shape[1], dim=1)
+
+
 def _fused(
-    query: Tensor, key: Tensor, value: Tensor, allowed: Tensor | None, bias: Tensor | None
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    allowed: Tensor | None,
+    bias: Tensor | None,
+    scale: float | None = None,
 ) -> Tensor:
     """torch's fused kernel; its boolean mask also means True = may attend."""
     mask = allowed
     if bias is not None:
         bias = bias.to(query.dtype)
         mask = bias if allowed is None else bias.masked_fill(~allowed, -math.inf)
-    return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+    return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scale)
 
 
 def split_heads(

@@ -16,8 +16,9 @@ import math
 import torch
 from torch import nn
 
+from jumok.attention.interfaces import Score
 from jumok.attention.observe import Attention, Observable
-from jumok.attention.scores import DotScore, ScaledDotScore
+from jumok.attention.scores import ScaledDotScore
 from jumok.shapes import Bool, Float, Tensor
 
 
@@ -32,7 +33,7 @@ class RawAttention(Observable):
             (Vaswani et al. 2017) divides.
     """
 
-    def __init__(self, score: DotScore) -> None:
+    def __init__(self, score: Score) -> None:
         super().__init__()
         self.score = score
 
@@ -70,7 +71,8 @@ class RawAttention(Observable):
                     value[:, None],
                     weights[:, None],
                     kind=self.score.kind,
-                    energy=self.score.weighing(),
+                    scale=self.score.scale,
+                    energy=self.score.energy,
                     allowed=None if allowed is None else allowed[:, None],
                 )
             )
@@ -89,13 +91,11 @@ class GeneralAttention(nn.Module):
         score: compares a query and a key; None: scaled dot products.
     """
 
-    def __init__(
-        self, dim: int, key_dim: int, value_dim: int, score: DotScore | None = None
-    ) -> None:
+    def __init__(self, dim: int, key_dim: int, value_dim: int, score: Score | None = None) -> None:
         super().__init__()
         self.key = nn.Linear(dim, key_dim, bias=False)
         self.value = nn.Linear(dim, value_dim, bias=False)
-        self.attention = RawAttention(score or ScaledDotScore())
+        self.attention = RawAttention(score or ScaledDotScore(key_dim))
 
     def forward(
         self,
@@ -113,9 +113,7 @@ class SelfAttention(nn.Module):
     q_i = x_i W_Q,  y = general(q, x)
     """
 
-    def __init__(
-        self, dim: int, key_dim: int, value_dim: int, score: DotScore | None = None
-    ) -> None:
+    def __init__(self, dim: int, key_dim: int, value_dim: int, score: Score | None = None) -> None:
         super().__init__()
         self.query = nn.Linear(dim, key_dim, bias=False)
         self.general = GeneralAttention(dim, key_dim, value_dim, score)

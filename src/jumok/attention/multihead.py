@@ -3,23 +3,36 @@
 Source: Vaswani et al. 2017, section 3.2.2; lecture 002.
 """
 
-from collections.abc import Callable
+from collections.abc import Sequence
+from typing import Any
+
+from torch import nn
 
 from jumok.attention.cache import KeyValueCache
-from jumok.attention.core import attend, attend_with_weights, merge_heads, split_heads
+from jumok.attention.core import (
+    attend,
+    attend_by_scores,
+    attend_with_weights,
+    merge_heads,
+    repeat_heads,
+    split_heads,
+)
+from jumok.attention.interfaces import HeadParts, product_scale
 from jumok.attention.observe import Attention, Observable
+from jumok.attention.scores import DotScore, ScaledDotScore
 from jumok.kernels.linear import Linear
-from jumok.kernels.noise import Noise
+from jumok.kernels.noise import DropoutMask, Noise
+from jumok.kernels.step import AttentionWeights
+from jumok.kernels.step_part import StepPart, weights_for_step
 from jumok.shapes import Bool, Float, States, Tensor
 
-Rotate = Callable[[Tensor, int], Tensor]
-Bias = Callable[[Tensor, Tensor, int], Tensor]
 KeysValues = tuple[
-    Float[Tensor, "batch heads length head_dim"], Float[Tensor, "batch heads length value_dim"]
+    Float[Tensor, "batch kv_heads length head_dim"],
+    Float[Tensor, "batch kv_heads length value_dim"],
 ]
 
 
-class MultiHeadAttention(Observable):
+class MultiHeadAttention(Observable, StepPart):
     """Each head attends with its own projections; their outputs are concatenated and mixed.
 
     head_i = attend(X W_i^Q, Y W_i^K, Y W_i^V);  output = [head_1 ... head_h] W^O
@@ -32,10 +45,10 @@ class MultiHeadAttention(Observable):
         value_dim: width of one head's value, which may differ from `head_dim`.
         dropout: share of the weights dropped while training.
         noise: where dropout masks come from.
-        rotate: turns queries and keys by their position (rotary encoding); called with
-            (states, first position). None leaves them unchanged.
-        bias: added to the scores for the distance of query and key (ALiBi); called with
-            (query, key, position of the first query), keys counted from 0. None adds nothing.
+        kv_heads: the number of heads of keys and values, each shared by heads / kv_heads heads of
+            queries (Ainslie et al. 2023); None: each head has its own.
+        bias: whether the projections have biases.
+        parts: the score, and what heads are put through before and after it.
     """
 
     def __init__(
@@ -46,19 +59,23 @@ class MultiHeadAttention(Observable):
         value_dim: int,
         noise: Noise,
         dropout: float = 0.0,
-        rotate: Rotate | None = None,
-        bias: Bias | None = None,
+        kv_heads: int | None = None,
+        bias: bool = True,
+        parts: HeadParts = HeadParts(),  # noqa: B008 - frozen
     ) -> None:
         super().__init__()
-        self.heads = heads
-        self.query = Linear(dim, heads * head_dim)
-        self.key = Linear(dim, heads * head_dim)
-        self.value = Linear(dim, heads * value_dim)
-        self.output = Linear(heads * value_dim, dim)
+        self.heads, self.kv_heads = heads, kv_heads or heads
+        self.query = Linear(dim, heads * head_dim, bias)
+        self.key = Linear(dim, self.kv_heads * head_dim, bias)
+        self.value = Linear(dim, self.kv_heads * value_dim, bias)
+        self.output = Linear(heads * value_dim, dim, bias)
         self.noise = noise
         self.dropout = dropout
-        self.rotate = rotate
-        self.bias = bias
+        self.score = parts.score or ScaledDotScore(head_dim)
+        self.process_queries = _listed(parts.process_queries)
+        self.process_keys = _listed(parts.process_keys)
+        self.process_output = _listed(parts.process_output)
+        self.bias = parts.bias
 
     def forward(
         self,
@@ -86,37 +103,90 @@ class MultiHeadAttention(Observable):
 
     def keys_values(
         self, memory: States, position: int = 0
-    ) -> tuple[Float[Tensor, "batch heads length _"], Float[Tensor, "batch heads length _"]]:
+    ) -> tuple[Float[Tensor, "batch kv_heads length _"], Float[Tensor, "batch kv_heads length _"]]:
         """The keys and values; `position` is that of the first state, for rotary encoding."""
-        key = split_heads(self.key(memory), self.heads)
-        if self.rotate is not None:
-            key = self.rotate(key, position)
-        return key, split_heads(self.value(memory), self.heads)
+        key = split_heads(self.key(memory), self.kv_heads)
+        for process in self.process_keys:
+            key = process(key, position)
+        return self.score.keys(key), split_heads(self.value(memory), self.kv_heads)
 
     def look(
         self,
         queries: Float[Tensor, "batch query dim"],
-        key: Float[Tensor, "batch heads key head_dim"],
-        value: Float[Tensor, "batch heads key value_dim"],
+        key: Float[Tensor, "batch kv_heads key head_dim"],
+        value: Float[Tensor, "batch kv_heads key value_dim"],
         allowed: Bool[Tensor, "#batch 1 #query key"] | None = None,
         position: int = 0,
     ) -> Float[Tensor, "batch query dim"]:
         """The output for each query; `position` is that of the first query."""
         query = split_heads(self.query(queries), self.heads)
-        if self.rotate is not None:
-            query = self.rotate(query, position)
+        for process in self.process_queries:
+            query = process(query, position)
+        query = self.score.queries(query)
         bias = self.bias(query, key, position) if self.bias is not None else None
         drop = self.noise.mask(self.dropout) if self.training and self.dropout else None
-        if self.observers or self.edit is not None:
-            found, weights = attend_with_weights(query, key, value, allowed, bias, drop)
-            if self.edit is not None:
-                weights = self.edited(weights, position)
-                found = weights @ value
-            scale = query.shape[-1] ** -0.5
-            for observer in self.observers:
-                observer(
-                    Attention(query, key, value, weights, scale=scale, bias=bias, allowed=allowed)
-                )
+        scale = product_scale(self.score)
+        if scale is None or self.observers or self.edit is not None:
+            found = self._watched(query, key, value, allowed, bias, drop, position)
         else:
-            found = attend(query, key, value, allowed, bias, drop)
+            found = attend(query, key, value, allowed, bias, drop, scale)
+        for process in self.process_output:
+            found = process(found)
         return self.output(merge_heads(self.gated(found)))
+
+    def step_weights(self) -> AttentionWeights | None:
+        """The projections, if the heads are compared as they come out of them.
+
+        With fewer heads of keys the widths tell: the kernel refuses these itself.
+        """
+        linear = self.query, self.key, self.value, self.output
+        query, key, value, output = map(weights_for_step, linear)
+        parts = (*self.process_queries, *self.process_keys, *self.process_output)
+        scale = self.score.scale
+        if scale is None or None in (query, key, value, output) or parts or self.bias is not None:
+            return None
+        if type(self.score) not in (DotScore, ScaledDotScore):  # others transform the vectors
+            return None
+        return AttentionWeights(query, key, value, output, self.heads, scale)
+
+    def _watched(
+        self,
+        query: Float[Tensor, "batch heads query head_dim"],
+        key: Float[Tensor, "batch kv_heads key head_dim"],
+        value: Float[Tensor, "batch kv_heads key value_dim"],
+        allowed: Bool[Tensor, "#batch 1 #query key"] | None,
+        bias: Float[Tensor, "#batch #heads query key"] | None,
+        drop: DropoutMask | None,
+        position: int,
+    ) -> Float[Tensor, "batch heads query value_dim"]:
+        """The readable path, for any score; calls the observers, with a key for each query."""
+        score = self.score
+        key, value = repeat_heads(key, self.heads), repeat_heads(value, self.heads)
+        scale = product_scale(score)
+        if scale is None:
+            found, weights = attend_by_scores(score(query, key), value, allowed, bias, drop)
+        else:
+            found, weights = attend_with_weights(query, key, value, allowed, bias, drop, scale)
+        if self.edit is not None:
+            weights = self.edited(weights, position)
+            found = weights @ value
+        for observer in self.observers:
+            observer(
+                Attention(
+                    query,
+                    key,
+                    value,
+                    weights,
+                    kind=score.kind,
+                    scale=score.scale,
+                    energy=score.energy,
+                    bias=bias,
+                    allowed=allowed,
+                )
+            )
+        return found
+
+
+def _listed(parts: Sequence[Any]) -> Any:
+    """The processes as submodules."""
+    return nn.ModuleList(parts)

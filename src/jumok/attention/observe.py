@@ -29,7 +29,8 @@ class Attention:
     Attributes:
         weights: before dropout; each row sums to 1, or to 0 where nothing was allowed.
         kind: the score function, by its name in `attention/scores.py`; "convolution": of pixels.
-        scale: the factor of the products of queries and keys.
+        scale: the factor of the products of queries and keys, or of v . tanh(q + k); None: the
+            score is neither, and cannot be recomputed from the vectors.
         energy: the vector v of an additive score; None for other scores.
         bias: added to the scores before the softmax; None: nothing.
         allowed: True where a query may attend to a key; None: everywhere.
@@ -40,7 +41,7 @@ class Attention:
     value: Float[Tensor, "batch heads key value_dim"]
     weights: Float[Tensor, "batch heads query key"]
     kind: str = "scaled-dot"
-    scale: float = 1.0
+    scale: float | None = 1.0
     energy: Float[Tensor, " hidden"] | None = None
     bias: Float[Tensor, "#batch #heads query key"] | None = None
     allowed: Bool[Tensor, "#batch #heads #query key"] | None = None

@@ -7,8 +7,9 @@ Source: Bahdanau et al. 2015; Luong et al. 2015; lecture 004.
 
 import math
 
+from jumok.attention.interfaces import Score
 from jumok.attention.observe import Attention, Observable
-from jumok.attention.scores import DotScore
+from jumok.attention.scores import CoverageScore
 from jumok.kernels.noise import Noise
 from jumok.shapes import Allowed, Float, States, Tensor
 
@@ -22,7 +23,7 @@ class ScoredAttention(Observable):
         noise: where dropout masks come from.
     """
 
-    def __init__(self, score: DotScore, noise: Noise, dropout: float = 0.0) -> None:
+    def __init__(self, score: Score, noise: Noise, dropout: float = 0.0) -> None:
         super().__init__()
         self.score = score
         self.noise = noise
@@ -50,6 +51,7 @@ class ScoredAttention(Observable):
         """
         query = self.score.queries(queries)
         if covered is not None:
+            assert isinstance(self.score, CoverageScore)
             key = self.score.cover(key, covered)
         scores = self.score(query, key).float()
         if allowed is not None:
@@ -67,7 +69,8 @@ class ScoredAttention(Observable):
                     value[:, None],
                     weights[:, None],
                     kind=self.score.kind,
-                    energy=self.score.weighing(),
+                    scale=self.score.scale,
+                    energy=self.score.energy,
                     allowed=None if allowed is None else allowed[:, None, None],
                 )
             )

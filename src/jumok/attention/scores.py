@@ -1,4 +1,4 @@
-"""Score functions: how well a query and a key fit together. Each is a module of its own.
+"""Score functions: how well a query and a key fit together. Each is a part of its own.
 
 | kind       | score(q, k)               | source                                 |
 |------------|---------------------------|----------------------------------------|
@@ -7,7 +7,8 @@
 | bilinear   | q W k                     | Luong et al. 2015 ("general")          |
 | additive   | v . tanh(W q + U k)       | Bahdanau et al. 2015, appendix A.1.2   |
 
-A score projects queries and keys itself, so that keys are projected once for all steps.
+Their interface is `Score` in `attention/interfaces.py`. A score transforms queries and keys itself,
+so that keys are transformed once for all steps. In a Transformer the heads share its weights.
 """
 
 import math
@@ -17,110 +18,128 @@ from torch import nn
 
 from jumok.kernels.linear import Linear
 from jumok.kernels.recurrent import additive_scores
-from jumok.shapes import Float, States, Tensor
+from jumok.shapes import Float, Tensor
+
+Vectors = Float[Tensor, "*axes length dim"]
+Queries = Float[Tensor, "*axes query dim"]
+Keys = Float[Tensor, "*axes key dim"]
+Scores = Float[Tensor, "*axes query key"]
 
 
-class DotScore(nn.Module):
-    """q . k, without projections; queries and keys have one width.
-
-    Attributes:
-        kind: the score's name, which observers of the attention receive.
-    """
+class DotScore:
+    """q . k, without weights; queries and keys of any one width."""
 
     kind = "dot"
+    scale = 1.0
+    energy = None
 
-    def queries(self, states: States) -> Float[Tensor, "batch length _"]:
-        """The projected queries."""
+    def __init__(self, *_sizes: int) -> None: ...
+
+    def queries(self, states: Vectors) -> Vectors:
         return states
 
-    def keys(self, memory: States) -> Float[Tensor, "batch length _"]:
-        """The projected keys; computed once for all steps."""
+    def keys(self, memory: Vectors) -> Vectors:
         return memory
 
-    def weighing(self) -> Float[Tensor, " hidden"] | None:
-        """The vector v of an additive score; None for other scores."""
-        return None
-
-    def forward(
-        self,
-        query: Float[Tensor, "batch query dim"],
-        key: Float[Tensor, "batch key dim"],
-    ) -> Float[Tensor, "batch query key"]:
-        """How well each query and each key fit."""
-        return query @ key.transpose(1, 2)
-
-    def cover(
-        self,
-        key: Float[Tensor, "batch key dim"],
-        covered: Float[Tensor, "batch key"],  # noqa: ARG002
-    ) -> Float[Tensor, "batch key dim"]:
-        """The keys, given each one's sum of weights `covered`; most scores ignore it."""
-        return key
+    def __call__(self, query: Queries, key: Keys) -> Scores:
+        return query @ key.transpose(-2, -1)
 
 
-class ScaledDotScore(DotScore):
+class ScaledDotScore:
     """q . k / sqrt(dim): its spread does not grow with the width."""
 
     kind = "scaled-dot"
+    energy = None
 
-    def queries(self, states: States) -> Float[Tensor, "batch length _"]:
-        return states / math.sqrt(states.shape[-1])
+    def __init__(self, dim: int, *_sizes: int) -> None:
+        self.scale = dim**-0.5
+
+    def queries(self, states: Vectors) -> Vectors:
+        return states
+
+    def keys(self, memory: Vectors) -> Vectors:
+        return memory
+
+    def __call__(self, query: Queries, key: Keys) -> Scores:
+        return query @ key.transpose(-2, -1) * self.scale
 
 
-class BilinearScore(DotScore):
+class BilinearScore(nn.Module):
     """q W k: queries and keys may differ in width."""
 
     kind = "bilinear"
+    scale = 1.0
+    energy = None
 
-    def __init__(self, dim: int, memory_dim: int) -> None:
+    def __init__(self, dim: int, memory_dim: int, *_heads: int) -> None:
         super().__init__()
         self.key = Linear(memory_dim, dim)
 
-    def keys(self, memory: States) -> Float[Tensor, "batch length _"]:
+    def queries(self, states: Vectors) -> Vectors:
+        return states
+
+    def keys(self, memory: Vectors) -> Float[Tensor, "*axes length _"]:
         # The bias adds q . b to every score of a query, which does not change the softmax.
         return self.key(memory)
 
+    def forward(self, query: Queries, key: Keys) -> Scores:
+        return query @ key.transpose(-2, -1)
 
-class AdditiveScore(DotScore):
+
+class _TanhScore(nn.Module):
     """v . tanh(W q + U k): a small network with one hidden layer."""
 
-    kind = "additive"
+    scale = 1.0
+    energy: nn.Parameter
 
-    def __init__(self, dim: int, memory_dim: int, hidden: int) -> None:
+    def __init__(self, dim: int, memory_dim: int, hidden: int | None) -> None:
         super().__init__()
+        hidden = hidden or dim
         self.query = Linear(dim, hidden)
         self.key = Linear(memory_dim, hidden)
         self.energy = nn.Parameter(torch.empty(hidden).uniform_(-1, 1) * math.sqrt(3 / hidden))
 
-    def queries(self, states: States) -> Float[Tensor, "batch length _"]:
+    def queries(self, states: Vectors) -> Float[Tensor, "*axes length _"]:
         return self.query(states)
 
-    def keys(self, memory: States) -> Float[Tensor, "batch length _"]:
+    def keys(self, memory: Vectors) -> Float[Tensor, "*axes length _"]:
         return self.key(memory)
 
-    def weighing(self) -> Float[Tensor, " hidden"]:
-        return self.energy
-
-    def forward(
-        self,
-        query: Float[Tensor, "batch query dim"],
-        key: Float[Tensor, "batch key dim"],
-    ) -> Float[Tensor, "batch query key"]:
-        return additive_scores(query, key, self.energy)
+    def forward(self, query: Queries, key: Keys) -> Scores:
+        heads = query.flatten(0, -3), key.flatten(0, -3)
+        return additive_scores(*heads, self.energy).view(*query.shape[:-1], key.shape[-2])
 
 
-class CoverageScore(AdditiveScore):
+class AdditiveScore(_TanhScore):
+    """v . tanh(W q + U k).
+
+    Args:
+        hidden: width of v; None: `dim`.
+    """
+
+    kind = "additive"
+
+    def __init__(
+        self, dim: int, memory_dim: int, _heads: int = 1, *, hidden: int | None = None
+    ) -> None:
+        super().__init__(dim, memory_dim, hidden)
+
+
+class CoverageScore(_TanhScore):
     """v . tanh(W q + U k + w c), where c is the sum of the key's weights in earlier steps.
 
     Source: Tu et al. 2016, Modeling coverage for neural machine translation, section 3.1
     (linguistic coverage without fertility).
     """
 
-    def __init__(self, dim: int, memory_dim: int, hidden: int) -> None:
+    kind = "additive"
+
+    def __init__(self, dim: int, memory_dim: int, *, hidden: int | None = None) -> None:
         super().__init__(dim, memory_dim, hidden)
-        self.coverage = nn.Parameter(torch.zeros(hidden))
+        self.coverage = nn.Parameter(torch.zeros_like(self.energy))
 
     def cover(
         self, key: Float[Tensor, "batch key dim"], covered: Float[Tensor, "batch key"]
     ) -> Float[Tensor, "batch key dim"]:
+        """The keys, given each one's sum of weights `covered`."""
         return key + covered[..., None] * self.coverage

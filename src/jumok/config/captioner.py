@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from jumok.config.recurrent import RecurrentConfig
-from jumok.config.section import Count, Layers, ModelSection, Section, Share, Side
+from jumok.config.section import Count, Layers, ModelSection, Section, Share, Side, part_name
 from jumok.config.stack import StackConfig
 
 
@@ -104,7 +104,7 @@ class RnnDecoderConfig(Section):
     dim: Count = 128
     embedding: Count = 128
     layers: Layers = 1
-    attention: Literal["dot", "scaled-dot", "bilinear", "additive"] = "additive"
+    attention: Annotated[str, part_name("score")] = "additive"
     gate: bool = True
     context: Literal["first-state", "every-step"] = "first-state"
     dropout: Share = 0.1

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from jumok.config.section import Count, Layers
-from jumok.config.stack import PositionKind, StackConfig
+from jumok.config.stack import ActivationKind, PositionKind, StackConfig
 
 
 class CausalConfig(StackConfig):
@@ -11,7 +11,7 @@ class CausalConfig(StackConfig):
 
     kind: Literal["causal-lm"] = "causal-lm"
     layers: Layers = 4
-    activation: Literal["relu", "gelu"] = "gelu"
+    activation: ActivationKind = "gelu"
     positions: PositionKind = "rotary"
     max_length: Count = 256
     tied: bool = True

@@ -5,14 +5,14 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from jumok.config.section import Count, DataPath, Layers, Section
-from jumok.config.stack import PositionKind, StackConfig
+from jumok.config.stack import ActivationKind, PositionKind, StackConfig
 
 
 class EncoderConfig(StackConfig):
     """A stack of encoder blocks, by default as in BERT, but pre-norm."""
 
     layers: Layers = 4
-    activation: Literal["relu", "gelu"] = "gelu"
+    activation: ActivationKind = "gelu"
     positions: PositionKind = "learned"
     max_length: Count = 256
     embedding_norm: bool = False
@@ -49,7 +49,9 @@ class TextClassifierConfig(EncoderConfig):
 SHAPE = frozenset(
     {
         *("dim", "heads", "head_dim", "value_dim", "layers", "feedforward", "activation"),
-        *("norm", "positions", "positions_join", "max_length", "embedding_norm"),
+        *("norm", "positions", "positions_join", "max_length", "embedding_norm", "kv_heads"),
+        *("score", "process_heads", "process_output", "feedforward_kind", "bias", "norm_kind"),
+        *("norm_epsilon", "rotary_base"),
     }
 )
 """The keys of an encoder that determine its weights; only dropout may change after training."""

@@ -1,10 +1,10 @@
 """The section [model] of a sequence-to-sequence RNN."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import model_validator
 
-from jumok.config.section import Count, Layers, ModelSection, Share
+from jumok.config.section import Count, Layers, ModelSection, Share, part_name
 
 
 class RecurrentConfig(ModelSection):
@@ -17,7 +17,7 @@ class RecurrentConfig(ModelSection):
     encoder_layers: Layers = 1
     bidirectional: bool = True
     decoder_layers: Layers = 1
-    attention: Literal["none", "dot", "scaled-dot", "bilinear", "additive"] = "additive"
+    attention: Annotated[str, part_name("score", "none")] = "additive"
     order: Literal["bahdanau", "luong", "gnmt"] = "bahdanau"
     input_feeding: bool = False
     coverage: bool = False

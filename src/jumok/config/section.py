@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from jumok.parts import unknown
+
 Share = Annotated[float, Field(ge=0.0, lt=1.0)]
 Count = Annotated[int, Field(ge=1, lt=2**31)]
 Layers = Annotated[int, Field(ge=1, le=1000)]
@@ -40,6 +42,18 @@ def _locate(path: Path, info: Any) -> Path:
 
 
 DataPath = Annotated[Path, AfterValidator(_locate)]
+
+
+def part_name(role: str, *also: str) -> AfterValidator:
+    """Checks that a value names a part of this role, or is one of `also`."""
+
+    def check(name: str) -> str:
+        fault = unknown(role, name, also)
+        if fault is not None:
+            raise ValueError(fault)
+        return name
+
+    return AfterValidator(check)
 
 
 class Section(BaseModel):

@@ -1,14 +1,15 @@
 """The keys that all models of Transformer blocks share."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
-from jumok.config.section import Count, ModelSection, Share
+from jumok.config.section import Count, ModelSection, Share, part_name
 
-PositionKind = Literal[
-    "sinusoidal", "learned", "rotary", "alibi", "index", "fraction", "binary", "none"
-]
+PositionKind = Annotated[str, part_name("positions", "none")]
+ActivationKind = Literal["relu", "gelu", "silu"]
+HeadProcessKind = Annotated[str, part_name("head_process")]
+OutputProcessKind = Annotated[str, part_name("output_process")]
 
 
 class StackConfig(ModelSection):
@@ -18,11 +19,20 @@ class StackConfig(ModelSection):
     heads: Count = 4
     head_dim: Count | None = None
     value_dim: Count | None = None
+    kv_heads: Count | None = None
+    score: Annotated[str, part_name("score")] = "scaled-dot"
+    process_heads: tuple[HeadProcessKind, ...] = ()
+    process_output: tuple[OutputProcessKind, ...] = ()
     feedforward: Count = 1024
-    activation: Literal["relu", "gelu"] = "relu"
+    feedforward_kind: Annotated[str, part_name("feedforward")] = "plain"
+    activation: ActivationKind = "relu"
+    bias: bool = True
     norm: Literal["pre", "post"] = "pre"
+    norm_kind: Annotated[str, part_name("norm")] = "layer"
+    norm_epsilon: Annotated[float, Field(gt=0.0, lt=1.0)] = 1e-5
     positions: PositionKind = "sinusoidal"
     positions_join: Literal["add", "concatenate"] = "add"
+    rotary_base: Annotated[float, Field(gt=1.0)] = 1e4
     max_length: Count = 1024
     dropout: Share = 0.1
     attention_dropout: Share = 0.0
@@ -42,6 +52,11 @@ class StackConfig(ModelSection):
             raise ValueError(
                 f"dim = {self.dim} cannot be split among heads = {self.heads}: "
                 "choose a multiple, or give head_dim"
+            )
+        if self.kv_heads is not None and self.heads % self.kv_heads:
+            raise ValueError(
+                f"heads = {self.heads} cannot share kv_heads = {self.kv_heads} heads of keys and "
+                "values: choose a divisor of heads"
             )
         head_dim = self.head_dim or self.dim // self.heads
         if self.positions == "rotary" and head_dim % 2:

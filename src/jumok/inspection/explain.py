@@ -154,11 +154,18 @@ def explain(trace: Trace, site: Site, row: int, head: int | None = None) -> Expl
         head: from 0; None: the one with the largest weight in this row.
 
     Raises:
-        ModelError: no such head, or a trace without vectors.
+        ModelError: no such head, a trace without vectors, or a score of another kind.
     """
     if site.query is None or site.key is None or site.value is None:
         raise ModelError(
             "the trace contains weights only.", do="record it at level qk: jumok look --level qk"
+        )
+    if site.scale is None:
+        raise ModelError(
+            "the scores cannot be recomputed from the vectors.",
+            expected="products of queries and keys, or additive scores",
+            got=f"the score {site.kind!r}",
+            do="look at the weights instead: jumok look",
         )
     if head is None:
         head = int(site.weights[:, row].max(axis=1).argmax())

@@ -23,6 +23,7 @@ from jumok.inspection.hooks.intercept import hooked
 from jumok.inspection.trace import Array
 from jumok.layers.block import Stack
 from jumok.layers.embedding import Embedding
+from jumok.layers.interfaces import Norm
 from jumok.layers.residual import PostNorm
 from jumok.models.decoder import TransformerDecoder
 from jumok.models.masked import MaskedLanguageModel
@@ -58,7 +59,7 @@ def reader_of(model: nn.Module, stack: str) -> Logits | None:
     return None
 
 
-def last_norm(model: nn.Module, stack: str) -> nn.Module:
+def last_norm(model: nn.Module, stack: str) -> Norm:
     """The norm between the stream and the output layer; the identity in post-norm models."""
     blocks = model.get_submodule(f"{stack}.blocks")
     assert isinstance(blocks, Stack)
@@ -70,7 +71,7 @@ def last_norm(model: nn.Module, stack: str) -> nn.Module:
 @torch.inference_mode()
 def lens_predictions(
     logits: Logits,
-    norm: nn.Module,
+    norm: Norm,
     stream: Float[Tensor, "layers positions dim"],
     written: Sequence[int] | None,
 ) -> LensPredictions:

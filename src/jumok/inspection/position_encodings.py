@@ -26,8 +26,8 @@ from jumok.models.recurrent import RecurrentEncoder
 from jumok.models.recurrent_decoder import RecurrentDecoder
 from jumok.positions.alibi import AlibiPositions
 from jumok.positions.binary import BinaryPositions
-from jumok.positions.catalog import Encoding
 from jumok.positions.index import FractionPositions, IndexPositions
+from jumok.positions.interfaces import VectorPositions
 from jumok.positions.learned import LearnedPositions
 from jumok.positions.rotary import RotaryPositions
 from jumok.positions.sinusoidal import SinusoidalPositions
@@ -101,8 +101,9 @@ def positions_of(embedding: nn.Module, blocks: Stack) -> StackPositions:
         return StackPositions(KINDS[type(encoding)], table, curves=alike(table))
     attention = next(iter(blocks)).self_attention
     assert isinstance(attention, MultiHeadAttention)
-    if isinstance(attention.rotate, RotaryPositions):
-        angles = turned(attention.rotate, MOST)
+    rotary = next((p for p in attention.process_keys if isinstance(p, RotaryPositions)), None)
+    if rotary is not None:
+        angles = turned(rotary, MOST)
         curve = {"mean": angles.mean(dim=1)}
         return StackPositions("rotary", angles, "distance", "pair of dimensions", curve)
     if isinstance(attention.bias, AlibiPositions):
@@ -112,7 +113,7 @@ def positions_of(embedding: nn.Module, blocks: Stack) -> StackPositions:
     return StackPositions("none")
 
 
-def table_of(encoding: Encoding) -> Float[Tensor, "positions dim"]:
+def table_of(encoding: VectorPositions) -> Float[Tensor, "positions dim"]:
     """The vectors of the first positions, in float32."""
     length = min(MOST, len(encoding.table)) if isinstance(encoding, LearnedPositions) else MOST
     if isinstance(encoding, BinaryPositions):

@@ -91,7 +91,8 @@ class Site:
         allowed: (query key), True where the mask permits attention; None: everywhere.
         energy: (dim), the output weights of an additive score's hidden layer; otherwise None.
         query, key, value: (heads query dim), (heads key dim), (heads key value_dim); level "qk".
-        scale: the factor on the products: 1 / sqrt(dim) in scaled dot products.
+        scale: the factor on the products: 1 / sqrt(dim) in scaled dot products. None: the scores
+            are neither products nor additive, and cannot be recomputed from the vectors.
         residual_gate: the learned factor on the output of attention over pixels, before it is
             added to the features; None: none.
     """
@@ -112,7 +113,7 @@ class Site:
     query: Array | None = None
     key: Array | None = None
     value: Array | None = None
-    scale: float = 1.0
+    scale: float | None = 1.0
     residual_gate: float | None = None
 
 

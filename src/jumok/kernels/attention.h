@@ -53,7 +53,7 @@ static void F(softmax_row)(float *row, const uint8_t *allowed, const float *bias
 
 /* One head of a decoding step: few queries, which read keys and values in place. */
 static void F(attend_few)(const TYPE *q, const TYPE *k, const TYPE *v, TYPE *out, const uint8_t *allowed,
-                          const float *bias, const Sizes *size, const Strides *stride, float *score) {
+                          const float *bias, const Sizes *size, const Strides *stride, float scale, float *score) {
     const Strides *sq = stride, *sk = stride + 1, *sv = stride + 2, *so = stride + 3, *sm = stride + 4;
     const Strides *sb = sm + (allowed != NULL);
     for (int64_t i = 0; i < size->queries; i++) {
@@ -65,7 +65,7 @@ static void F(attend_few)(const TYPE *q, const TYPE *k, const TYPE *v, TYPE *out
             score[j] = sum_of(dot);
         }
         F(softmax_row)(score, allowed ? allowed + i * sm->position : NULL, bias ? bias + i * sb->position : NULL,
-                       size->keys, 1.0f / sqrtf((float)size->dim));
+                       size->keys, scale);
         for (int64_t d = 0; d < size->value_dim; d += LANES) {
             floats found = {};
             for (int64_t j = 0; j < size->keys; j++) found += score[j] * F(load)(v + j * sv->position + d);
@@ -75,7 +75,7 @@ static void F(attend_few)(const TYPE *q, const TYPE *k, const TYPE *v, TYPE *out
 }
 
 void F(attention_step)(const TYPE *q, const TYPE *k, const TYPE *v, TYPE *out, const uint8_t *allowed,
-                       const float *bias, const Sizes *size, const Strides *stride) {
+                       const float *bias, const Sizes *size, const Strides *stride, double scale) {
     const Strides *sq = stride, *sk = stride + 1, *sv = stride + 2, *so = stride + 3, *sm = stride + 4;
     const Strides *sb = sm + (allowed != NULL);
     float *score = aligned_alloc(64, sizeof(float) * padded(size->keys));
@@ -84,7 +84,7 @@ void F(attention_step)(const TYPE *q, const TYPE *k, const TYPE *v, TYPE *out, c
             F(attend_few)(q + b * sq->batch + h * sq->head, k + b * sk->batch + h * sk->head,
                           v + b * sv->batch + h * sv->head, out + b * so->batch + h * so->head,
                           allowed ? allowed + b * sm->batch + h * sm->head : NULL,
-                          bias ? bias + b * sb->batch + h * sb->head : NULL, size, stride, score);
+                          bias ? bias + b * sb->batch + h * sb->head : NULL, size, stride, (float)scale, score);
     free(score);
 }
 
@@ -103,12 +103,12 @@ static void F(measure)(const uint8_t *allowed, int64_t position, int64_t queries
     }
 }
 
-/* out = dropout(softmax(q k^T / sqrt(dim))) v; weights, before dropout, and `reach` are kept for the
+/* out = dropout(softmax(scale q k^T)) v; weights, before dropout, and `reach` are kept for the
  * backward pass. allowed: bytes, or NULL; bias: rows of padded keys, or NULL; their strides come after
  * those of q, k, v and out. */
 void F(attention_forward)(const TYPE *q, const TYPE *k, const TYPE *v, TYPE *out, TYPE *weights, Reach *reach,
                           const uint8_t *allowed, const float *bias, const Sizes *size, const Strides *stride,
-                          int64_t threshold, int64_t seed) {
+                          double scale, int64_t threshold, int64_t seed) {
     int64_t n = size->queries, m = size->keys, d = size->dim, e = size->value_dim;
     int64_t rows = padded(n), width = padded(m), blocks = rows / LANES;
     Drop drop = drop_of(threshold, seed);
@@ -137,7 +137,7 @@ void F(attention_forward)(const TYPE *q, const TYPE *k, const TYPE *v, TYPE *out
                 float *line = score + i * width;
                 const float *more = bias ? bias + b * sb->batch + h * sb->head + i * sb->position + first : NULL;
                 F(softmax_row)(line + first, mask ? mask + i * sm->position + first : NULL, more, inside,
-                               1.0f / sqrtf((float)d));
+                               (float)scale);
                 TYPE *save = weights + (head * n + i) * width;
                 for (int64_t j = first; j < end; j += LANES) {
                     floats weight = load_f32(line + j);
@@ -174,7 +174,7 @@ static void F(slopes_of_row)(const TYPE *saved, float *weight, float *slope, Rea
 /* Gradients of q, k and v from that of `out`; strides: q, k, v, d_out, d_q, d_k, d_v. */
 void F(attention_backward)(const TYPE *q, const TYPE *k, const TYPE *v, const TYPE *weights, const Reach *reach,
                            const TYPE *d_out, TYPE *d_q, TYPE *d_k, TYPE *d_v, const Sizes *size,
-                           const Strides *stride, int64_t threshold, int64_t seed) {
+                           const Strides *stride, double scale, int64_t threshold, int64_t seed) {
     int64_t n = size->queries, m = size->keys, d = size->dim, e = size->value_dim;
     int64_t rows = padded(n), width = padded(m), most = d > e ? d : e, blocks = rows / LANES;
     Drop drop = drop_of(threshold, seed);
@@ -200,7 +200,7 @@ void F(attention_backward)(const TYPE *q, const TYPE *k, const TYPE *v, const TY
                      keys.end - keys.first);
             for (int64_t i = row; i < row + count; i++)
                 F(slopes_of_row)(weights + (head * n + i) * width, weight + i * width, slope + i * width, keys,
-                                 width, 1.0f / sqrtf((float)d), drop, (uint32_t)((head * n + i) * m));
+                                 width, (float)scale, drop, (uint32_t)((head * n + i) * m));
             multiply(block + keys.first, width, 1, key + keys.first * d, d, result + row * d, d, count, inside, d);
         }
         F(scatter)(result, d_q + b * tq->batch + h * tq->head, tq->position, n, d);

@@ -40,26 +40,36 @@ def attend(
     allowed: Bool[Tensor, "#batch #heads #query key"] | None = None,
     bias: Float[Tensor, "#batch #heads #query key"] | None = None,
     drop: DropoutMask | None = None,
+    scale: float | None = None,
 ) -> Float[Tensor, "batch heads query value_dim"]:
-    """softmax(query key^T / sqrt(dim) + bias) value; the heads are concatenated in memory.
+    """softmax(scale query key^T + bias) value; the heads are concatenated in memory.
 
     No gradient flows to `bias`.
+
+    Args:
+        scale: None: 1 / sqrt(dim).
     """
+    scale = query.shape[-1] ** -0.5 if scale is None else float(scale)
     learning = torch.is_grad_enabled() and any(t.requires_grad for t in (query, key, value))
     if query.shape[2] <= FEW and drop is None and not learning:
-        return _step(query, key, value, allowed, bias)
-    return _Attention.apply(query, key, value, allowed, bias, drop)
+        return _step(query, key, value, allowed, bias, scale)
+    return _Attention.apply(query, key, value, allowed, bias, drop, scale)
 
 
 def _step(
-    query: Tensor, key: Tensor, value: Tensor, allowed: Tensor | None, bias: Tensor | None
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    allowed: Tensor | None,
+    bias: Tensor | None,
+    scale: float,
 ) -> Tensor:
     """A step of decoding: keys and values are read in place, and no weights are kept."""
     found = _side_by_side(query, value.shape[-1])
     allowed, bias = _expanded(allowed, query, key), _whole_rows(bias, query, key)
     native.call(
         "attention_step", query.dtype, query, key, value, found, allowed, bias,
-        _sizes(query, value), _strides(query, key, value, found, allowed, bias),
+        _sizes(query, value), _strides(query, key, value, found, allowed, bias), scale,
     )  # fmt: skip
     return found
 
@@ -74,6 +84,7 @@ class _Attention(torch.autograd.Function):
         allowed: Tensor | None,
         bias: Tensor | None,
         drop: DropoutMask | None,
+        scale: float,
     ) -> Tensor:
         batch, heads, queries, _ = query.shape
         keys, value_dim = value.shape[-2:]
@@ -86,10 +97,10 @@ class _Attention(torch.autograd.Function):
         native.call(
             "attention_forward", query.dtype, query, key, value, found, weights, reach,
             allowed, bias, _sizes(query, value),
-            _strides(query, key, value, found, allowed, bias), *native.numbers(drop),
+            _strides(query, key, value, found, allowed, bias), scale, *native.numbers(drop),
         )  # fmt: skip
         ctx.save_for_backward(query, key, value, weights, reach)
-        ctx.drop = drop
+        ctx.drop, ctx.scale = drop, scale
         return found
 
     @staticmethod
@@ -101,9 +112,9 @@ class _Attention(torch.autograd.Function):
         native.call(
             "attention_backward", query.dtype, query, key, value, weights, reach, d_found,
             *slopes, _sizes(query, value), _strides(query, key, value, d_found, *slopes),
-            *native.numbers(ctx.drop),
+            ctx.scale, *native.numbers(ctx.drop),
         )  # fmt: skip
-        return (*slopes, None, None, None)
+        return (*slopes, None, None, None, None)
 
 
 def _side_by_side(like: Tensor, dim: int) -> Tensor:

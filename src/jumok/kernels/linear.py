@@ -9,6 +9,7 @@ from torch import nn
 
 from jumok.kernels import native
 from jumok.kernels.packed import AT_WORK, Look, Stamp, can_be_packed
+from jumok.kernels.step_part import StepPart
 from jumok.shapes import Float, Tensor
 
 ROWS = 32
@@ -23,9 +24,9 @@ gigabyte. A copy of the rows is cheaper.
 def linear(
     states: Float[Tensor, "*axes inner"],
     weight: Float[Tensor, "outer inner"],
-    bias: Float[Tensor, " outer"],
+    bias: Float[Tensor, " outer"] | None,
 ) -> Float[Tensor, "*axes outer"]:
-    """x W^T + b, and its gradients."""
+    """x W^T + b, and its gradients; without b if `bias` is None."""
     if states.dtype == torch.bfloat16 and torch.is_grad_enabled() and native.serves(states, weight):
         return _Linear.apply(states, weight, bias)
     return F.linear(states, weight, bias)
@@ -45,19 +46,20 @@ def whole_rows(states: Float[Tensor, "rows dim"]) -> Float[Tensor, "more_rows di
 
 class _Linear(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, states: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    def forward(ctx: Any, states: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         padded = whole_rows(states.flatten(0, -2))
         ctx.save_for_backward(padded, weight)
+        ctx.biased = bias is not None
         rows = states.shape[:-1]
         return F.linear(padded, weight, bias)[: rows.numel()].view(*rows, -1)
 
     @staticmethod
-    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
         padded, weight = ctx.saved_tensors
         rows = slope.shape[:-1]
         slope = whole_rows(slope.flatten(0, -2))
         d_states = (slope @ weight)[: rows.numel()].view(*rows, -1)
-        return d_states, slope.t() @ padded, _sum_rows(slope)
+        return d_states, slope.t() @ padded, _sum_rows(slope) if ctx.biased else None
 
 
 def _sum_rows(states: Float[Tensor, "rows dim"]) -> Float[Tensor, " dim"]:
@@ -68,8 +70,8 @@ def _sum_rows(states: Float[Tensor, "rows dim"]) -> Float[Tensor, " dim"]:
     return sums
 
 
-class Linear(nn.Linear):
-    """y = x W^T + b, with Xavier's uniform initialisation and biases of zero.
+class Linear(nn.Linear, StepPart):
+    """y = x W^T + b, with Xavier's uniform initialisation and biases of zero; b may be missing.
 
     Attributes:
         stacked: the number of matrices of equal height that W consists of, one above the other.
@@ -91,7 +93,13 @@ class Linear(nn.Linear):
         bound = math.sqrt(6.0 / (self.in_features + self.out_features))
         with torch.no_grad():
             self.weight.uniform_(-bound, bound)
-            self.bias.zero_()
+            if self.bias is not None:
+                self.bias.zero_()
+
+    def step_weights(self) -> "Linear | None":
+        """The layer itself, if its weight is a tensor that can be copied."""
+        weight = self._parameters.get("weight")
+        return self if weight is not None and can_be_packed(weight) else None
 
 
 class Projection(nn.Module):

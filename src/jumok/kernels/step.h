@@ -76,7 +76,7 @@ static void F(linear)(const TYPE *x, F(Layer) layer, TYPE *y, int64_t rows, int6
 /* The output of every row, its heads concatenated; weights: (rows, heads, padded keys), or NULL. */
 static void F(look)(const TYPE *query, const TYPE *key, const TYPE *value, TYPE *found, Strides of_key,
                     Strides of_value, int64_t keys, const uint8_t *allowed, int64_t allowed_row,
-                    const StepSizes *size, float *score, TYPE *weights) {
+                    const StepSizes *size, float scale, float *score, TYPE *weights) {
     int64_t width = padded(keys);
     Sizes few = {1, 1, 1, keys, size->head_dim, size->value_dim};
     Strides strides[5] = {{0}, of_key, of_value, {0}, {0}};
@@ -86,7 +86,7 @@ static void F(look)(const TYPE *query, const TYPE *key, const TYPE *value, TYPE 
                           key + row * of_key.batch + head * of_key.head,
                           value + row * of_value.batch + head * of_value.head,
                           found + (row * size->heads + head) * size->value_dim,
-                          allowed ? allowed + row * allowed_row : NULL, NULL, &few, strides, score);
+                          allowed ? allowed + row * allowed_row : NULL, NULL, &few, strides, scale, score);
             if (!weights) continue;
             for (int64_t j = 0; j < width; j += LANES, weights += LANES) F(store)(weights, load_f32(score + j));
         }
@@ -101,7 +101,7 @@ static void F(after)(TYPE *stream, const TYPE *update, TYPE *normed, F(Norm) nor
 }
 
 void F(block_step)(const F(Weights) *weights, const F(Places) *places, const StepSizes *size, TYPE *stream,
-                   TYPE *normed, double epsilon) {
+                   TYPE *normed, double epsilon, double scale) {
     int64_t rows = size->rows, dim = size->dim, heads = size->heads;
     int64_t key_width = heads * size->head_dim, value_width = heads * size->value_dim, length = places->length;
     int64_t longest = length + 1 > places->source ? length + 1 : places->source;
@@ -120,8 +120,8 @@ void F(block_step)(const F(Weights) *weights, const F(Places) *places, const Ste
     F(linear)(normed, weights->query, query, rows, dim, key_width, 0);
     F(linear)(normed, weights->key, new_key, rows, dim, key_width, 0);
     F(linear)(normed, weights->value, new_value, rows, dim, value_width, 0);
-    F(look)(query, places->past_key, places->past_value, found, of_key, of_value, length + 1, NULL, 0, size, score,
-            places->self.weights);
+    F(look)(query, places->past_key, places->past_value, found, of_key, of_value, length + 1, NULL, 0, size,
+            (float)scale, score, places->self.weights);
     F(linear)(found, weights->output, update, rows, value_width, dim, 0);
     F(after)(stream, update, normed, weights->after_self, size, facts, epsilon);
 
@@ -129,7 +129,7 @@ void F(block_step)(const F(Weights) *weights, const F(Places) *places, const Ste
         query = places->cross.query ? places->cross.query : wide;
         F(linear)(normed, weights->cross_query, query, rows, dim, key_width, 0);
         F(look)(query, places->memory_key, places->memory_value, found, places->key, places->value, places->source,
-                places->allowed, places->allowed_row, size, score, places->cross.weights);
+                places->allowed, places->allowed_row, size, (float)scale, score, places->cross.weights);
         F(linear)(found, weights->cross_output, update, rows, value_width, dim, 0);
         F(after)(stream, update, normed, weights->after_cross, size, facts, epsilon);
     }

@@ -5,7 +5,6 @@ before it begins, and the weights are laid out for large products.
 """
 
 import ctypes
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -21,6 +20,61 @@ ROWS = 256
 """Rows beyond which large products are as fast; divided by the threads that those would have."""
 
 
+class AttentionWeights(NamedTuple):
+    """The projections of an attention whose heads are compared as they are."""
+
+    query: Linear
+    key: Linear
+    value: Linear
+    output: Linear
+    heads: int
+    scale: float
+
+
+class FeedForwardWeights(NamedTuple):
+    """outer(relu(inner(x)))."""
+
+    inner: Linear
+    outer: Linear
+
+
+class ResidualWeights(NamedTuple):
+    """The norm after a part, and whether the stream itself is normalised."""
+
+    norm: nn.LayerNorm
+    epsilon: float
+    post: bool
+
+    @classmethod
+    def of(cls, norm: object, *, post: bool) -> "ResidualWeights | None":
+        """None: the kernel does not have this norm."""
+        if type(norm) is not nn.LayerNorm or norm.weight is None or norm.bias is None:
+            return None
+        return cls(norm, norm.eps, post)
+
+
+class BlockWeights(NamedTuple):
+    """What the parts of a decoder's block gave; both of `cross` are None without a Memory."""
+
+    self_attention: AttentionWeights
+    after_self: ResidualWeights
+    cross_attention: AttentionWeights | None
+    after_cross: ResidualWeights | None
+    feedforward: FeedForwardWeights
+    after_feedforward: ResidualWeights
+
+    @property
+    def attentions(self) -> list[AttentionWeights]:
+        """The one or the two attentions."""
+        return [each for each in (self.self_attention, self.cross_attention) if each is not None]
+
+    @property
+    def residuals(self) -> list[ResidualWeights]:
+        """What follows the parts."""
+        after = self.after_self, self.after_cross, self.after_feedforward
+        return [each for each in after if each is not None]
+
+
 class BlockWidths(NamedTuple):
     """The widths of a block, in the order in which the kernel reads them."""
 
@@ -31,21 +85,39 @@ class BlockWidths(NamedTuple):
     hidden: int
     post_norm: bool
 
-    @property
-    def widths(self) -> tuple[int, ...]:
-        """Those that have to be multiples of a vector."""
-        return self.dim, self.head_dim, self.value_dim, self.hidden
+    @classmethod
+    def of(cls, block: BlockWeights) -> "BlockWidths | None":
+        """The widths; None: they are not those of a block that the kernel computes.
 
-
-def sizes_of(layers: Sequence[Linear | None], heads: int, post_norm: bool) -> BlockWidths:
-    """The widths of a block of these layers, ordered as `StepKernel` takes them."""
-    query, _, value, _, _, _, inner, _ = layers
-    assert query is not None
-    assert value is not None
-    assert inner is not None
-    key_width, dim = query.weight.shape
-    value_width, hidden = value.weight.shape[0], inner.weight.shape[0]
-    return BlockWidths(dim, heads, key_width // heads, value_width // heads, hidden, post_norm)
+        It has one width of heads in both attentions, a key for each query's head, one scale, and
+        one order and epsilon of norms; all widths are multiples of a vector.
+        """
+        first, (inner, outer) = block.self_attention, block.feedforward
+        after, heads = block.after_self, first.heads
+        key_width, dim = first.query.weight.shape
+        value_width, hidden = first.value.weight.shape[0], inner.weight.shape[0]
+        shapes = {
+            "query": (key_width, dim),
+            "key": (key_width, dim),
+            "value": (value_width, dim),
+            "output": (dim, value_width),
+        }
+        fits = (
+            all(
+                getattr(each, name).weight.shape == shape
+                for each in block.attentions
+                for name, shape in shapes.items()
+            )
+            and all((each.heads, each.scale) == (heads, first.scale) for each in block.attentions)
+            and all(each[1:] == after[1:] for each in block.residuals)
+            and all(each.norm.weight.shape == (dim,) for each in block.residuals)
+            and outer.weight.shape == (dim, hidden)
+            and inner.weight.shape[1] == dim
+            and key_width % heads == value_width % heads == 0
+        )
+        sizes = cls(dim, heads, key_width // heads, value_width // heads, hidden, after.post)
+        widths = sizes.dim, sizes.head_dim, sizes.value_dim, sizes.hidden
+        return sizes if fits and not any(width % native.LANES for width in widths) else None
 
 
 class Seen(NamedTuple):
@@ -56,29 +128,24 @@ class Seen(NamedTuple):
 
 
 class StepKernel:
-    """The weights of a decoder's block, laid out for single steps.
+    """The weights of a decoder's block, laid out for single steps."""
 
-    Args:
-        layers: query, key, value and output of the self-attention; query and output of the
-            cross-attention, None where there is none; the two layers of the feed-forward.
-        norms: after each of the three; the second None where there is no cross-attention.
-    """
-
-    def __init__(
-        self,
-        layers: Sequence[Linear | None],
-        norms: Sequence[nn.LayerNorm | None],
-        sizes: BlockWidths,
-    ) -> None:
-        *self_attention, cross_query, cross_output, inner, outer = map(_panels, layers)
-        first, second, third = map(_norm, norms)
-        ordered = [*self_attention, first, cross_query, cross_output, second, inner, outer, third]
+    def __init__(self, block: BlockWeights, sizes: BlockWidths) -> None:
+        own, cross, layers = block.self_attention, block.cross_attention, block.feedforward
+        ordered = [
+            *map(_panels, own[:4]),
+            _norm(block.after_self),
+            _panels(None if cross is None else cross.query),
+            _panels(None if cross is None else cross.output),
+            _norm(block.after_cross),
+            *map(_panels, layers),
+            _norm(block.after_feedforward),
+        ]
         self._kept = ordered  # the kernel has only the addresses
         flat = [_address(tensor) for pair in ordered for tensor in pair]
         self._weights = (ctypes.c_int64 * len(flat))(*flat)
-        norm = norms[0]
-        assert norm is not None
-        self.sizes, self.epsilon, self.dtype = sizes, norm.eps, norm.weight.dtype
+        self.sizes, self.dtype = sizes, own.query.weight.dtype
+        self._epsilon, self._scale = block.after_self.epsilon, own.scale
 
     def __call__(
         self,
@@ -112,8 +179,9 @@ class StepKernel:
         )  # fmt: skip
         sizes = (ctypes.c_int64 * 7)(rows, *self.sizes)
         native.call(
-            "block_step", self.dtype, self._weights, places, sizes, stream, normed, self.epsilon
-        )
+            "block_step", self.dtype, self._weights, places, sizes, stream, normed, self._epsilon,
+            self._scale,
+        )  # fmt: skip
 
     def room(self, rows: int, keys: int) -> Seen:
         """Space for the queries and weights of this number of rows and keys."""
@@ -138,7 +206,8 @@ def _panels(layer: Linear | None) -> tuple[Tensor | None, Tensor | None]:
     """Weights as panels of 32 outputs, pairs of inputs side by side in bfloat16; and the bias."""
     if layer is None:
         return None, None
-    weight, bias = layer.weight.detach(), layer.bias.detach()
+    weight = layer.weight.detach()
+    bias = weight.new_zeros(len(weight)) if layer.bias is None else layer.bias.detach()
     pair = 2 if weight.dtype == torch.bfloat16 else 1
     missing = -weight.shape[0] % PANEL
     whole = F.pad(weight, (0, 0, 0, missing))
@@ -146,8 +215,8 @@ def _panels(layer: Linear | None) -> tuple[Tensor | None, Tensor | None]:
     return panels, F.pad(bias.float(), (0, missing)).contiguous()
 
 
-def _norm(norm: nn.LayerNorm | None) -> tuple[Tensor | None, Tensor | None]:
-    return (None, None) if norm is None else (norm.weight.detach(), norm.bias.detach())
+def _norm(after: ResidualWeights | None) -> tuple[Tensor | None, Tensor | None]:
+    return (None, None) if after is None else (after.norm.weight.detach(), after.norm.bias.detach())
 
 
 def _address(tensor: Tensor | None) -> int:

@@ -42,7 +42,7 @@ def after_every_part(kind: type[PreNorm]) -> ModelChange:
                 for name in ("after_self", "after_cross", "after_feedforward"):
                     part = getattr(block, name)
                     if isinstance(part, PreNorm):
-                        setattr(block, name, kind(part.norm.normalized_shape[0], part.dropout))
+                        setattr(block, name, kind(part.norm, part.dropout))
         if kind is WithoutNorm:
             model.encoder.first_norm = nn.Identity()
             model.decoder.first_norm = nn.Identity()

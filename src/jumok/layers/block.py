@@ -17,8 +17,7 @@ from torch import nn
 from jumok.attention.cache import KeyValueCache
 from jumok.attention.multihead import MultiHeadAttention
 from jumok.layers.block_step import in_one_call
-from jumok.layers.feedforward import FeedForward
-from jumok.layers.residual import PreNorm
+from jumok.layers.interfaces import FeedForward, Residual
 from jumok.shapes import Bool, Float, Int, States, Tensor
 
 Mask = Bool[Tensor, "#batch 1 #length key"]
@@ -45,7 +44,7 @@ class Block(nn.Module):
         self_attention: MultiHeadAttention,
         cross_attention: MultiHeadAttention | None,
         feedforward: FeedForward,
-        residual: Callable[[], PreNorm],
+        residual: Callable[[], Residual],
     ) -> None:
         super().__init__()
         self.self_attention = self_attention

@@ -3,7 +3,7 @@
 Its readable twin is `Block.forward` in `jumok.layers.block`.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from torch import nn
 
@@ -11,65 +11,44 @@ from jumok.attention.cache import KeyValueCache, by_rows
 from jumok.attention.multihead import MultiHeadAttention
 from jumok.attention.observe import Attention
 from jumok.kernels import native, step
-from jumok.kernels.activation import relu_dropout
-from jumok.kernels.linear import Linear
-from jumok.kernels.packed import AT_WORK, Look, can_be_packed
+from jumok.kernels.packed import AT_WORK, Look
 from jumok.kernels.plain import Untouched
-from jumok.layers.feedforward import FeedForward
-from jumok.layers.residual import PostNorm, PreNorm
+from jumok.kernels.step_part import weights_for_step
 from jumok.shapes import Bool, Float, Tensor
 
-
-class Parts(NamedTuple):
-    """The modules of a block."""
-
-    self_attention: MultiHeadAttention
-    after_self: PreNorm
-    cross_attention: MultiHeadAttention | None
-    after_cross: nn.Module
-    feedforward: FeedForward
-    after_feedforward: PreNorm
-
-    @property
-    def attentions(self) -> list[MultiHeadAttention]:
-        return [each for each in (self.self_attention, self.cross_attention) if each is not None]
-
-    @property
-    def between(self) -> list[Any]:
-        """The modules after each part."""
-        crossed = [] if self.cross_attention is None else [self.after_cross]
-        return [self.after_self, *crossed, self.after_feedforward]
-
-    @property
-    def layers(self) -> list[nn.Module | None]:
-        """In the order of `StepKernel`'s arguments."""
-        own, crossing = self.self_attention, self.cross_attention
-        crossed = [None, None] if crossing is None else [crossing.query, crossing.output]
-        read = [own.query, own.key, own.value, own.output]
-        return [*read, *crossed, self.feedforward.inner, self.feedforward.outer]
+PARTS = (
+    *("self_attention", "after_self", "cross_attention", "after_cross"),
+    *("feedforward", "after_feedforward"),
+)
+"""The names of a block's modules, in the order of `BlockWeights`."""
 
 
 class BlockStep:
     """The modules of a block, with their weights laid out for few rows.
 
     Args:
-        parts: the modules whose weights the kernel has; the observers of its attentions receive the
-            weights.
+        block: the observers of its attentions receive the weights.
+        weights: what its parts gave.
         untouched: the modules inside the block, to notice changes.
     """
 
-    def __init__(self, parts: Parts, kernel: step.StepKernel, untouched: Untouched) -> None:
-        self._parts, self._kernel, self._untouched = parts, kernel, untouched
-        self._own, self._crossing = parts.self_attention, parts.cross_attention
+    def __init__(
+        self,
+        block: nn.Module,
+        weights: step.BlockWeights,
+        sizes: step.BlockWidths,
+        untouched: Untouched,
+    ) -> None:
+        self._block, self._weights, self._untouched = block, weights, untouched
+        self._kernel = step.StepKernel(weights, sizes)
+        own, crossing = block.self_attention, block.cross_attention
+        assert isinstance(own, MultiHeadAttention)
+        assert crossing is None or isinstance(crossing, MultiHeadAttention)
+        self._own, self._crossing = own, crossing
 
     def is_true(self, look: Look | None) -> bool:
         """Whether the block still computes what the kernel does, with the same weights."""
-        return (
-            self._untouched.is_true(look)
-            and known(self._parts)
-            and self._kernel.sizes.heads == self._own.heads
-            and self._kernel.epsilon == self._parts.after_self.norm.eps
-        )
+        return self._untouched.is_true(look) and weights_of(self._block) == self._weights
 
     def serves(self, stream: Float[Tensor, "batch new dim"]) -> bool:
         """Whether the kernel can take this step: few rows, no hooks and no interventions."""
@@ -124,15 +103,11 @@ def _tell(
 ) -> None:
     """Calls the observers with queries, keys, values and weights, as `MultiHeadAttention.look`."""
     weights = seen.weights[..., : key.shape[2]]
-    scale = key.shape[3] ** -0.5
+    kind, scale = attention.score.kind, attention.score.scale
     for observer in attention.observers:
-        observer(Attention(seen.query, key, value, weights, scale=scale, allowed=allowed))
-
-
-FORWARDS = {
-    kind: kind.forward for kind in (MultiHeadAttention, PreNorm, PostNorm, FeedForward, Linear)
-}
-"""The modules whose work the kernel does, with their forward methods."""
+        observer(
+            Attention(seen.query, key, value, weights, kind=kind, scale=scale, allowed=allowed)
+        )
 
 
 def in_one_call(block: nn.Module, stream: Float[Tensor, "batch new dim"]) -> BlockStep | None:
@@ -150,36 +125,21 @@ def in_one_call(block: nn.Module, stream: Float[Tensor, "batch new dim"]) -> Blo
 
 
 def block_step(block: nn.Module) -> BlockStep | None:
-    """The kernel for single steps of this block; None if it does not know the block."""
-    parts = Parts(*(getattr(block, name) for name in Parts._fields))
-    if native.library() is None or not known(parts):
-        return None
+    """The kernel for single steps of this block; None if it does not serve one of its parts."""
+    weights = None if native.library() is None else weights_of(block)
+    sizes = None if weights is None else step.BlockWidths.of(weights)
     untouched = Untouched(block)
-    if not untouched.is_true(None):
+    if weights is None or sizes is None or not untouched.is_true(None):
         return None
-    layers = [layer if isinstance(layer, Linear) else None for layer in parts.layers]
-    post_norm = isinstance(parts.after_self, PostNorm)
-    sizes = step.sizes_of(layers, parts.self_attention.heads, post_norm)
-    if any(width % native.LANES for width in sizes.widths):
-        return None
-    crossed = parts.after_cross.norm if isinstance(parts.after_cross, PreNorm) else None
-    norms = [parts.after_self.norm, crossed, parts.after_feedforward.norm]
-    return BlockStep(parts, step.StepKernel(layers, norms, sizes), untouched)
+    return BlockStep(block, weights, sizes, untouched)
 
 
-def known(parts: Parts) -> bool:
-    """Whether these modules are those whose work the kernel does."""
-    if (
-        {type(each) for each in parts.attentions} != {MultiHeadAttention}
-        or {type(each) for each in parts.between} not in ({PreNorm}, {PostNorm})
-        or type(parts.feedforward) is not FeedForward
-        or parts.feedforward.activation is not relu_dropout
-        or any(kind.forward is not forward for kind, forward in FORWARDS.items())
-    ):
-        return False
-    layers = [layer for layer in parts.layers if layer is not None]
-    return (
-        all(type(layer) is Linear and can_be_packed(layer.weight) for layer in layers)
-        and all(type(each.norm) is nn.LayerNorm for each in parts.between)
-        and all(each.rotate is None and each.bias is None for each in parts.attentions)
-    )
+def weights_of(block: nn.Module) -> step.BlockWeights | None:
+    """What the parts of the block give to the kernel; None: one of them gives nothing."""
+    crosses = block.cross_attention is not None
+    given: list[Any] = []
+    for name in PARTS:
+        given.append(weights_for_step(getattr(block, name)))
+        if given[-1] is None and (crosses or "cross" not in name):
+            return None
+    return step.BlockWeights(*given)

@@ -10,6 +10,8 @@ from jumok.kernels.activation import dropout, relu_dropout
 from jumok.kernels.linear import Linear
 from jumok.kernels.noise import DropoutMask
 from jumok.kernels.plain import plain
+from jumok.kernels.step import FeedForwardWeights
+from jumok.kernels.step_part import StepPart, weights_for_step
 from jumok.layers.dropout import Dropout
 from jumok.shapes import States
 
@@ -19,16 +21,29 @@ def gelu_dropout(states: States, drop: DropoutMask | None) -> States:
     return dropout(F.gelu(states), drop)
 
 
-ACTIVATIONS = {"relu": relu_dropout, "gelu": gelu_dropout}
+def silu_dropout(states: States, drop: DropoutMask | None) -> States:
+    """dropout(states * sigmoid(states)), which is also named swish."""
+    return dropout(F.silu(states), drop)
 
 
-class FeedForward(nn.Module):
-    """W_2 activation(W_1 x + b_1) + b_2."""
+ACTIVATIONS = {"relu": relu_dropout, "gelu": gelu_dropout, "silu": silu_dropout}
 
-    def __init__(self, dim: int, hidden: int, activation: str, dropout: Dropout) -> None:
+
+class PlainFeedForward(nn.Module, StepPart):
+    """W_2 activation(W_1 x + b_1) + b_2.
+
+    Args:
+        activation: one of ACTIVATIONS.
+        dropout: of the inner activations.
+        bias: whether there are b_1 and b_2.
+    """
+
+    def __init__(
+        self, dim: int, hidden: int, activation: str, dropout: Dropout, bias: bool = True
+    ) -> None:
         super().__init__()
-        self.inner = Linear(dim, hidden)
-        self.outer = Linear(hidden, dim)
+        self.inner = Linear(dim, hidden, bias)
+        self.outer = Linear(hidden, dim, bias)
         self.activation = ACTIVATIONS[activation]
         self.dropout = dropout
 
@@ -38,3 +53,10 @@ class FeedForward(nn.Module):
         if plain(self.dropout, Dropout):
             return self.outer(self.activation(inner, self.dropout.draw()))
         return self.outer(self.dropout(self.activation(inner, None)))
+
+    def step_weights(self) -> FeedForwardWeights | None:
+        """Both layers, if the kernel has the activation between them."""
+        inner, outer = weights_for_step(self.inner), weights_for_step(self.outer)
+        if self.activation is not relu_dropout or inner is None or outer is None:
+            return None
+        return FeedForwardWeights(inner, outer)

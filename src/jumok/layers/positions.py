@@ -15,15 +15,15 @@ import torch.nn.functional as F
 from torch import nn
 
 from jumok.kernels.linear import Linear
-from jumok.positions.catalog import Encoding
 from jumok.positions.index import FractionPositions
+from jumok.positions.interfaces import VectorPositions
 from jumok.shapes import Float, Int, States, Tensor
 
 
 class AddedPositions(nn.Module):
     """x + p; an encoding narrower than x is added to its first elements."""
 
-    def __init__(self, encoding: Encoding) -> None:
+    def __init__(self, encoding: VectorPositions) -> None:
         super().__init__()
         self.encoding = encoding
 
@@ -43,7 +43,7 @@ class AddedPositions(nn.Module):
 class ConcatenatedPositions(nn.Module):
     """[x ; p] W."""
 
-    def __init__(self, encoding: Encoding, dim: int) -> None:
+    def __init__(self, encoding: VectorPositions, dim: int) -> None:
         super().__init__()
         self.encoding = encoding
         self.join = Linear(dim + encoding.width, dim)
@@ -65,7 +65,7 @@ Positions = AddedPositions | ConcatenatedPositions
 
 
 def places_of(
-    encoding: Encoding,
+    encoding: VectorPositions,
     states: States,
     position: int,
     lengths: Int[Tensor, " batch"] | None,

@@ -9,18 +9,21 @@ Xiong et al. 2020 (pre-norm); lecture 000.
 
 from torch import nn
 
+from jumok.kernels import residual as kernel
 from jumok.kernels.plain import plain
-from jumok.kernels.residual import add_norm
+from jumok.kernels.step import ResidualWeights
+from jumok.kernels.step_part import StepPart
 from jumok.layers.dropout import Dropout
+from jumok.layers.interfaces import Norm
 from jumok.shapes import States
 
 
-class PreNorm(nn.Module):
+class PreNorm(nn.Module, StepPart):
     """stream + dropout(update), and the norm of that for the part that comes next."""
 
-    def __init__(self, dim: int, dropout: Dropout) -> None:
+    def __init__(self, norm: Norm, dropout: Dropout) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(dim)
+        self.norm = norm
         self.dropout = dropout
 
     def forward(self, stream: States, update: States) -> tuple[States, States]:
@@ -28,11 +31,15 @@ class PreNorm(nn.Module):
         return self._added(stream, update)
 
     def _added(self, stream: States, update: States) -> tuple[States, States]:
-        """In one pass, unless a hook wants to see its parts at work."""
-        if plain(self.norm, nn.LayerNorm) and plain(self.dropout, Dropout):
-            return add_norm(stream, update, self.norm, self.dropout.draw())
+        """In one pass if there is a kernel, unless a hook wants to see its parts at work."""
+        if kernel.knows(self.norm) and plain(self.dropout, Dropout):
+            return kernel.add_norm(stream, update, self.norm, self.dropout.draw())
         total = stream + self.dropout(update)
         return total, self.norm(total)
+
+    def step_weights(self) -> ResidualWeights | None:
+        """The norm, if the kernel has it."""
+        return ResidualWeights.of(self.norm, post=False)
 
 
 class PostNorm(PreNorm):
@@ -42,3 +49,6 @@ class PostNorm(PreNorm):
         """Gives (normed, normed)."""
         _, normed = self._added(stream, update)
         return normed, normed
+
+    def step_weights(self) -> ResidualWeights | None:
+        return ResidualWeights.of(self.norm, post=True)

@@ -1,25 +1,25 @@
-"""Builds the parts of every stack of blocks from its config.
+"""Builds the parts of every stack of blocks from its config, by their names in `jumok/parts.py`.
 
 The encoder-decoder, the causal and the masked language model use the same parts.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from torch import nn
 
+from jumok.attention.interfaces import HeadParts
 from jumok.attention.multihead import MultiHeadAttention
 from jumok.config.stack import StackConfig
 from jumok.kernels.noise import Noise
 from jumok.layers.block import Block
 from jumok.layers.dropout import Dropout
 from jumok.layers.embedding import Embedding
-from jumok.layers.feedforward import FeedForward
 from jumok.layers.positions import AddedPositions, ConcatenatedPositions, Positions
 from jumok.layers.residual import PostNorm, PreNorm
-from jumok.positions.alibi import AlibiPositions
-from jumok.positions.catalog import ENCODINGS, make_encoding
-from jumok.positions.rotary import RotaryPositions
+from jumok.parts import resolve
+from jumok.positions.interfaces import Entrance, PositionSizes
 
 
 @dataclass(frozen=True)
@@ -35,50 +35,83 @@ class BlockBuilder:
         dropout = Dropout(config.dropout, self.noise)
         return Embedding(table, self._positions(), dropout, self.noise, config.word_dropout, norm)
 
+    def norm(self) -> Any:
+        """A norm of the stream."""
+        return resolve("norm", self.config.norm_kind)(self.config.dim, self.config.norm_epsilon)
+
     def first_norm(self) -> nn.Module:
         """The norm before the first block; the identity in post-norm models."""
-        return nn.LayerNorm(self.config.dim) if self.config.norm == "pre" else nn.Identity()
+        return self.norm() if self.config.norm == "pre" else nn.Identity()
 
     def block(self, cross: bool) -> Block:
         """One layer of an encoder or of a language model; of a decoder if `cross`."""
         config = self.config
-        feedforward = FeedForward(
+        feedforward = resolve("feedforward", config.feedforward_kind)(
             config.dim,
             config.feedforward,
             config.activation,
             Dropout(config.feedforward_dropout, self.noise),
+            config.bias,
         )
         return Block(
-            self._attention(positions=config.positions),
+            self._attention(positions=True),
             # the positions of the Memory and of the target have different origins
-            self._attention(positions="none") if cross else None,
+            self._attention(positions=False) if cross else None,
             feedforward,
             self._residual(),
         )
 
-    def _attention(self, positions: str) -> MultiHeadAttention:
-        config = self.config
-        head_dim = config.head_dim or config.dim // config.heads
+    @property
+    def _head_dim(self) -> int:
+        return self.config.head_dim or self.config.dim // self.config.heads
+
+    def _attention(self, *, positions: bool) -> MultiHeadAttention:
+        config, head_dim = self.config, self._head_dim
+        value_dim = config.value_dim or head_dim
+        rotation = self._encoding("heads") if positions else None
+        turn = [] if rotation is None else [rotation]
+        output = [resolve("output_process", name) for name in config.process_output]
         return MultiHeadAttention(
             config.dim,
             config.heads,
             head_dim,
-            config.value_dim or head_dim,
+            value_dim,
             self.noise,
             config.attention_dropout,
-            RotaryPositions(head_dim) if positions == "rotary" else None,
-            AlibiPositions(config.heads) if positions == "alibi" else None,
+            config.kv_heads,
+            config.bias,
+            HeadParts(
+                resolve("score", config.score)(head_dim, head_dim, config.heads),
+                [*self._processes(), *turn],
+                [*self._processes(), *turn],
+                [process(config.heads, value_dim) for process in output],
+                self._encoding("scores") if positions else None,
+            ),
         )
+
+    def _processes(self) -> list[Any]:
+        """Of the heads of queries, or of keys: each has its own."""
+        config = self.config
+        kinds = [resolve("head_process", name) for name in config.process_heads]
+        return [kind(self._head_dim, config.norm_epsilon) for kind in kinds]
 
     def _residual(self) -> Callable[[], PreNorm]:
         kind = PreNorm if self.config.norm == "pre" else PostNorm
-        return lambda: kind(self.config.dim, Dropout(self.config.dropout, self.noise))
+        return lambda: kind(self.norm(), Dropout(self.config.dropout, self.noise))
+
+    def _encoding(self, enters: Entrance) -> Any:
+        """The encoding of positions, if it enters there; else None."""
+        config = self.config
+        kind = None if config.positions == "none" else resolve("positions", config.positions)
+        if kind is None or kind.enters != enters:
+            return None
+        length, base = config.max_length, config.rotary_base
+        return kind.of(PositionSizes(config.dim, config.heads, self._head_dim, length, base))
 
     def _positions(self) -> Positions | None:
-        config = self.config
-        if config.positions not in ENCODINGS:
+        encoding = self._encoding("vectors")
+        if encoding is None:
             return None
-        encoding = make_encoding(config.positions, config.dim, config.max_length)
-        if config.positions_join == "concatenate":
-            return ConcatenatedPositions(encoding, config.dim)
+        if self.config.positions_join == "concatenate":
+            return ConcatenatedPositions(encoding, self.config.dim)
         return AddedPositions(encoding)

@@ -21,17 +21,18 @@ from jumok.shapes import Allowed, Bool, Float, Int, Tensor
 
 def text_encoder(config: EncoderConfig, table: nn.Parameter, noise: Noise) -> TransformerEncoder:
     """The stack that reads whole texts; the masked language model and the classifier share it."""
-    norm = nn.LayerNorm(config.dim) if config.embedding_norm else None
-    return TransformerEncoder(BlockBuilder(config, noise), config.layers, table, norm)
+    parts = BlockBuilder(config, noise)
+    norm = parts.norm() if config.embedding_norm else None
+    return TransformerEncoder(parts, config.layers, table, norm)
 
 
 class PredictionHead(nn.Module):
     """States to logits: dense, GELU, norm, and the embedding's own table with a bias."""
 
-    def __init__(self, dim: int, table: nn.Parameter) -> None:
+    def __init__(self, dim: int, table: nn.Parameter, norm: nn.Module) -> None:
         super().__init__()
         self.dense = Linear(dim, dim)
-        self.norm = nn.LayerNorm(dim)
+        self.norm = norm
         self.output = Projection(table)
         self.bias = nn.Parameter(torch.zeros(table.shape[0]))
 
@@ -63,7 +64,7 @@ class MaskedLanguageModel(nn.Module):
         self.mask = pieces
         table = embedding_table(pieces + 1, config.dim)
         self.encoder = text_encoder(config, table, self.noise)
-        self.head = PredictionHead(config.dim, table)
+        self.head = PredictionHead(config.dim, table, BlockBuilder(config, self.noise).norm())
 
     def forward(
         self,

@@ -6,20 +6,14 @@ sentences of any length. With attention it has one vector for each word.
 Source: Sutskever et al. 2014; Bahdanau et al. 2015; lectures 000, 001 and 004.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from torch import nn
 
 from jumok.attention.heard import heard
+from jumok.attention.interfaces import Score
 from jumok.attention.scored import ScoredAttention
-from jumok.attention.scores import (
-    AdditiveScore,
-    BilinearScore,
-    CoverageScore,
-    DotScore,
-    ScaledDotScore,
-)
+from jumok.attention.scores import CoverageScore
 from jumok.config.recurrent import RecurrentConfig
 from jumok.kernels.linear import Linear, Projection
 from jumok.kernels.noise import Noise
@@ -37,6 +31,7 @@ from jumok.models.recurrent_decoder import (
     LuongDecoder,
     RecurrentDecoder,
 )
+from jumok.parts import resolve
 from jumok.shapes import Allowed, Float, Int, Tensor
 
 
@@ -168,17 +163,12 @@ class RecurrentParts:
             Projection(output),
         )
 
-    def _score(self) -> DotScore:
+    def _score(self) -> Score:
         dim = self.config.dim
         if self.config.coverage:
-            return CoverageScore(dim, dim, dim)
-        made: dict[str, Callable[[], DotScore]] = {
-            "dot": DotScore,
-            "scaled-dot": ScaledDotScore,
-            "bilinear": lambda: BilinearScore(dim, dim),
-            "additive": lambda: AdditiveScore(dim, dim, dim),
-        }
-        return made[self.config.attention]()
+            return CoverageScore(dim, dim)
+        score: Score = resolve("score", self.config.attention)(dim, dim, 1)
+        return score
 
     def _reader(self, width: int) -> RecurrentLayer:
         config = self.config

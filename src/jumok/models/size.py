@@ -19,6 +19,8 @@ from jumok.config.transformer import TransformerConfig
 
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}
 TABLES = {"all": 1, "target": 2, "none": 3}
+MATRICES = {"gated": 3}
+"""Of a feed-forward layer; others have two."""
 BYTES = 4
 """The size of a float32 number."""
 
@@ -39,8 +41,11 @@ def memory() -> int:
 def _block(config: StackConfig, cross: bool = False) -> int:
     head_dim = config.head_dim or config.dim // config.heads
     value_dim = config.value_dim or head_dim
-    attention = 2 * config.dim * config.heads * (head_dim + value_dim)
-    return attention * (1 + cross) + 2 * config.dim * config.feedforward
+    attention = (
+        config.dim * (config.heads + (config.kv_heads or config.heads)) * (head_dim + value_dim)
+    )
+    matrices = MATRICES.get(config.feedforward_kind, 2)
+    return attention * (1 + cross) + matrices * config.dim * config.feedforward
 
 
 def _places(config: StackConfig) -> int:

@@ -20,6 +20,7 @@ direction as a way for encoders (attention_with_linear_biases, issue 5).
 import torch
 from torch import nn
 
+from jumok.positions.interfaces import PositionSizes
 from jumok.shapes import Float, Tensor
 
 
@@ -39,15 +40,22 @@ def slopes(heads: int) -> list[float]:
 class AlibiPositions(nn.Module):
     """The biases that are added to the scores of each head."""
 
+    enters = "scores"
+
     def __init__(self, heads: int) -> None:
         super().__init__()
         # no buffer: the module's .to(bfloat16) must not round the slopes
         self._slopes = torch.tensor(slopes(heads))
 
+    @classmethod
+    def of(cls, sizes: PositionSizes) -> "AlibiPositions":
+        """For a model of these sizes."""
+        return cls(sizes.heads)
+
     def forward(
         self,
         query: Float[Tensor, "batch heads query dim"],
-        key: Float[Tensor, "batch heads key dim"],
+        key: Float[Tensor, "batch kv_heads key dim"],
         position: int,
     ) -> Float[Tensor, "1 heads query key"]:
         """The bias in float32; the first query is at `position`, the first key at 0."""

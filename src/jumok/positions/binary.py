@@ -11,6 +11,7 @@ Source: lecture 002 ("binary values waste space").
 import torch
 from torch import nn
 
+from jumok.positions.interfaces import PositionSizes
 from jumok.positions.learned import check_reach
 from jumok.shapes import Float, Tensor
 
@@ -27,9 +28,16 @@ class BinaryPositions(nn.Module):
         length: the number of positions to distinguish; it is rounded up to a power of two.
     """
 
+    enters = "vectors"
+
     def __init__(self, length: int) -> None:
         super().__init__()
         self.width = bits_for(length)
+
+    @classmethod
+    def of(cls, sizes: PositionSizes) -> "BinaryPositions":
+        """For a model of these sizes."""
+        return cls(sizes.length)
 
     def forward(self, position: int, length: int) -> Float[Tensor, "{length} bits"]:
         """The bits of `length` positions from `position` on.

@@ -14,13 +14,20 @@ and 2).
 import torch
 from torch import nn
 
+from jumok.positions.interfaces import PositionSizes
 from jumok.shapes import Float, Int, Tensor
 
 
 class IndexPositions(nn.Module):
     """The number of the position. In bfloat16 numbers above 256 are rounded to even ones."""
 
+    enters = "vectors"
     width = 1
+
+    @classmethod
+    def of(cls, _sizes: PositionSizes) -> "IndexPositions":
+        """For a model of these sizes."""
+        return cls()
 
     def forward(self, position: int, length: int) -> Float[Tensor, "{length} 1"]:
         """The numbers of `length` positions from `position` on."""
@@ -35,11 +42,17 @@ class FractionPositions(nn.Module):
             longest sentence.
     """
 
+    enters = "vectors"
     width = 1
 
     def __init__(self, length: int) -> None:
         super().__init__()
         self.length = length
+
+    @classmethod
+    def of(cls, sizes: PositionSizes) -> "FractionPositions":
+        """For a model of these sizes."""
+        return cls(sizes.length)
 
     def forward(
         self, position: int, length: int, lengths: Int[Tensor, " batch"] | None = None

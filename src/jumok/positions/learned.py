@@ -4,16 +4,24 @@ import torch
 from torch import nn
 
 from jumok.errors import ModelError
+from jumok.positions.interfaces import PositionSizes
 from jumok.shapes import Float, Tensor
 
 
 class LearnedPositions(nn.Module):
     """A table of vectors, one for each position up to the maximum length."""
 
+    enters = "vectors"
+
     def __init__(self, dim: int, length: int) -> None:
         super().__init__()
         self.width = dim
         self.table = nn.Parameter(torch.empty(length, dim).normal_(std=dim**-0.5))
+
+    @classmethod
+    def of(cls, sizes: PositionSizes) -> "LearnedPositions":
+        """For a model of these sizes."""
+        return cls(sizes.dim, sizes.length)
 
     def forward(self, position: int, length: int) -> Float[Tensor, "{length} dim"]:
         """The vectors of `length` positions from `position` on.

@@ -1,6 +1,6 @@
 """Rotary positions: the score of a query and a key depends only on their distance.
 
-Pair (2i, 2i+1) of a head at position t is rotated by the angle t / 10000^(2i/dim), so that
+Pair (2i, 2i+1) of a head at position t is rotated by the angle t / base^(2i/dim), so that
 (R_m q) . (R_n k) = q . R_(n-m) k.
 
 Source: Su et al. 2021 (RoFormer), section 3.2.2.
@@ -11,18 +11,31 @@ import math
 import torch
 from torch import nn
 
+from jumok.positions.interfaces import PositionSizes
 from jumok.shapes import Float, Tensor
 
 
 class RotaryPositions(nn.Module):
-    """Rotates queries and keys; values are unchanged."""
+    """Rotates queries and keys; values are unchanged.
 
-    def __init__(self, head_dim: int) -> None:
+    Args:
+        base: of the wavelengths, 2 pi base^(2i/dim) positions; a larger one distinguishes
+            positions that are further apart.
+    """
+
+    enters = "heads"
+
+    def __init__(self, head_dim: int, base: float = 1e4) -> None:
         super().__init__()
         self.dim = head_dim
         exponent = torch.arange(0, head_dim, 2, dtype=torch.float64) / head_dim
         # no buffer: the module's .to(bfloat16) must not round the frequencies
-        self._frequency = torch.exp(exponent * -math.log(1e4)).float()
+        self._frequency = torch.exp(exponent * -math.log(base)).float()
+
+    @classmethod
+    def of(cls, sizes: PositionSizes) -> "RotaryPositions":
+        """For a model of these sizes."""
+        return cls(sizes.head_dim, sizes.base)
 
     def forward(
         self, states: Float[Tensor, "batch heads length dim"], position: int

@@ -10,6 +10,7 @@ import math
 import torch
 from torch import nn
 
+from jumok.positions.interfaces import PositionSizes
 from jumok.shapes import Float, Tensor
 
 
@@ -27,12 +28,18 @@ def sinusoids(length: int, dim: int) -> Float[Tensor, "{length} {dim}"]:
 class SinusoidalPositions(nn.Module):
     """A table of sinusoids without parameters; it is extended for longer inputs."""
 
+    enters = "vectors"
     table: Tensor
 
     def __init__(self, dim: int, length: int) -> None:
         super().__init__()
         self.width = dim
         self.register_buffer("table", sinusoids(length, dim), persistent=False)
+
+    @classmethod
+    def of(cls, sizes: PositionSizes) -> "SinusoidalPositions":
+        """For a model of these sizes."""
+        return cls(sizes.dim, sizes.length)
 
     def forward(self, position: int, length: int) -> Float[Tensor, "{length} dim"]:
         """The encodings of `length` positions from `position` on."""

@@ -30,6 +30,7 @@ from jumok.errors import BundleError, MissingExtraError, Place
 from jumok.kernels.noise import Noise
 from jumok.layers.block import Block
 from jumok.layers.embedding import embedding_table
+from jumok.layers.feedforward import PlainFeedForward
 from jumok.layers.pooling import mean_of_real
 from jumok.models.encoder_decoder import TransformerEncoder
 from jumok.models.masked import text_encoder
@@ -295,17 +296,18 @@ def copy_bert(tensors: Mapping[str, Tensor], encoder: TransformerEncoder) -> Non
             _copy(tensors, f"{prefix}encoder.layer.{number}.{theirs}", ours)
 
 
-def _parts(block: Block) -> dict[str, nn.Module]:
+def _parts(block: Block) -> dict[str, Any]:
     """The parts of a block, by their names in a layer of BERT."""
-    looks = block.self_attention
+    looks, feedforward = block.self_attention, block.feedforward
+    assert isinstance(feedforward, PlainFeedForward)
     return {
         "attention.self.query": looks.query,
         "attention.self.key": looks.key,
         "attention.self.value": looks.value,
         "attention.output.dense": looks.output,
         "attention.output.LayerNorm": block.after_self.norm,
-        "intermediate.dense": block.feedforward.inner,
-        "output.dense": block.feedforward.outer,
+        "intermediate.dense": feedforward.inner,
+        "output.dense": feedforward.outer,
         "output.LayerNorm": block.after_feedforward.norm,
     }
 

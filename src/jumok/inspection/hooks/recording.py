@@ -35,7 +35,7 @@ class AttentionCall:
 
     weights: Tensor
     kind: str
-    scale: float
+    scale: float | None
     energy: Tensor | None
     bias: Tensor | None
     vectors: tuple[Tensor, Tensor, Tensor] | None

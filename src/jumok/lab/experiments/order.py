@@ -52,7 +52,7 @@ def layers(seed: int) -> dict[str, SequenceModel]:
     torch.manual_seed(seed)
     table = torch.randn(WORDS, DIM)
     queries = torch.randn(SENTENCES, ASKED, KEY_DIM)
-    raw = RawAttention(ScaledDotScore())
+    raw = RawAttention(ScaledDotScore(DIM))
     general = GeneralAttention(DIM, KEY_DIM, VALUE_DIM)
     itself = SelfAttention(DIM, KEY_DIM, VALUE_DIM)
     shared = ManyHeads.with_fixed_budget(DIM, HEADS)

@@ -19,9 +19,10 @@ from jumok.lab import world
 from jumok.lab.findings import Bars, Column, Findings, Setting, TableCell, judged, mean
 from jumok.lab.small import Small, train
 from jumok.lab.text import Text
+from jumok.parts import resolve
 from jumok.positions.alibi import AlibiPositions
-from jumok.positions.catalog import make_encoding
 from jumok.positions.index import FractionPositions
+from jumok.positions.interfaces import PositionSizes
 from jumok.positions.rotary import RotaryPositions
 from jumok.shapes import Float, Tensor
 
@@ -93,7 +94,7 @@ def _alibi(queries: int, keys: int, position: int) -> Float[Tensor, "query key"]
 def vectors(kind: str, length: int, seed: int) -> Float[Tensor, "{length} width"]:
     """The codes of a sentence's positions; learned ones before any training."""
     torch.manual_seed(seed)
-    encoding = make_encoding(kind, DIM, TABLE)
+    encoding = resolve("positions", kind).of(PositionSizes(DIM, 1, DIM, TABLE))
     if isinstance(encoding, FractionPositions):
         return encoding(0, length, torch.tensor([length]))[0]
     return encoding(0, length).detach()

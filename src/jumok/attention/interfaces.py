@@ -1,0 +1,109 @@
+"""The parts of an attention module that can be exchanged: scores, and what heads are put through.
+
+Each is a protocol: a class that has these attributes and methods is such a part. Their names in
+recipes are in `jumok/parts.py`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from jumok.shapes import Float, Tensor
+
+
+@runtime_checkable  # the tests check annotations while they run
+class Score(Protocol):
+    """How well queries and keys fit. `queries` and `keys` come first, then the call.
+
+    The axes before the last two are those of the attention: (batch) in RNNs, (batch heads) in
+    Transformers. Keys are transformed once for all steps of decoding.
+
+    Attributes:
+        kind: the name that observers receive.
+        scale: the factor of the products of transformed queries and keys, or of v . tanh(q + k)
+            where there is `energy`. None: the score is neither, and cannot be recomputed from the
+            vectors alone.
+        energy: the vector v of an additive score; None for other scores.
+    """
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def scale(self) -> float | None: ...
+
+    @property
+    def energy(self) -> Float[Tensor, " hidden"] | None: ...
+
+    def queries(self, states: Float[Tensor, "*axes query dim"]) -> Float[Tensor, "*axes query _"]:
+        """The transformed queries."""
+        ...
+
+    def keys(self, memory: Float[Tensor, "*axes key dim"]) -> Float[Tensor, "*axes key _"]:
+        """The transformed keys."""
+        ...
+
+    def __call__(
+        self, query: Float[Tensor, "*axes query dim"], key: Float[Tensor, "*axes key dim"]
+    ) -> Float[Tensor, "*axes query key"]:
+        """The scores of transformed queries and keys."""
+        ...
+
+
+def product_scale(score: Score) -> float | None:
+    """The factor of a score that is a product of vectors, which `attend` computes; or None."""
+    return score.scale if score.energy is None else None
+
+
+@runtime_checkable
+class HeadProcess(Protocol):
+    """Changes queries or keys before they are compared: rotary positions, norms."""
+
+    def __call__(
+        self, states: Float[Tensor, "batch heads length dim"], position: int
+    ) -> Float[Tensor, "batch heads length dim"]:
+        """The states of each head, the first of which is at `position`."""
+        ...
+
+
+@runtime_checkable
+class OutputProcess(Protocol):
+    """Changes the heads' outputs before they are mixed."""
+
+    def __call__(
+        self, found: Float[Tensor, "batch heads query value_dim"]
+    ) -> Float[Tensor, "batch heads query value_dim"]:
+        """The weighted sums of each head's values, changed."""
+        ...
+
+
+@runtime_checkable
+class ScoreBias(Protocol):
+    """A bias on the scores: ALiBi."""
+
+    def __call__(
+        self,
+        query: Float[Tensor, "batch heads query dim"],
+        key: Float[Tensor, "batch kv_heads key dim"],
+        position: int,
+    ) -> Float[Tensor, "#batch #heads query key"]:
+        """What is added to the scaled scores; the first query is at `position`, the keys from 0."""
+        ...
+
+
+@dataclass(frozen=True)
+class HeadParts:
+    """What the heads of an attention module consist of, besides its projections.
+
+    Attributes:
+        score: None: the product of query and key divided by sqrt(head_dim).
+        process_queries, process_keys: in this order, after the projections.
+        process_output: in this order, before the heads are gated and mixed.
+        bias: added to the scores; None adds nothing.
+    """
+
+    score: Score | None = None
+    process_queries: Sequence[HeadProcess] = ()
+    process_keys: Sequence[HeadProcess] = ()
+    process_output: Sequence[OutputProcess] = ()
+    bias: ScoreBias | None = None
