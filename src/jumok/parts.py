@@ -8,8 +8,10 @@
 | head_process   | process_heads              | head_dim, epsilon                      | attention |
 | output_process | process_output             | heads, value_dim                       | attention |
 | positions      | positions                  | `.of(PositionSizes)`                   | positions |
+| format         | format; a file's suffix    | called with (file, columns, report)    | data      |
 
-The interfaces are protocols, in the file interfaces.py of the named package.
+The interfaces are protocols, in the file interfaces.py of the named package; that of formats is
+described in `jumok/data/files/tables.py`.
 
 A new part is a new file and a line here. A part from outside of jumok is added by `register`,
 before the recipe is read. An entry is "module:name" and is imported when it is first built, so
@@ -45,6 +47,15 @@ PARTS: dict[str, dict[str, str | Part]] = {
     },
     "output_process": {
         "head-scale": "jumok.attention.head_scale:HeadScale",
+    },
+    "format": {
+        "csv": "jumok.data.files.tables:read_csv",
+        "tsv": "jumok.data.files.tables:read_tsv",
+        "jsonl": "jumok.data.files.tables:read_jsonl",
+        "parquet": "jumok.data.files.tables:read_parquet",
+        "tmx": "jumok.data.files.translators:read_tmx",
+        "po": "jumok.data.files.translators:read_po",
+        "xliff": "jumok.data.files.xliff:read_xliff",
     },
     "positions": {
         "index": "jumok.positions.index:IndexPositions",

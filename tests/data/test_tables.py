@@ -71,7 +71,7 @@ def test_jsonl_reads_two_keys_and_mends_line_breaks(tmp_path: Path) -> None:
         ('{"en": "a", ', "line 2: the line is not JSON."),
         ("[1]", "line 2: the line is not a JSON object."),
         ('{"en": "a"}', "line 2: the record has no text under 'ko'."),
-        ('{"en": "a", "ko": 3}', "got:      int"),
+        ('{"en": "a", "ko": 3.5}', "got:      float"),
     ],
 )
 def test_jsonl_names_the_bad_line(tmp_path: Path, line: str, what: str) -> None:
@@ -95,12 +95,30 @@ def test_parquet_reads_columns_by_name_and_number(
 
 def test_parquet_says_what_is_wrong(tmp_path: Path) -> None:
     file = tmp_path / "a.parquet"
-    pyarrow.parquet.write_table(pyarrow.table({"en": ["one"], "count": [7]}), file)
+    pyarrow.parquet.write_table(pyarrow.table({"en": ["one"], "count": [7.5]}), file)
     assert "one of 'en', 'count'" in error(Corpus(file=file, source_column="fr"))
     message = error(Corpus(file=file, source_column="en", target_column="count"))
     assert message.startswith(f"{file}, line 1: the columns do not hold text.")
     file.write_bytes(b"PAR1 and then nothing")
     assert "the file cannot be read as Parquet" in error(Corpus(file=file))
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet"])
+def test_any_number_of_columns_is_read_in_one_pass_and_integers_are_their_digits(tmp_path, suffix):
+    file = tmp_path / f"a.{suffix}"
+    if suffix == "parquet":
+        table = {"en": ["one"], "ko": ["하나"], "year": [1999], "domain": ["news"]}
+        pyarrow.parquet.write_table(pyarrow.table(table), file)
+    elif suffix == "jsonl":
+        file.write_text('{"en": "one", "ko": "하나", "year": 1999, "domain": "news"}\n', "utf-8")
+    else:
+        rows = [["en", "ko", "year", "domain"], ["one", "하나", "1999", "news"]]
+        mark = {"csv": ",", "tsv": "\t"}[suffix]
+        file.write_text("".join(f"{mark.join(row)}\n" for row in rows), "utf-8")
+    corpus = Corpus(file=file, source_column="ko", target_column="en", further=("domain", "year"))
+    (pair,) = read_pairs(corpus)
+    assert pair[:2] == ("하나", "one")
+    assert pair.further == ("news", "1999")
 
 
 def test_parquet_asks_for_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

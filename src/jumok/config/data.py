@@ -4,7 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from jumok.config.section import Count, DataPath, Section
+from jumok.config.section import Count, DataPath, Section, part_name
+
+Format = Annotated[str, part_name("format", "auto", "text")]
 
 
 class CorpusConfig(Section):
@@ -15,7 +17,7 @@ class CorpusConfig(Section):
     file: DataPath | None = None
     source_column: str | int = 0
     target_column: str | int = 1
-    format: Literal["auto", "text", "csv", "tsv", "jsonl", "parquet", "tmx", "po", "xliff"] = "auto"
+    format: Format = "auto"
     weight: Annotated[float, Field(gt=0.0)] | None = None
 
     @model_validator(mode="after")

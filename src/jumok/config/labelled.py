@@ -4,9 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from jumok.config.data import SmallworldConfig
+from jumok.config.data import Format, SmallworldConfig
 from jumok.config.section import Count, DataPath, Section
-from jumok.config.text import TextCorpusConfig, TextFormat
+from jumok.config.text import TextCorpusConfig
 
 
 class LabelledCorpusConfig(Section):
@@ -15,7 +15,7 @@ class LabelledCorpusConfig(Section):
     file: DataPath
     text_column: str | int = 0
     label_column: str | int = 1
-    format: TextFormat = "auto"
+    format: Format = "auto"
     take: Count | None = None
 
 

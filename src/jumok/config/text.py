@@ -4,11 +4,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from jumok.config.data import PiecesConfig
+from jumok.config.data import Format, PiecesConfig
 from jumok.config.section import Count, DataPath, Section
 
 DocumentRule = Literal["file", "line", "blank-line"]
-TextFormat = Literal["auto", "text", "csv", "tsv", "jsonl", "parquet"]
 
 
 class TextCorpusConfig(Section):
@@ -16,7 +15,7 @@ class TextCorpusConfig(Section):
 
     file: DataPath
     column: str | int = 0
-    format: TextFormat = "auto"
+    format: Format = "auto"
     take: Count | None = None
 
 

@@ -46,35 +46,31 @@ def read_aligned(
         DataError: what `read_pairs` and `read_gold` raise; links for more or fewer lines, or to a
             word that does not exist.
     """
-    pairs = read_pairs(corpus)
-    known: Iterator[GoldLinks | None]
-    if gold is not None:
-        known = read_gold(gold)
-    elif links is not None:
-        known = _column(corpus, links)
-    else:
-        yield from (AlignedPair(pair.source, pair.target, pair.line, None) for pair in pairs)
+    if gold is None:
+        yield from _with_column(corpus, links)
         return
-    file = gold or corpus.files[0]
-    for number, (pair, its) in enumerate(zip_longest(pairs, known), start=1):
+    for number, (pair, its) in enumerate(zip_longest(read_pairs(corpus), read_gold(gold)), start=1):
         if pair is None or its is None:
             raise DataError(
                 "there are not as many lines of links as pairs.",
                 expected="a line of links for each pair; an empty one where there is none",
                 got=f"{'no pair' if pair is None else 'no links'} at line {number}",
-                place=Place(file, number),
+                place=Place(gold, number),
             )
-        place = Place(file, number if gold is not None else pair.line)
-        _check(its, pair.source, pair.target, place)
+        _check(its, pair.source, pair.target, Place(gold, number))
         yield AlignedPair(pair.source, pair.target, pair.line, its)
 
 
-def _column(corpus: Corpus, links: Column) -> Iterator[GoldLinks]:
-    file = corpus.files[0]
-    # The links are read like a translation, so lines and errors are the same.
-    column = Corpus(file=file, source_column=corpus.source_column, target_column=links)
-    for row in read_pairs(column):
-        yield parse_gold(row.target, Place(file, row.line))
+def _with_column(corpus: Corpus, links: Column | None) -> Iterator[AlignedPair]:
+    """The pairs with the links of that column; None: without links."""
+    further = () if links is None else (links,)
+    for pair in read_pairs(replace(corpus, further=further)):
+        its = None
+        for cell in pair.further:
+            place = Place(corpus.files[0], pair.line)
+            its = parse_gold(cell, place)
+            _check(its, pair.source, pair.target, place)
+        yield AlignedPair(pair.source, pair.target, pair.line, its)
 
 
 def _check(gold: GoldLinks, source: str, target: str, place: Place) -> None:

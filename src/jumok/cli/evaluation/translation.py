@@ -13,7 +13,7 @@ from jumok.cli.verbs.evaluate import Evaluation, Judged
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
-    from jumok.data.pairs.corpus import Corpus, Pair
+    from jumok.data.pairs.corpus import Pair
 
 
 def evaluate_translation(asked: Evaluation) -> Judged:
@@ -31,8 +31,9 @@ def evaluate_translation(asked: Evaluation) -> Judged:
     corpus = pairs_of(asked.source, asked.reference, asked.data, asked.columns, "--reference")
     if asked.by is not None and asked.data is None:
         raise ConfigError("--by names a column of --data.", do="give --data, or leave it out")
-    pairs = list(read_pairs(corpus))
-    parts = _parts(corpus, asked.by)
+    further = () if asked.by is None else (column_of(asked.by),)
+    pairs = list(read_pairs(replace(corpus, further=further)))
+    parts = [part for pair in pairs for part in pair.further]
     translator = option.load_translator(asked.opened, asked.device, asked.precision, asked.threads)
     translations = translator.translate_lines(
         (pair.source for pair in pairs),
@@ -47,16 +48,6 @@ def evaluate_translation(asked: Evaluation) -> Judged:
     note = tokenizer_note(translator.target_language)
     told = (note,) if note and asked.tokenize is None and asked.metrics == "text" else ()
     return Judged(tuple(scores), hypotheses, f"{len(pairs):,} sentences, beam {asked.beam}", told)
-
-
-def _parts(corpus: "Corpus", by: str | None) -> list[str]:
-    """The value of the column `by` in each row; an empty list without --by."""
-    from jumok.data.pairs.corpus import read_pairs
-
-    if by is None:
-        return []
-    # The column is read as if it were the translation, so that rows and errors are the same.
-    return [pair.target for pair in read_pairs(replace(corpus, target_column=column_of(by)))]
 
 
 def _scores(

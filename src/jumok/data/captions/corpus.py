@@ -73,8 +73,8 @@ def read_captions(
     count = report or CorpusReport(corpus.captions.name)
     found: dict[str, list[str]] = {}
     first: dict[str, int] = {}
-    rows = read_tsv(corpus.captions, corpus.file_column, corpus.caption_column, report)
-    for name, caption, line in rows:
+    columns = (corpus.file_column, corpus.caption_column)
+    for (name, caption), line in read_tsv(corpus.captions, columns, report):
         count.read += 1
         reason = _fault(name, caption.strip(), pictures)
         if reason is None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from jumok.errors import DataError, Place
+from jumok.parts import names
 
 HEAD = 8192
 """The number of bytes at the start of a file that are examined."""
@@ -154,7 +155,8 @@ def bare_name(file: Path) -> str:
 
 def kind_of_name(file: Path) -> str | None:
     """The format by the name; None: plain text, or an unknown suffix."""
-    return SUFFIXES.get(Path(bare_name(file)).suffix.removeprefix(".").lower())
+    suffix = Path(bare_name(file)).suffix.removeprefix(".").lower()
+    return SUFFIXES.get(suffix, suffix if suffix in names("format") else None)
 
 
 def kind_of_bytes(head: bytes) -> str | None:

@@ -1,12 +1,17 @@
-"""Files with columns: TSV, CSV, JSON lines, Parquet."""
+"""Files with columns: TSV, CSV, JSON lines, Parquet.
+
+A reader of a format is a function (file, columns, report) -> rows: it reads the named columns of a
+file, row by row, counts in the report what it had to change or leave out, and raises errors that
+name the file and the line. `jumok.parts` lists the readers by the names of their formats.
+"""
 
 import csv
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from jumok.data.files.damage import reading_as
 from jumok.data.files.reading import one_line, open_bytes, read_lines
@@ -21,25 +26,38 @@ Column = str | int
 LONE = re.compile("[\ud800-\udfff]")
 """JSON can express strings that UTF-8 cannot."""
 
-Rows = Iterator[tuple[str, str, int]]
+
+class Row(NamedTuple):
+    """The texts of the columns that were asked for, in that order, and their line (from 1)."""
+
+    cells: tuple[str, ...]
+    line: int
 
 
-def read_tsv(file: Path, source: Column, target: Column, report: CorpusReport | None) -> Rows:
-    """Pairs from tab-separated columns, without quoting: a quotation mark is text.
+Rows = Iterator[Row]
+Columns = Sequence[Column]
+
+
+def read_tsv(file: Path, columns: Columns, report: CorpusReport | None = None) -> Rows:
+    """Tab-separated columns, without quoting: a quotation mark is text.
 
     Columns are numbers from 0 in a file without a header, or names in the file's first line.
     """
     lines = enumerate(read_lines(file, report), start=1)
-    named = isinstance(source, str) or isinstance(target, str)
-    header = next(lines, (1, ""))[1].split("\t") if named else []
-    first, second = _column(file, header, source), _column(file, header, target)
-    needed = max(first, second) + 1
+    header = next(lines, (1, ""))[1].split("\t") if _named(columns) else []
+    wanted = [_column(file, header, column) for column in columns]
+    needed = max(wanted) + 1
     for number, line in lines:
-        columns = line.split("\t")
-        if len(columns) < needed:
-            _damaged(_too_few(columns, needed, "tabs", Place(file, number)), report)
+        row = line.split("\t")
+        if len(row) < needed:
+            _damaged(_too_few(row, needed, "tabs", Place(file, number)), report)
             continue
-        yield columns[first], columns[second], number
+        yield Row(tuple(row[column] for column in wanted), number)
+
+
+def _named(columns: Columns) -> bool:
+    """Whether a column is given by its name, which a header line must have."""
+    return any(isinstance(column, str) for column in columns)
 
 
 def _too_few(row: list[str], needed: int, marks: str, place: Place) -> DataError:
@@ -74,54 +92,43 @@ def _column(file: Path, header: list[str], column: Column) -> int:
     return header.index(str(column))
 
 
-def read_csv(file: Path, source: Column, target: Column, report: CorpusReport | None) -> Rows:
-    """Pairs from comma-separated columns, quoted as in RFC 4180; a quoted line break is a space.
+def read_csv(file: Path, columns: Columns, report: CorpusReport | None = None) -> Rows:
+    """Comma-separated columns, quoted as in RFC 4180; a quoted line break is a space.
 
     Columns are numbers from 0 in a file without a header, or names in the file's first line.
     """
     # The reader joins the lines of a quoted field with their line ends.
     rows = csv.reader((f"{line}\n" for line in read_lines(file, report)), strict=True)
-    named = isinstance(source, str) or isinstance(target, str)
     try:
-        header = [cell.strip() for cell in next(rows, [])] if named else []
-        first, second = _column(file, header, source), _column(file, header, target)
-        needed = max(first, second) + 1
+        header = [cell.strip() for cell in next(rows, [])] if _named(columns) else []
+        wanted = [_column(file, header, column) for column in columns]
+        needed = max(wanted) + 1
         for row in rows:
             if len(row) < needed:
                 place = Place(file, rows.line_num)
                 _damaged(_too_few(row, needed, "commas", place), report)
                 continue
-            sides = [row[column].replace("\n", " ").strip() for column in (first, second)]
-            yield sides[0], sides[1], rows.line_num
+            cells = (row[column].replace("\n", " ").strip() for column in wanted)
+            yield Row(tuple(cells), rows.line_num)
     except csv.Error as error:
         raise DataError(
             "the row is not CSV.", got=str(error), place=Place(file, rows.line_num)
         ) from None
 
 
-def read_jsonl(
-    file: Path,
-    source: Column,
-    target: Column,
-    report: CorpusReport | None,
-    *,
-    numbers: bool = False,
-) -> Rows:
-    """Pairs from JSON lines: one object per line, the sides under two of its keys.
-
-    Args:
-        numbers: whether integers are accepted as the text of their digits.
+def read_jsonl(file: Path, columns: Columns, report: CorpusReport | None = None) -> Rows:
+    """JSON lines: one object per line, the columns are keys. An integer is the text of its digits,
+    since labels often are integers.
     """
     for number, line in enumerate(read_lines(file, report), start=1):
         place = Place(file, number)
         try:
             record = _record(line, place)
-            texts = [_text(record, key, place, numbers) for key in (source, target)]
+            texts = [_text(record, key, place) for key in columns]
         except DataError as error:
             _damaged(error, report)
             continue
-        sides = [one_line(text, report, number) for text in texts]
-        yield sides[0], sides[1], number
+        yield Row(tuple(one_line(text, report, number) for text in texts), number)
 
 
 def _record(line: str, place: Place) -> dict[str, Any]:
@@ -136,8 +143,8 @@ def _record(line: str, place: Place) -> dict[str, Any]:
     return record
 
 
-def _text(record: dict[str, Any], key: Column, place: Place, numbers: bool) -> str:
-    value = _digits(record.get(str(key)), numbers)
+def _text(record: dict[str, Any], key: Column, place: Place) -> str:
+    value = _digits(record.get(str(key)))
     if isinstance(value, str) and LONE.search(value):
         raise DataError(
             "the text contains an unpaired surrogate (half a character).",
@@ -155,25 +162,13 @@ def _text(record: dict[str, Any], key: Column, place: Place, numbers: bool) -> s
     return value
 
 
-def _digits(value: object, numbers: bool) -> object:
-    """An integer as text, if `numbers` allows it; anything else unchanged."""
-    whole = numbers and isinstance(value, int) and not isinstance(value, bool)
-    return str(value) if whole else value
+def _digits(value: object) -> object:
+    """An integer as text; anything else unchanged."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def read_parquet(
-    file: Path,
-    source: Column,
-    target: Column,
-    report: CorpusReport | None,
-    *,
-    numbers: bool = False,
-) -> Rows:
-    """Pairs from two text columns, by name or number; a null is an empty side.
-
-    Args:
-        numbers: whether integers are accepted as the text of their digits.
-    """
+def read_parquet(file: Path, columns: Columns, report: CorpusReport | None = None) -> Rows:
+    """Columns of text or integers, by name or number; a null is an empty text."""
     try:
         import pyarrow.parquet
     except ImportError:
@@ -182,22 +177,21 @@ def read_parquet(
         # Parquet is read from its end, so a compressed one has to be decompressed whole.
         seekable = stream if file.suffix == ".parquet" else io.BytesIO(stream.read())
         number = 0
-        for cells_of in _batches(pyarrow.parquet, seekable, file, (source, target)):
+        for cells_of in _batches(pyarrow.parquet, seekable, file, columns):
             for row in zip(*cells_of, strict=True):
                 number += 1
                 try:
-                    cells = [_cell(_digits(cell, numbers), file, number) for cell in row]
+                    cells = [_cell(_digits(cell), file, number) for cell in row]
                 except DataError as error:
                     _damaged(error, report)
                     continue
-                sides = [one_line(cell, report, number) for cell in cells]
-                yield sides[0], sides[1], number
+                yield Row(tuple(one_line(cell, report, number) for cell in cells), number)
 
 
 def _batches(
-    parquet: Any, stream: Any, file: Path, wanted: tuple[Column, Column]
+    parquet: Any, stream: Any, file: Path, wanted: Columns
 ) -> Iterator[list[list[object]]]:
-    """The two columns, batch by batch."""
+    """The columns, batch by batch."""
     with reading_as("Parquet", file):
         table = parquet.ParquetFile(stream)
         header = table.schema_arrow.names

@@ -7,26 +7,26 @@ from typing import Any
 
 from jumok.data.files.damage import ANYTHING, damaged
 from jumok.data.files.reading import one_line, open_bytes, read_lines
-from jumok.data.files.tables import Column, Rows
+from jumok.data.files.tables import Column, Columns, Row, Rows
 from jumok.data.report import CorpusReport
 from jumok.errors import ConfigError, DataError, JumokError, MissingExtraError, Place
 
 LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
-def read_tmx(file: Path, source: Column, target: Column, report: CorpusReport | None) -> Rows:
-    """Pairs of the variants in two languages; units without one of them are dropped.
+def read_tmx(file: Path, columns: Columns, report: CorpusReport | None = None) -> Rows:
+    """The variants in some languages; units without one of them are dropped.
 
-    `source` and `target` are language codes. "en" also stands for "en-GB" and the like. Inline
+    The columns are language codes. "en" also stands for "en-GB" and the like. Inline
     markup is left out, its text kept except where it is code (`bpt`, `ept`, `it`, `ph`, `ut`).
     """
     try:
         from lxml import etree
     except ImportError:
         raise MissingExtraError("reading TMX files", "formats") from None
-    named = isinstance(source, str) and isinstance(target, str)
+    named = all(isinstance(language, str) for language in columns)
     codes: dict[str, None] = {}  # in the order of their first appearance
-    pairs = 0
+    found = 0
     with open_bytes(file) as stream:
         # A translation memory can exceed the memory, so units are read and discarded one by one;
         # entities are not followed, as they may name files.
@@ -40,13 +40,13 @@ def read_tmx(file: Path, source: Column, target: Column, report: CorpusReport | 
                 if not named and len(codes) > 1:
                     break
                 line = unit.sourceline
-                texts = [_text_in(variants, str(language)) for language in (source, target)]
-                sides = [one_line(text, report, line) for text in texts if text is not None]
-                if len(sides) == 2:
-                    pairs += 1
-                    yield sides[0], sides[1], line
+                texts = [_text_in(variants, str(language)) for language in columns]
+                cells = [one_line(text, report, line) for text in texts if text is not None]
+                if len(cells) == len(columns):
+                    found += 1
+                    yield Row(tuple(cells), line)
                 elif report:
-                    report.skip(f"no variant in {source} and {target}", line)
+                    report.skip(f"no variant in {' and '.join(map(str, columns))}", line)
                 unit.clear()
                 while unit.getprevious() is not None:
                     del unit.getparent()[0]
@@ -54,8 +54,9 @@ def read_tmx(file: Path, source: Column, target: Column, report: CorpusReport | 
             raise DataError(
                 "the file is not well-formed TMX.", got=error.msg, place=Place(file, error.lineno)
             ) from None
-    if not pairs:
-        asked = f"no unit has a text in both {source} and {target}."
+    if not found:
+        both = "both " * (len(columns) > 1)
+        asked = f"no unit has a text in {both}{' and '.join(map(str, columns))}."
         raise _other_languages(
             file, codes, asked if named else "which language is the source, and which the target?"
         )
@@ -117,13 +118,14 @@ def _segment_text(segment: Any) -> str:
     return "".join(parts)
 
 
-def read_po(file: Path, source: Column, target: Column, report: CorpusReport | None) -> Rows:
+def read_po(file: Path, columns: Columns, report: CorpusReport | None = None) -> Rows:
     """Pairs of msgid and msgstr; of plural entries the first form of each.
 
     The header, obsolete, fuzzy and untranslated entries are dropped. A PO file has one source and
-    one target, so the columns need no names; where `source` is the language of its header and
-    `target` is not, the two sides are exchanged.
+    one target, so the two columns need no names; where the first is the language of its header and
+    the second is not, the two sides are exchanged.
     """
+    source, target = two_sides(file, columns)
     try:
         from translate.storage.poparser import PoParseError
         from translate.storage.pypo import pofile
@@ -153,7 +155,22 @@ def read_po(file: Path, source: Column, target: Column, report: CorpusReport | N
             continue
         # Line breaks inside are how PO wraps text: nothing to report.
         sides = [one_line(str(text), None, line) for text in (unit.source, unit.target)]
-        yield sides[exchanged], sides[not exchanged], line
+        yield Row((sides[exchanged], sides[not exchanged]), line)
+
+
+def two_sides(file: Path, columns: Columns) -> tuple[Column, Column]:
+    """The columns of a format that has a source and a target, and nothing else.
+
+    Raises:
+        ConfigError: another number of columns is asked for.
+    """
+    if len(columns) != 2:
+        raise ConfigError(
+            "this format has two columns: the source and the target.",
+            got=", ".join(map(str, columns)),
+            place=Place(file),
+        )
+    return columns[0], columns[1]
 
 
 def _is_written_in(units: Any, language: Column) -> bool:

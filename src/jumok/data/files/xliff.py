@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from jumok.data.files.reading import one_line, open_bytes
-from jumok.data.files.tables import Column, Rows
-from jumok.data.files.translators import is_language
+from jumok.data.files.tables import Column, Columns, Row, Rows
+from jumok.data.files.translators import is_language, two_sides
 from jumok.data.report import CorpusReport
 from jumok.errors import ConfigError, DataError, MissingExtraError, Place
 
@@ -14,12 +14,13 @@ TEXT = {"g", "mrk", "pc", "sub"}
 UNFINISHED = {"new", "needs-translation", "initial"}
 
 
-def read_xliff(file: Path, source: Column, target: Column, report: CorpusReport | None) -> Rows:
+def read_xliff(file: Path, columns: Columns, report: CorpusReport | None = None) -> Rows:
     """Pairs of source and target; units without a translation are dropped.
 
     The columns may be the two languages, in either order, or numbers, which are ignored. The text
     of inline markup is kept except where it is code (`bpt`, `ept`, `it`, `ph`, `x`, ...).
     """
+    source, target = two_sides(file, columns)
     try:
         from lxml import etree
     except ImportError:
@@ -43,7 +44,7 @@ def read_xliff(file: Path, source: Column, target: Column, report: CorpusReport 
                             report.skip("without a translation", line)
                     else:
                         texts = [one_line(text, report, line) for text in sides]
-                        yield texts[exchanged], texts[not exchanged], line
+                        yield Row((texts[exchanged], texts[not exchanged]), line)
                     element.clear()
         except etree.XMLSyntaxError as error:
             raise DataError(

@@ -1,6 +1,6 @@
 """A corpus is a stream of pairs, from one file or two, in any format."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -8,21 +8,21 @@ from typing import NamedTuple
 
 from jumok.data.files.formats import bare_name, kind_of_name
 from jumok.data.files.reading import read_lines
-from jumok.data.files.tables import Column, Rows, read_csv, read_jsonl, read_parquet, read_tsv
-from jumok.data.files.translators import read_po, read_tmx
-from jumok.data.files.xliff import read_xliff
+from jumok.data.files.tables import Column
 from jumok.data.pairs.cleaning import cleaned
 from jumok.data.pairs.drift import explain_drift
 from jumok.data.report import CorpusReport
 from jumok.errors import ConfigError, DataError, Place
+from jumok.parts import names, resolve
 
 
 class Pair(NamedTuple):
-    """One sentence, its translation, and their line (from 1)."""
+    """One sentence, its translation, their line (from 1), and the further columns of the corpus."""
 
     source: str
     target: str
     line: int
+    further: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,10 @@ class Corpus:
         source_column, target_column: in `file`, a column's name (CSV and TSV with a header line,
             JSONL, Parquet), its number from 0 (CSV and TSV without a header, Parquet) or a language
             code (TMX; PO and XLIFF may do without).
-        format: for `file`: csv, tsv, jsonl, parquet, tmx, xliff or po; None takes it from the
-            suffix. For source and target: "text" reads lines even if they look like markup; None
-            refuses markup.
+        further: columns of `file` to read besides, such as a domain or gold links.
+        format: for `file`: csv, tsv, jsonl, parquet, tmx, xliff, po or a registered one; None takes
+            it from the suffix. For source and target: "text" reads lines even if they look like
+            markup; None refuses markup.
         weight: the sampling weight of this corpus relative to the others; None: its size.
         name: its name in reports; empty: the file's name.
         skip_damaged: leave out table rows and lines that cannot be read, and count them.
@@ -50,6 +51,7 @@ class Corpus:
     file: Path | None = None
     source_column: Column = 0
     target_column: Column = 1
+    further: tuple[Column, ...] = ()
     format: str | None = None
     weight: float | None = None
     name: str = ""
@@ -96,9 +98,12 @@ def read_pairs(corpus: Corpus, report: CorpusReport | None = None) -> Iterator[P
             got=", ".join(map(str, corpus.files)),
         )
     else:
-        reader = READERS[format_of(corpus)]
-        rows = reader(corpus.file, corpus.source_column, corpus.target_column, report)
-        pairs = (Pair(*row) for row in rows)
+        reader = resolve("format", format_of(corpus))
+        columns = (corpus.source_column, corpus.target_column, *corpus.further)
+        pairs = (
+            Pair(source, target, line, tuple(further))
+            for (source, target, *further), line in reader(corpus.file, columns, report)
+        )
     if looked_at:
         pairs = cleaned(pairs, report, corpus.clean, corpus.languages)
     first = next(pairs, None)
@@ -110,25 +115,14 @@ def read_pairs(corpus: Corpus, report: CorpusReport | None = None) -> Iterator[P
     yield from pairs
 
 
-READERS: dict[str, Callable[[Path, Column, Column, CorpusReport | None], Rows]] = {
-    "csv": read_csv,
-    "tsv": read_tsv,
-    "jsonl": read_jsonl,
-    "parquet": read_parquet,
-    "tmx": read_tmx,
-    "po": read_po,
-    "xliff": read_xliff,
-}
-
-
 def format_of(corpus: Corpus) -> str:
     """The format of `corpus.file`: the given one, or that of its suffix."""
     assert corpus.file is not None
     kind = corpus.format or kind_of_name(corpus.file) or Path(bare_name(corpus.file)).suffix[1:]
-    if kind not in READERS:
+    if kind not in names("format"):
         raise ConfigError(
             "unknown corpus format.",
-            expected=f"one of {', '.join(READERS)}",
+            expected=f"one of {', '.join(names('format'))}",
             got=repr(kind),
             do="set format, or give source and target for two aligned text files",
             place=Place(corpus.file),

@@ -219,7 +219,8 @@ class _Encoder:
         texts: list[FlatWriter],
         report: CorpusReport,
     ) -> None:
-        *sides, lines = zip(*chunk, strict=True)
+        sides = [pair.source for pair in chunk], [pair.target for pair in chunk]
+        lines = [pair.line for pair in chunk]
         encoded = [
             tokenizer.encode_flat(side, self.threads)
             for tokenizer, side in zip(self.tokenizers, sides, strict=True)

@@ -15,7 +15,7 @@ from jaxtyping import UInt8
 
 from jumok.data.cache import digest
 from jumok.data.files.images import ImageSource, Pixels, archive_of, read_image, resize
-from jumok.data.files.tables import read_tsv
+from jumok.data.files.tables import Rows, read_tsv
 from jumok.data.pictures.idx import read_idx
 from jumok.errors import DataError, Place
 
@@ -71,7 +71,9 @@ class PictureSource:
         if self.folder is not None and self.folder.is_dir():
             return [f"{name} {digest(file)}" for name, file in _files(self.folder)]
         if self.table is not None:
-            rows = (self.table.parent / file for file, _, _ in _rows(self.table))
+            rows = (
+                self.table.parent / file for (file, _), _ in read_tsv(self.table, ("file", "label"))
+            )
             files = {archive_of(file) or file: None for file in rows}  # an archive is read once
             return [digest(self.table), *map(digest, files)]
         return [digest(file) for file in (self.folder, self.images, self.labels) if file]
@@ -121,12 +123,12 @@ def _read_folder(folder: Path) -> Iterator[PictureExample]:
             yield PictureExample(fault, label, place)
 
 
-def _rows(table: Path) -> Iterator[tuple[str, str, int]]:
-    return read_tsv(table, "file", "label", None)
+def _rows(table: Path) -> Rows:
+    return read_tsv(table, ("file", "label"))
 
 
 def _read_table(table: Path) -> Iterator[PictureExample]:
-    for file, label, row in _rows(table):
+    for (file, label), row in _rows(table):
         place = Place(table, row)
         if not label.strip():
             error = DataError("the row has no label.", got=repr(file), place=place)

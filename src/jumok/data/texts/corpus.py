@@ -4,18 +4,18 @@ A document of a language model is a whole file, a line, or the lines between two
 of a table counts as a line.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from jumok.data.files.formats import kind_of_name
 from jumok.data.files.reading import read_lines
-from jumok.data.files.tables import Column, Rows, read_csv, read_jsonl, read_parquet, read_tsv
+from jumok.data.files.tables import Column
 from jumok.data.report import CorpusReport
 from jumok.errors import ConfigError, DataError, Place
+from jumok.parts import names, resolve
 
 Rule = Literal["file", "line", "blank-line"]
 
@@ -37,8 +37,8 @@ class TextCorpus:
         column: in a table, the text's column: its name (CSV and TSV with a header line, JSONL,
             Parquet) or its number from 0 (CSV and TSV without a header, Parquet).
         label_column: the label's column; None without labels.
-        format: text, csv, tsv, jsonl or parquet; None takes it from the file's suffix (text if the
-            suffix is unknown), and refuses markup.
+        format: text, or as for pairs (`jumok.data.pairs.corpus.Corpus`); None takes it from the
+            file's suffix (text if the suffix is unknown), and refuses markup.
         take: the number of texts to read from the start; None: all.
     """
 
@@ -47,15 +47,6 @@ class TextCorpus:
     label_column: Column | None = None
     format: str | None = None
     take: int | None = None
-
-
-READERS: dict[str, Callable[[Path, Column, Column, CorpusReport | None], Rows]] = {
-    "csv": read_csv,
-    "tsv": read_tsv,
-    "jsonl": partial(read_jsonl, numbers=True),
-    "parquet": partial(read_parquet, numbers=True),
-}
-"""Labels are often integers, which JSON and Parquet distinguish from text."""
 
 
 def read_examples(corpus: TextCorpus, report: CorpusReport | None = None) -> Iterator[Example]:
@@ -75,16 +66,16 @@ def read_examples(corpus: TextCorpus, report: CorpusReport | None = None) -> Ite
 
 
 def _read(corpus: TextCorpus, report: CorpusReport | None) -> Iterator[Example]:
-    reader = READERS.get(corpus.format or kind_of_name(corpus.file) or "")
-    if reader is not None:
-        label = corpus.column if corpus.label_column is None else corpus.label_column
-        for text, other, line in reader(corpus.file, corpus.column, label, report):
-            found = "" if corpus.label_column is None else other.strip()
-            yield Example(text, found, corpus.file, line)
+    format = corpus.format or kind_of_name(corpus.file)
+    if format in names("format"):
+        labels = () if corpus.label_column is None else (corpus.label_column,)
+        rows = resolve("format", format)(corpus.file, (corpus.column, *labels), report)
+        for (text, *label), line in rows:
+            yield Example(text, "".join(label).strip(), corpus.file, line)
     elif corpus.label_column is not None:
         raise ConfigError(
             "lines of text have no labels.",
-            expected=f"a table: {', '.join(READERS)}",
+            expected=f"a table: {', '.join(names('format'))}",
             do="set format if the file is a table with another suffix",
             place=Place(corpus.file),
         )
