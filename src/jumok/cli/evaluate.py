@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from jumok.cli import options as option
+from jumok.cli.cells import as_csv, form_of
 from jumok.cli.columns import named_columns
 from jumok.cli.screen import console, print_scores
 from jumok.cli.streams import check_output, open_output
@@ -99,12 +100,14 @@ class Judged:
     Attributes:
         examples: how many examples, in words: "1,000 sentences, beam 5".
         details: further lines to print.
+        columns: the names of the outputs' columns, which are separated by tabs.
     """
 
     scores: "tuple[Score, ...]"
     outputs: Outputs
     examples: str
     details: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ("output",)
 
 
 EVALUATORS: dict[str, str] = {
@@ -116,6 +119,9 @@ EVALUATORS: dict[str, str] = {
     "text-classification": "jumok.cli.evaluation_texts:evaluate_labels",
 }
 """By task, the function that evaluates it, imported when it is needed."""
+
+OUTPUTS = (".csv", ".tsv", ".txt")
+"""What --output writes; --json is for the scores, which are printed."""
 
 WRITERS = {"translation", "captioning"}
 ONLY: dict[str, set[str]] = {
@@ -190,6 +196,7 @@ def evaluate(
 
     task = read_bundle(option.model_folders(model)[0]).config.task
     _refuse_unread(task, context, metrics)
+    form_of(output, False, OUTPUTS)
     check_output(output, source, reference, data)
     asked = Evaluation(
         model=model, source=source, reference=reference, data=data, images=images,
@@ -209,7 +216,15 @@ def _run(task: str, asked: Evaluation, as_json: bool, output: Path | None) -> No
     say(judged, asked.model, time.perf_counter() - started, as_json)
     if output is not None:
         with open_output(output) as stream:
-            stream.writelines(f"{line}\n" for line in judged.outputs)
+            if form_of(output, False, OUTPUTS) == "csv":
+                last = len(judged.columns) - 1  # texts may have tabs of their own
+                rows = (
+                    (number, *line.split("\t", last))
+                    for number, line in enumerate(judged.outputs, start=1)
+                )
+                stream.write(as_csv(("example", *judged.columns), *rows))
+            else:
+                stream.writelines(f"{line}\n" for line in judged.outputs)
 
 
 def _refuse_unread(task: str, context: typer.Context, metrics: option.MetricSets) -> None:
