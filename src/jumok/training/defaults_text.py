@@ -36,6 +36,7 @@ class TextSize:
         context: tokens of a window.
         batch: tokens per step.
         average: the decay of the averaged weights.
+        validations: their number; the longer the held-out text, the fewer.
         patience: validations without improvement after which training stops.
     """
 
@@ -50,17 +51,18 @@ class TextSize:
     learning_rate: float
     steps: int
     average: float
+    validations: int
     patience: int
 
 
 LADDER = (
-    TextSize(300_000, 300, 128, 4, 4, 64, 0.2, 1_024, 3e-3, 2_000, 0.99, 3),
+    TextSize(300_000, 300, 128, 4, 4, 64, 0.2, 1_024, 3e-3, 2_000, 0.99, 20, 3),
     # the recipe shakespeare-bpe
-    TextSize(3_000_000, 700, 128, 4, 4, 64, 0.1, 1_024, 6e-3, 2_000, 0.99, 4),
+    TextSize(3_000_000, 700, 128, 4, 4, 64, 0.1, 1_024, 6e-3, 2_000, 0.99, 10, 3),
     # the recipe enko-ko-lm
-    TextSize(30_000_000, 6_000, 256, 4, 4, 128, 0.1, 2_048, 6e-3, 4_000, 0.995, 4),
-    TextSize(300_000_000, 12_000, 384, 6, 6, 256, 0.1, 8_192, 4e-3, 20_000, 0.998, 4),
-    TextSize(None, 24_000, 512, 8, 8, 512, 0.0, 16_384, 3e-3, 60_000, 0.998, 4),
+    TextSize(30_000_000, 6_000, 256, 4, 4, 128, 0.1, 2_048, 6e-3, 4_000, 0.995, 10, 3),
+    TextSize(300_000_000, 12_000, 384, 6, 6, 256, 0.1, 8_192, 4e-3, 20_000, 0.998, 20, 3),
+    TextSize(None, 24_000, 512, 8, 8, 512, 0.0, 16_384, 3e-3, 60_000, 0.998, 20, 3),
 )
 
 
@@ -174,7 +176,7 @@ schedule = {{ warmup = {size.steps // 20} }}
 average = {{ decay = {size.average} }}
 
 [validation]
-every = {size.steps // 20}
+every = {size.steps // size.validations}
 patience = {size.patience}  # stop after this many validations without improvement
 """
 
