@@ -18,7 +18,7 @@ from jumok.errors import DataError, Place
 
 LEAST = 10_000
 """Characters of the shortest text that a recipe is made for."""
-MOST_HELD_OUT = 200_000
+MOST_HELD_OUT = 120_000
 """Characters that are held out at most; every validation reads all of them."""
 COVERAGE = 0.9995
 """The share of the characters of the text that get a subword of their own; others are bytes."""
