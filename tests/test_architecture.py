@@ -30,10 +30,11 @@ MOST_SILENT_LINES = 6
 MACHINE = {"--batch", "--device", "--precision", "--threads"}
 WRITTEN = {"--json", "--output", "-o"}
 OPTIONS = {
-    "demo": {"--folder", "--minutes"},
+    "demo": {"--folder", "--minutes", "--open"},
     "train": {
         *("recipe", "--source", "--target", "--name", "--runs", "--set", "--resume", "--json"),
         *("--data", "-d", "--from", "--to", "--columns", "--skip-damaged"),
+        *("--text", "--documents"),
     },
     "recipes": set(),
     "plot": {"runs", "--to", "--over"},

@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from itertools import islice
 from pathlib import Path
 from typing import Any, get_args
 
@@ -30,6 +31,8 @@ from jumok.config.families import LanguageModelConfig
 from jumok.config.labelled import LabelledCorpusConfig, TextsConfig
 from jumok.config.stack import StackConfig
 from jumok.config.text import TextCorpusConfig, TextDataConfig, TextTokenizerConfig
+from jumok.data.tokenizer import Tokenizer
+from jumok.smallworld.corpus import pairs
 
 RECIPES = sorted((Path(__file__).parents[1] / "recipes").glob("*.toml"))
 MANUAL = next(recipe for recipe in RECIPES if recipe.name == "multi30k-en-de.toml")
@@ -218,3 +221,18 @@ def test_these_recipes_are_shipped():
         "translit-rnn",
     ]
     assert sorted(recipe.stem for recipe in RECIPES) == names
+
+
+def test_the_first_recipe_shows_whole_words() -> None:
+    """A newcomer looks at the demo's sentences first, and "cat" is no subword noise there."""
+    recipe = next(recipe for recipe in RECIPES if recipe.stem == "smallworld-en-ko")
+    config = load_config(recipe, variables=VARIABLES)
+    train = list(islice(pairs("train", maximum_words=16), 30_000))
+    lines = [line for pair in train for line in (pair.source, pair.target)]
+    tokenizer = Tokenizer.train(lines, config.tokenizer.kind, config.tokenizer.size)
+    unseen = " ".join(pair.source for pair in islice(pairs("test", maximum_words=16), 1_000))
+    words = re.findall(r"[^\W\d_]+", unseen)
+    assert sum(len(tokenizer.encode(word)) == 1 for word in words) / len(words) > 0.97
+    for sentence in ("The cat saw a dog.", "The teacher read a book.", "I am a student."):
+        count = len(sentence.split()) + 1  # the full stop is a token
+        assert len(tokenizer.encode(sentence)) == count, sentence

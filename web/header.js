@@ -29,6 +29,7 @@ export function header(raw, state, onGiven) {
     title: element("span", {}),
     model: element("small", {}),
     in: element("dt", {}),
+    examples: element("div", { class: "examples", role: "group", hidden: !live || !raw.examples?.length }),
     out: element("dt", {}),
     output: element("dd", {}),
     fault: element("div", { class: "fault", role: "alert" }),
@@ -40,6 +41,11 @@ export function header(raw, state, onGiven) {
   // Every key sends a request at once, which cancels the one before it.
   if (live && !pictures) input.addEventListener("input", () => onGiven({ text: input.value }));
   if (pictures) input.addEventListener("change", () => onGiven({ picture: input.value.trim() }));
+  for (const example of live ? raw.examples ?? [] : [])
+    parts.examples.append(element("button", { type: "button", onclick: () => {
+      input.value = example;
+      onGiven({ text: example });
+    } }, example));
   let wrong = null;
   const fault = (found) => {
     wrong = found;
@@ -48,7 +54,7 @@ export function header(raw, state, onGiven) {
   const file = pictures && fileButton(raw.token, (picture) => onGiven({ picture }), fault);
   const node = element("header", {},
     element("h1", {}, parts.title, parts.model), parts.language,
-    element("dl", {}, parts.in, element("dd", { class: pictures ? "given" : null }, input, ...(pictures ? file.nodes : []), parts.seen),
+    element("dl", {}, parts.in, element("dd", { class: pictures ? "given" : null }, input, ...(pictures ? file.nodes : []), parts.seen, parts.examples),
       parts.out, parts.output), parts.fault);
   const update = (trace, text) => {
     const spoken = texts;
@@ -60,6 +66,7 @@ export function header(raw, state, onGiven) {
     parts.title.textContent = text.title;
     parts.model.textContent = trace.model;
     parts.in.textContent = text.input;
+    parts.examples.setAttribute("aria-label", text.examples);
     parts.out.textContent = text.output;
     parts.output.textContent = visible(trace.output);
     parts.out.hidden = parts.output.hidden = !trace.steps.length; // there is no output

@@ -2,7 +2,7 @@
 
 A record names the recipe, the training task, the system and its traces, and how `jumok evaluate`
 and `jumok heads` handle it, each as "module:name", imported when it is first used: so the table
-stands below all packages, and the command line may read it without importing torch.
+is below all packages, and the command line may read it without importing torch.
 
 A new kind of model is a record here and the files that it names. One from outside of jumok is
 added by `register`, before its recipe or its bundle is read.
@@ -145,7 +145,7 @@ KINDS: dict[str, Kind] = {
 
 
 def resolve(place: str) -> Any:
-    """What stands at "module:name"; `name` may be that of a class's method."""
+    """What "module:name" names; `name` may be that of a class's method."""
     module, _, path = place.partition(":")
     found: Any = import_module(module)
     for name in path.split("."):

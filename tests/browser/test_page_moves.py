@@ -268,3 +268,31 @@ def test_a_saved_picture_is_called_after_model_view_and_text(opened):
     with reader.page.expect_download() as found:
         reader.page.locator("#save-svg").click()
     assert found.value.suggested_filename == "a-b-board-a-cat-ran.svg"
+
+
+def test_an_example_is_one_click_away(browser):
+    """The live page offers texts; a click enters one and asks for its trace."""
+    asked: list[str] = []
+
+    def traced(text, target=None, **options):
+        asked.append(text)
+        return replace(trace(), text=text)
+
+    texts = ["a cat ran", "<b>two</b> dogs ran"]
+    first = partial(html, traced(texts[0]), examples=texts)
+    server = LocalServer(first, answers(Comparison(traced)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    context = browser.new_context(locale="en-US")
+    page = context.new_page()
+    page.set_default_timeout(10_000)
+    page.goto(server.link)
+    buttons = page.locator(".examples button")
+    assert buttons.all_inner_texts() == texts
+    assert page.get_by_role("group", name="Examples").is_visible()
+    with page.expect_response("**/trace"):
+        buttons.nth(1).click()
+    assert page.locator("#text").input_value() == texts[1]
+    assert asked[-1] == texts[1]
+    context.close()
+    server.shutdown()
+    server.server_close()

@@ -50,7 +50,10 @@ def test_a_demo_trains_translates_draws_and_reports(tmp_path, monkeypatch, short
     assert 'look demo/smallworld-en-ko/model "The cat saw a dog."' in result.output.replace(
         "\n", " "
     )
-    assert "demo/page.html" in result.output
+    told = " ".join(result.output.split())
+    page, report = "demo/page.html one translation, every layer and head", "demo/report.html"
+    assert f"Open in a browser: {page} {report}" in told
+    assert told.endswith("look demo/smallworld-en-ko/model")  # no terminal, so no offer to open it
     look = (tmp_path / "demo" / "page.html").read_text("utf-8")
     data = json.loads(re.search(r'id="data">(.*?)</script>', look)[1])
     assert (

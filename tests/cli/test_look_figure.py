@@ -46,6 +46,7 @@ def look(model: Path, *arguments: str | Path) -> Result:
         ("switches", [], "change of the log-probability"),
         ("choices", [], "1. "),
         ("mattered", ["--row", "2"], "Attribution of"),
+        ("positions", ["--part", "decoder"], "position encoding of the decoder: sinusoidal"),
     ],
 )
 def test_every_figure_is_drawn(

@@ -83,6 +83,16 @@ def test_the_last_documents_are_held_out(corpus):
     assert list(tail.kept_out(texts)) == texts[3:]
 
 
+def test_of_a_few_files_the_end_of_each_is_held_out():
+    """The last of two files would be half of the text, not a tenth."""
+    texts = ["abcdefghij", "klmnopqrst"]
+    tail = HeldOutTail(0.1, 2, files=True)
+    assert list(tail.training(texts)) == ["abcdefghi", "klmnopqrs"]
+    assert list(tail.kept_out(texts)) == ["j", "t"]
+    many = HeldOutTail(0.1, 10, files=True)
+    assert list(many.kept_out(map(str, range(10)))) == ["9"]
+
+
 @pytest.mark.parametrize("count", [1, 2])
 def test_something_is_left_on_both_sides(count):
     texts = ["ab"] * count

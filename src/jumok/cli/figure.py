@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 FIGURE = "A figure instead of a page"
 SUFFIXES = (".svg", ".pdf", ".png")
 
-Name = Literal["alignment", "row", "grid", "head", "switches", "choices", "pictures", "mattered"]
+Name = Literal[
+    *("alignment", "row", "grid", "head", "switches", "choices", "pictures", "mattered"),
+    "positions",
+]
 
 Kind = Annotated[
     Name | None,
@@ -135,4 +138,6 @@ def _drawn(trace: "Trace", wanted: Wanted) -> "Figure":
         return plot.grid(trace, part=part)
     if wanted.kind == "pictures":
         return plot.pictures(trace, layer=layer, head=head)
+    if wanted.kind == "positions":
+        return plot.positions(trace, part)
     return plot.switches(trace) if wanted.kind == "switches" else plot.choices(trace)

@@ -225,7 +225,7 @@ Output = Annotated[
     typer.Option(
         "--output",
         "-o",
-        help="Output file, written atomically (default: stdout).",
+        help="Output file, written atomically (default: stdout); .csv has a header.",
         rich_help_panel=OUTPUT,
     ),
 ]

@@ -13,6 +13,7 @@ from jumok.plot.bars import choices, row, switches
 from jumok.plot.curves import curves
 from jumok.plot.maps import alignment, grid, head, pictures
 from jumok.plot.paper import save
+from jumok.plot.positions import positions
 
 __all__ = [
     "alignment",
@@ -22,6 +23,7 @@ __all__ = [
     "head",
     "mattered",
     "pictures",
+    "positions",
     "row",
     "save",
     "switches",

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import cache
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from jumok.data.files.atomic import atomic_file
 from jumok.errors import ConfigError, DataError, MissingExtraError
@@ -30,10 +30,10 @@ CELL = 0.42
 
 
 @cache
-def stops() -> tuple[tuple[int, int, int], ...]:
-    """The colours of 0, 1/4, 1/2, 3/4 and 1 on light paper: the page's own table."""
+def stops(table: Literal["STOPS", "DIVERGING"] = "STOPS") -> tuple[tuple[int, int, int], ...]:
+    """Five colours on light paper, the page's own table: of 0 to 1, or of -1 to 1."""
     script = (source_folder() / "surface.js").read_text(encoding="utf-8")
-    found = re.search(r"\blight: (\[\[[\d, \[\]]+\]\])", script)
+    found = re.search(rf"\bconst {table} = {{\s+light: (\[\[[\d, \[\]]+\]\])", script)
     assert found, "web/surface.js keeps the colours"
     return tuple(tuple(colour) for colour in json.loads(found[1]))
 
@@ -45,11 +45,20 @@ def shade(place: int) -> tuple[float, ...]:
 
 def colours() -> "Colormap":
     """The page's colours from 0 to 1: lightness falls monotonically, for all colour vision."""
+    return _colormap("jumok", stops())
+
+
+def diverging_colours() -> "Colormap":
+    """The page's colours from -1 to 1: blue, the paper's colour at 0, orange."""
+    return _colormap("jumok diverging", stops("DIVERGING"))
+
+
+def _colormap(name: str, colours: Iterable[tuple[int, int, int]]) -> "Colormap":
     _matplotlib()
     from matplotlib.colors import LinearSegmentedColormap
 
-    shades = [shade(place) for place in range(len(stops()))]
-    return LinearSegmentedColormap.from_list("jumok", shades, N=1021)
+    shades = [tuple(channel / 255 for channel in colour) for colour in colours]
+    return LinearSegmentedColormap.from_list(name, shades, N=1021)
 
 
 def new_figure(width: float, height: float) -> "Figure":

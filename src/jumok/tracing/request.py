@@ -63,7 +63,7 @@ class Tracer:
 
     Attributes:
         trace: (system, given text or image's path, request) -> Trace.
-        options: how the model searches for its output unless told otherwise.
+        options: how the model searches for its output by default.
     """
 
     trace: Callable[[Any, str, TraceRequest], Trace]

@@ -32,4 +32,4 @@ def evaluate_language_model(asked: Evaluation) -> Judged:
     )
     outputs = [f"{one.loss:.6f}\t{one.bits_per_byte:.6f}" for one in scored]
     documents_read = "1 document" if len(texts) == 1 else f"{len(texts):,} documents"
-    return Judged(scores, outputs, documents_read)
+    return Judged(scores, outputs, documents_read, columns=("loss", "bits_per_byte"))

@@ -1,6 +1,5 @@
 """Head cards as a table for the terminal, and pruning curves."""
 
-import csv
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -8,12 +7,11 @@ from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 
+from jumok.cli.cells import as_table
+
 if TYPE_CHECKING:
     from jumok.inspection.heads.grid_cards import AnyHeadCard
     from jumok.inspection.heads.pruning import PrunedPoint
-
-CELLS = {".csv": ",", ".tsv": "\t"}
-"""The separator of cells, by the suffix of the file."""
 
 UNBOUNDED = 1_000
 """More columns than any table has: a line that is too long is better than half a word."""
@@ -43,9 +41,8 @@ def write_cells(stream: TextIO, facts: Mapping[str, Any], between: str) -> None:
     """
     models = facts.get("models", [facts])
     rows = [{"model": each["model"], **head} for each in models for head in each["heads"]]
-    writer = csv.DictWriter(stream, list(rows[0]), delimiter=between, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: _plain(fact) for name, fact in row.items()} for row in rows)
+    plain = [{name: _plain(fact) for name, fact in row.items()} for row in rows]
+    stream.write(as_table(plain, between))
 
 
 def _plain(fact: Any) -> Any:

@@ -12,6 +12,7 @@ import typer
 from rich.table import Table
 
 from jumok.cli import options as option
+from jumok.cli.cells import COLUMNS, JSON, Form, as_csv, form_of
 from jumok.cli.columns import linked_pairs_of, named_columns
 from jumok.cli.screen import console, counted
 from jumok.cli.streams import check_output, open_output
@@ -28,6 +29,9 @@ AHEAD = 32
 """Batches that are read before the first is aligned, to put lines of similar length into one."""
 
 WHERE = "Alignment setting"
+
+LINKS = tuple(suffix for suffix in COLUMNS if suffix not in JSON)
+"""What --output writes with gold links: --json is then for the error rates on the screen."""
 
 
 Gold = Annotated[
@@ -110,6 +114,7 @@ def align(
     named = named_columns(data, columns, from_, to) or "0,1"
     corpus, links = linked_pairs_of(source, target, data, named, gold)
     judged = gold is not None or links is not None
+    form = form_of(output, as_json and not judged, LINKS if judged else COLUMNS)
     if judged and len(option.model_folders(model)) > 1:
         raise ConfigError(
             "--gold needs a single model, not an ensemble.", got=model, do="give one model"
@@ -124,7 +129,7 @@ def align(
     aligner = _aligner(translator, changes, model)
     table = SettingTable(translator) if judged else None
     pairs = read_aligned(corpus, gold, links)
-    lines = _lines(_Work(translator, aligner, table, batch), pairs, as_json, corpus.files[0])
+    lines = _lines(_Work(translator, aligner, table, batch), pairs, form, corpus.files[0])
     if table is None or output is not None:
         with open_output(output) as stream:
             stream.writelines(counted(lines))
@@ -159,12 +164,14 @@ class _Work(NamedTuple):
     batch: int
 
 
-def _lines(work: _Work, pairs: "Iterator[AlignedPair]", as_json: bool, file: Path) -> Iterator[str]:
+def _lines(work: _Work, pairs: "Iterator[AlignedPair]", form: Form, file: Path) -> Iterator[str]:
     """The links of each pair as a line; at the end, pairs too long for the model are reported."""
     from jumok.alignment.words import pharaoh
     from jumok.systems.translation.pairs import align_pairs, encode_pairs
 
     long: list[int] = []
+    if form == "csv":
+        yield as_csv(("line", "alignment"))
     while chunk := list(islice(pairs, AHEAD * work.batch)):
         encoded = encode_pairs(
             work.translator, [pair.source for pair in chunk], [pair.target for pair in chunk]
@@ -175,8 +182,10 @@ def _lines(work: _Work, pairs: "Iterator[AlignedPair]", as_json: bool, file: Pat
         long += [chunk[row].line for row in sorted(encoded.long)]
         aligned = align_pairs(work.translator, work.aligner, encoded, work.batch)
         for pair, links in zip(chunk, aligned, strict=True):
-            if as_json and work.table is None:
+            if form == "json":
                 yield json.dumps({"line": pair.line, "alignment": links}) + "\n"
+            elif form == "csv":
+                yield as_csv((pair.line, pharaoh(links)))
             else:
                 yield pharaoh(links) + "\n"
     if long:

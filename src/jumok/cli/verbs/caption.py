@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from jumok.cli import options as option
+from jumok.cli.cells import as_csv, form_of
 from jumok.cli.folders import pictures_in
 from jumok.cli.screen import counted
 from jumok.cli.streams import check_output, open_output
@@ -73,17 +74,23 @@ def caption(
     options = replace(options, maximum_ratio=None, no_repeat_ngram=no_repeat_ngram)
     if looks and not as_json:
         raise ConfigError("--looks needs --json.", do="add --json, or leave out --looks")
+    form = form_of(output, as_json)
     check_output(output, *images)
     captioner = option.load_system(model, "caption", device, precision, threads)
     images = list(pictures_in(images))
     found = captioner.caption_files(images, options, looks=looks, batch_size=batch)
     failed = False
     with open_output(output) as stream:
+        if form == "csv":
+            stream.write(as_csv(("file", "caption", *(["score"] if scores else []))))
         for file, one in zip(images, counted(found), strict=True):
             if isinstance(one, DataError):
                 failed = True
                 typer.echo(f"error: {one}", err=True)
-            stream.writelines(_objects(file, one) if as_json else _lines(file, one, scores))
+            if form == "csv":
+                stream.write(as_csv(*_rows(file, one, scores)))
+            else:
+                stream.writelines(_objects(file, one) if as_json else _lines(file, one, scores))
     if failed:
         raise typer.Exit(DataError.exit_code)
 
@@ -94,6 +101,15 @@ def _lines(file: Path, one: "Caption | DataError", scores: bool) -> Iterator[str
         return
     for each in (one, *one.alternatives):
         yield f"{file}\t{each.text}" + (f"\t{each.score:.4f}" if scores else "") + "\n"
+
+
+def _rows(file: Path, one: "Caption | DataError", scores: bool) -> Iterator[list[Any]]:
+    """The cells of each caption of an image; an image that cannot be read has an empty one."""
+    found = [] if isinstance(one, DataError) else [one, *one.alternatives]
+    for each in found:
+        yield [file, each.text, *([each.score] if scores else [])]
+    if not found:
+        yield [file, "", *([None] if scores else [])]
 
 
 def _objects(file: Path, one: "Caption | DataError") -> Iterator[str]:

@@ -11,6 +11,7 @@ import typer
 
 from jumok.cli import options as option
 from jumok.cli.arriving import arriving
+from jumok.cli.cells import as_csv, form_of
 from jumok.cli.folders import pictures_in
 from jumok.cli.screen import counted
 from jumok.cli.streams import check_output, open_output
@@ -68,6 +69,7 @@ def classify(
 
       ls photos/*.png | jumok classify runs/cifar10/model --json --top 3
     """
+    form = form_of(output, as_json)
     check_output(output, *map(Path, items or ()))
     opened = option.open_models(model)
     system = option.load_system(opened, "classify", device, precision, threads)
@@ -75,13 +77,16 @@ def classify(
     function: Classify = resolve(str(opened.kind.classify))
     answers = function(system, lists, batch)
     unread = total = 0
+    write = WRITERS[form]
     with open_output(output) as stream:
+        if form == "csv":
+            stream.write(csv_header(min(top, len(system.labels))))
         for answer in counted(answers):
             total += 1
             if answer.error is not None:
                 unread += 1
                 sys.stderr.write(f"error: {answer.error}\n")
-            stream.write(to_json(answer, top) if as_json else to_columns(answer, top))
+            stream.write(write(answer, min(top, len(system.labels))))
             if not items:  # the writer of the line may wait for its answer
                 stream.flush()
     if unread:
@@ -97,6 +102,19 @@ def to_columns(answer: Prediction, top: int) -> str:
     return "\t".join([answer.item, *(ranked or ["\t"])]) + "\n"
 
 
+def csv_header(top: int) -> str:
+    """The header of a CSV file: item, label, probability, label 2, probability 2, ..."""
+    numbers = [""] + [f" {place}" for place in range(2, top + 1)]
+    names = [name for number in numbers for name in (f"label{number}", f"probability{number}")]
+    return as_csv(["item", *names])
+
+
+def to_csv(answer: Prediction, top: int) -> str:
+    """The item and the `top` most probable labels with their probabilities; empty if unread."""
+    ranked: list[Any] = [cell for pair in list(answer.probabilities.items())[:top] for cell in pair]
+    return as_csv([answer.item, *(ranked or [None] * (2 * top))])
+
+
 def to_json(answer: Prediction, top: int) -> str:
     """The prediction as one JSON object, on one line."""
     ranked = dict(list(answer.probabilities.items())[:top])
@@ -105,6 +123,14 @@ def to_json(answer: Prediction, top: int) -> str:
     if answer.error is not None:
         facts["error"] = str(answer.error)
     return json.dumps(facts, ensure_ascii=False) + "\n"
+
+
+WRITERS: dict[str, Callable[[Prediction, int], str]] = {
+    "csv": to_csv,
+    "json": to_json,
+    "plain": to_columns,
+}
+"""By form of the output, a line for a prediction: (prediction, number of labels) -> line."""
 
 
 def classify_pictures(

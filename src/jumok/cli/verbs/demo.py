@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from jumok.cli import browser
 from jumok.cli.machine import say_what_is_missing
 from jumok.cli.screen import console
 from jumok.errors import ConfigError, Place
@@ -29,8 +30,10 @@ SENTENCES, LISTED, DRAWN = 300, 12, 4
 Folder = Annotated[Path, typer.Option(help="Output folder.")]
 Minutes = Annotated[float, typer.Option(min=0.05, max=10_000, help="Minutes of training.")]
 
+Open = Annotated[bool, typer.Option("--open", help="Open the interactive page at the end.")]
 
-def demo(folder: Folder = Path("demo"), minutes: Minutes = 3.0) -> None:
+
+def demo(folder: Folder = Path("demo"), minutes: Minutes = 3.0, open_: Open = False) -> None:
     """Train a small English-Korean Transformer from scratch and inspect it.
 
     Writes the built-in corpus, trains a model, translates unseen sentences,
@@ -68,7 +71,10 @@ def demo(folder: Folder = Path("demo"), minutes: Minutes = 3.0) -> None:
     save_page(result.model, examples, folder / PAGE)
     file = folder / "report.html"
     file.write_text(report(figures, records, examples, commands, PAGE), encoding="utf-8")
-    show(examples, scores, file, commands)
+    show(examples, scores)
+    show_what_to_open(file, result.model, commands)
+    if open_:
+        browser.open_page(folder / PAGE)
 
 
 def _clear(home: Path) -> None:
@@ -145,11 +151,16 @@ def save_page(model: Path, examples: Sequence["ReportExample"], file: Path) -> N
     file.write_text(page(trace), encoding="utf-8")
 
 
-def next_commands(model: Path, test: Path) -> list[str]:
-    """Commands to try next, ready to be copied."""
+def jumok_here() -> str:
+    """The program as it was called, from this folder, quoted for a shell."""
     program = Path(sys.argv[0])
     here = program.relative_to(Path.cwd()) if program.is_relative_to(Path.cwd()) else program
-    jumok = shlex.quote(str(here))
+    return shlex.quote(str(here))
+
+
+def next_commands(model: Path, test: Path) -> list[str]:
+    """Commands to try next, ready to be copied."""
+    jumok = jumok_here()
     return [
         f'{jumok} look {model} "The cat saw a dog."',
         f'echo "The teacher read a book." | {jumok} translate {model} --alignments',
@@ -158,13 +169,8 @@ def next_commands(model: Path, test: Path) -> list[str]:
     ]
 
 
-def show(
-    examples: Sequence["ReportExample"],
-    scores: Sequence["Score"],
-    file: Path,
-    commands: Sequence[str],
-) -> None:
-    """Prints translations, one alignment and the next commands to the terminal."""
+def show(examples: Sequence["ReportExample"], scores: Sequence["Score"]) -> None:
+    """Prints translations and one alignment to the terminal."""
     from jumok.cli.heatmap import heatmap
 
     screen = console()
@@ -189,10 +195,19 @@ def show(
             heatmap(seen.weights, seen.source_words, seen.target_words, screen.width),
             soft_wrap=True,
         )
-    screen.print(
-        f"\nReport with learning curves and attention: {file}\n"
-        f"One translation, every layer and head: {file.parent / PAGE}\n\nTry next:\n",
-        soft_wrap=True,
-    )
-    for command in commands:
-        screen.print(f"  {command}", soft_wrap=True)
+
+
+def show_what_to_open(report: Path, model: Path, commands: Sequence[str]) -> None:
+    """Prints the next commands, and last the files to open in a browser."""
+    lines = [
+        "\nTry next:\n",
+        *(f"  {command}" for command in commands),
+        "\nOpen in a browser:\n",
+        f"  {report.parent / PAGE}  one translation, every layer and head",
+        f"  {report}  learning curves, translations and attention",
+        "\nThe same page, live, with sentences of your own:\n",
+        f"  {jumok_here()} look {model}",
+    ]
+    if browser.is_offered():
+        lines += [f"\n{jumok_here()} demo --open opens the page by itself."]
+    console().print("\n".join(lines), soft_wrap=True)

@@ -10,6 +10,7 @@ import typer
 from rich.table import Table
 
 from jumok.cli import options as option
+from jumok.cli.cells import JSON, as_csv, form_of
 from jumok.cli.screen import console, counted
 from jumok.cli.streams import check_output, open_output, read_lines
 from jumok.data.files.atomic import atomic_file
@@ -27,6 +28,10 @@ Top = Annotated[
         min=1, max=option.MOST, help="Number of neighbours to print.", rich_help_panel=ASK
     ),
 ]
+
+
+VECTORS = (".npy", ".csv", ".txt", *JSON)
+"""What --output writes."""
 
 
 def embed(
@@ -72,7 +77,7 @@ def embed(
     precision: option.Precision = "fp32",
     threads: option.Threads = 0,
 ) -> None:
-    """Turn texts into vectors: one JSON object per line, or a matrix in a file NAME.npy.
+    """Turn texts into vectors: one JSON object per line, or a matrix in NAME.npy or NAME.csv.
 
     The vector of a sentence is the mean of the encoder's output, and that
     of a word the mean over its tokens. --nearest, --analogy and --evaluate
@@ -105,6 +110,7 @@ def _check_asked(
         raise ConfigError("--corpus needs --nearest.", do="add --nearest TEXT")
     if output is not None and file is None and asked:
         raise ConfigError("--output needs a file of texts.", do="name a file of texts, too")
+    form_of(output, as_json=output is not None and output.suffix in JSON, writes=VECTORS)
     check_output(output, file)
 
 
@@ -141,11 +147,24 @@ def load_embedder(
 def write_vectors(
     embedder: "Embedder", lines: Iterable[str], words: bool, batch: int, output: Path | None
 ) -> None:
-    """Writes a JSON object a line, or one matrix, shape (lines, width).
+    """Writes a JSON object a line; or one matrix, shape (lines, width), as .npy or .csv.
 
     Raises:
         ConfigError: vectors of words for a matrix, which has no room for the words.
     """
+    if words and output is not None and output.suffix in (".npy", ".csv"):
+        raise ConfigError(
+            "a matrix has no room for the names of words.",
+            got=f"--words with --output NAME{output.suffix}",
+            do="name a file that ends in .jsonl",
+        )
+    if output is not None and output.suffix == ".csv":
+        width = embedder.sentence_vectors([""]).shape[1]
+        with open_output(output) as stream:
+            stream.write(as_csv(("text", *range(1, width + 1))))
+            for text, vector in _sentences(embedder, lines, batch):
+                stream.write(as_csv((text, *_numbers(vector))))
+        return
     if output is None or output.suffix != ".npy":
         with open_output(output) as stream:
             for text, vector in _sentences(embedder, lines, batch):
@@ -155,12 +174,6 @@ def write_vectors(
                     found |= {"words": names, "vectors": list(map(_numbers, vectors))}
                 stream.write(json.dumps(found, ensure_ascii=False) + "\n")
         return
-    if words:
-        raise ConfigError(
-            "a matrix has no room for the names of words.",
-            got="--words with --output NAME.npy",
-            do="name a file that ends in .jsonl",
-        )
     import numpy as np
 
     rows = [vector.numpy() for _, vector in _sentences(embedder, lines, batch)]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from jumok.cli import options as option
+from jumok.cli.cells import as_csv, form_of
 from jumok.cli.columns import named_columns
 from jumok.cli.screen import console, print_scores
 from jumok.cli.streams import check_output, open_output
@@ -101,13 +102,18 @@ class Judged:
     Attributes:
         examples: how many examples, in words: "1,000 sentences, beam 5".
         details: further lines to print.
+        columns: the names of the outputs' columns, which are separated by tabs.
     """
 
     scores: "tuple[Score, ...]"
     outputs: Outputs
     examples: str
     details: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ("output",)
 
+
+OUTPUTS = (".csv", ".tsv", ".txt")
+"""What --output writes; --json is for the scores, which are printed."""
 
 OPTIONAL = sorted(set().union(*(kind.options for kind in KINDS.values())) - {"metrics"})
 """The options that not all kinds of model have; the table says which have them."""
@@ -162,6 +168,7 @@ def evaluate(
     if kind.evaluate is None:
         raise ConfigError("this kind of model cannot be evaluated.", got=opened.task)
     _refuse_unread(opened.task, context, metrics)
+    form_of(output, False, OUTPUTS)
     check_output(output, source, reference, data)
     asked = Evaluation(
         opened=opened, model=model, source=source, reference=reference, data=data, images=images,
@@ -183,7 +190,15 @@ def _run(
     say(judged, asked.model, time.perf_counter() - started, as_json)
     if output is not None:
         with open_output(output) as stream:
-            stream.writelines(f"{line}\n" for line in judged.outputs)
+            if form_of(output, False, OUTPUTS) == "csv":
+                last = len(judged.columns) - 1  # texts may have tabs of their own
+                rows = (
+                    (number, *line.split("\t", last))
+                    for number, line in enumerate(judged.outputs, start=1)
+                )
+                stream.write(as_csv(("example", *judged.columns), *rows))
+            else:
+                stream.writelines(f"{line}\n" for line in judged.outputs)
 
 
 def _refuse_unread(task: str, context: typer.Context, metrics: option.MetricSets) -> None:

@@ -1,7 +1,7 @@
 """`jumok fill`: predicts the masked words of lines."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,6 +10,7 @@ import typer
 
 from jumok.cli import options as option
 from jumok.cli.arriving import Lines, arriving
+from jumok.cli.cells import Form, as_csv, form_of
 from jumok.cli.screen import counted
 from jumok.cli.streams import check_output, open_output
 from jumok.errors import DataError
@@ -41,20 +42,19 @@ def fill(
 
       echo "정말 ___ 영화였다" | jumok fill runs/nsmc-mlm/model
     """
+    form = form_of(output, as_json)
     check_output(output, file)
     system = option.load_system(model, "fill", device, precision, threads)
     plain: list[int] = []
     unread = 0
     with open_output(output) as stream:
+        if form == "csv":
+            stream.write(as_csv(("line", "text", "gap", "candidate", "probability")))
         for number, line, filled in _filled(system, file, top, batch):
-            if filled is None:
-                unread += 1
-                stream.write(to_json(number, line, None) if as_json else f"{line}\n")
-                stream.flush()
-                continue
-            if not filled.gaps and line.strip():
+            unread += filled is None
+            if filled is not None and not filled.gaps and line.strip():
                 plain.append(number)
-            stream.write(to_json(number, line, filled) if as_json else to_columns(filled))
+            stream.write(WRITERS[form](number, line, filled))
             stream.flush()  # the writer of the line may wait for its answer
     if plain:
         numbers = ", ".join(map(str, plain[:5])) + (", ..." if len(plain) > 5 else "")
@@ -90,8 +90,11 @@ def _readable(system: "MaskedModel", number: int, line: str) -> bool:
     return True
 
 
-def to_columns(filled: "Filled") -> str:
-    """The filled text and the candidates of each gap, tab-separated."""
+def to_columns(number: int, line: str, filled: "Filled | None") -> str:
+    """The filled text and the candidates of each gap, tab-separated; an unread line as it is."""
+    del number
+    if filled is None:
+        return f"{line}\n"
 
     def column(candidates: "tuple[Candidate, ...]") -> str:
         return ", ".join(f"{each.text} {each.probability:.3f}" for each in candidates)
@@ -99,7 +102,28 @@ def to_columns(filled: "Filled") -> str:
     return "\t".join([filled.text, *map(column, filled.gaps)]) + "\n"
 
 
+def to_csv(number: int, line: str, filled: "Filled | None") -> str:
+    """A row for each candidate of each gap; a line without a gap, or an unread one, is one row."""
+    if filled is None or not filled.gaps:
+        return as_csv((number, line if filled is None else filled.text, None, None, None))
+    return as_csv(
+        *(
+            (number, filled.text, gap, each.text, each.probability)
+            for gap, candidates in enumerate(filled.gaps, start=1)
+            for each in candidates
+        )
+    )
+
+
 def to_json(number: int, line: str, filled: "Filled | None") -> str:
     """One JSON object per line; "text" is null if the line could not be read."""
     facts = {"text": None, "gaps": []} if filled is None else asdict(filled)
     return json.dumps({"line": number, "source": line} | facts, ensure_ascii=False) + "\n"
+
+
+WRITERS: "dict[Form, Callable[[int, str, Filled | None], str]]" = {
+    "csv": to_csv,
+    "json": to_json,
+    "plain": to_columns,
+}
+"""By form of the output, the text for a line: (number, line, predictions) -> text."""

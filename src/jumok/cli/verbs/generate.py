@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from jumok.cli import options as option
+from jumok.cli.cells import JSON, form_of
 from jumok.cli.streams import open_output, read_lines
 from jumok.errors import ConfigError
 
@@ -77,6 +78,7 @@ def generate(
         top_p=top_p,
         no_repeat_ngram=no_repeat_ngram,
     )
+    form_of(output, as_json, (".txt", *JSON))
     options.filters()  # an option out of range is reported before the model is loaded
     system: LanguageModel = option.load_system(model, "generate", device, precision, threads)
     prompt = read_prompt(prompt)

@@ -9,8 +9,9 @@ import typer
 from rich.console import Console
 
 from jumok.cli import options as option
+from jumok.cli.cells import SEPARATORS
 from jumok.cli.head_cards.corpora import CorpusArgs, HeadCorpus, PairsCorpus
-from jumok.cli.head_cards.table import CELLS, show_cards, show_curves, write_cells
+from jumok.cli.head_cards.table import show_cards, show_curves, write_cells
 from jumok.cli.streams import check_output, open_output
 from jumok.errors import ConfigError
 from jumok.kinds import KINDS, resolve
@@ -137,8 +138,8 @@ def _write(
     score: str,
 ) -> None:
     """Writes the cards in the format that `_kind` returns."""
-    if kind in CELLS:
-        write_cells(stream, _facts(measured), CELLS[kind])
+    if kind in SEPARATORS:
+        write_cells(stream, _facts(measured), SEPARATORS[kind])
     elif kind == ".json":
         shares = {"score": SCORERS[score], "curves": _points(curves)} if curves else {}
         stream.write(json.dumps(_facts(measured) | shares, indent=2) + "\n")
@@ -155,7 +156,7 @@ def _kind(output: Path | None, as_json: bool) -> str:
     suffix = "" if output is None else output.suffix
     if as_json and suffix in ("", ".json"):
         return ".json"
-    if as_json or suffix not in ("", ".txt", ".json", *CELLS):
+    if as_json or suffix not in ("", ".txt", ".json", *SEPARATORS):
         raise ConfigError(
             "the cards cannot be written in this format.",
             expected="--output FILE.csv, .tsv, .json or .txt; --json is for .json",

@@ -1,6 +1,7 @@
 """`jumok look`: the attention of a model as a page."""
 
 import webbrowser
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -38,7 +39,7 @@ PerhapsGiven = Annotated[
     str | None,
     typer.Argument(
         metavar="[TEXT|IMAGE|TRACE]",
-        help="A sentence, an image file, or a saved trace (.npz) (default: enter it in the page).",
+        help="A sentence, an image file, or a saved trace (.npz) (default: examples in the page).",
     ),
 ]
 Beams = Annotated[
@@ -131,6 +132,11 @@ def look(
       jumok look MODEL "The cat saw a dog." --figure alignment --to cat.pdf
 
       jumok look MODEL "I sat by the bank." --against "The bank lent me money."
+
+    Without a text the page opens with examples: validation data of the model,
+    or sentences of the built-in corpus if it has the model's language.
+
+      jumok look runs/demo/model
     """
     from jumok.tracing.comparison import Comparison
 
@@ -151,7 +157,9 @@ def look(
     text = against or given or ""
     second = second_model.load_beside(with_, text, options, level, device, precision)
     sides = Comparison(traced, second, level)
-    trace, other = (kept, None) if kept else _looked(family, sides, given, against, target)
+    examples = _examples(model, family) if given is None else []
+    first = given if given is not None or not examples else examples[0]
+    trace, other = (kept, None) if kept else _looked(family, sides, first, against, target)
     trace = trace if gold is None else _linked(trace, gold)
     if wanted is not None:
         drawn.save_figure(trace, wanted)
@@ -159,7 +167,14 @@ def look(
         save_trace(trace, save, other)
     elif wanted is None:
         pictures = _pictures(family, None if kept else given)
-        serve((trace, other), sides, port, browser, pictures, host)
+        serve((trace, other), sides, port, browser, pictures, host, examples)
+
+
+def _examples(model: str, family: "Family") -> list[str]:
+    """Texts that the page offers; none for a model that reads images."""
+    from jumok.cli.examples import examples_for
+
+    return [] if family.reads == "picture" else examples_for(option.model_folders(model)[0])
 
 
 def _looked(
@@ -245,6 +260,7 @@ def serve(
     browser: bool,
     pictures: "ServedPictures | None" = None,
     host: str | None = None,
+    examples: Sequence[str] = (),
 ) -> None:
     """Serves the page on 127.0.0.1 until Ctrl-C; a changed input or setting is traced again.
 
@@ -252,6 +268,7 @@ def serve(
         traces: what the page shows first: A, and B or None.
         pictures: the images that the page may read; None: the model reads text.
         host: a further host name, with its port, to accept requests for.
+        examples: texts that the page offers.
     """
     from jumok.inspection.page.document import page
     from jumok.serving.answers import answers
@@ -259,7 +276,7 @@ def serve(
 
     try:
         server = LocalServer(
-            lambda token: page(traces[0], token, traces[1]),
+            lambda token: page(traces[0], token, traces[1], examples),
             answers(sides, pictures),
             port,
             None if pictures is None else pictures.receive,

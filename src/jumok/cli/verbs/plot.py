@@ -1,15 +1,15 @@
 """`jumok plot`: the learning curves of runs, as a figure, a table or numbers."""
 
-import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.table import Table
 
+from jumok.cli.cells import as_csv
 from jumok.cli.figure import SUFFIXES as FIGURES
 from jumok.cli.screen import console
-from jumok.data.files.atomic import atomic_file
+from jumok.cli.streams import open_output
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -93,7 +93,6 @@ def write_numbers(logs: "list[RunLog]", file: Path) -> None:
                 for name in names
                 if record.get(name) is not None
             ]
-    with atomic_file(file) as part, part.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(("run", "kind", "step", "minutes", "name", "value"))
-        writer.writerows(rows)
+    header = ("run", "kind", "step", "minutes", "name", "value")
+    with open_output(file) as stream:
+        stream.write(as_csv(header, *rows))

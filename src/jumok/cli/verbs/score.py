@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from jumok.cli import options as option
+from jumok.cli.cells import as_csv, form_of
 from jumok.cli.columns import named_columns, pairs_of
 from jumok.cli.streams import check_output, open_output
 from jumok.errors import BundleError, Place
@@ -46,6 +47,7 @@ def score(
     from jumok.data.pairs.corpus import read_pairs
     from jumok.evaluation.likelihood import likelihood
 
+    form = form_of(output, as_json)
     check_output(output, source, target, data)
     _check_translates(option.model_folders(model)[0])
     pairs = list(
@@ -55,10 +57,12 @@ def score(
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
     scored = translator.score(sources, targets, batch_size=batch)
     with open_output(output) as stream:
+        if form == "csv":
+            stream.write(as_csv(("line", "log_probability", "per_token")))
         for pair, one in zip(pairs, scored, strict=True):
             values = one.token_log_probabilities
             whole = one.log_probability
-            if as_json:
+            if form == "json":
                 facts = {
                     "line": pair.line,
                     "log_probability": whole,
@@ -66,6 +70,8 @@ def score(
                     "token_log_probabilities": values,
                 }
                 stream.write(json.dumps(facts, ensure_ascii=False) + "\n")
+            elif form == "csv":
+                stream.write(as_csv((pair.line, whole, whole / len(values))))
             else:
                 stream.write(f"{whole:.4f}\t{whole / len(values):.4f}\n")
     total = likelihood(scored)

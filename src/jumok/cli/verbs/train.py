@@ -8,7 +8,7 @@ import tomllib
 from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -27,7 +27,8 @@ Recipe = Annotated[
     Path | None,
     typer.Argument(
         help="A recipe: its file (TOML), or its name in `jumok recipes`; or a folder of images "
-        "with one subfolder per label. Without a recipe, give --source and --target, or --data."
+        "with one subfolder per label. Without a recipe, give --source and --target, --data, or "
+        "--text."
     ),
 ]
 Set = Annotated[
@@ -40,6 +41,19 @@ Source = Annotated[
     typer.Option(help="Train without a recipe: sentences, one per line (.gz, .zst too)."),
 ]
 Target = Annotated[Path | None, typer.Option(help="Their translations, line-aligned.")]
+Text = Annotated[
+    list[Path] | None,
+    typer.Option(
+        help="Train a language model without a recipe: plain text (.gz, .zst too). Repeatable."
+    ),
+]
+Documents = Annotated[
+    Literal["file", "line", "blank-line"] | None,
+    typer.Option(
+        help="A document of --text: a whole file, a line, or the lines between two blank ones "
+        "(default: file)."
+    ),
+]
 Columns = Annotated[
     str | None,
     typer.Option(
@@ -63,6 +77,8 @@ def train(
     from_: option.From = None,
     to: option.To = None,
     columns: Columns = None,
+    text: Text = None,
+    documents: Documents = None,
     skip_damaged: option.SkipDamaged = False,
     name: Name = None,
     runs: Runs = Path("runs"),
@@ -83,8 +99,11 @@ def train(
 
       jumok train --data memory.tmx --from en --to ko
 
+      jumok train --text book.txt
+
       jumok train photos
     """
+    from jumok.cli.train_text import make_text_recipe
     from jumok.training.lock import refuse_several_processes
     from jumok.training.run import train as train_run
     from jumok.training.screen import screen
@@ -93,10 +112,15 @@ def train(
     overrides = [*(changes or []), *([f'name="{name}"'] if name else [])]
     overrides += ["data.skip_damaged=true"] if skip_damaged else []
     files = (source, target, data)
-    if recipe is not None and files == (None, None, None):
+    if text and recipe is None and files == (None, None, None):
+        _check_text_alone(columns, from_, to, skip_damaged)
+        config = make_text_recipe(text, documents or "file", name, runs, overrides, resume)
+    elif documents is not None:
+        raise ConfigError("--documents needs --text.", do="a recipe has the key data.documents")
+    elif recipe is not None and not text and files == (None, None, None):
         named_columns(None, columns, from_, to)  # a recipe names its columns itself
         config = read_config(recipe, name, runs, overrides)
-    elif recipe is None and (source is None) == (target is None) != (data is None):
+    elif recipe is None and not text and (source is None) == (target is None) != (data is None):
         named = _columns(data, columns, from_, to)
         corpus = replace(pairs_of(*files, named), skip_damaged=skip_damaged)
         config = make_recipe(corpus, (from_, to), name, runs, overrides, resume)
@@ -104,12 +128,24 @@ def train(
         raise ConfigError(
             "give a recipe, or the files to train on.",
             do="jumok train smallworld-en-ko, or jumok train --source a.en --target a.ko, "
-            "or jumok train --data a.tmx --from en --to ko",
+            "or jumok train --data a.tmx --from en --to ko, or jumok train --text book.txt",
         )
     say_what_is_missing()
     with closing(screen()) as live:
         result = train_run(config, runs, live, resume=resume)
     say_result(result, as_json)
+
+
+def _check_text_alone(
+    columns: str | None, source: str | None, target: str | None, skip_damaged: bool
+) -> None:
+    """Raises ConfigError for an option that --text does not take."""
+    named_columns(None, columns, source, target)
+    if skip_damaged:
+        raise ConfigError(
+            "--skip-damaged cannot be combined with --text.",
+            do="remove the damaged lines: iconv -c -t UTF-8 FILE > NEW",
+        )
 
 
 def read_config(recipe: Path, name: str | None, runs: Path, overrides: list[str]) -> "Config":

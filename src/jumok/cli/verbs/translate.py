@@ -12,6 +12,7 @@ import typer
 
 from jumok.cli import options as option
 from jumok.cli.arriving import Lines, arriving
+from jumok.cli.cells import COLUMNS, as_csv, form_of
 from jumok.cli.documents import document_asked, translate_to
 from jumok.cli.resuming import Steps, command_of, open_steps
 from jumok.cli.screen import counted
@@ -88,9 +89,16 @@ def translate(
     columns = (nbest > 1, scores, alignments, confidence, flag_below is not None, as_json)
     if kind := document_asked(file, format, any((*columns, stream, resume))):
         return translate_to(answers.document(), file, output, kind)
-    write = to_json if as_json else to_columns(nbest > 1, scores, alignments, confidence)
+    form = form_of(output, as_json, COLUMNS if file is None else (*COLUMNS, file.suffix))
+    write, header = to_columns(nbest > 1, scores, alignments, confidence), ""
+    if form == "json":
+        write = to_json
+    elif form == "csv":
+        write, header = to_csv(scores, alignments, confidence)
     incoming = arriving(file, alone=stream, whole=sample, plain=format == "auto")
     with open_steps(output, this_command(context, output, glossary), resume) as steps:
+        if not steps.done.lines:
+            steps.write(header)
         write_all(answers, incoming, steps, write, Flag(flag_below))
 
 
@@ -272,3 +280,28 @@ def to_columns(
         return "".join(lines)
 
     return write
+
+
+def to_csv(
+    scores: bool, alignments: bool, confidence: bool
+) -> tuple[Callable[[int, "Translation"], str], str]:
+    """A writer of rows of CSV, one for each translation of a line, and their header."""
+    from jumok.alignment.words import pharaoh
+
+    asked = {"score": scores, "confidence": confidence, "alignment": alignments}
+    header = ("line", "translation", *(name for name, wanted in asked.items() if wanted))
+
+    def write(number: int, translation: "Translation") -> str:
+        rows = (
+            {
+                "line": number,
+                "translation": one.text,
+                "score": one.score,
+                "confidence": one.confidence,
+                "alignment": pharaoh(one.alignment or ()),
+            }
+            for one in (translation, *translation.alternatives)
+        )
+        return as_csv(*([row[name] for name in header] for row in rows))
+
+    return write, as_csv(header)

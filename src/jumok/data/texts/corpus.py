@@ -115,32 +115,41 @@ def _cut(lines: Iterator[str], rule: Rule) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class HeldOutTail:
-    """The end of the text, which is held out: the last documents, or the end of the only one.
+    """The end of the text, which is held out: the last documents, or the end of each file.
 
     Attributes:
         share: its share, 0 to 1.
         count: the number of documents.
+        files: whether a document is a whole file. If there are few of them, the end of each is
+            held out, since the last one could be most of the text. The end of a single document
+            is always held out.
     """
 
     share: float
     count: int
+    files: bool = False
 
     @classmethod
     def of(cls, corpora: Sequence[TextCorpus], rule: Rule, share: float) -> "HeldOutTail":
         """Reads everything once, to count the documents."""
-        return cls(share, sum(1 for _ in all_documents(corpora, rule)))
+        return cls(share, sum(1 for _ in all_documents(corpora, rule)), rule == "file")
 
     def training(self, texts: Iterable[str]) -> Iterator[str]:
         """The training text."""
-        if self.count == 1:
+        if self.ends:
             return (text[: self._cut(text)] for text in texts)
         return islice(texts, self._kept)
 
     def kept_out(self, texts: Iterable[str]) -> Iterator[str]:
         """The held-out text."""
-        if self.count == 1:
+        if self.ends:
             return (text[self._cut(text) :] for text in texts)
         return islice(texts, self._kept, None)
+
+    @property
+    def ends(self) -> bool:
+        """Whether the end of every document is held out instead of the last documents."""
+        return self.count == 1 or (self.files and self.share * self.count < 1)
 
     def _cut(self, text: str) -> int:
         return min(max(1, int(len(text) * (1.0 - self.share))), len(text) - 1)

@@ -9,7 +9,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -28,17 +28,25 @@ EXPORT = re.compile(
 )
 
 
-def page(trace: Trace, token: str | None = None, other: Trace | None = None) -> str:
+def page(
+    trace: Trace,
+    token: str | None = None,
+    other: Trace | None = None,
+    examples: Sequence[str] = (),
+) -> str:
     """The HTML of the page, with the trace inside.
 
     Args:
         other: a second trace, shown next to the first; None: only one.
         token: that of the server which the page may ask for other texts. None: the page is a
             file, and sends no requests.
+        examples: texts that a live page offers.
     """
     data = payload(trace) | {"token": token}
     if other is not None:
         data["other"] = payload(other)
+    if examples:
+        data["examples"] = list(examples)
     return document("page.js", data, asks=token is not None)
 
 

@@ -55,10 +55,10 @@ def corpora(
         kinds = tuple(CLEAN) if data.clean is True else data.clean or ()
         languages = data.source_language, data.target_language
         train = [
-            replace(_corpus(one, data.skip_damaged), clean=kinds, languages=languages)
+            replace(corpus_of_pairs(one, data.skip_damaged), clean=kinds, languages=languages)
             for one in data.train
         ]
-        return train, [_corpus(one, data.skip_damaged) for one in data.validation]
+        return train, [corpus_of_pairs(one, data.skip_damaged) for one in data.validation]
     home = write_world(world, config.seed, folder, say)
     train, validation = (
         [Corpus(home / f"{split}.en", home / f"{split}.ko", name=f"smallworld {split}")]
@@ -82,7 +82,7 @@ def write_world(world: SmallworldConfig, seed: int, folder: Path, say: Reporter)
     return home
 
 
-def _corpus(config: CorpusConfig, skip_damaged: bool) -> Corpus:
+def corpus_of_pairs(config: CorpusConfig, skip_damaged: bool) -> Corpus:
     """A recipe's corpus as the data package's class."""
     return Corpus(
         source=config.source,

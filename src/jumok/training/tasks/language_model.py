@@ -157,6 +157,7 @@ def prepare(
         stores.append(prepare_texts(texts, identity, tokenizer, cache))
     if tail is not None:
         what = "of the text is" if tail.count == 1 else "of the documents are"
+        what = "of each file is" if tail.ends and tail.count > 1 else what
         say(f"no validation data given: the last {tail.share:.0%} {what} held out")
     return PreparedDocuments(tokenizer, *stores)
 

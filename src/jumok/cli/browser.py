@@ -1,0 +1,33 @@
+"""Opens a page that was written in the user's browser, where there is one."""
+
+import os
+import sys
+import webbrowser
+from pathlib import Path
+
+import typer
+
+ELSEWHERE = ("CI", "SSH_CONNECTION", "SSH_TTY")
+"""Variables that are set where a browser would open on another screen, or on none."""
+
+
+def is_here() -> bool:
+    """Whether a browser would open in front of the user: not over ssh, and not in CI."""
+    if any(os.environ.get(name) for name in ELSEWHERE):
+        return False
+    try:
+        webbrowser.get()
+    except webbrowser.Error:
+        return False
+    return True
+
+
+def is_offered() -> bool:
+    """Whether opening a browser should be offered: one is here, and a person reads the output."""
+    return sys.stdout.isatty() and is_here()
+
+
+def open_page(file: Path) -> None:
+    """Opens the file in a browser, or reports on stderr that there is none."""
+    if not (is_here() and webbrowser.open(file.absolute().as_uri())):
+        typer.echo(f"note: no browser can be opened from here; open {file} yourself", err=True)

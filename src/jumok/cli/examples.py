@@ -1,0 +1,104 @@
+"""Texts to look at first: a model's own validation data, or sentences of the built-in corpus."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+
+from jumok.bundle.card import BundleConfig
+from jumok.bundle.reading import read_bundle
+from jumok.config import CorpusConfig, load_config
+from jumok.config.labelled import LabelledCorpusConfig
+from jumok.config.text import TextCorpusConfig
+from jumok.data.pairs.corpus import read_pairs
+from jumok.data.texts.corpus import TextCorpus, read_examples
+from jumok.errors import JumokError
+from jumok.smallworld.corpus import pairs
+from jumok.training.folder import RECIPE, SMALLWORLD
+from jumok.training.preparing.pairs import corpus_of_pairs
+from jumok.training.preparing.texts import corpus_of
+
+MOST = 5
+"""The most examples."""
+READ = 2_000
+"""Lines of a corpus among which examples are looked for."""
+FEWEST_WORDS, MOST_WORDS, PROMPT = 3, 10, 4
+GAP = "[MASK]"
+
+
+def examples_for(model: Path) -> list[str]:
+    """A few inputs for a model that reads text; none where nothing is known to fit it.
+
+    They are from the validation data that the run's recipe names, or from its training data if a
+    part of that was held out. If the data is not there, they are from the embedded corpus, if it
+    has the model's language.
+    """
+    try:
+        config = read_bundle(model).config
+    except JumokError:  # a folder in Hugging Face's format, whose data is not known
+        return []
+    own = list(_own(model, config.source_language))
+    found = _chosen(own) or _chosen(own, fewest=1) or _chosen(map(_cut, own), fewest=1)
+    found = found or _chosen(_built_in(config))
+    return [_as_input(text, config.task) for text in found]
+
+
+def _own(model: Path, language: str) -> Iterator[str]:
+    """The texts of the run that the bundle belongs to: runs/NAME/model, or runs/NAME/steps/N."""
+    folders = (model.absolute().parents[0], model.absolute().parents[1])
+    run = next((folder for folder in folders if (folder / RECIPE).is_file()), None)
+    if run is None:
+        return
+    world = run / SMALLWORLD / f"validation.{language}"
+    try:
+        if world.is_file():
+            yield from _texts(TextCorpus(world))
+            return
+        data = getattr(load_config(run / RECIPE), "data", None)
+        for corpus in (*getattr(data, "validation", ()), *getattr(data, "train", ())):
+            if isinstance(corpus, CorpusConfig):
+                sides = read_pairs(corpus_of_pairs(corpus, skip_damaged=False))
+                yield from (pair.source for pair in islice(sides, READ))
+            elif isinstance(corpus, TextCorpusConfig | LabelledCorpusConfig):
+                yield from _texts(corpus_of(corpus))
+    except JumokError:  # the data has been moved, or needs a package that is not installed
+        return
+
+
+def _texts(corpus: TextCorpus) -> Iterator[str]:
+    return (example.text for example in islice(read_examples(corpus), READ))
+
+
+def _built_in(config: BundleConfig) -> Iterator[str]:
+    """Sentences of the embedded corpus in the model's language; none for other languages."""
+    if config.source_language not in ("en", "ko"):
+        return iter(())
+    english = config.source_language == "en"
+    found = pairs("test", maximum_words=MOST_WORDS)
+    return (pair.source if english else pair.target for pair in found)
+
+
+def _cut(text: str) -> str:
+    return " ".join(text.split()[:MOST_WORDS])
+
+
+def _chosen(texts: Iterable[str], fewest: int = FEWEST_WORDS) -> list[str]:
+    """The first distinct texts of a few words."""
+    fits = (text.strip() for text in texts if fewest <= len(text.split()) <= MOST_WORDS)
+    found: dict[str, None] = {}
+    for text in fits:
+        found[text] = None
+        if len(found) == MOST:
+            break
+    return list(found)
+
+
+def _as_input(text: str, task: str) -> str:
+    """What the model reads: for a language model the beginning, and a gap for a masked one."""
+    words = text.split()
+    if task == "language-model":
+        return " ".join(words[:PROMPT])
+    if task == "masked-lm":
+        longest = max(range(len(words)), key=lambda place: len(words[place]))
+        words[longest] = GAP
+        return " ".join(words)
+    return text

@@ -1,0 +1,62 @@
+"""When a browser is opened, and what is said if there is none."""
+
+import sys
+import webbrowser
+from pathlib import Path
+
+import pytest
+
+from jumok.cli import browser
+from jumok.cli.verbs import demo
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The addresses that a browser was asked to open, on a machine that has one."""
+    addresses: list[str] = []
+    for name in browser.ELSEWHERE:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(webbrowser, "get", lambda: webbrowser.GenericBrowser("true"))
+    monkeypatch.setattr(webbrowser, "open", lambda url: bool(addresses.append(url) or True))
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    return addresses
+
+
+def test_the_file_is_opened_by_its_whole_path(opened, tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    browser.open_page(Path("my page.html"))
+    assert opened == [f"{tmp_path.as_uri()}/my%20page.html"]
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("name", browser.ELSEWHERE)
+def test_over_ssh_and_in_ci_nothing_opens_and_that_is_said(
+    opened, monkeypatch, capsys, name: str
+) -> None:
+    monkeypatch.setenv(name, "1")
+    assert not browser.is_offered()
+    browser.open_page(Path("page.html"))
+    assert opened == []
+    assert "no browser can be opened from here; open page.html yourself" in capsys.readouterr().err
+
+
+def test_a_machine_without_a_browser_is_no_error(opened, monkeypatch, capsys) -> None:
+    def none() -> None:
+        raise webbrowser.Error
+
+    monkeypatch.setattr(webbrowser, "get", none)
+    browser.open_page(Path("page.html"))
+    assert opened == []
+    assert "open page.html yourself" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_the_demo_offers_to_open_its_page_to_a_person(
+    opened, monkeypatch, capsys, terminal: bool
+) -> None:
+    monkeypatch.setattr(browser, "is_offered", lambda: terminal)
+    monkeypatch.setattr(sys, "argv", ["jumok"])
+    demo.show_what_to_open(Path("demo/report.html"), Path("demo/a/model"), ["jumok info demo"])
+    *_, last = capsys.readouterr().out.splitlines()
+    offer, command = "jumok demo --open opens the page by itself.", "  jumok look demo/a/model"
+    assert last == (offer if terminal else command)
