@@ -16,6 +16,7 @@ import torch
 from torch import nn
 
 from jumok.attention.convolution import PixelAttention
+from jumok.attention.multihead import MultiHeadAttention
 from jumok.attention.observe import Attention, Observable, observe
 from jumok.inspection.intercept import hooked
 from jumok.inspection.streams import Streams, watch_streams
@@ -130,7 +131,9 @@ def _sites(
         if level != "weights":
             query = torch.cat([each.query[0] for each in attentions], dim=1)
             vectors = {"query": query, "key": last.key[0], "value": last.value[0]}
-        norms = contribution_norms(weights, last.value[0], output_weight(model, name))
+        norms = None
+        if not changes_outputs(model, name):
+            norms = numpy_of(contribution_norms(weights, last.value[0], output_weight(model, name)))
         yield Site(
             name=name,
             kind=last.kind,
@@ -139,7 +142,7 @@ def _sites(
             queries=edge.queries,
             keys=edge.keys,
             weights=numpy_of(weights),
-            norms=numpy_of(norms),
+            norms=norms,
             bias=None if last.bias is None else numpy_of(last.bias[0].expand_as(weights)),
             allowed=_mask(attentions),
             energy=None if last.energy is None else numpy_of(last.energy),
@@ -205,6 +208,13 @@ def given_norms(
     lengths = products.diagonal(dim1=2, dim2=3).clamp(min=0).sqrt()  # (batch key heads)
     apart = weights * lengths.transpose(1, 2)[:, :, None]
     return squares.clamp(min=0).sqrt(), apart
+
+
+def changes_outputs(model: nn.Module, site: str) -> bool:
+    """Whether the heads' outputs are changed before they are mixed: norms of what each key
+    contributes are then not those of weight x value x output projection."""
+    module = model.get_submodule(site)
+    return isinstance(module, MultiHeadAttention) and len(module.process_output) > 0
 
 
 def output_weight(model: nn.Module, site: str) -> Float[Tensor, "dim heads_value_dim"] | None:

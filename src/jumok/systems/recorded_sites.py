@@ -13,6 +13,7 @@ from jumok.inspection.alignment import AlignmentSetting
 from jumok.inspection.capture import (
     Edge,
     Edges,
+    changes_outputs,
     contribution_norms,
     layer_of,
     numpy_of,
@@ -160,9 +161,11 @@ def _site(
         query, key, value = vectors
         if name not in about.projections:
             about.projections[name] = output_weight(about.model, name)
-        looked, given = torch.from_numpy(weights), torch.from_numpy(value)
-        norms = contribution_norms(looked, given, about.projections[name])
-        arrays = {"query": query, "key": key, "value": value, "norms": numpy_of(norms)}
+        arrays = {"query": query, "key": key, "value": value}
+        if not changes_outputs(about.model, name):
+            looked, given = torch.from_numpy(weights), torch.from_numpy(value)
+            norms = contribution_norms(looked, given, about.projections[name])
+            arrays["norms"] = numpy_of(norms)
     return Site(
         name=name,
         kind=look.kind,
