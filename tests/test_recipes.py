@@ -213,6 +213,7 @@ def test_these_recipes_are_shipped():
         "scenes-rnn",
         "shakespeare",
         "shakespeare-bpe",
+        "shakespeare-llama",
         "smallworld-en-ko",
         "smallworld-mlm",
         "tatoeba-en-fr",

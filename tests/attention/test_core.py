@@ -12,6 +12,7 @@ from jumok.attention.core import (
     attend_with_weights,
     causal,
     merge_heads,
+    repeat_heads,
     split_heads,
 )
 from jumok.kernels.noise import DropoutMask
@@ -66,6 +67,57 @@ def test_attend_adds_the_bias_to_the_scaled_scores(path):
     expected = weights / weights.sum(-1, keepdim=True) @ value
     found = path(query, key, value, allowed, bias)
     torch.testing.assert_close(found, expected, atol=1e-6, rtol=0)
+
+
+@every_width
+def test_the_scale_is_a_factor_of_the_products(dim, value_dim):
+    query, key, value = tensors(5, 13, dim, value_dim)
+    expected = F.scaled_dot_product_attention(query, key, value, scale=0.7)
+    slopes = torch.arange(expected.numel()).cos().view(expected.shape)
+    theirs = torch.autograd.grad((expected * slopes).sum(), (query, key, value))
+    for found in (
+        attend(query, key, value, scale=0.7),
+        attend_with_weights(query, key, value, scale=0.7)[0],
+        _fused(query, key, value, None, None, 0.7),
+    ):
+        torch.testing.assert_close(found, expected, atol=1e-6, rtol=0)
+        ours = torch.autograd.grad((found * slopes).sum(), (query, key, value))
+        for mine, other in zip(ours, theirs, strict=True):
+            torch.testing.assert_close(mine, other, atol=3e-6, rtol=0)
+    with torch.no_grad():  # a step of decoding
+        step = attend(query[:, :, :1], key, value, scale=0.7)
+    torch.testing.assert_close(step, expected[:, :, :1], atol=1e-6, rtol=0)
+
+
+SHARED_MASKS = {
+    "none": None,
+    "causal": causal(5, 13, CPU),
+    "rows": allowed_of(5, 13),
+    "keys": allowed_of(1, 13),
+    "heads": torch.arange(2 * 6 * 5 * 13).mul(7).remainder(11).view(2, 6, 5, 13) < 7,
+}
+
+
+@every_width
+@pytest.mark.parametrize("mask", SHARED_MASKS)
+@pytest.mark.parametrize("kv_heads", [1, 2, 3])
+def test_shared_keys_are_repeated_keys_gradients_and_dropout_too(kv_heads, mask, dim, value_dim):
+    """6 heads of queries; each key serves 6, 3 or 2 of them, which are adjacent."""
+    torch.manual_seed(1)
+    shapes = [(2, 6, 5, dim), (2, kv_heads, 13, dim), (2, kv_heads, 13, value_dim)]
+    query, key, value = (torch.randn(shape).requires_grad_() for shape in shapes)
+    bias, drop = torch.arange(6.0 * 5 * 13).sin().view(1, 6, 5, 13), DropoutMask(0.3, 12345)
+    more = SHARED_MASKS[mask], bias, drop, 0.7
+    found = attend(query, key, value, *more)
+    repeated = (part[:, torch.arange(6) // (6 // kv_heads)] for part in (key, value))
+    expected, _ = attend_with_weights(query, *repeated, *more)
+    torch.testing.assert_close(found, expected, atol=1e-6, rtol=0)
+    assert torch.equal(repeat_heads(key, 6), key[:, torch.arange(6) // (6 // kv_heads)])
+    slopes = torch.arange(found.numel()).cos().view(found.shape)
+    ours = torch.autograd.grad((found * slopes).sum(), (query, key, value))
+    theirs = torch.autograd.grad((expected * slopes).sum(), (query, key, value))
+    for mine, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(mine, other, atol=5e-6, rtol=0)
 
 
 @every_path

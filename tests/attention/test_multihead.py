@@ -9,6 +9,7 @@ from jumok.attention.core import split_heads
 from jumok.attention.interfaces import HeadParts
 from jumok.attention.multihead import MultiHeadAttention
 from jumok.attention.observe import observe
+from jumok.attention.scores import AdditiveScore
 from jumok.kernels.noise import Noise
 from jumok.positions.alibi import AlibiPositions
 from jumok.positions.rotary import RotaryPositions
@@ -120,3 +121,45 @@ def test_dropout_of_weights_is_for_training_alone():
     whole = attention(queries, memory)
     assert torch.equal(attention(queries, memory), whole)
     assert not torch.equal(whole, dropped)
+
+
+@pytest.mark.parametrize("kv_heads", [1, 2])
+@pytest.mark.parametrize("sizes", [(13, 4, 7, 11), (32, 4, 16, 32)])  # in torch, and in C
+def test_shared_keys_are_those_of_an_attention_with_repeated_weights(sizes, kv_heads):
+    shared, whole = of_sizes(*sizes, kv_heads=kv_heads), of_sizes(*sizes)
+    with torch.no_grad():
+        for name in ("query", "output"):
+            getattr(whole, name).load_state_dict(getattr(shared, name).state_dict())
+        for name, width in (("key", sizes[2]), ("value", sizes[3])):
+            ours, theirs = getattr(shared, name), getattr(whole, name)
+            assert ours.weight.shape == (kv_heads * width, sizes[0])
+            for mine, other in zip(ours.parameters(), theirs.parameters(), strict=True):
+                heads = mine.unflatten(0, (kv_heads, width))
+                other.copy_(heads.repeat_interleave(4 // kv_heads, 0).flatten(0, 1))
+    queries, memory, real = states(sizes[0])
+    seen = []
+    for attention in (shared, whole):
+        found = attention(queries, memory, real[:, None, None])
+        with observe(attention, lambda _, heard: seen.append(heard)):
+            watched = attention(queries, memory, real[:, None, None])
+        torch.testing.assert_close(found, watched, atol=1e-5, rtol=0)
+        seen.append(found)
+    ours, found, theirs, expected = seen
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)
+    for name in ("query", "key", "value", "weights"):  # observers see a key for each query's head
+        torch.testing.assert_close(getattr(ours, name), getattr(theirs, name), atol=1e-5, rtol=0)
+    assert [each.shape[1] for each in shared.keys_values(memory)] == [kv_heads, kv_heads]
+
+
+def test_additive_heads_are_watched_as_such():
+    score = AdditiveScore(8, 8, 3)
+    attention = of_sizes(13, 3, 8, 11, parts=HeadParts(score=score, bias=AlibiPositions(3)))
+    queries, memory, _ = states(13)
+    expected, seen = attention(queries, memory), []
+    with observe(attention, lambda _, found: seen.append(found)):
+        torch.testing.assert_close(attention(queries, memory), expected, atol=1e-6, rtol=0)
+    (heard,) = seen
+    sums = heard.query[:, :, :, None] + heard.key[:, :, None]
+    scores = sums.tanh() @ heard.energy * heard.scale + heard.bias
+    torch.testing.assert_close(heard.weights, scores.softmax(-1), atol=1e-5, rtol=0)
+    assert heard.kind == "additive"

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from jumok.attention.interfaces import Score
+from jumok.attention.interfaces import ScoreFunction
 from jumok.attention.observe import Attention, observe
 from jumok.attention.scored import ScoredAttention
 from jumok.attention.scores import (
@@ -21,11 +21,11 @@ QUERY = torch.tensor([[[1.0, 2.0]]])
 MEMORY = torch.tensor([[[3.0, 0.0], [1.0, 1.0], [0.0, 2.0]]])
 
 
-def score(part: Score) -> list[float]:
+def score(part: ScoreFunction) -> list[float]:
     return part(part.queries(QUERY), part.keys(MEMORY))[0, 0].tolist()
 
 
-def fill(part: Score, **values: list) -> Score:
+def fill(part: ScoreFunction, **values: list) -> ScoreFunction:
     with torch.no_grad():
         for name, value in values.items():
             part.get_parameter(name.replace("__", ".")).copy_(torch.tensor(value))

@@ -218,6 +218,11 @@ def test_the_bar_is_that_of_the_formula_that_was_computed(opened):
     assert "v · tanh(q + k)" in reader.page.locator("#panel .help").inner_text()
     assert "√d" not in reader.page.locator("#panel .help").inner_text()
     assert reader.table()[0][1:3] == ["v · tanh(q + k)", "score"]
+    far = [replace(site, kind="far", scale=None) for site in recorded.sites]
+    reader = opened(replace(recorded, sites=tuple(far)))
+    reader.tab("One row, step by step")
+    assert "neither products nor additive (far)" in reader.page.locator("#panel .help").inner_text()
+    assert reader.page.locator("#panel table").count() == 0
     plain = replace(recorded, sites=tuple(replace(site, scale=1.0) for site in recorded.sites))
     reader = opened(plain)
     reader.tab("One row, step by step")

@@ -183,6 +183,21 @@ def test_sizes_are_counted_about_right() -> None:
         assert 0.75 * real < numbers_in(config, 2000, 10) < 1.1 * real, section
 
 
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"kv_heads": 1},
+        {"feedforward_kind": "gated"},
+        {"bias": False, "norm_kind": "rms", "process_heads": ("qk-norm",)},
+        {"score": "bilinear", "kv_heads": 2, "value_dim": 32},
+    ],
+)
+def test_sizes_are_counted_about_right_with_other_parts(parts: dict[str, Any]) -> None:
+    config = TransformerConfig(**parts)
+    real = sum(each.numel() for each in build(config, DataSizes(2000, 10)).parameters())
+    assert 0.9 * real < numbers_in(config, 2000, 10) < 1.1 * real
+
+
 def test_a_model_that_no_machine_holds_is_not_begun() -> None:
     with pytest.raises(ModelError, match=r"about 144,065\.\d GB for its weights and tables"):
         build(TransformerConfig(dim=10**6, heads=1), DataSizes(2000))

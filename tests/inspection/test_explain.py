@@ -7,6 +7,7 @@ import pytest
 
 from jumok.errors import DataError, ModelError
 from jumok.inspection.explain import choose, explain, row_name, rows_of
+from jumok.inspection.trace_file import load_trace
 from tests.inspection.traces import trace
 
 
@@ -85,3 +86,19 @@ def test_heads_and_layers_that_do_not_exist_are_refused():
         explain(recorded, recorded.sites[0], 0, head=3)
     with pytest.raises(ModelError, match=r"no such layer.*\n.*1 to \d; in Python from 0"):
         choose(recorded, "cat", None, layer=2)
+
+
+def test_scores_that_are_neither_products_nor_additive_are_not_explained():
+    recorded = trace()
+    site = replace(recorded.sites[0], kind="distance", scale=None)
+    with pytest.raises(ModelError, match="cannot be recomputed from the vectors") as caught:
+        explain(recorded, site, 0)
+    assert "got:      the score 'distance'" in str(caught.value)
+
+
+def test_a_score_without_a_scale_is_saved_and_read(tmp_path):
+    recorded = trace()
+    site = replace(recorded.sites[0], kind="distance", scale=None)
+    replace(recorded, sites=(site,)).save(tmp_path / "t.trace")
+    (found,) = load_trace(tmp_path / "t.trace").sites
+    assert (found.kind, found.scale) == ("distance", None)

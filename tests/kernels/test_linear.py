@@ -25,6 +25,13 @@ def test_linear_is_torchs():
     torch.testing.assert_close(layer(states), expected)
 
 
+def test_linear_without_a_bias_has_none():
+    layer, states = Linear(5, 7, bias=False), torch.randn(2, 3, 5)
+    assert [name for name, _ in layer.named_parameters()] == ["weight"]
+    expected = torch.einsum("bld,od->blo", states, layer.weight)
+    torch.testing.assert_close(layer(states), expected)
+
+
 def test_projection_is_the_dot_product_with_each_row_of_its_table():
     table = nn.Parameter(torch.randn(7, 5))
     states = torch.randn(2, 3, 5)
@@ -38,12 +45,13 @@ def sums(model: Transformer) -> torch.Tensor:
 
 
 @pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="torch without oneDNN")
-@pytest.mark.parametrize("tied", ["all", "none"])
+@pytest.mark.parametrize(("tied", "bias"), [("all", True), ("none", True), ("none", False)])
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary"])
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.bfloat16, 0.05)])
-def test_packed_weights_give_the_same_logits(tied, positions, dtype, tolerance):
+def test_packed_weights_give_the_same_logits(tied, bias, positions, dtype, tolerance):
     torch.manual_seed(1)
-    config = TransformerConfig(dim=48, heads=3, feedforward=29, tied=tied, positions=positions)
+    sizes = {"dim": 48, "heads": 3, "feedforward": 29}
+    config = TransformerConfig(tied=tied, positions=positions, bias=bias, **sizes)
     model = Transformer(config, 31).eval()
     expected = sums(model)
     ready, packs = prepare_for_inference(copy.deepcopy(model).train(), dtype), Packs()
@@ -57,12 +65,13 @@ def test_packed_weights_give_the_same_logits(tied, positions, dtype, tolerance):
     assert all(copy.packed.layout == torch._mkldnn for copy in copies)
 
 
+@pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("rows", [(3, 13), (64, 1), (1, 67)])
-def test_rows_of_zeros_change_neither_a_product_nor_its_gradients(rows):
+def test_rows_of_zeros_change_neither_a_product_nor_its_gradients(rows, bias):
     states = torch.randn(*rows, 32).bfloat16()
     slope = torch.randn(*rows, 48).bfloat16()
-    layer = Linear(32, 48).bfloat16()
-    plain = nn.Linear(32, 48).bfloat16()
+    layer = Linear(32, 48, bias).bfloat16()
+    plain = nn.Linear(32, 48, bias).bfloat16()
     plain.load_state_dict(layer.state_dict())
     found, expected = states.clone().requires_grad_(), states.clone().requires_grad_()
     layer(found).backward(slope)
@@ -70,4 +79,5 @@ def test_rows_of_zeros_change_neither_a_product_nor_its_gradients(rows):
     torch.testing.assert_close(layer(states), plain(states))
     torch.testing.assert_close(found.grad, expected.grad)
     torch.testing.assert_close(layer.weight.grad, plain.weight.grad, rtol=2e-2, atol=2e-2)
-    torch.testing.assert_close(layer.bias.grad, plain.bias.grad, rtol=2e-2, atol=6e-2)
+    if bias:
+        torch.testing.assert_close(layer.bias.grad, plain.bias.grad, rtol=2e-2, atol=6e-2)

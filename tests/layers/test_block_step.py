@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from jumok.attention.observe import Attention, observe
+from jumok.attention.scores import DotScore
 from jumok.config import TransformerConfig
 from jumok.inspection.hooks.streams import watch_streams
 from jumok.kernels import native
@@ -14,7 +15,8 @@ from jumok.kernels.packed import Packs
 from jumok.layers.block import Block
 from jumok.layers.block_step import block_step
 from jumok.layers.block_step import in_one_call as fast
-from jumok.layers.residual import PreNorm
+from jumok.layers.feedforward import PlainFeedForward
+from jumok.layers.residual import PostNorm, PreNorm
 from jumok.models.encoder_decoder import Transformer
 from tests.kernels.twins import TOLERANCE
 
@@ -83,11 +85,60 @@ def test_a_step_in_one_call_is_the_step_of_the_parts(dtype, norm, rows):
     torch.testing.assert_close(found, expected, atol=limit, rtol=0)
 
 
-@pytest.mark.parametrize("changes", [{"positions": "rotary"}, {"activation": "gelu"}, {"dim": 24}])
-def test_a_block_that_the_kernel_does_not_know_keeps_its_parts(changes):
+@pytest.mark.parametrize("changes", [{"bias": False}, {"score": "dot"}, {"norm_epsilon": 0.9}])
+def test_the_kernel_takes_what_a_part_says(changes):
+    model = prepared(torch.float32, **changes)
+    assert all(in_one_call(model))
+    found, expected = logits_of_steps(model, 5), logits_of_parts(model, 5)
+    torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
+    assert not torch.allclose(found, logits_of_parts(prepared(torch.float32), 5), atol=1e-2)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"positions": "rotary"},
+        {"positions": "alibi"},
+        {"activation": "gelu"},
+        {"dim": 24},
+        {"norm_kind": "rms"},
+        {"feedforward_kind": "gated"},
+        {"kv_heads": 1},
+        {"process_heads": ["qk-norm"]},
+        {"process_output": ["head-scale"]},
+        {"score": "bilinear"},
+        {"score": "additive"},
+    ],
+)
+def test_a_block_that_the_kernel_does_not_serve_is_stepped_by_its_parts(changes):
+    """What a step gives is what all positions at once give."""
     model = prepared(torch.float32, **changes)
     assert not any(in_one_call(model))
-    assert logits_of_steps(model, 2).isfinite().all()
+    tokens = torch.arange(2 * STEPS).view(2, STEPS) % 25 + 4
+    with torch.inference_mode(), Packs().at_work():
+        memory = model.encode(torch.tensor([[5, 6, 7], [8, 9, 10]]))
+        expected = model.decoder(memory, tokens)
+        state, found = model.decoder.start(memory), []
+        for column in tokens.T:
+            logits, state = model.decoder.step(column, state)
+            found.append(logits)
+    torch.testing.assert_close(torch.stack(found, 1), expected, atol=2e-4, rtol=2e-4)
+
+
+def test_parts_of_different_scales_or_norms_are_not_one_call():
+    model = prepared(torch.float32)
+    first, second, third = model.decoder.blocks
+    first.cross_attention.score = DotScore()
+    second.after_cross.norm.eps = 0.1
+    third.after_cross = PostNorm(third.after_cross.norm, third.after_cross.dropout)
+    assert in_one_call(model) == [False, False, False]
+
+
+def test_a_class_whose_forward_was_replaced_is_not_served(monkeypatch):
+    model = prepared(torch.float32)
+    forward = PlainFeedForward.forward
+    monkeypatch.setattr(PlainFeedForward, "forward", lambda part, states: 2 * forward(part, states))
+    assert in_one_call(model) == [False, False, False]
 
 
 def test_a_subclass_of_a_part_is_not_taken_for_that_part():

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from jumok.config import MaskedConfig, TextClassifierConfig
+from jumok.layers.residual import PreNorm
 from jumok.models.classifier import TextClassifier
 from jumok.models.masked import MaskedLanguageModel
 from tests.parity.torch_weights import roughen
@@ -20,6 +21,14 @@ VARIANTS = {
     "fraction": {"positions": "fraction"},
     "concatenated": {"positions": "sinusoidal", "positions_join": "concatenate"},
     "none": {"positions": "none"},
+    "other parts": {
+        "norm_kind": "rms",
+        "embedding_norm": True,
+        "feedforward_kind": "gated",
+        "kv_heads": 2,
+        "score": "additive",
+        "process_output": ["head-scale"],
+    },
 }
 
 
@@ -40,6 +49,14 @@ def test_padding_changes_no_real_position(options):
     together = model(batch, allowed)
     torch.testing.assert_close(together[:1, :5], model(short), atol=1e-5, rtol=0)
     torch.testing.assert_close(together[1:], model(batch[1:]), atol=1e-5, rtol=0)
+
+
+def test_all_norms_of_a_model_are_of_one_kind():
+    model = masked(norm_kind="rms", norm_epsilon=0.5, embedding_norm=True)
+    norms = [part for part in model.modules() if "Norm" in type(part).__name__]
+    kinds = {type(part) for part in norms if not isinstance(part, PreNorm)}
+    assert kinds == {torch.nn.RMSNorm}
+    assert {part.eps for part in model.modules() if isinstance(part, torch.nn.RMSNorm)} == {0.5}
 
 
 @pytest.mark.parametrize("pooling", ["mean", "first"])

@@ -12,7 +12,7 @@ export function placesView(trace, state, words) {
   const { stack, controls } = stackChosen(Object.keys(places), state, words);
   const place = places[places[stack].same ?? stack];
   const help = `${words.placesHelp} ${words[`kind_${place.kind}`]}`;
-  if (place.kind.startsWith("recurrent")) {
+  if (place.kind.startsWith("recurrent") || place.kind === "other") {
     return { help: words.placesHelp, controls, body: [element("p", {}, words[`kind_${place.kind}`])] };
   }
   if (!place.picture) return { help, controls, body: [element("p", {}, words.noPlaces)] };

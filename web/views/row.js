@@ -45,6 +45,7 @@ export function rowView(trace, state, words, ask) {
   if (!site.array("query")) {
     return { help, controls, body: [element("p", {}, words.noVectors)] };
   }
+  if (site.scale === null) return { help, controls, body: [] };
   const head = headOf(site, state);
   const query = Math.min(state.number("query"), site.rows - 1);
   const key = Math.min(state.number("key"), site.columns - 1);
@@ -86,8 +87,9 @@ export function rowView(trace, state, words, ask) {
   };
 }
 
-/** The explanation of the row, which differs for additive and for unscaled scores. */
+/** The explanation of the row, which differs by the score: only products and additive ones can be recomputed. */
 function helpOf(site, words) {
+  if (site.scale === null) return words.rowHelpOther(site.kind);
   if (site.array("energy")) return words.rowHelpAdditive;
   return site.scale === 1 ? words.rowHelpUnscaled : words.rowHelp;
 }

@@ -6,6 +6,7 @@ Source: Kobayashi et al. 2020, Attention is not only a weight, section 3.
 import torch
 from torch import nn
 
+from jumok.attention.multihead import MultiHeadAttention
 from jumok.kernels.linear import Linear
 from jumok.shapes import Float, Tensor
 
@@ -62,3 +63,10 @@ def output_weight(model: nn.Module, site: str) -> Float[Tensor, "dim heads_value
         return None
     assert isinstance(projection, nn.Conv2d | Linear)
     return projection.weight.flatten(1)  # of a 1x1 convolution: one matrix for every pixel
+
+
+def changes_outputs(model: nn.Module, site: str) -> bool:
+    """Whether the heads' outputs are changed before they are mixed: norms of what each key
+    contributes are then not those of weight x value x output projection."""
+    module = model.get_submodule(site)
+    return isinstance(module, MultiHeadAttention) and len(module.process_output) > 0

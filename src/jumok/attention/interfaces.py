@@ -12,7 +12,7 @@ from jumok.shapes import Float, Tensor
 
 
 @runtime_checkable  # the tests check annotations while they run
-class Score(Protocol):
+class ScoreFunction(Protocol):
     """How well queries and keys fit. `queries` and `keys` come first, then the call.
 
     The axes before the last two are those of the attention: (batch) in RNNs, (batch heads) in
@@ -50,7 +50,7 @@ class Score(Protocol):
         ...
 
 
-def product_scale(score: Score) -> float | None:
+def product_scale(score: ScoreFunction) -> float | None:
     """The factor of a score that is a product of vectors, which `attend` computes; or None."""
     return score.scale if score.energy is None else None
 
@@ -102,7 +102,7 @@ class HeadParts:
         bias: added to the scores; None adds nothing.
     """
 
-    score: Score | None = None
+    score: ScoreFunction | None = None
     process_queries: Sequence[HeadProcess] = ()
     process_keys: Sequence[HeadProcess] = ()
     process_output: Sequence[OutputProcess] = ()

@@ -16,7 +16,7 @@ import math
 import torch
 from torch import nn
 
-from jumok.attention.interfaces import Score
+from jumok.attention.interfaces import ScoreFunction
 from jumok.attention.observe import Attention, Observable
 from jumok.attention.scores import ScaledDotScore
 from jumok.shapes import Bool, Float, Tensor
@@ -33,7 +33,7 @@ class RawAttention(Observable):
             (Vaswani et al. 2017) divides.
     """
 
-    def __init__(self, score: Score) -> None:
+    def __init__(self, score: ScoreFunction) -> None:
         super().__init__()
         self.score = score
 
@@ -91,7 +91,9 @@ class GeneralAttention(nn.Module):
         score: compares a query and a key; None: scaled dot products.
     """
 
-    def __init__(self, dim: int, key_dim: int, value_dim: int, score: Score | None = None) -> None:
+    def __init__(
+        self, dim: int, key_dim: int, value_dim: int, score: ScoreFunction | None = None
+    ) -> None:
         super().__init__()
         self.key = nn.Linear(dim, key_dim, bias=False)
         self.value = nn.Linear(dim, value_dim, bias=False)
@@ -113,7 +115,9 @@ class SelfAttention(nn.Module):
     q_i = x_i W_Q,  y = general(q, x)
     """
 
-    def __init__(self, dim: int, key_dim: int, value_dim: int, score: Score | None = None) -> None:
+    def __init__(
+        self, dim: int, key_dim: int, value_dim: int, score: ScoreFunction | None = None
+    ) -> None:
         super().__init__()
         self.query = nn.Linear(dim, key_dim, bias=False)
         self.general = GeneralAttention(dim, key_dim, value_dim, score)

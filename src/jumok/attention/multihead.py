@@ -188,5 +188,5 @@ class MultiHeadAttention(Observable, StepPart):
 
 
 def _listed(parts: Sequence[Any]) -> Any:
-    """The processes as submodules."""
-    return nn.ModuleList(parts)
+    """The processes as submodules; without any, nothing is called at every step."""
+    return nn.ModuleList(parts) if parts else ()

@@ -7,7 +7,7 @@ Source: Bahdanau et al. 2015; Luong et al. 2015; lecture 004.
 
 import math
 
-from jumok.attention.interfaces import Score
+from jumok.attention.interfaces import ScoreFunction
 from jumok.attention.observe import Attention, Observable
 from jumok.attention.scores import CoverageScore
 from jumok.kernels.noise import Noise
@@ -23,7 +23,7 @@ class ScoredAttention(Observable):
         noise: where dropout masks come from.
     """
 
-    def __init__(self, score: Score, noise: Noise, dropout: float = 0.0) -> None:
+    def __init__(self, score: ScoreFunction, noise: Noise, dropout: float = 0.0) -> None:
         super().__init__()
         self.score = score
         self.noise = noise

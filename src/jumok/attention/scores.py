@@ -1,4 +1,4 @@
-"""Score functions: how well a query and a key fit together. Each is a part of its own.
+"""ScoreFunction functions: how well a query and a key fit together. Each is a part of its own.
 
 | kind       | score(q, k)               | source                                 |
 |------------|---------------------------|----------------------------------------|
@@ -7,8 +7,9 @@
 | bilinear   | q W k                     | Luong et al. 2015 ("general")          |
 | additive   | v . tanh(W q + U k)       | Bahdanau et al. 2015, appendix A.1.2   |
 
-Their interface is `Score` in `attention/interfaces.py`. A score transforms queries and keys itself,
-so that keys are transformed once for all steps. In a Transformer the heads share its weights.
+Their interface is `ScoreFunction` in `attention/interfaces.py`. A score transforms queries and keys
+itself, so that keys are transformed once for all steps. In a Transformer the heads share its
+weights.
 """
 
 import math

@@ -49,7 +49,8 @@ class StackPositions(NamedTuple):
     """The position encoding of one stack.
 
     Attributes:
-        kind: its name in recipes: "sinusoidal", "learned", "rotary", "alibi", "none", ...
+        kind: its name in recipes: "sinusoidal", "learned", "rotary", "alibi", "none", ...; "other":
+            a registered one (`jumok/parts.py`).
         picture: (positions or distances, dims, pairs of dims, or heads).
         rows, columns: the names of its axes.
         curves: by name, a value for each distance from 0.
@@ -98,7 +99,7 @@ def positions_of(embedding: nn.Module, blocks: Stack) -> StackPositions:
     if isinstance(embedding, Embedding) and embedding.positions is not None:
         encoding = embedding.positions.encoding
         table = table_of(encoding)
-        return StackPositions(KINDS[type(encoding)], table, curves=alike(table))
+        return StackPositions(KINDS.get(type(encoding), "other"), table, curves=alike(table))
     attention = next(iter(blocks)).self_attention
     assert isinstance(attention, MultiHeadAttention)
     rotary = next((p for p in attention.process_keys if isinstance(p, RotaryPositions)), None)
@@ -110,7 +111,9 @@ def positions_of(embedding: nn.Module, blocks: Stack) -> StackPositions:
         left = remaining(attention.bias, attention.heads, MOST)
         heads = {f"head {head}": curve for head, curve in enumerate(left.T, start=1)}
         return StackPositions("alibi", left, "distance", "head", heads)
-    return StackPositions("none")
+    # positions from outside of jumok, which it cannot draw
+    entered = [getattr(part, "enters", None) for part in (*attention.process_keys, attention.bias)]
+    return StackPositions("other" if any(entered) else "none")
 
 
 def table_of(encoding: VectorPositions) -> Float[Tensor, "positions dim"]:

@@ -86,7 +86,8 @@ class Site:
         queries, keys: names of the axes.
         weights: (heads query key), before dropout; each row sums to 1.
         norms: (query key), the norm of each key's attended value for each query: the sum over the
-            heads of weight x value x output projection. None where the module has no projection.
+            heads of weight x value x output projection. None where the outputs of heads are changed
+            before the projection.
         bias: (heads query key), the bias that was added to the scores; None: none.
         allowed: (query key), True where the mask permits attention; None: everywhere.
         energy: (dim), the output weights of an additive score's hidden layer; otherwise None.

@@ -90,7 +90,7 @@ class BlockBuilder:
         )
 
     def _processes(self) -> list[Any]:
-        """Of the heads of queries, or of keys: each has its own."""
+        """The processes of queries, or of keys: each has its own."""
         config = self.config
         kinds = [resolve("head_process", name) for name in config.process_heads]
         return [kind(self._head_dim, config.norm_epsilon) for kind in kinds]
@@ -100,7 +100,7 @@ class BlockBuilder:
         return lambda: kind(self.norm(), Dropout(self.config.dropout, self.noise))
 
     def _encoding(self, enters: Entrance) -> Any:
-        """The encoding of positions, if it enters there; else None."""
+        """The encoding of positions, if it enters there; otherwise None."""
         config = self.config
         kind = None if config.positions == "none" else resolve("positions", config.positions)
         if kind is None or kind.enters != enters:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from torch import nn
 
 from jumok.attention.heard import heard
-from jumok.attention.interfaces import Score
+from jumok.attention.interfaces import ScoreFunction
 from jumok.attention.scored import ScoredAttention
 from jumok.attention.scores import CoverageScore
 from jumok.config.recurrent import RecurrentConfig
@@ -163,11 +163,11 @@ class RecurrentParts:
             Projection(output),
         )
 
-    def _score(self) -> Score:
+    def _score(self) -> ScoreFunction:
         dim = self.config.dim
         if self.config.coverage:
             return CoverageScore(dim, dim)
-        score: Score = resolve("score", self.config.attention)(dim, dim, 1)
+        score: ScoreFunction = resolve("score", self.config.attention)(dim, dim, 1)
         return score
 
     def _reader(self, width: int) -> RecurrentLayer:

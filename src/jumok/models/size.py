@@ -20,7 +20,7 @@ from jumok.config.transformer import TransformerConfig
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}
 TABLES = {"all": 1, "target": 2, "none": 3}
 MATRICES = {"gated": 3}
-"""Of a feed-forward layer; others have two."""
+"""The number of matrices of a feed-forward layer; others have two."""
 BYTES = 4
 """The size of a float32 number."""
 

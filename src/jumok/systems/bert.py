@@ -215,9 +215,6 @@ def _read(folder: Path) -> tuple[_Sizes, TransformerEncoder, Any]:
         raise BundleError(
             "this BERT cannot be read.", got=_said(error), place=Place(file)
         ) from None
-    for module in encoder.modules():
-        if isinstance(module, nn.LayerNorm):
-            module.eps = sizes.layer_norm_eps
     return sizes, encoder, tokenizer
 
 
@@ -262,6 +259,7 @@ def _section(sizes: _Sizes) -> MaskedConfig:
             "layers": sizes.num_hidden_layers,
             "feedforward": sizes.intermediate_size,
             "activation": sizes.hidden_act,
+            "norm_epsilon": sizes.layer_norm_eps,
             "max_length": sizes.max_position_embeddings,
             "norm": "post",
             "positions": "learned",

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from jumok.alignment.extract import AlignmentSetting
-from jumok.alignment.norms import contribution_norms, output_weight
+from jumok.alignment.norms import changes_outputs, contribution_norms, output_weight
 from jumok.inspection.hooks.capture import Edge, Edges, layer_of, numpy_of, residual_gate_of
 from jumok.inspection.hooks.recording import AttentionCall, Fact, Pass, Tree
 from jumok.inspection.trace import Array, Axis, Mask, Site
@@ -153,9 +153,11 @@ def _site(
         query, key, value = vectors
         if name not in about.projections:
             about.projections[name] = output_weight(about.model, name)
-        looked, given = torch.from_numpy(weights), torch.from_numpy(value)
-        norms = contribution_norms(looked, given, about.projections[name])
-        arrays = {"query": query, "key": key, "value": value, "norms": numpy_of(norms)}
+        arrays = {"query": query, "key": key, "value": value}
+        if not changes_outputs(about.model, name):
+            looked, given = torch.from_numpy(weights), torch.from_numpy(value)
+            norms = contribution_norms(looked, given, about.projections[name])
+            arrays["norms"] = numpy_of(norms)
     return Site(
         name=name,
         kind=look.kind,

@@ -15,7 +15,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import torch
 from torch import nn
 
-from jumok.alignment.norms import contribution_norms, output_weight
+from jumok.alignment.norms import changes_outputs, contribution_norms, output_weight
 from jumok.attention.convolution import PixelAttention
 from jumok.attention.observe import Attention, Observable, observe
 from jumok.inspection.hooks.intercept import hooked
@@ -130,7 +130,9 @@ def _sites(
         if level != "weights":
             query = torch.cat([each.query[0] for each in attentions], dim=1)
             vectors = {"query": query, "key": last.key[0], "value": last.value[0]}
-        norms = contribution_norms(weights, last.value[0], output_weight(model, name))
+        norms = None
+        if not changes_outputs(model, name):
+            norms = numpy_of(contribution_norms(weights, last.value[0], output_weight(model, name)))
         yield Site(
             name=name,
             kind=last.kind,
@@ -139,7 +141,7 @@ def _sites(
             queries=edge.queries,
             keys=edge.keys,
             weights=numpy_of(weights),
-            norms=numpy_of(norms),
+            norms=norms,
             bias=None if last.bias is None else numpy_of(last.bias[0].expand_as(weights)),
             allowed=_mask(attentions),
             energy=None if last.energy is None else numpy_of(last.energy),
