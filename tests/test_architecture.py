@@ -33,7 +33,7 @@ OPTIONS = {
     "demo": {"--folder", "--minutes"},
     "train": {
         *("recipe", "--source", "--target", "--name", "--runs", "--set", "--resume", "--json"),
-        *("--data", "-d", "--from", "--to", "--columns", "--skip-damaged"),
+        *("--data", "-d", "--from", "--to", "--columns", "--skip-damaged", "--mix"),
     },
     "recipes": set(),
     "plot": {"runs", "--to", "--over"},

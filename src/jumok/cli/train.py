@@ -15,6 +15,17 @@ import typer
 from jumok.cli import options as option
 from jumok.cli.columns import named_columns, pairs_of
 from jumok.cli.machine import say_what_is_missing
+from jumok.cli.train_further import (
+    Files,
+    From,
+    Mix,
+    further_config,
+    gain_lines,
+    gains_of,
+    is_text,
+    model_and_language,
+    start_overrides,
+)
 from jumok.errors import ConfigError
 from jumok.shipped import recipe_names
 
@@ -60,9 +71,10 @@ def train(
     source: Source = None,
     target: Target = None,
     data: option.Pairs = None,
-    from_: option.From = None,
+    from_: From = None,
     to: option.To = None,
     columns: Columns = None,
+    mix: Mix = None,
     skip_damaged: option.SkipDamaged = False,
     name: Name = None,
     runs: Runs = Path("runs"),
@@ -84,6 +96,8 @@ def train(
       jumok train --data memory.tmx --from en --to ko
 
       jumok train photos
+
+      jumok train --from runs/a/model --source b.en --target b.ko
     """
     from jumok.training.lock import refuse_several_processes
     from jumok.training.run import train as train_run
@@ -93,13 +107,19 @@ def train(
     overrides = [*(changes or []), *([f'name="{name}"'] if name else [])]
     overrides += ["data.skip_damaged=true"] if skip_damaged else []
     files = (source, target, data)
-    if recipe is not None and files == (None, None, None):
-        named_columns(None, columns, from_, to)  # a recipe names its columns itself
-        config = read_config(recipe, name, runs, overrides)
+    model, language = model_and_language(from_ or (), data is not None)
+    overrides += start_overrides(model, mix)
+    bare = recipe is None or is_folder(recipe) or is_text(recipe)
+    if model is not None and bare and (recipe is None) != (files == (None, None, None)):
+        given = Files(recipe, *files, columns, language, to)
+        config = further_config(given, model, name, runs, overrides, resume)
+    elif recipe is not None and files == (None, None, None):
+        named_columns(None, columns, language, to)  # a recipe names its columns itself
+        config = read_config(recipe, name, runs, overrides, resume)
     elif recipe is None and (source is None) == (target is None) != (data is None):
-        named = _columns(data, columns, from_, to)
+        named = _columns(data, columns, language, to)
         corpus = replace(pairs_of(*files, named), skip_damaged=skip_damaged)
-        config = make_recipe(corpus, (from_, to), name, runs, overrides, resume)
+        config = make_recipe(corpus, (language, to), name, runs, overrides, resume)
     else:
         raise ConfigError(
             "give a recipe, or the files to train on.",
@@ -112,14 +132,17 @@ def train(
     say_result(result, as_json)
 
 
-def read_config(recipe: Path, name: str | None, runs: Path, overrides: list[str]) -> "Config":
+def read_config(
+    recipe: Path, name: str | None, runs: Path, overrides: list[str], resume: bool
+) -> "Config":
     """The config of a recipe, or of a folder of images."""
-    from jumok.config import load_config
+    from jumok.training.start import load
 
     if is_folder(recipe):
         return make_picture_recipe(recipe, name, overrides)
     refuse_data(recipe)
-    return load_config(recipe, overrides, {**os.environ, "JUMOK_RUNS": str(runs)})
+    variables = {**os.environ, "JUMOK_RUNS": str(runs)}
+    return load(recipe, overrides, variables, runs=runs if resume else None)
 
 
 def refuse_data(recipe: Path) -> None:
@@ -202,6 +225,7 @@ def say_result(result: "Result", as_json: bool = False) -> None:
         f"{result.outcome.reason} after {progress.step:,} steps and {minutes:.1f} minutes; "
         f"best at step {progress.best_step:,}"
     )
+    typer.echo("".join(f"{line}\n" for line in gain_lines(gains_of(result))), nl=False)
     if progress.untrained is not None:
         say_untrained(progress.untrained, result.config)
     if result.model is not None:
@@ -256,6 +280,8 @@ def facts_of(result: "Result") -> dict[str, Any]:
         "minutes": result.progress.seconds / 60.0,
         "untrained": result.progress.untrained,
         "scores": [asdict(score) for score in scores],
+        "started_from": str(result.start) if result.start else None,
+        "gains": [asdict(gain) for gain in gains_of(result)],
     }
 
 
