@@ -8,7 +8,7 @@ translation: the recipe tatoeba-en-fr, everyday sentences, then 2,000 pairs of M
 photographs. language-model: the recipe shakespeare, then 2,000 English captions of Multi30k. The
 first model is trained once (--set changes its recipe); then it is trained further with each share
 of the old data (--mix). Every run is one `jumok train`, is kept, and is not trained again. The
-scores are those of the runs' validations, before and after; a translator is also scored on Multi30k's
+scores are those of the validations, before and after; a translator is also scored on Multi30k's
 test_2016_flickr. The output is a table in Markdown.
 """
 

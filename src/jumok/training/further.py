@@ -104,6 +104,7 @@ class FurtherTask:
 
     Attributes:
         start: the trained model, and its scores once they are computed.
+        mixed: the updates of both tasks; None: those of the new one alone.
     """
 
     def __init__(
@@ -113,8 +114,8 @@ class FurtherTask:
         self._task, self._earlier = task, earlier
         self.objective, self.unit = task.objective, task.unit
         mixed = earlier is not None and _mix(config) > 0.0
-        self._mixed = MixedUpdates(task.updates, earlier.updates) if earlier and mixed else None
-        self.updates: UpdateSource = self._mixed or task.updates
+        self.mixed = MixedUpdates(task.updates, earlier.updates) if earlier and mixed else None
+        self.updates: UpdateSource = self.mixed or task.updates
 
     def build(self) -> nn.Module:
         """The model with the weights of the trained one; a checkpoint replaces them anyway.
@@ -151,8 +152,8 @@ class FurtherTask:
                 f"a new output layer for the labels {', '.join(labels)}: {known} of them start "
                 "with the model's weights, the others at random"
             )
-        if self._mixed is not None:
-            yield f"earlier data: {self._mixed.share():.1%} of a batch"
+        if self.mixed is not None:
+            yield f"earlier data: {self.mixed.share():.1%} of a batch"
 
     def validate(self, model: nn.Module, dtype: torch.dtype) -> Scores:
         """The scores on the new data, with those on the earlier data."""
@@ -227,7 +228,20 @@ def prepare(config: Config, home: Path, cache: Path, say: Reporter) -> FurtherTa
             raise
         say(f"the earlier data cannot be read, so it is not scored: {error.what}")
         old = None
-    return FurtherTask(config, home, start, task, old)
+    further = FurtherTask(config, home, start, task, old)
+    _refuse_other_share(further.mixed, share)
+    return further
+
+
+def _refuse_other_share(mixed: MixedUpdates | None, share: float) -> None:
+    """Raises ConfigError if whole images or windows make the share very different."""
+    found = share if mixed is None else mixed.share()
+    if not share / 2 <= found <= 2 * share:
+        raise ConfigError(
+            f"a batch is too small for a share of {share:.1%}.",
+            got=f"{found:.1%} of the earlier data, as a batch holds whole examples of each",
+            do="set a larger training.tokens_per_batch, or another start.mix",
+        )
 
 
 def _refuse_mixing_labels(config: Config, start: StartModel, task: Task) -> None:

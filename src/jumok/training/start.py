@@ -213,10 +213,9 @@ def _defaults(bundle: Bundle, earlier: Config | None, file: Path | None) -> Valu
         for key, value in before.get("training", {}).items()
         if key not in (*ON_THIS_MACHINE, *OF_THIS_LENGTH)
     }
-    if "schedule" in training:
-        training["schedule"] = {
-            key: value for key, value in training["schedule"].items() if key != "warmup"
-        }
+    schedule = dict(training.pop("schedule", {}))
+    schedule.pop("warmup", None)
+    training |= {"schedule": schedule} if schedule else {}
     peak = (earlier.training if earlier else kind.model_fields["training"].default).learning_rate
     training["learning_rate"] = float(f"{RATE * peak:.4g}")
     validation = {
