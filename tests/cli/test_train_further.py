@@ -12,6 +12,7 @@ from jumok.cli.train_further import model_and_language
 from jumok.config import parse_config
 from jumok.errors import BundleError, ConfigError
 from jumok.training.run import train
+from tests.data.painted import pack, paint
 from tests.training.conftest import Recorder
 from tests.training.starts import earlier, labelled, masked, texts, translation
 
@@ -102,12 +103,11 @@ def test_a_recipe_is_trained_from_a_model(made):
     assert read_bundle(made / "runs/new/model").config.source_language == "en"
 
 
-def test_a_table_takes_the_languages_of_the_model_and_its_own(made):
-    rows = zip(*(made.joinpath(f"new.{side}").read_text("utf-8").splitlines() for side in ("en", "ko")),
-               strict=True)  # fmt: skip
+def test_a_table_and_a_model_may_both_be_named_by_from(made):
+    sides = [(made / f"new.{side}").read_text("utf-8").splitlines() for side in ("en", "ko")]
     units = "".join(
         f'<tu><tuv xml:lang="en"><seg>{a}</seg></tuv><tuv xml:lang="ko"><seg>{b}</seg></tuv></tu>'
-        for a, b in rows
+        for a, b in zip(*sides, strict=True)
     )
     tmx = f'<?xml version="1.0"?><tmx version="1.4"><header/><body>{units}</body></tmx>'
     (made / "new.tmx").write_text(tmx, "utf-8")
@@ -118,7 +118,6 @@ def test_a_table_takes_the_languages_of_the_model_and_its_own(made):
     plain = run("train", "--data", "new.tmx", *languages, "--name", "scratch", *scratch, *FAST)
     assert plain.exit_code == 0, plain.output
     assert not read_bundle(made / "runs/scratch/model").card.started_from
-    assert "The model's is" not in result.output
     wrong = ("--from", "de", "--to", "ko")
     text = refused(*FROM, "--data", "new.tmx", *wrong, "--name", "other", *FAST)
     assert "data.source_language is 'de'; the model's is 'en'" in text
@@ -141,12 +140,11 @@ def test_a_file_is_enough_for_a_model_of_texts(tmp_path, other, family, write, f
     assert read_bundle(tmp_path / "runs/new/model").card.started_from.startswith("old (")
 
 
-def test_a_folder_of_images_is_enough_for_a_classifier_of_images(tmp_path, other):
-    from tests.data.painted import paint
-
+@pytest.mark.parametrize("file", ["photos", "photos.zip"])
+def test_a_folder_of_images_is_enough_for_a_classifier_of_images(tmp_path, other, file):
     other("images")
-    paint(tmp_path / "photos", 9)
-    result = run(*FROM, "photos", *FAST)
+    pack(paint(tmp_path / "photos", 9))
+    result = run(*FROM, file, *FAST)
     assert result.exit_code == 0, result.output
     assert read_bundle(tmp_path / "runs/photos/model").config.labels == ("blue", "green", "red")
 
@@ -211,6 +209,7 @@ def test_a_model_of_another_kind_is_refused(tmp_path, other, family, task, expec
         ("model.encoder_layers=2", "model.encoder_layers is 2; the model's is 1"),
         ("tokenizer.size=700", "tokenizer.size is 700; the tokenizer is the model's"),
         ("tokenizer.kind=bpe", "tokenizer.kind is 'bpe'; the tokenizer is the model's"),
+        ("tokenizer.path=t.model", "tokenizer.path is 't.model'; the tokenizer is the model's"),
         ("data.source_language=de", "data.source_language is 'de'; the model's is 'en'"),
         ("vectors.path=v.txt", "[vectors] would replace the model's embeddings"),
     ],
@@ -298,3 +297,9 @@ def test_a_value_of_from_is_never_guessed(tmp_path, monkeypatch, values, with_da
     with pytest.raises(ConfigError) as caught:
         model_and_language(values, with_data)
     assert text in str(caught.value)
+
+
+def test_a_tokenizer_that_was_exchanged_is_refused(made):
+    (made / "runs/old/model/tokenizer.model").write_bytes(b"another")
+    text = refused(*FROM, *PAIRS)
+    assert "the tokenizer is not the one these weights were trained with" in text

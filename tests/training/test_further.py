@@ -14,7 +14,9 @@ from jumok.data.run_log import read_log, run_log
 from jumok.errors import BundleError, ConfigError, DataError
 from jumok.training import checkpoint
 from jumok.training.further import fill_matching, prepare
+from jumok.training.log import ValidationRecord
 from jumok.training.run import train
+from jumok.training.screen import validation_line
 from jumok.training.start import parse
 from tests.training.conftest import Recorder
 from tests.training.starts import FAMILIES, earlier, further, labelled
@@ -275,3 +277,13 @@ def test_a_model_trained_further_twice_names_its_last_start(tmp_path):
     third = train(config, tmp_path / "runs", screen).model
     assert read_bundle(third).card.started_from == f"new ({fingerprint_in(second)})"
     assert screen.validations[0].earlier["loss"] == screen.validations[0].loss  # the same data
+
+
+def test_the_line_of_a_validation_names_both_data():
+    figures, before = {"BLEU": 31.5}, {"loss": 1.25, "BLEU": 44.1}
+    record = ValidationRecord(8, 2.5, figures, True, 60.0, 3.0, before)
+    assert validation_line(record) == (
+        "step      8  validation: loss 2.500  BLEU 31.50  "
+        "earlier data: loss 1.25  BLEU 44.10  (3.0 s)  best so far"
+    )
+    assert record.named == {"bleu": 31.5, "earlier_loss": 1.25, "earlier_bleu": 44.1}

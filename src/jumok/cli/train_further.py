@@ -165,7 +165,7 @@ def data_of(files: Files, about: "BundleConfig", model: Path) -> dict[str, Any]:
         text, label = two_columns(files.columns or "0,1", sides, "text,label")
         return {"train": [{"file": _path(file), "text_column": text, "label_column": label}]}
     images = about.task == "image-classification" and files.data is None
-    if images and file is not None and file.is_dir():
+    if images and file is not None and (file.is_dir() or file.suffix == ".zip"):
         return {"train": [{"folder": _path(file)}]}
     raise _unfit(about, model)
 

@@ -29,7 +29,7 @@ LONGEST_SHOWN = 200
 def load_config(
     recipe: Path | str, overrides: Sequence[str] = (), variables: Mapping[str, str] | None = None
 ) -> Config:
-    """Reads a recipe.
+    """Reads a recipe. `jumok.training.start.load` also completes one with a section [start].
 
     Args:
         recipe: a TOML file; paths in it are relative to its folder. Or the name of a recipe that
