@@ -15,17 +15,7 @@ import typer
 from jumok.cli import options as option
 from jumok.cli.columns import named_columns, pairs_of
 from jumok.cli.machine import say_what_is_missing
-from jumok.cli.train_further import (
-    Files,
-    From,
-    Mix,
-    further_config,
-    gain_lines,
-    gains_of,
-    is_text,
-    model_and_language,
-    start_overrides,
-)
+from jumok.cli.train_start import From, Mix, is_text, model_and_language, start_overrides
 from jumok.errors import ConfigError
 from jumok.shipped import recipe_names
 
@@ -99,6 +89,7 @@ def train(
 
       jumok train --from runs/a/model --source b.en --target b.ko
     """
+    from jumok.cli.train_further import Files, further_config
     from jumok.training.lock import refuse_several_processes
     from jumok.training.run import train as train_run
     from jumok.training.screen import screen
@@ -208,6 +199,8 @@ def make_picture_recipe(folder: Path, name: str | None, overrides: list[str]) ->
 
 def say_result(result: "Result", as_json: bool = False) -> None:
     """Prints the result and the next commands; an interrupted run exits with 128 + its signal."""
+    from jumok.cli.train_further import gain_lines, gains_of
+
     progress = result.progress
     if result.outcome.signal is not None:
         typer.echo(
@@ -269,6 +262,7 @@ def resumed(*further: str) -> str:
 def facts_of(result: "Result") -> dict[str, Any]:
     """The result as JSON; the scores are those of the best model."""
     from jumok.bundle.reading import read_bundle
+    from jumok.cli.train_further import gains_of
 
     scores = read_bundle(result.model).card.scores if result.model else ()
     return {

@@ -1,40 +1,24 @@
-"""`jumok train --from MODEL`: the recipe of a run that trains a trained model further."""
+"""`jumok train --from MODEL` without a recipe, and what a run has gained and lost."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
 import typer
 
+from jumok.bundle.card import BundleConfig, Score
+from jumok.bundle.reading import read_bundle
 from jumok.cli.columns import column_of, named_columns, two_columns
+from jumok.config import Config
+from jumok.config.writing import recipe_text
 from jumok.data.formats import kind_of_name
 from jumok.errors import ConfigError, Place
+from jumok.training import folder
+from jumok.training.run import Result
+from jumok.training.start import StartModel, parse
+from jumok.training.task import EARLIER
 
-if TYPE_CHECKING:
-    from jumok.bundle.card import BundleConfig, Score
-    from jumok.config import Config
-    from jumok.training.run import Result
-
-From = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--from",
-        help="A model to train further: the folder of its bundle. Or, in --data, the language of "
-        "the source or the name of its column. Repeatable, for both.",
-    ),
-]
-Mix = Annotated[
-    float | None,
-    typer.Option(
-        "--mix",
-        help="With --from MODEL: the share of each batch from the data that the model was trained "
-        "on, 0 to below 1 (default: 0).",
-    ),
-]
-
-LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
 BY_LANGUAGE = ("tmx", "po", "xliff")
 """The formats whose columns are languages."""
 
@@ -58,79 +42,15 @@ class Files:
     to: str | None
 
 
-def model_and_language(values: Sequence[str], with_data: bool) -> tuple[Path | None, str | None]:
-    """Which of the values of --from is a model, and which a language (or a column).
-
-    A folder with a bundle is a model. A path is one, too, so that a missing folder is an error.
-    Any other value names a language or a column of --data.
-
-    Raises:
-        ConfigError: two of a kind, a value that may be both, or neither.
-    """
-    models: list[str] = []
-    languages: list[str] = []
-    for value in values:
-        bundle = (Path(value) / "config.json").is_file()
-        if bundle and with_data and LANGUAGE.fullmatch(value):
-            raise ConfigError(
-                f"--from {value} may be the language or the folder of a model.",
-                do=f"--from ./{value} is the folder; for the language, rename the folder",
-            )
-        path = bundle or "/" in value or "\\" in value or value[:1] in (".", "~")
-        if not path and not with_data:
-            raise ConfigError(
-                "--from names neither the folder of a model nor, with --data, a language.",
-                got=value,
-                do="--from runs/NAME/model to train a model further, "
-                "or --data FILE.tmx --from en --to fr",
-            )
-        (models if path else languages).append(value)
-    for found, what in ((models, "models"), (languages, "languages")):
-        if len(found) > 1:
-            raise ConfigError(
-                f"--from names two {what}.",
-                got=", ".join(found),
-                do="give one model and at most one language",
-            )
-    return (Path(models[0]) if models else None), (languages[0] if languages else None)
-
-
-def start_overrides(model: Path | None, mix: float | None) -> list[str]:
-    """--from and --mix as changes of the recipe's section [start]."""
-    found = []
-    if model is not None:
-        path = str(model.expanduser().absolute()).replace("$", "$$")
-        found.append(f"start.model={_toml(path)}")
-    if mix is not None:
-        found.append(f"start.mix={mix}")
-    return found
-
-
-def _toml(text: str) -> str:
-    """A basic string of TOML."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
-
-
-def is_text(path: Path) -> bool:
-    """Whether the argument is a text to train on, and no recipe."""
-    return path.is_file() and path.suffix not in (".toml", ".json")
-
-
 def further_config(
     files: Files, model: Path, name: str | None, runs: Path, overrides: list[str], resume: bool
-) -> "Config":
+) -> Config:
     """The config of a run on files, without a recipe; a new run prints its recipe.
 
     Raises:
         ConfigError: files that this kind of model is not trained on; or see `start.parse`.
         BundleError: the model is missing or damaged.
     """
-    from jumok.bundle.reading import read_bundle
-    from jumok.config.writing import recipe_text
-    from jumok.training import folder
-    from jumok.training.start import StartModel, parse
-
     named = next(each for each in (files.path, files.source, files.data) if each is not None)
     name = name or named.resolve().name.split(".")[0]
     if resume and (runs / name / folder.START).is_file():
@@ -145,7 +65,7 @@ def further_config(
     return config
 
 
-def data_of(files: Files, about: "BundleConfig", model: Path) -> dict[str, Any]:
+def data_of(files: Files, about: BundleConfig, model: Path) -> dict[str, Any]:
     """The section [data] for these files.
 
     Raises:
@@ -170,7 +90,7 @@ def data_of(files: Files, about: "BundleConfig", model: Path) -> dict[str, Any]:
     raise _unfit(about, model)
 
 
-def _pairs(files: Files, about: "BundleConfig") -> dict[str, Any]:
+def _pairs(files: Files, about: BundleConfig) -> dict[str, Any]:
     """Pairs of texts: two files, or two columns of one, by default those of the languages."""
     if (files.source is None) != (files.target is None) or (files.source is None) == (
         files.data is None
@@ -213,7 +133,7 @@ FILES = {
 }
 
 
-def _unfit(about: "BundleConfig", model: Path) -> ConfigError:
+def _unfit(about: BundleConfig, model: Path) -> ConfigError:
     """A model that is not trained on such files."""
     return ConfigError(
         f"a model of the task {about.task} is not trained on such files.",
@@ -239,11 +159,8 @@ class Gain:
     on: str
 
 
-def gains_of(result: "Result") -> list[Gain]:
+def gains_of(result: Result) -> list[Gain]:
     """The scores of the start model and of the best model; () of a model trained from scratch."""
-    from jumok.bundle.reading import read_bundle
-    from jumok.training.task import EARLIER
-
     if result.start is None or result.start.scores is None or result.model is None:
         return []
     before = result.start.scores
@@ -254,7 +171,7 @@ def gains_of(result: "Result") -> list[Gain]:
     return [*_gains("new data", before.figures, new), *_gains(EARLIER, first, old)]
 
 
-def _gains(data: str, before: "Sequence[Score]", after: "Sequence[Score]") -> list[Gain]:
+def _gains(data: str, before: Sequence[Score], after: Sequence[Score]) -> list[Gain]:
     """Those of the scores that both have, by name."""
     known = {score.name: score.value for score in before}
     return [
