@@ -227,6 +227,13 @@ def test_a_classifier_with_other_labels_gets_a_new_output_layer(tmp_path):
     assert "expected: even, odd\n  got:      even, odd, third" in str(caught.value)
 
 
+def test_earlier_data_with_other_labels_than_the_model_is_refused(tmp_path):
+    model, _ = start_model("labelled", tmp_path)
+    labelled(tmp_path / "old", 1, ("even", "odd", "third"))  # written over the earlier data
+    with pytest.raises(ConfigError, match="does not have the labels that the model was trained"):
+        train(further("labelled", tmp_path, model), tmp_path / "runs", Recorder())
+
+
 def test_rows_of_an_output_layer_follow_their_labels():
     layer = torch.nn.Module()
     layer.output = torch.nn.Linear(2, 3)

@@ -113,8 +113,8 @@ class FurtherTask:
         self._config, self._home, self.start = config, home, start
         self._task, self._earlier = task, earlier
         self.objective, self.unit = task.objective, task.unit
-        mixed = earlier is not None and _mix(config) > 0.0
-        self.mixed = MixedUpdates(task.updates, earlier.updates) if earlier and mixed else None
+        mixes = earlier is not None and _mix(config) > 0.0
+        self.mixed = MixedUpdates(task.updates, earlier.updates) if earlier and mixes else None
         self.updates: UpdateSource = self.mixed or task.updates
 
     def build(self) -> nn.Module:
@@ -228,6 +228,13 @@ def prepare(config: Config, home: Path, cache: Path, say: Reporter) -> FurtherTa
             raise
         say(f"the earlier data cannot be read, so it is not scored: {error.what}")
         old = None
+    if old is not None and labels_of(old) != start.config.labels:
+        raise ConfigError(
+            "the earlier data does not have the labels that the model was trained with.",
+            expected=", ".join(start.config.labels),
+            got=", ".join(labels_of(old)),
+            do="name the recipe that it was trained with: --set start.recipe=FILE",
+        )
     further = FurtherTask(config, home, start, task, old)
     _refuse_other_share(further.mixed, share)
     return further
