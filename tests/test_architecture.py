@@ -34,7 +34,7 @@ OPTIONS = {
     "train": {
         *("recipe", "--source", "--target", "--name", "--runs", "--set", "--resume", "--json"),
         *("--data", "-d", "--from", "--to", "--columns", "--skip-damaged"),
-        *("--text", "--documents"),
+        *("--text", "--documents", "--mix"),
     },
     "recipes": set(),
     "plot": {"runs", "--to", "--over"},

@@ -54,6 +54,8 @@ class Card:
         scores: its scores, each with the data scored.
         date: ISO 8601.
         notes: further remarks.
+        started_from: the name and the fingerprint of the model that was trained further; "" for a
+            model trained from scratch.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = ALL_KNOWN
@@ -66,6 +68,7 @@ class Card:
     scores: tuple[Score, ...] = ()
     date: str = ""
     notes: tuple[str, ...] = ()
+    started_from: str = ""
 
 
 @dataclass(frozen=True)
@@ -122,6 +125,7 @@ def card_text(config: BundleConfig, card: Card) -> str:
         *(f"- {line}" for line in card.trained_on),
         *([f"- {card.examples}"] if card.examples else []),
         f"- {card.steps:,} steps in {card.minutes:.0f} minutes, finished {card.date}",
+        *([f"- trained further from {card.started_from}"] if card.started_from else []),
         *(f"- {line}" for line in card.notes),
     ]
     if card.scores:

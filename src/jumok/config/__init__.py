@@ -17,6 +17,7 @@ from jumok.config.recipe import load_config as load_config
 from jumok.config.recipe import parse_config as parse_config
 from jumok.config.recurrent import RecurrentConfig as RecurrentConfig
 from jumok.config.section import Section as Section
+from jumok.config.start import StartConfig as StartConfig
 from jumok.config.training import AverageConfig as AverageConfig
 from jumok.config.training import ScheduleConfig as ScheduleConfig
 from jumok.config.training import TrainingConfig as TrainingConfig

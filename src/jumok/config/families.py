@@ -17,6 +17,7 @@ from jumok.config.pictures import (
 )
 from jumok.config.recurrent import RecurrentConfig
 from jumok.config.section import ModelSection, Section
+from jumok.config.start import StartConfig
 from jumok.config.text import TextDataConfig, TextTokenizerConfig
 from jumok.config.training import (
     ClassificationValidationConfig,
@@ -45,6 +46,7 @@ class Config(Section):
 
     name: Annotated[str, Field(pattern=r"^\w[\w.-]*$")]
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
+    start: StartConfig | None = None
     model: ModelSection
     training: TrainingConfig = TrainingConfig()
     validation: ValidationConfig

@@ -29,7 +29,7 @@ LONGEST_SHOWN = 200
 def load_config(
     recipe: Path | str, overrides: Sequence[str] = (), variables: Mapping[str, str] | None = None
 ) -> Config:
-    """Reads a recipe.
+    """Reads a recipe. `jumok.training.start.load` also completes one with a section [start].
 
     Args:
         recipe: a TOML file; paths in it are relative to its folder. Or the name of a recipe that
@@ -103,10 +103,7 @@ def parse_config(
     if variables is None:
         variables = recipe_variables()
     _check_depth(values, Place(recipe) if recipe else None)
-    values = copy.deepcopy(values)
-    for override in overrides:
-        _override(values, override)
-        _check_depth(values, None)
+    values = overridden(values, overrides)
     context = {"folder": recipe.parent if recipe else "", "variables": variables}
     family = _family(values, recipe)
     try:
@@ -118,6 +115,19 @@ def parse_config(
             place=Place(recipe) if recipe else None,
             do=f"correct these keys; {family.manual}",
         ) from error
+
+
+def overridden(values: Mapping[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
+    """A copy of a recipe's values with the overrides applied, not validated.
+
+    Raises:
+        ConfigError: an override that is not of the form section.key=value.
+    """
+    changed = copy.deepcopy(dict(values))
+    for override in overrides:
+        _override(changed, override)
+        _check_depth(changed, None)
+    return changed
 
 
 def _check_depth(values: Mapping[str, Any], place: Place | None) -> None:

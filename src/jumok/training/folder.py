@@ -9,6 +9,7 @@ model/                  the bundle of the best validation
 steps/000500/           the bundle of each validation, if the recipe keeps all
 test.tsv                the held-out test data
 smallworld/, scenes/    the built-in corpus, if it is used
+start.json, earlier/    the model that is trained further, and the data of its earlier training
 .lock, .lock.json       the process that is training here (lock.py)
 """
 
@@ -32,6 +33,7 @@ CONFIG, TOKENIZER, MODEL = "config.json", "tokenizer.model", "model"
 RECIPE = "recipe.toml"
 STEPS = "steps"
 SMALLWORLD, SCENES, TEST = "smallworld", "scenes", "test.tsv"  # generated training data
+START, EARLIER = "start.json", "earlier"  # the model that is trained further, and its data
 # What a resumed run may change: its length and its log, but not its steps.
 FREE_TO_CHANGE = frozenset(
     {
@@ -68,10 +70,10 @@ def start(folder: Path) -> None:
     refuse_taken(folder)
     _refuse_others(folder)
     try:
-        for made in (SMALLWORLD, SCENES, STEPS):
+        for made in (SMALLWORLD, SCENES, STEPS, EARLIER):
             shutil.rmtree(folder / made, ignore_errors=True)
         # The file by which a run is known goes last.
-        for left in (RECIPE, LOG, TOKENIZER, TEST, CONFIG):
+        for left in (RECIPE, LOG, TOKENIZER, TEST, START, CONFIG):
             (folder / left).unlink(missing_ok=True)
     except OSError as error:
         raise _cannot_be_made(folder, error) from error

@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from math import isfinite
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -61,6 +61,8 @@ class ValidationRecord:
         best: whether this is the best so far by the recipe's metric.
         seconds: wall time since the run began.
         took: wall seconds of this validation.
+        earlier: of a model that is trained further, the loss and the figures on the validation data
+            of its earlier training.
     """
 
     step: int
@@ -69,6 +71,13 @@ class ValidationRecord:
     best: bool
     seconds: float
     took: float
+    earlier: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def named(self) -> dict[str, float]:
+        """All figures by their names in logs: "bleu", and "earlier_bleu" and "earlier_loss"."""
+        earlier = {f"earlier_{name.lower()}": value for name, value in self.earlier.items()}
+        return {name.lower(): value for name, value in self.figures.items()} | earlier
 
 
 @runtime_checkable
@@ -112,8 +121,8 @@ class JsonLog:
 
     def validation(self, record: ValidationRecord) -> None:
         line = {"kind": "validation", **asdict(record)}
-        figures = {name.lower(): value for name, value in line.pop("figures").items()}
-        self._write(line | figures)
+        del line["figures"], line["earlier"]
+        self._write(line | record.named)
 
     def say(self, text: str) -> None:
         pass
@@ -171,8 +180,8 @@ class TensorBoardLog:
             self._writer.add_scalar(f"training/{name}", getattr(record, name), record.step)
 
     def validation(self, record: ValidationRecord) -> None:
-        for name, value in {"loss": record.loss, **record.figures}.items():
-            self._writer.add_scalar(f"validation/{name.lower()}", value, record.step)
+        for name, value in {"loss": record.loss, **record.named}.items():
+            self._writer.add_scalar(f"validation/{name}", value, record.step)
 
     def say(self, text: str) -> None:
         pass

@@ -147,6 +147,9 @@ class Loop:
         self._began = time.monotonic() - self.progress.seconds
         progress, validation = self.progress, self.config.validation
         with Interrupt() as interrupt:
+            if self.config.start is not None and progress.best is None:
+                self._validate()  # the model as it was
+                self._save()
             while not self._over:
                 self._step()
                 if progress.step % validation.every == 0 or self._validation_late or self._over:
@@ -269,6 +272,7 @@ class Loop:
             best=best,
             seconds=progress.seconds,
             took=took,
+            earlier=_figures(scores.earlier),
         )
         for log in (self.screen, *self.files):
             log.validation(record)
@@ -292,6 +296,13 @@ class Loop:
             log.flush()  # records that the checkpoint counts as logged must survive with it
         checkpoint.save(self.folder, Checkpoint(self.learner.state(), run))
         self._saved, self._saved_at = self.progress.step, self.progress.seconds
+
+
+def _figures(earlier: Scores | None) -> dict[str, float]:
+    """The loss and the figures on the earlier data, by name."""
+    if earlier is None:
+        return {}
+    return {"loss": earlier.loss} | {label(score): score.value for score in earlier.figures}
 
 
 def _shapes(state: Mapping[str, Tensor]) -> dict[str, tuple[torch.Size, torch.dtype]]:

@@ -13,11 +13,14 @@ from jumok.errors import Place, TrainingError
 from jumok.systems.device import DTYPES, choose_device
 from jumok.training import checkpoint, folder
 from jumok.training.folder import Decisions
+from jumok.training.further import FurtherTask, sized
+from jumok.training.further import prepare as prepare_further
 from jumok.training.learner import Learner
 from jumok.training.lock import held
 from jumok.training.log import JsonLog, Log, TensorBoardLog
 from jumok.training.loop import Loop, Outcome, Progress
 from jumok.training.precision import choose
+from jumok.training.start import StartModel
 from jumok.training.task import Reporter, Task
 from jumok.training.tasks.catalog import prepare
 
@@ -28,6 +31,7 @@ class Result:
 
     Attributes:
         model: the best model's bundle; None before the first validation.
+        start: the model that was trained further, with its scores before; None: from scratch.
     """
 
     folder: Path
@@ -35,6 +39,7 @@ class Result:
     outcome: Outcome
     progress: Progress
     config: Config
+    start: StartModel | None = None
 
 
 def train(config: Config, runs: Path, screen: Log, *, resume: bool = False) -> Result:
@@ -79,11 +84,14 @@ def _train(config: Config, home: Path, screen: Log, resume: bool) -> Result:
     folder.write(home, config, decisions)  # a resumed run may have become longer
     folder.tidy(home)
     sweep(home.parent / ".cache")
-    task = prepare(config, home, home.parent / ".cache", screen.say)
+    task, config = _prepare(config, home, screen.say)
+    if config.start is not None:
+        folder.write(home, config, decisions)  # with the number of steps, which the data decides
     loop = assemble(config, home, task, decisions, screen)
     if resume:
         _go_on(loop, home, screen.say)
-    kept = JsonLog(home / LOG, loop.progress.step)
+    # Without a checkpoint, even a validation before the first step is made again.
+    kept = JsonLog(home / LOG, loop.progress.step if checkpoint.exists(home) else -1)
     if kept.damage is not None:
         screen.say(kept.damage)
     files: list[Log] = [kept]
@@ -95,7 +103,17 @@ def _train(config: Config, home: Path, screen: Log, resume: bool) -> Result:
         for log in files:
             log.close()
     model = home / folder.MODEL
-    return Result(home, model if model.is_dir() else None, outcome, loop.progress, config)
+    start = task.start if isinstance(task, FurtherTask) else None
+    return Result(home, model if model.is_dir() else None, outcome, loop.progress, config, start)
+
+
+def _prepare(config: Config, home: Path, say: Reporter) -> tuple[Task, Config]:
+    """The task of the recipe, and the recipe with every number that depends on the data."""
+    cache = home.parent / ".cache"
+    if config.start is None:
+        return prepare(config, home, cache, say), config
+    task = prepare_further(config, home, cache, say)
+    return task, sized(config, task)
 
 
 def _go_on(loop: Loop, home: Path, say: Reporter) -> None:

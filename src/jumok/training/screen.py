@@ -2,7 +2,7 @@
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
@@ -59,15 +59,16 @@ def clock(seconds: float | None) -> str:
 def validation_line(record: ValidationRecord) -> str:
     """One line with the current scores."""
     mark = "  best so far" if record.best else ""
+    earlier = f"earlier data: {figures(record.earlier, 2)}" if record.earlier else ""
     return (
         f"step {record.step:>6,}  validation: loss {record.loss:.3f}  "
-        f"{figures(record, 2)}({record.took:.1f} s){mark}"
+        f"{figures(record.figures, 2)}{earlier}({record.took:.1f} s){mark}"
     )
 
 
-def figures(record: ValidationRecord, digits: int) -> str:
+def figures(values: Mapping[str, float], digits: int) -> str:
     """ "BLEU 37.21  chrF 60.33  ", with two spaces after each."""
-    return "".join(f"{name} {value:.{digits}f}  " for name, value in record.figures.items())
+    return "".join(f"{name} {value:.{digits}f}  " for name, value in values.items())
 
 
 class PlainScreen:
@@ -141,7 +142,7 @@ class LiveScreen:
             self._progress.refresh()
 
     def validation(self, record: ValidationRecord) -> None:
-        self._progress.update(self._task, figures=figures(record, 1).rstrip())
+        self._progress.update(self._task, figures=figures(record.figures, 1).rstrip())
         self.say(validation_line(record))
 
     def say(self, text: str) -> None:

@@ -6,7 +6,7 @@ averaged weights, and writes the bundle. There is one file per kind, in `trainin
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -19,6 +19,9 @@ from jumok.errors import TrainingError
 from jumok.shapes import Float, Tensor
 
 Reporter = Callable[[str], None]
+
+EARLIER = "earlier data"
+"""How the data is called that a model was trained on before it is trained further."""
 
 DIVERGENCE_ADVICE = (
     "start again with a lower training.learning_rate, a longer training.schedule.warmup, or "
@@ -77,10 +80,14 @@ class UpdateSource(Protocol):
 
     Attributes:
         cursor: the position after the last update; JSON.
+        epoch_steps: the number of updates in one pass over the data, about.
     """
 
     @property
     def cursor(self) -> Any: ...
+
+    @property
+    def epoch_steps(self) -> float: ...
 
     def __next__(self) -> list[Any]: ...
 
@@ -96,11 +103,14 @@ class Scores:
         figures: the scores of the model card; for those that a recipe can choose by, higher is
             better.
         untrained: why the model counts as untrained; None: it is trained.
+        earlier: of a model that is trained further, the scores on the validation data of its
+            earlier training; None: this data is not known.
     """
 
     loss: float
     figures: tuple[Score, ...] = ()
     untrained: str | None = None
+    earlier: "Scores | None" = None
 
     def value(self, metric: str) -> float:
         """By the recipe's name of a metric: "loss" (negated: higher is better), "bleu", ..."""
@@ -123,10 +133,13 @@ def model_line(model: nn.Module, summary: str) -> str:
 
 @dataclass(frozen=True)
 class RunStats:
-    """The model card's data of the run: optimizer steps, and minutes of wall time."""
+    """The model card's data of the run: optimizer steps, minutes of wall time, and the model that
+    was trained further, if any.
+    """
 
     steps: int
     minutes: float
+    started_from: str = ""
 
 
 def card_of(
@@ -148,14 +161,16 @@ def card_of(
         per: the unit of the mean loss, such as "target token".
         notes: further lines.
     """
+    earlier = () if scores.earlier is None else scores.earlier.figures
     return Card(
         name=name,
         trained_on=tuple(trained_on),
         examples=examples,
         steps=facts.steps,
         minutes=facts.minutes,
-        scores=scores.figures,
+        scores=scores.figures + tuple(replace(one, on=f"{EARLIER}: {one.on}") for one in earlier),
         date=datetime.now(UTC).date().isoformat(),
+        started_from=facts.started_from,
         notes=(f"validation loss {scores.loss:.4f} nats per {per}", *notes),
     )
 

@@ -53,6 +53,7 @@ def facts_table(bundle: "Bundle") -> Table:
         "trained on": "\n".join(card.trained_on) or "not known",
         "examples": card.examples,
         "training": f"{card.steps:,} steps, {card.minutes:.1f} minutes, finished {card.date}",
+        "trained further": f"from {card.started_from}" if card.started_from else "",
         "written by": f"jumok {bundle.jumok}",
         "notes": "\n".join(card.notes),
         "here": "" if find_compiler() else NONE,

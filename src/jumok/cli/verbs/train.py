@@ -15,6 +15,7 @@ import typer
 from jumok.cli import options as option
 from jumok.cli.columns import named_columns, pairs_of
 from jumok.cli.machine import say_what_is_missing
+from jumok.cli.train_start import From, Mix, is_text, model_and_language, start_overrides
 from jumok.errors import ConfigError
 from jumok.shipped import recipe_names
 
@@ -74,11 +75,12 @@ def train(
     source: Source = None,
     target: Target = None,
     data: option.Pairs = None,
-    from_: option.From = None,
+    from_: From = None,
     to: option.To = None,
     columns: Columns = None,
     text: Text = None,
     documents: Documents = None,
+    mix: Mix = None,
     skip_damaged: option.SkipDamaged = False,
     name: Name = None,
     runs: Runs = Path("runs"),
@@ -102,7 +104,10 @@ def train(
       jumok train --text book.txt
 
       jumok train photos
+
+      jumok train --from runs/a/model --source b.en --target b.ko
     """
+    from jumok.cli.train_further import Files, further_config
     from jumok.cli.train_text import make_text_recipe
     from jumok.training.lock import refuse_several_processes
     from jumok.training.run import train as train_run
@@ -112,24 +117,32 @@ def train(
     overrides = [*(changes or []), *([f'name="{name}"'] if name else [])]
     overrides += ["data.skip_damaged=true"] if skip_damaged else []
     files = (source, target, data)
-    if text and recipe is None and files == (None, None, None):
-        _check_text_alone(columns, from_, to, skip_damaged)
-        config = make_text_recipe(text, documents or "file", name, runs, overrides, resume)
-    elif documents is not None:
+    model, language = model_and_language(from_ or (), data is not None)
+    overrides += start_overrides(model, mix)
+    if documents is not None and not text:
         raise ConfigError("--documents needs --text.", do="a recipe has the key data.documents")
-    elif recipe is not None and not text and files == (None, None, None):
-        named_columns(None, columns, from_, to)  # a recipe names its columns itself
-        config = read_config(recipe, name, runs, overrides)
-    elif recipe is None and not text and (source is None) == (target is None) != (data is None):
-        named = _columns(data, columns, from_, to)
-        corpus = replace(pairs_of(*files, named), skip_damaged=skip_damaged)
-        config = make_recipe(corpus, (from_, to), name, runs, overrides, resume)
-    else:
+    files = (source, target, data)
+    ways = [recipe is not None, files != (None, None, None), bool(text)]
+    if sum(ways) != 1 or (source is None) != (target is None):
         raise ConfigError(
             "give a recipe, or the files to train on.",
             do="jumok train smallworld-en-ko, or jumok train --source a.en --target a.ko, "
             "or jumok train --data a.tmx --from en --to ko, or jumok train --text book.txt",
         )
+    bare = recipe is None or is_folder(recipe) or is_text(recipe)
+    if model is not None and bare:
+        given = Files(recipe, *files, tuple(text or ()), documents, columns, language, to)
+        config = further_config(given, model, name, runs, overrides, resume)
+    elif text:
+        _check_text_alone(columns, language, to, skip_damaged)
+        config = make_text_recipe(text, documents or "file", name, runs, overrides, resume)
+    elif recipe is not None:
+        named_columns(None, columns, language, to)  # a recipe names its columns itself
+        config = read_config(recipe, name, runs, overrides, resume)
+    else:
+        named = _columns(data, columns, language, to)
+        corpus = replace(pairs_of(*files, named), skip_damaged=skip_damaged)
+        config = make_recipe(corpus, (language, to), name, runs, overrides, resume)
     say_what_is_missing()
     with closing(screen()) as live:
         result = train_run(config, runs, live, resume=resume)
@@ -148,14 +161,17 @@ def _check_text_alone(
         )
 
 
-def read_config(recipe: Path, name: str | None, runs: Path, overrides: list[str]) -> "Config":
+def read_config(
+    recipe: Path, name: str | None, runs: Path, overrides: list[str], resume: bool
+) -> "Config":
     """The config of a recipe, or of a folder of images."""
-    from jumok.config import load_config
+    from jumok.training.start import load
 
     if is_folder(recipe):
         return make_picture_recipe(recipe, name, overrides)
     refuse_data(recipe)
-    return load_config(recipe, overrides, {**os.environ, "JUMOK_RUNS": str(runs)})
+    variables = {**os.environ, "JUMOK_RUNS": str(runs)}
+    return load(recipe, overrides, variables, runs=runs if resume else None)
 
 
 def refuse_data(recipe: Path) -> None:
@@ -221,6 +237,8 @@ def make_picture_recipe(folder: Path, name: str | None, overrides: list[str]) ->
 
 def say_result(result: "Result", as_json: bool = False) -> None:
     """Prints the result and the next commands; an interrupted run exits with 128 + its signal."""
+    from jumok.cli.train_further import gain_lines, gains_of
+
     progress = result.progress
     if result.outcome.signal is not None:
         typer.echo(
@@ -238,6 +256,7 @@ def say_result(result: "Result", as_json: bool = False) -> None:
         f"{result.outcome.reason} after {progress.step:,} steps and {minutes:.1f} minutes; "
         f"best at step {progress.best_step:,}"
     )
+    typer.echo("".join(f"{line}\n" for line in gain_lines(gains_of(result))), nl=False)
     if progress.untrained is not None:
         say_untrained(progress.untrained, result.config)
     if result.model is not None:
@@ -281,6 +300,7 @@ def resumed(*further: str) -> str:
 def facts_of(result: "Result") -> dict[str, Any]:
     """The result as JSON; the scores are those of the best model."""
     from jumok.bundle.reading import read_bundle
+    from jumok.cli.train_further import gains_of
 
     scores = read_bundle(result.model).card.scores if result.model else ()
     return {
@@ -292,6 +312,8 @@ def facts_of(result: "Result") -> dict[str, Any]:
         "minutes": result.progress.seconds / 60.0,
         "untrained": result.progress.untrained,
         "scores": [asdict(score) for score in scores],
+        "started_from": str(result.start) if result.start else None,
+        "gains": [asdict(gain) for gain in gains_of(result)],
     }
 
 

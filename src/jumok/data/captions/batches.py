@@ -202,6 +202,11 @@ class CaptionStream:
         self._epoch: tuple[int, npt.NDArray[np.int64]] | None = None
 
     @property
+    def epoch_steps(self) -> float:
+        """The updates in one pass over the images."""
+        return len(self._data) / self.pictures
+
+    @property
     def cursor(self) -> UpdateCursor:
         """The position of the stream after the last update."""
         return UpdateCursor(plan=self._plan, update=self._update)

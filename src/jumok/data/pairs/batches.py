@@ -122,6 +122,10 @@ class Updates(ABC, Generic[Micro]):
     def epochs(self) -> list[float]:
         return self._sampler.epochs
 
+    @property
+    def epoch_steps(self) -> float:
+        return self._sampler.epoch_steps
+
 
 class UpdateStream(Updates[Batch]):
     """Updates of pairs.

@@ -149,7 +149,8 @@ class PairSampler:
         identity: str = "",
     ) -> None:
         self._lengths, self._seed = lengths, seed
-        self._update_tokens, self._micro_tokens = update_tokens, micro_tokens
+        # An update has at least one micro-batch, so a larger one would exceed it.
+        self._update_tokens, self._micro_tokens = update_tokens, min(micro_tokens, update_tokens)
         sizes = np.array([target.sum() + len(target) for _, target in lengths], dtype=np.float64)
         share = sizes if weights is None else np.array(weights, dtype=np.float64)
         self._share = share / share.sum()
@@ -179,6 +180,11 @@ class PairSampler:
         self.update = cursor["update"]
         self._places = [place.copy() for place in cursor["corpora"]]
         self._plans = [None] * len(self._places)
+
+    @property
+    def epoch_steps(self) -> float:
+        """The number of updates in which as many target tokens are drawn as the corpora have."""
+        return self.epoch_tokens / self._update_tokens
 
     @property
     def epochs(self) -> list[float]:

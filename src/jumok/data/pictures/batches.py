@@ -110,6 +110,11 @@ class PictureStream:
         ]
 
     @property
+    def epoch_steps(self) -> float:
+        """The updates in one pass over the images."""
+        return len(self._store) / self._batch
+
+    @property
     def cursor(self) -> UpdateCursor:
         """The position of the stream after the last update."""
         return UpdateCursor(plan=self._plan, update=self._updates)

@@ -115,6 +115,11 @@ class DrawnWindows:
         return batches
 
     @property
+    def epoch_steps(self) -> float:
+        """The updates whose windows hold as many tokens as the text."""
+        return len(self._store.tokens.values) / (self._rows[0] * self._context)
+
+    @property
     def cursor(self) -> UpdateCursor:
         return UpdateCursor(plan=self._plan, update=self._update)
 
@@ -244,6 +249,11 @@ class PackedWindows:
         updates = max(1, round(len(rows) / self._rows[0]))
         bounds = [index * len(rows) // updates for index in range(updates + 1)]
         return [mixed[first:end] for first, end in pairwise(bounds)]
+
+    @property
+    def epoch_steps(self) -> float:
+        """The updates whose rows hold as many tokens as the documents."""
+        return float(self._parts.lengths.sum()) / (self._rows[0] * self._context)
 
     @property
     def cursor(self) -> PackCursor:

@@ -80,6 +80,11 @@ class ImageClassificationTask:
             say(f"images left out: {len(left_out):,}; the first: {left_out[0]}")
         return cls(config, train, validation)
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """In the order of the model's outputs."""
+        return self._train.labels
+
     def build(self) -> nn.Module:
         return build(self._config.model, DataSizes(labels=len(self._train.labels)))
 

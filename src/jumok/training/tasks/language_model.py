@@ -73,12 +73,11 @@ class LanguageModelTask:
     def describe(self, model: nn.Module) -> Iterator[str]:
         store, training = self._prepared.train, self._config.training
         yield model_line(model, self._config.model.summary)
-        tokens = training.steps * training.tokens_per_batch
         documents = "1 document" if len(store) == 1 else f"{len(store):,} documents"
         yield (
             f"data: {documents}, {store.predictions:,} tokens "
             f"({store.bytes / store.predictions:.2f} bytes each), in batches of "
-            f"{training.tokens_per_batch:,}: {tokens / store.predictions:.1f} times each"
+            f"{training.tokens_per_batch:,}: an epoch is {self.updates.epoch_steps:,.0f} steps"
         )
 
     def validate(self, model: nn.Module, dtype: torch.dtype) -> Scores:

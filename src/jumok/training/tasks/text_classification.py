@@ -90,6 +90,11 @@ class TextClassificationTask:
 
         return cls(config, texts.prepare(config.data, tokenizer, cache, say), model, encoder)
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """In the order of the model's outputs."""
+        return self._prepared.labels
+
     def build(self) -> nn.Module:
         prepared = self._prepared
         model = build(self._model, DataSizes(prepared.tokenizer.size, len(prepared.labels)))

@@ -1,0 +1,366 @@
+"""Training a trained model further: its weights are the initial ones, its data may be mixed in.
+
+The run has two tasks of the same kind, each with its own data: the new one of the recipe, and the
+earlier one of the recipe that the model was trained with. Both score every validation, so that the
+run shows what is gained and what is forgotten; the new one decides which model is the best. A batch
+is one update of the new task, and with `start.mix` a smaller one of each.
+"""
+
+import copy
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import torch
+from torch import nn
+
+from jumok.bundle.reading import TOKENIZER, read_bundle
+from jumok.bundle.weights import load_model
+from jumok.config import Config, TrainingConfig
+from jumok.config.families import LanguageModelConfig
+from jumok.config.writing import recipe_text
+from jumok.data.files.atomic import write_durably
+from jumok.errors import BundleError, ConfigError, DataError, Place
+from jumok.shapes import Tensor
+from jumok.training import checkpoint
+from jumok.training.folder import EARLIER, RECIPE, START
+from jumok.training.start import StartModel, earlier_recipe, refuse_other_sizes
+from jumok.training.task import Reporter, RunStats, Scores, Task, UpdateSource
+from jumok.training.tasks import catalog
+
+EPOCHS = 10
+LEAST_STEPS = 50
+VALIDATIONS = 10
+WARMUP_SHARE = 0.1
+CHECKED_UPDATES = 20
+
+
+@runtime_checkable
+class Labelled(Protocol):
+    """A task with labels, in the order of the model's outputs."""
+
+    @property
+    def labels(self) -> tuple[str, ...]: ...
+
+
+class MixedUpdates:
+    """Updates of two sources as one: each has its share of every batch.
+
+    The sources are independent of each other, so the position is that of both.
+    """
+
+    def __init__(self, new: UpdateSource, earlier: UpdateSource) -> None:
+        self._new, self._earlier = new, earlier
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        return self
+
+    def __next__(self) -> list[Any]:
+        return [*next(self._new), *next(self._earlier)]
+
+    @property
+    def cursor(self) -> dict[str, Any]:
+        return {"new": self._new.cursor, "earlier": self._earlier.cursor}
+
+    def restore(self, cursor: Mapping[str, Any]) -> None:
+        """Restores the position of `cursor`.
+
+        Raises:
+            DataError: it belongs to other data, other batch sizes or another seed.
+        """
+        if cursor.keys() != {"new", "earlier"}:
+            raise DataError(
+                "the data has changed since training stopped.",
+                expected="a position in the new and in the earlier data",
+                got=", ".join(cursor),
+            )
+        self._new.restore(cursor["new"])
+        self._earlier.restore(cursor["earlier"])
+
+    @property
+    def epoch_steps(self) -> float:
+        """Those of the new data."""
+        return self._new.epoch_steps
+
+    def share(self) -> float:
+        """The share of the earlier data in the targets of the next updates; nothing moves."""
+        counts = []
+        for source in (self._earlier, self._new):
+            cursor = source.cursor
+            counts.append(
+                sum(batch.targets for _ in range(CHECKED_UPDATES) for batch in next(source))
+            )
+            source.restore(cursor)
+        return counts[0] / sum(counts)
+
+
+class FurtherTask:
+    """A task whose model starts from a trained one.
+
+    Args:
+        earlier: the task of the recipe that the model was trained with; None if it is not known.
+        home: the run's folder.
+
+    Attributes:
+        start: the trained model, and its scores once they are computed.
+        mixed: the updates of both tasks; None: those of the new one alone.
+    """
+
+    def __init__(
+        self, config: Config, home: Path, start: StartModel, task: Task, earlier: Task | None
+    ) -> None:
+        self._config, self._home, self.start = config, home, start
+        self._task, self._earlier = task, earlier
+        self.objective, self.unit = task.objective, task.unit
+        mixes = earlier is not None and _mix(config) > 0.0
+        self.mixed = MixedUpdates(task.updates, earlier.updates) if earlier and mixes else None
+        self.updates: UpdateSource = self.mixed or task.updates
+
+    def build(self) -> nn.Module:
+        """The model with the weights of the trained one; a checkpoint replaces them anyway.
+
+        Raises:
+            BundleError: the trained model is missing, or has changed since the run began.
+        """
+        model = self._task.build()
+        if not checkpoint.exists(self._home):
+            self._fill(model)
+        return model
+
+    def _fill(self, model: nn.Module) -> None:
+        bundle = read_bundle(_model_of(self._config))
+        if StartModel.of(bundle).fingerprint != self.start.fingerprint:
+            raise BundleError(
+                "the model to start from has changed since the run began.",
+                expected=str(self.start),
+                got=str(StartModel.of(bundle)),
+                do="start a new run under another name: --name OTHER",
+                place=Place(bundle.folder),
+            )
+        with torch.random.fork_rng(devices=[]):  # the random state of training is not changed
+            weights = load_model(bundle).state_dict()
+        fill_matching(model, weights, bundle.config.labels, labels_of(self._task))
+
+    def describe(self, model: nn.Module) -> Iterator[str]:
+        yield from self._task.describe(model)
+        yield f"trained further from {self.start}"
+        before, labels = self.start.config.labels, labels_of(self._task)
+        if before != labels:
+            known = len(set(before) & set(labels))
+            yield (
+                f"a new output layer for the labels {', '.join(labels)}: {known} of them start "
+                "with the model's weights, the others at random"
+            )
+        if self.mixed is not None:
+            yield f"earlier data: {self.mixed.share():.1%} of a batch"
+
+    def validate(self, model: nn.Module, dtype: torch.dtype) -> Scores:
+        """The scores on the new data, with those on the earlier data."""
+        # Validation may change the model, for a faster decoding.
+        again = None if self._earlier is None else copy.deepcopy(model)
+        scores = self._task.validate(model, dtype)
+        if self._earlier is not None and again is not None:
+            scores = replace(scores, earlier=self._earlier.validate(again, dtype))
+        if self.start.scores is None:  # the first validation is before the first step
+            self.start = self.start.scored(scores)
+            self.start.store(self._home)
+        return scores
+
+    def write(
+        self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: RunStats
+    ) -> None:
+        self._task.write(folder, weights, scores, replace(facts, started_from=str(self.start)))
+
+
+def labels_of(task: Task) -> tuple[str, ...]:
+    """The labels of a classifier; () of other tasks."""
+    return task.labels if isinstance(task, Labelled) else ()
+
+
+@torch.no_grad()
+def fill_matching(
+    model: nn.Module,
+    weights: Mapping[str, Tensor],
+    before: tuple[str, ...],
+    labels: tuple[str, ...],
+) -> None:
+    """Copies the weights; with other labels, of the output layer those of the labels in both.
+
+    Args:
+        before, labels: the labels of the weights, and of the model.
+    """
+    rows = [(labels.index(label), row) for row, label in enumerate(before) if label in labels]
+    for name, tensor in model.state_dict().items():
+        if before != labels and name.split(".")[0] == "output":
+            for to, row in rows:
+                tensor[to] = weights[name][row]
+        else:
+            tensor.copy_(weights[name])
+
+
+def prepare(config: Config, home: Path, cache: Path, say: Reporter) -> FurtherTask:
+    """Prepares the data of the recipe and that of the model's earlier training.
+
+    Raises:
+        BundleError: the model is missing or damaged.
+        ConfigError: its sizes are not those of the recipe; or the earlier data is to be mixed in
+            and is not known, or has other labels.
+        DataError: data that cannot be read.
+    """
+    start = _start_model(config, home)
+    earlier = _earlier_config(config, home, start, say)
+    share = _mix(config) if earlier is not None else 0.0
+    new_config, earlier_config = _shares(config, earlier, share)
+    task = catalog.prepare(new_config, home, cache, say)
+    if earlier_config is None:
+        return FurtherTask(config, home, start, task, None)
+    if labels_of(task) != start.config.labels:
+        _refuse_mixing_labels(config, start, task)
+        say("the earlier data has other labels, so it is not scored")
+        return FurtherTask(config, home, start, task, None)
+    try:
+        old = catalog.prepare(
+            earlier_config, home / EARLIER, cache, lambda text: say(f"earlier data: {text}")
+        )
+    except (DataError, ConfigError) as error:
+        if share:
+            raise
+        say(f"the earlier data cannot be read, so it is not scored: {error.what}")
+        old = None
+    if old is not None and labels_of(old) != start.config.labels:
+        raise ConfigError(
+            "the earlier data does not have the labels that the model was trained with.",
+            expected=", ".join(start.config.labels),
+            got=", ".join(labels_of(old)),
+            do="name the recipe that it was trained with: --set start.recipe=FILE",
+        )
+    further = FurtherTask(config, home, start, task, old)
+    _refuse_other_share(further.mixed, share)
+    return further
+
+
+def _refuse_other_share(mixed: MixedUpdates | None, share: float) -> None:
+    """Raises ConfigError if whole images or windows make the share very different."""
+    found = share if mixed is None else mixed.share()
+    if not share / 2 <= found <= 2 * share:
+        raise ConfigError(
+            f"a batch is too small for a share of {share:.1%}.",
+            got=f"{found:.1%} of the earlier data, as a batch holds whole examples of each",
+            do="set a larger training.tokens_per_batch, or another start.mix",
+        )
+
+
+def _refuse_mixing_labels(config: Config, start: StartModel, task: Task) -> None:
+    """Raises ConfigError if data with other labels is to be mixed in."""
+    if _mix(config):
+        raise ConfigError(
+            "the earlier data has other labels than the new data, so it cannot be mixed in.",
+            expected=", ".join(start.config.labels),
+            got=", ".join(labels_of(task)),
+            do="leave out --mix, or give data with the labels of the model",
+        )
+
+
+def sized(config: Config, task: FurtherTask) -> Config:
+    """The recipe with a number of steps that fits the data, and what depends on it.
+
+    Keys that the recipe gives are kept.
+    """
+    start = task.start
+    training, validation = config.training, config.validation
+    most = max(start.steps, LEAST_STEPS)
+    fitting = min(max(round(EPOCHS * task.updates.epoch_steps), LEAST_STEPS), most)
+    steps = training.steps if "steps" in training.model_fields_set else fitting
+    every = max(1, steps // VALIDATIONS)
+    schedule = _filled(training.schedule, warmup=max(1, round(WARMUP_SHARE * steps)))
+    log = {"log_every": max(1, every // 2), "checkpoint_every": max(every, 50)}
+    training = _filled(training, steps=steps, **log).model_copy(update={"schedule": schedule})
+    changes = {"training": training, "validation": _filled(validation, every=every)}
+    return config.model_copy(update=changes)
+
+
+def _filled(section: Any, **values: Any) -> Any:
+    """The section with these values, except where the recipe gives others."""
+    missing = {key: value for key, value in values.items() if key not in section.model_fields_set}
+    return section.model_copy(update=missing)
+
+
+def _model_of(config: Config) -> Path:
+    assert config.start is not None
+    return config.start.model
+
+
+def _mix(config: Config) -> float:
+    assert config.start is not None
+    return config.start.mix
+
+
+def _start_model(config: Config, home: Path) -> StartModel:
+    """What the run has stored of it; a new run stores it, and its tokenizer."""
+    if (home / START).is_file():
+        return StartModel.stored(home)
+    bundle = read_bundle(_model_of(config))
+    refuse_other_sizes(config, bundle)
+    if (bundle.folder / TOKENIZER).is_file():
+        (home / EARLIER).mkdir(exist_ok=True)
+        for folder in (home, home / EARLIER):
+            write_durably(folder / TOKENIZER, (bundle.folder / TOKENIZER).read_bytes())
+    start = StartModel.of(bundle)
+    start.store(home)
+    return start
+
+
+def _earlier_config(config: Config, home: Path, start: StartModel, say: Reporter) -> Config | None:
+    """The recipe that the model was trained with, stored in the run's folder; None: not known."""
+    assert config.start is not None
+    file, stored = config.start.recipe, home / EARLIER / RECIPE
+    if not stored.is_file():
+        if file is None:
+            if config.start.mix:
+                raise ConfigError(
+                    "the data that the model was trained on is not known, and cannot be mixed in.",
+                    expected=f"{RECIPE} in the folder of the model's run",
+                    do="name the recipe that it was trained with: --set start.recipe=FILE",
+                    place=Place(config.start.model),
+                )
+            say(
+                "the data that the model was trained on is not known, so it is not scored; "
+                "--set start.recipe=FILE names its recipe"
+            )
+            return None
+        stored.parent.mkdir(exist_ok=True)
+        text = recipe_text(earlier_recipe(file, start.config.model["kind"]))
+        write_durably(stored, text.encode())
+    return earlier_recipe(stored, config.model.kind)
+
+
+def _shares(config: Config, earlier: Config | None, mix: float) -> tuple[Config, Config | None]:
+    """Both recipes with their share of a batch; the earlier one keeps its data and validation.
+
+    Raises:
+        ConfigError: a share is smaller than the smallest batch of its kind.
+    """
+    if earlier is None:
+        return config, None
+    training = config.training
+    unit = config.model.max_length if isinstance(config, LanguageModelConfig) else 1
+    whole = training.tokens_per_batch // unit * unit
+    part = round(mix * whole / unit) * unit
+    if mix and not unit <= part <= whole - unit:
+        raise ConfigError(
+            f"start.mix = {mix} of a batch of {whole} is less than one window or example.",
+            do="set a larger training.tokens_per_batch, or another start.mix",
+        )
+    sections: dict[str, Any] = {"model": config.model}
+    if "vectors" in type(earlier).model_fields:
+        sections["vectors"] = None  # the model's embeddings are trained already
+    if part:
+        sections["training"] = _batches_of(earlier, part)
+        config = config.model_copy(update={"training": _batches_of(config, whole - part)})
+    return config, earlier.model_copy(update=sections)
+
+
+def _batches_of(config: Config, tokens: int) -> TrainingConfig:
+    """The section [training] with smaller batches."""
+    return config.training.model_copy(update={"tokens_per_batch": tokens})

@@ -1,0 +1,320 @@
+"""Recipes that train a trained model further: the keys that are left out are filled in.
+
+The model's sizes, tokenizer and languages are those of its bundle, and a recipe that contradicts
+them is refused. The other settings are those of the recipe that the model was trained with, as far
+as it is known, with a lower learning rate. `jumok.training.further` trains such a recipe.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from jumok.bundle.card import BundleConfig
+from jumok.bundle.fingerprint import Origin
+from jumok.bundle.reading import Bundle, read_bundle
+from jumok.bundle.weights import section_of
+from jumok.config import Config, StartConfig, load_config, parse_config
+from jumok.config.families import FAMILIES
+from jumok.config.recipe import overridden, read_recipe
+from jumok.data.files.atomic import write_durably
+from jumok.environment import recipe_variables
+from jumok.errors import BundleError, ConfigError, Place
+from jumok.shipped import find_recipe
+from jumok.training.folder import RECIPE, START, flatten
+from jumok.training.task import Scores
+
+RATE = 0.2
+"""The highest learning rate, as a share of that with which the model was trained."""
+PATIENCE = 3
+
+ON_THIS_MACHINE = ("threads", "device", "precision", "tensorboard")
+OF_THIS_LENGTH = ("steps", "minutes", "log_every", "checkpoint_every", "learning_rate")
+"""The keys of [training] that are not taken over from the earlier recipe."""
+AUGMENTATION = ("augmentation", "flip", "shift", "captions_per_picture", "max_ratio")
+"""The keys of [data] that are."""
+
+LANGUAGES = {
+    "translation": {"source_language": "source_language", "target_language": "target_language"},
+    "captioning": {"language": "target_language"},
+    "language-model": {"language": "source_language"},
+}
+"""For each task the languages in [data], and where they are in the bundle's config."""
+LIMITS = {
+    "translation": ("max_tokens",),
+    "captioning": ("max_tokens",),
+    "masked-lm": ("max_tokens",),
+    "text-classification": ("max_tokens",),
+    "language-model": ("documents",),
+}
+"""For each task the keys of [data] whose default is the bundle's."""
+
+Values = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class StartModel:
+    """What a run stores of the model that it started from, to be resumed without it.
+
+    Attributes:
+        steps: the optimizer steps that it was trained for.
+        scores: the scores before the first step; None: they have not been computed yet.
+    """
+
+    name: str
+    fingerprint: str
+    config: BundleConfig
+    steps: int
+    scores: Scores | None = None
+
+    @classmethod
+    def of(cls, bundle: Bundle) -> "StartModel":
+        """That of a bundle."""
+        card = bundle.card
+        return cls(card.name, Origin(bundle).fingerprint, bundle.config, card.steps)
+
+    @classmethod
+    def stored(cls, home: Path) -> "StartModel":
+        """That which a run has stored in its folder.
+
+        Raises:
+            BundleError: the file is damaged.
+        """
+        file = home / START
+        try:
+            return TypeAdapter(cls).validate_python(json.loads(file.read_text("utf-8")))
+        except (OSError, ValueError) as error:
+            raise BundleError(
+                "the run's description of the model that it started from is damaged.",
+                got=str(error)[:200],
+                do="start a new run under another name: --name OTHER",
+                place=Place(file),
+            ) from error
+
+    def store(self, home: Path) -> None:
+        """Writes it to the run's folder."""
+        text = json.dumps(asdict(self), ensure_ascii=False, indent=2) + "\n"
+        write_durably(home / START, text.encode())
+
+    def scored(self, scores: Scores) -> "StartModel":
+        """The same with the scores before the first step."""
+        return replace(self, scores=scores)
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.fingerprint})"
+
+
+def load(
+    recipe: Path,
+    overrides: Sequence[str],
+    variables: Mapping[str, str] | None = None,
+    *,
+    runs: Path | None = None,
+) -> Config:
+    """As `load_config`, and completes a recipe with a section [start].
+
+    Args:
+        runs: of a run to resume, the folder of all runs: its own recipe gives what is left out.
+
+    Raises:
+        ConfigError: see `load_config`; or the recipe contradicts the model.
+        BundleError: the model is missing, damaged, or of a newer jumok.
+    """
+    file = find_recipe(recipe)
+    return parse(read_recipe(file), overrides, file, variables, runs=runs)
+
+
+def parse(
+    values: Values,
+    overrides: Sequence[str],
+    recipe: Path | None = None,
+    variables: Mapping[str, str] | None = None,
+    *,
+    runs: Path | None = None,
+) -> Config:
+    """As `parse_config`, and completes values with a section [start]; see `load`."""
+    variables = recipe_variables() if variables is None else variables
+    values = overridden(values, overrides)
+    context = {"folder": recipe.parent if recipe else "", "variables": variables}
+    if "start" not in values:
+        return parse_config(values, (), recipe, variables)
+    if isinstance(values["start"], dict) and "model" not in values["start"]:
+        raise ConfigError(
+            "start.mix and start.recipe need a model to train further.",
+            do="give it: --from MODEL, or model = ... in [start]",
+            place=Place(recipe) if recipe else None,
+        )
+    try:
+        start = StartConfig.model_validate(values["start"], context=context)
+    except ValidationError:
+        return parse_config(values, (), recipe, variables)  # raises, with all other errors
+    own = runs / str(values.get("name")) / RECIPE if runs else None
+    if own is not None and own.is_file():
+        return parse_config(merged(read_recipe(own), values), (), recipe, variables)
+    bundle = read_bundle(start.model)
+    file = start.recipe or recipe_of(bundle.folder)
+    section = section_of(bundle)
+    earlier = None if file is None else earlier_recipe(file, section.kind, variables)
+    _refuse_other_kind(values, section.kind, bundle)
+    _refuse_other_languages(values, bundle)
+    _refuse_other_tokenizer(values, earlier, bundle)
+    whole = merged(_defaults(bundle, earlier, file), values)
+    config = parse_config(whole, (), recipe, variables)
+    refuse_other_sizes(config, bundle)
+    return config
+
+
+def earlier_recipe(file: Path, kind: str, variables: Mapping[str, str] | None = None) -> Config:
+    """The recipe that a model of this kind was trained with.
+
+    Raises:
+        ConfigError: it is a recipe of another kind of model, or see `load_config`.
+    """
+    config = load_config(file, (), variables)
+    if type(config) is not FAMILIES[kind]:
+        raise ConfigError(
+            "this is not the recipe that the model was trained with.",
+            expected=f"a recipe of the kind {kind!r}",
+            got=f"model.kind = {config.model.kind!r}",
+            do="name it: --set start.recipe=FILE",
+            place=Place(file),
+        )
+    return config
+
+
+def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> Values:
+    """Both, with the values of `over` where both have a key; sections are merged."""
+    whole = dict(base)
+    for key, value in over.items():
+        below = whole.get(key)
+        if isinstance(below, Mapping) and isinstance(value, Mapping):
+            whole[key] = merged(below, value)
+        else:
+            whole[key] = value
+    return whole
+
+
+def recipe_of(bundle: Path) -> Path | None:
+    """The recipe of the run whose model, or whose model of some step, this bundle is."""
+    run = bundle.absolute().parent
+    return next((home / RECIPE for home in (run, run.parent) if (home / RECIPE).is_file()), None)
+
+
+def _defaults(bundle: Bundle, earlier: Config | None, file: Path | None) -> Values:
+    """The values of the keys that a recipe leaves out."""
+    about = bundle.config
+    kind = type(earlier) if earlier else FAMILIES[section_of(bundle).kind]
+    before = _given(earlier) if earlier else {}
+    training = {
+        key: value
+        for key, value in before.get("training", {}).items()
+        if key not in (*ON_THIS_MACHINE, *OF_THIS_LENGTH)
+    }
+    schedule = dict(training.pop("schedule", {}))
+    schedule.pop("warmup", None)
+    training |= {"schedule": schedule} if schedule else {}
+    peak = (earlier.training if earlier else kind.model_fields["training"].default).learning_rate
+    training["learning_rate"] = float(f"{RATE * peak:.4g}")
+    validation = {
+        key: value
+        for key, value in before.get("validation", {}).items()
+        if key not in ("every", "patience", "keep")
+    }
+    languages = LANGUAGES.get(about.task, {})
+    data = {key: value for key, value in before.get("data", {}).items() if key in AUGMENTATION}
+    data |= {key: getattr(about, name) for key, name in languages.items()}
+    data |= {key: getattr(about, key) for key in LIMITS.get(about.task, ()) if getattr(about, key)}
+    defaults: Values = {
+        "start": {} if file is None else {"recipe": str(file).replace("$", "$$")},
+        "data": data,
+        "model": section_of(bundle).model_dump(exclude_none=True),
+        "training": training,
+        "validation": {"patience": PATIENCE} | validation,
+    }
+    kept = {key: before[key] for key in ("tokenizer", "masking") if key in before}
+    if "tokenizer" in kept:
+        kept["tokenizer"] = {k: v for k, v in kept["tokenizer"].items() if k != "path"}
+    return defaults | kept
+
+
+def _given(config: Config) -> Values:
+    """The keys that a recipe gives."""
+    return config.model_dump(exclude_unset=True, exclude_none=True)
+
+
+def _refuse_other_kind(values: Mapping[str, Any], kind: str, bundle: Bundle) -> None:
+    model = values.get("model", {})
+    found = model.get("kind", kind) if isinstance(model, Mapping) else kind
+    if found != kind:
+        raise _contradiction([f"model.kind is {found!r}; the model's is {kind!r}"], bundle)
+    if isinstance(model, Mapping) and "pretrained" in model:
+        raise _contradiction(["model.pretrained would replace the model's encoder"], bundle)
+
+
+def _refuse_other_languages(values: Values, bundle: Bundle) -> None:
+    """Refuses other languages; the model's own code replaces another form of it, such as en-GB."""
+    data = values.get("data")
+    if not isinstance(data, dict):
+        return
+    faults = []
+    for key, name in LANGUAGES.get(bundle.config.task, {}).items():
+        own, given = getattr(bundle.config, name), data.get(key)
+        if not own or not given or not isinstance(given, str):
+            continue
+        if _language(given) != _language(own):
+            faults.append(f"data.{key} is {given!r}; the model's is {own!r}")
+        data[key] = own
+    if faults:
+        raise _contradiction(faults, bundle)
+
+
+def _language(code: str) -> str:
+    """ "en" of "en-GB"."""
+    return code.lower().replace("_", "-").partition("-")[0]
+
+
+def _refuse_other_tokenizer(
+    values: Mapping[str, Any], earlier: Config | None, bundle: Bundle
+) -> None:
+    """Refuses keys of [tokenizer] that are not those of the model's, and word vectors."""
+    if "vectors" in values:
+        raise _contradiction(["[vectors] would replace the model's embeddings"], bundle)
+    known = flatten(earlier.model_dump(mode="json").get("tokenizer", {})) if earlier else {}
+    given = values.get("tokenizer", {})
+    faults = []
+    for key, value in given.items() if isinstance(given, Mapping) else ():
+        own = {known.get(key)} | ({bundle.config.vocabulary_size} if key == "size" else set())
+        if key != "sampling_alpha" and value not in own:
+            faults.append(f"tokenizer.{key} is {value!r}; the tokenizer is the model's")
+    if faults:
+        raise _contradiction(faults, bundle)
+
+
+def refuse_other_sizes(config: Config, bundle: Bundle) -> None:
+    """Checks that the section [model] is the model's, but for dropout.
+
+    Raises:
+        ConfigError: it is not; the text names every key.
+    """
+    own = flatten(section_of(bundle).model_dump(mode="json"))
+    now = flatten(config.model.model_dump(mode="json"))
+    faults = [
+        f"model.{key} is {now.get(key)!r}; the model's is {own.get(key)!r}"
+        for key in sorted(own.keys() | now.keys())
+        if own.get(key) != now.get(key) and not key.endswith("dropout")
+    ]
+    if faults:
+        raise _contradiction(faults, bundle)
+
+
+def _contradiction(faults: Sequence[str], bundle: Bundle) -> ConfigError:
+    lines = "\n  ".join(faults)
+    return ConfigError(
+        f"the recipe contradicts the model that is trained further:\n  {lines}",
+        do="leave these keys out: the model's sizes, tokenizer and languages are kept; "
+        "for others, train a new model without --from and [start]",
+        place=Place(bundle.folder),
+    )
