@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from jumok.inspection.page.notebook import page
     from jumok.inspection.trace import Trace
     from jumok.inspection.trace_file import load_trace
+    from jumok.kinds import Kind
+    from jumok.plugins import load_plugin, register
     from jumok.systems.catalog import load
     from jumok.systems.translation.result import Translation
     from jumok.systems.translation.translator import Translator
@@ -35,21 +37,27 @@ __all__ = [
     "Config",
     "DecodingOptions",
     "JumokError",
+    "Kind",
     "Tokenizer",
     "Trace",
     "Translation",
     "Translator",
     "load",
     "load_config",
+    "load_plugin",
     "load_trace",
     "page",
     "plot",
     "record",
+    "register",
     "score_text",
     "trace",
 ]
 
 _HOMES = {
+    "Kind": "jumok.kinds",
+    "load_plugin": "jumok.plugins",
+    "register": "jumok.plugins",
     "Config": "jumok.config",
     "DecodingOptions": "jumok.decoding",
     "Tokenizer": "jumok.data.tokenizer",

@@ -16,6 +16,7 @@ VARIABLES = {
     "JUMOK_RUNS": "the folder of all runs, unless --runs is given (default: runs)",
     "JUMOK_CACHE": "compiled kernels (default: XDG_CACHE_HOME/jumok or ~/.cache/jumok)",
     "JUMOK_THREADS": "processor cores to use, unless --threads is given (default: all)",
+    "JUMOK_PLUGINS": "plugins to load, unless --plugin is given (separated like PATH)",
     "JUMOK_LANG": "the language of `jumok lab`, en or ko, unless --lang is given",
     "XDG_CACHE_HOME": "the folder of all programs' caches",
     "OMP_WAIT_POLICY": "how OpenMP's threads wait for each other (default: PASSIVE)",

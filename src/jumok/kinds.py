@@ -27,6 +27,8 @@ class Kind:
         about: (system, name) -> About: what `jumok.record` has to know. None: it records nothing.
         recipe: the class of its recipe, a `jumok.config.families.Config`; the values of
             `model.kind` belong to it. None: it is not trained here.
+        build: (section [model], DataSizes) -> nn.Module: what builds the model. None: it is in
+            `jumok/models/catalog.py`.
         training: (config, home, cache, reporter) -> Task: what prepares its training.
         evaluate: (Evaluation) -> Judged. None: it is not evaluated.
         options: the options of `jumok evaluate` that not all kinds have, and this one has.
@@ -42,6 +44,7 @@ class Kind:
     trace: str | None = None
     about: str | None = None
     recipe: str | None = None
+    build: str | None = None
     training: str | None = None
     evaluate: str | None = None
     options: frozenset[str] = frozenset()

@@ -1,7 +1,7 @@
 """The description of a bundle: for programs (BundleConfig) and for readers (Card)."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Annotated, Any, ClassVar
 
@@ -89,6 +89,7 @@ class BundleConfig:
             not measured.
         documents: for a language model, the unit that is one document: "file", "line" or
             "blank-line".
+        plugins: the plugins that have to be loaded first: file names, and the SHA-256 of each.
     """
 
     task: str
@@ -103,6 +104,7 @@ class BundleConfig:
     alignment_head: Natural | None = None
     documents: str = ""
     sentences: int | None = None
+    plugins: dict[str, str] = field(default_factory=dict)
 
 
 def languages(config: BundleConfig) -> str:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from jumok.bundle.card import BundleConfig, Card
 from jumok.bundle.theirs import READS, theirs
 from jumok.errors import BundleError, Place
+from jumok.plugins import require
 
 FORMAT = 1
 CONFIG, WEIGHTS, TOKENIZER, CARD, README = (
@@ -104,7 +105,8 @@ def read_bundle(folder: Path) -> Bundle:
 
     Raises:
         BundleError: no such folder, a missing file, a pickle, a newer format, truncated weights,
-            or a tokenizer that is not the one the weights were trained with.
+            a tokenizer that is not the one the weights were trained with, or a plugin that has
+            not been loaded.
     """
     folder = Path(folder)
     _check_files(folder)
@@ -123,6 +125,7 @@ def read_bundle(folder: Path) -> Bundle:
     head = _typed(Head, config, folder / CONFIG)
     known = {key: config[key] for key in CONFIG_KEYS & config.keys()}
     about = _typed(BundleConfig, known, folder / CONFIG)
+    require(about.plugins, folder)
     card = _typed(Card, _read_json(folder / CARD), folder / CARD)
     tensors = read_header(folder / WEIGHTS)
     _check_tokenizer(folder, head.tokenizer_sha256, about)

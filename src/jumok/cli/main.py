@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from importlib.metadata import version
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -31,6 +32,7 @@ from jumok.cli.verbs.train import train
 from jumok.cli.verbs.translate import translate
 from jumok.environment import threads
 from jumok.errors import JumokError
+from jumok.plugins import load_plugin
 
 TEACH = "Train attention models, look inside them, and ship them."
 
@@ -99,8 +101,18 @@ def jumok(
             "--version", help="Show the version and exit.", is_eager=True, callback=_say_version
         ),
     ] = False,
+    plugin: Annotated[
+        list[Path] | None,
+        typer.Option(
+            envvar="JUMOK_PLUGINS",
+            help="A Python file that registers parts from outside of jumok. Repeatable.",
+        ),
+    ] = None,
 ) -> None:
-    """Takes the options before a command; --version has been handled by its callback."""
+    """Loads the plugins; --version has been handled by its callback."""
+    del show_version
+    for file in plugin or ():
+        load_plugin(file)
 
 
 def run() -> None:

@@ -16,7 +16,7 @@ from jumok.config.pictures import (
     PictureTrainingConfig,
 )
 from jumok.config.recurrent import RecurrentConfig
-from jumok.config.section import ModelSection, Section
+from jumok.config.section import DataPath, ModelSection, Section
 from jumok.config.start import StartConfig
 from jumok.config.text import TextDataConfig, TextTokenizerConfig
 from jumok.config.training import (
@@ -31,6 +31,7 @@ from jumok.config.training import (
 )
 from jumok.config.transformer import TransformerConfig
 from jumok.config.vectors import VectorsConfig
+from jumok.kinds import KINDS, resolve
 
 
 class Config(Section):
@@ -46,6 +47,7 @@ class Config(Section):
 
     name: Annotated[str, Field(pattern=r"^\w[\w.-]*$")]
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
+    plugins: tuple[DataPath, ...] = ()
     start: StartConfig | None = None
     model: ModelSection
     training: TrainingConfig = TrainingConfig()
@@ -233,11 +235,22 @@ RECIPES: tuple[type[Config], ...] = (
 )
 
 
+def sections_of(recipe: type[Config]) -> tuple[type[ModelSection], ...]:
+    """The sections [model] of a recipe, one for each kind of model."""
+    model: Any = recipe.model_fields["model"].annotation
+    return get_args(model) or (model,)
+
+
 def _kinds(recipe: type[Config]) -> list[str]:
     """The values of its `model.kind`."""
-    model = recipe.model_fields["model"].annotation
-    return [section.model_fields["kind"].default for section in get_args(model) or (model,)]
+    return [section.model_fields["kind"].default for section in sections_of(recipe)]
 
 
 FAMILIES: dict[str, type[Config]] = {kind: recipe for recipe in RECIPES for kind in _kinds(recipe)}
-"""The recipe of every `model.kind`."""
+"""The recipe of every `model.kind` that comes with jumok."""
+
+
+def families() -> dict[str, type[Config]]:
+    """The recipe of every `model.kind`, those of plugins included."""
+    places = [each.recipe for each in KINDS.values() if each.recipe is not None]
+    return FAMILIES | {kind: recipe for recipe in map(resolve, places) for kind in _kinds(recipe)}

@@ -15,10 +15,11 @@ from typing import Any, get_args
 
 from pydantic import ValidationError
 
-from jumok.config.families import DEFAULT_KIND, FAMILIES, Config
-from jumok.config.section import Section
+from jumok.config.families import DEFAULT_KIND, Config, families
+from jumok.config.section import Section, located
 from jumok.environment import recipe_variables
 from jumok.errors import ConfigError, Place
+from jumok.plugins import load_plugin
 from jumok.shipped import find_recipe
 
 DEEPEST = 16
@@ -105,6 +106,7 @@ def parse_config(
     _check_depth(values, Place(recipe) if recipe else None)
     values = overridden(values, overrides)
     context = {"folder": recipe.parent if recipe else "", "variables": variables}
+    _load_plugins(values.get("plugins"), context, recipe)
     family = _family(values, recipe)
     try:
         return family.model_validate(values, context=context)
@@ -172,20 +174,38 @@ def _override(values: dict[str, Any], override: str) -> None:
         ) from error
 
 
+def _load_plugins(named: object, context: Mapping[str, Any], recipe: Path | None) -> None:
+    """Loads the plugins of a recipe, which may register what its other keys name.
+
+    Raises:
+        ConfigError: a plugin cannot be loaded.
+    """
+    if not isinstance(named, list | tuple):
+        return  # validation reports it
+    for file in named:
+        if isinstance(file, str | Path):
+            try:
+                load_plugin(located(file, context))
+            except ValueError as error:
+                place = Place(recipe) if recipe else None
+                raise ConfigError(f"plugins: {error}", got=str(file), place=place) from error
+
+
 def _family(values: Mapping[str, Any], recipe: Path | None) -> type[Config]:
     """The sections of the recipe's kind of model."""
     model = values.get("model", {})
     kind = model.get("kind", DEFAULT_KIND) if isinstance(model, dict) else DEFAULT_KIND
-    if str(kind) not in FAMILIES:
-        near = difflib.get_close_matches(str(kind), FAMILIES, n=1)
+    known = families()
+    if str(kind) not in known:
+        near = difflib.get_close_matches(str(kind), known, n=1)
         raise ConfigError(
             "there is no such kind of model.",
             place=Place(recipe) if recipe else None,
-            expected=", ".join(FAMILIES),
+            expected=", ".join(known),
             got=f"model.kind = {kind!r}",
             do=f"did you mean {near[0]!r}?" if near else "choose one of these",
         )
-    return FAMILIES[str(kind)]
+    return known[str(kind)]
 
 
 def _faults(error: ValidationError, family: type[Config]) -> Iterator[str]:
@@ -216,7 +236,7 @@ def _shown(value: object) -> str:
 def _path(location: tuple[str | int, ...]) -> Iterator[str]:
     """The location as in the recipe, where a section's kind is not a part of its name."""
     for index, part in enumerate(location):
-        if not (index and location[index - 1] == "model" and part in FAMILIES):
+        if not (index and location[index - 1] == "model" and part in families()):
             yield str(part)
 
 

@@ -1,6 +1,7 @@
 """The base classes and types of all sections of a recipe."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from string import Template
 from typing import Annotated, Any
@@ -18,12 +19,20 @@ Side = Annotated[int, Field(ge=1, le=16384)]
 
 
 def _locate(path: Path, info: Any) -> Path:
+    # `info` is pydantic's ValidationInfo, a protocol that cannot be checked at run time.
+    return located(path, info.context or {})
+
+
+def located(path: Path | str, context: Mapping[str, Any]) -> Path:
     """The absolute path: `$NAME` is replaced, and relative paths are relative to the recipe's
     folder.
 
-    `info` is pydantic's ValidationInfo, a protocol that cannot be checked at run time.
+    Args:
+        context: the recipe's "folder", and the values of "variables".
+
+    Raises:
+        ValueError: a variable is not set, or the path is none.
     """
-    context = info.context or {}
     text = str(path)
     if "\0" in text:
         raise ValueError("a path cannot hold a NUL character")

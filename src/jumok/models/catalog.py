@@ -8,12 +8,14 @@ from torch import nn
 
 from jumok.config.captioner import CaptionerConfig
 from jumok.config.causal import CausalConfig
+from jumok.config.families import families, sections_of
 from jumok.config.masked import MaskedConfig, TextClassifierConfig
 from jumok.config.pictures import ImageClassifierConfig
 from jumok.config.recurrent import RecurrentConfig
 from jumok.config.section import ModelSection
 from jumok.config.transformer import TransformerConfig
 from jumok.errors import ModelError
+from jumok.kinds import KINDS, resolve
 from jumok.models.captioner import CaptionerModel
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.classifier import TextClassifier
@@ -69,7 +71,21 @@ def build(config: ModelSection, sizes: DataSizes, most: int | None = None) -> nn
             got=f"about {needed / 1e9:,.1f} GB for its weights and tables",
             do="choose smaller sizes in [model]",
         )
-    return CATALOG[type(config)](config, sizes)
+    known = CATALOG.get(type(config))
+    return _build_of_plugin(config, sizes) if known is None else known(config, sizes)
+
+
+def _build_of_plugin(config: ModelSection, sizes: DataSizes) -> nn.Module:
+    """The model of a kind that was registered."""
+    for kind in KINDS.values():
+        if kind.build is not None and type(config) in sections_of(resolve(str(kind.recipe))):
+            model: nn.Module = resolve(kind.build)(config, sizes)
+            return model
+    raise ModelError(
+        "nothing builds this kind of model.",
+        got=config.kind,
+        do="give its record (jumok.Kind) the entry `build`",
+    )
 
 
 def model_config(values: Mapping[str, Any]) -> ModelSection:
@@ -78,5 +94,12 @@ def model_config(values: Mapping[str, Any]) -> ModelSection:
     Raises:
         ValidationError: pydantic's: keys or values that this kind does not have.
     """
-    section = SECTIONS.get(str(values.get("kind")), TransformerConfig)
+    kind = str(values.get("kind"))
+    section: type[ModelSection] = SECTIONS.get(kind, TransformerConfig)
+    if kind not in SECTIONS and kind in families():
+        (section,) = (
+            each
+            for each in sections_of(families()[kind])
+            if each.model_fields["kind"].default == kind
+        )
     return section.model_validate(values)

@@ -27,7 +27,8 @@ BYTES = 4
 
 def numbers_in(config: ModelSection, vocabulary: int, labels: int) -> int:
     """The approximate number of the model's parameters and of its computed position tables."""
-    return _COUNTED[type(config)](config, vocabulary, labels)
+    counted = _COUNTED.get(type(config))  # a plugin's model has no entry
+    return 0 if counted is None else counted(config, vocabulary, labels)
 
 
 def memory() -> int:

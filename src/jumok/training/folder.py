@@ -160,7 +160,8 @@ def fingerprint(config: Config) -> str:
     kept = {
         key: value
         for key, value in flatten(config.model_dump(mode="json")).items()
-        if key not in FREE_TO_CHANGE
+        # Keys that recipes did not always have are left out where they have no value.
+        if key not in FREE_TO_CHANGE and (key not in ("start", "plugins") or value)
     }
     return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:32]
 

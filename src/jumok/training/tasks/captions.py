@@ -23,6 +23,7 @@ from jumok.evaluation.pointing import Gold, score_pointing
 from jumok.kernels.linear import prepare_for_inference
 from jumok.models.captioner import CaptionerModel as Model
 from jumok.models.catalog import DataSizes, build
+from jumok.plugins import digests_of
 from jumok.shapes import Tensor
 from jumok.systems.captioner import Captioner, reader_of
 from jumok.training import chance
@@ -121,6 +122,7 @@ class CaptioningTask:
         bundle = BundleConfig(
             task="captioning",
             model=config.model.model_dump(),
+            plugins=digests_of(config.plugins),
             vocabulary_size=prepared.tokenizer.size,
             target_language=config.data.language,
             max_tokens=config.data.max_tokens,

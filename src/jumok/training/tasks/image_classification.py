@@ -16,6 +16,7 @@ from jumok.data.pictures.store import PictureStore, prepare_pictures
 from jumok.errors import DataError
 from jumok.evaluation.classification import ClassifiedExamples
 from jumok.models.catalog import DataSizes, build
+from jumok.plugins import digests_of
 from jumok.shapes import Tensor
 from jumok.training import chance
 from jumok.training.objectives.pairs import picture_classification
@@ -119,6 +120,7 @@ class ImageClassificationTask:
         bundle = BundleConfig(
             task="image-classification",
             model=self._config.model.model_dump(mode="json"),
+            plugins=digests_of(self._config.plugins),
             labels=train.labels,
         )
         card = card_of(

@@ -23,6 +23,7 @@ from jumok.data.texts.tokenizer import (
 from jumok.data.texts.windows import DrawnWindows, PackedWindows, reading_batches
 from jumok.data.tokenizer import START
 from jumok.models.catalog import DataSizes, build
+from jumok.plugins import digests_of
 from jumok.shapes import Tensor
 from jumok.training import chance
 from jumok.training.folder import TOKENIZER
@@ -100,6 +101,7 @@ class LanguageModelTask:
         bundle = BundleConfig(
             task="language-model",
             model=config.model.model_dump(),
+            plugins=digests_of(config.plugins),
             vocabulary_size=prepared.tokenizer.size,
             source_language=config.data.language,
             max_tokens=config.model.max_length,

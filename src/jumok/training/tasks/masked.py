@@ -15,6 +15,7 @@ from jumok.data.tokenizer import Tokenizer
 from jumok.evaluation.masked_lm import score_masked_lm
 from jumok.models.catalog import DataSizes, build
 from jumok.models.masked import MaskedLanguageModel
+from jumok.plugins import digests_of
 from jumok.shapes import Tensor
 from jumok.training import chance
 from jumok.training.objectives.texts import guess_masked
@@ -100,6 +101,7 @@ class MaskedLanguageModelTask:
         bundle = BundleConfig(
             task="masked-lm",
             model=self._config.model.model_dump(),
+            plugins=digests_of(self._config.plugins),
             vocabulary_size=prepared.tokenizer.size,
             max_tokens=self._config.data.max_tokens,
         )

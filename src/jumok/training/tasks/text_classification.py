@@ -20,6 +20,7 @@ from jumok.evaluation.classification import judge_labels
 from jumok.models.catalog import DataSizes, build
 from jumok.models.classifier import TextClassifier
 from jumok.models.masked import MaskedLanguageModel
+from jumok.plugins import digests_of
 from jumok.shapes import Tensor
 from jumok.training import chance
 from jumok.training.objectives.texts import classify_texts
@@ -132,6 +133,7 @@ class TextClassificationTask:
         bundle = BundleConfig(
             task="text-classification",
             model=self._model.model_dump(),
+            plugins=digests_of(self._config.plugins),
             vocabulary_size=prepared.tokenizer.size,
             labels=prepared.labels,
             max_tokens=self._config.data.max_tokens,

@@ -19,6 +19,7 @@ from jumok.evaluation.text import score_text
 from jumok.kernels.linear import prepare_for_inference
 from jumok.models.catalog import DataSizes, build
 from jumok.models.memory import SequenceToSequence
+from jumok.plugins import digests_of
 from jumok.shapes import Tensor
 from jumok.systems.reach import longest_of
 from jumok.systems.translation.sentences import common_sentences
@@ -128,6 +129,7 @@ class TranslationTask:
         bundle = BundleConfig(
             task="translation",
             model=self._config.model.model_dump(),
+            plugins=digests_of(self._config.plugins),
             vocabulary_size=prepared.tokenizer.size,
             source_language=data.source_language,
             target_language=data.target_language,

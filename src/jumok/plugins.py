@@ -1,0 +1,132 @@
+"""Plugins: Python files from outside of jumok that register parts, formats and kinds of models.
+
+A recipe names its plugins (`plugins = ["my_attention.py"]`), and they are read before anything
+else of it. A bundle holds the names and digests of the plugins that its recipe named, never their
+code: loading a bundle runs no code that its user did not ask for. So whoever loads it reads the
+plugin first, with `jumok --plugin FILE` or `jumok.load_plugin(FILE)`.
+"""
+
+import hashlib
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+from jumok import parts
+from jumok.errors import BundleError, ConfigError, JumokError, Place
+from jumok.kinds import Kind, register_kind
+
+LOADED: dict[str, str] = {}
+"""The plugins of this process: each file's name, and the SHA-256 of its content."""
+
+
+def register(role: str, name: str, part: Callable[..., Any] | str | Kind) -> None:
+    """Adds a part, a format or a kind of model from outside of jumok, under a name for recipes.
+
+        jumok.register("score", "cosine", CosineScore)
+
+    Args:
+        role: "norm", "feedforward", "score", "head_process", "output_process", "positions" or
+            "format" (`jumok.parts`, which says how each is built), or "kind" (`jumok.kinds`).
+        part: what builds it, or its place as "module:name"; for "kind", the record.
+
+    Raises:
+        ConfigError: there is no such role, or the name is taken by something else.
+    """
+    if role == "kind":
+        if not isinstance(part, Kind):
+            raise ConfigError("a kind of model is a jumok.Kind.", got=type(part).__name__)
+        register_kind(name, part)
+        return
+    if isinstance(part, Kind) or not (callable(part) or isinstance(part, str)):
+        raise ConfigError(
+            f"this cannot be a {role}.",
+            expected='something that can be called, or "module:name"',
+            got=type(part).__name__,
+        )
+    parts.register(role, name, part)
+
+
+def load_plugin(file: Path | str) -> str:
+    """Runs a plugin, once in a process: a Python file that calls `jumok.register`.
+
+    Returns:
+        Its name, which is that of the file.
+
+    Raises:
+        ConfigError: there is no such file, it raises an error, or another plugin has its name.
+    """
+    file = Path(file)
+    try:
+        digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    except OSError as error:
+        raise ConfigError(
+            "the plugin cannot be read.", got=str(error.strerror), place=Place(file)
+        ) from error
+    if LOADED.get(file.name, digest) != digest:
+        raise ConfigError(
+            "another plugin of this name has been loaded.",
+            do="rename one of the two files",
+            place=Place(file),
+        )
+    if file.name in LOADED:
+        return file.name
+    spec = spec_from_file_location(f"jumok_plugin_{file.stem}", file.resolve())
+    if spec is None or spec.loader is None:
+        raise ConfigError(
+            "a plugin is a Python file.", expected="NAME.py", got=file.name, place=Place(file)
+        )
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = module
+    try:
+        spec.loader.exec_module(module)
+    except JumokError:
+        raise
+    except Exception as error:
+        line = _line_of(error, file)
+        raise ConfigError(
+            "the plugin raised an error.",
+            got=f"{type(error).__name__}: {error}",
+            place=Place(file, line),
+        ) from error
+    LOADED[file.name] = digest
+    return file.name
+
+
+def digests_of(files: Iterable[Path]) -> dict[str, str]:
+    """The names and digests of plugins that have been loaded, as a bundle holds them."""
+    return {file.name: LOADED[file.name] for file in files}
+
+
+def require(needed: Mapping[str, str], bundle: Path) -> None:
+    """Checks that the plugins of a bundle have been loaded; warns if one has other content.
+
+    Raises:
+        BundleError: a plugin is missing.
+    """
+    for name, digest in needed.items():
+        if name not in LOADED:
+            raise BundleError(
+                f"this bundle needs the plugin {name}, which has not been loaded.",
+                do=f"jumok --plugin PATH/{name} ..., or export JUMOK_PLUGINS=PATH/{name}; in "
+                f'Python jumok.load_plugin("PATH/{name}")',
+                place=Place(bundle),
+            )
+        if LOADED[name] != digest:
+            warnings.warn(
+                f"{bundle}: the plugin {name} is not the one that the model was trained with; "
+                "the model may compute something else",
+                stacklevel=2,
+            )
+
+
+def _line_of(error: BaseException, file: Path) -> int | None:
+    """The line of the plugin where the error was raised."""
+    trace, line = error.__traceback__, getattr(error, "lineno", None)
+    while trace is not None:
+        if Path(trace.tb_frame.f_code.co_filename) == file.resolve():
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line
