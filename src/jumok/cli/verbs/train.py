@@ -28,8 +28,8 @@ Recipe = Annotated[
     Path | None,
     typer.Argument(
         help="A recipe: its file (TOML), or its name in `jumok recipes`; or a folder of images "
-        "with one subfolder per label. Without a recipe, give --source and --target, --data, or "
-        "--text."
+        "with one subfolder per label; with --from MODEL also a text. Without a recipe, give "
+        "--source and --target, --data, or --text."
     ),
 ]
 Set = Annotated[
