@@ -41,6 +41,7 @@ PARTS: dict[str, dict[str, str | Part]] = {
         "scaled-dot": "jumok.attention.scores:ScaledDotScore",
         "bilinear": "jumok.attention.scores:BilinearScore",
         "additive": "jumok.attention.scores:AdditiveScore",
+        "cosine": "jumok.attention.cosine:CosineScore",
     },
     "head_process": {
         "qk-norm": "jumok.attention.qk_norm:QueryKeyNorm",

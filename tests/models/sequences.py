@@ -31,6 +31,7 @@ RECURRENT = {
     "gnmt coverage": {"order": "gnmt", "decoder_layers": 2, "coverage": True},
     "input feeding": {"attention": "bilinear", "order": "luong", "input_feeding": True},
     "bahdanau dot": {"attention": "dot", "cell": "rnn"},
+    "bahdanau cosine": {"attention": "cosine"},
     "bahdanau coverage kernels": {"coverage": True, "dim": 32, "embedding": 16},
 }
 

@@ -47,6 +47,7 @@ VARIANTS = {
     "head-scale": {"process_output": ["head-scale"]},
     "dot": {"score": "dot", "dim": 48, "feedforward": 64},
     "bilinear": {"score": "bilinear", "kv_heads": 1},
+    "cosine": {"score": "cosine", "dim": 48, "feedforward": 64},
     "additive": {"score": "additive", "kv_heads": 1, "positions": "alibi"},
     "llama": {
         "norm_kind": "rms",
