@@ -24,7 +24,7 @@ EVERYTHING = sorted(
     and not any(part.startswith(".") for part in path.relative_to(ROOT).parts)
 )
 
-MOST_LINES, MOST_FUNCTION_LINES, MOST_PARAMETERS, MOST_NAMES = 400, 60, 10, 15
+MOST_LINES, MOST_FUNCTION_LINES, MOST_PARAMETERS, MOST_NAMES = 400, 60, 10, 21
 MOST_SILENT_LINES = 6
 
 MACHINE = {"--batch", "--device", "--precision", "--threads"}
@@ -84,7 +84,7 @@ OPTIONS = {
     "evaluate": {
         *("model", "--source", "-s", "--reference", "-r", "--beam", "-b"),
         *("--data", "-d", "--columns", "--from", "--to", "--by", "--skip-damaged"),
-        *("--images", "--tokenize", "--lowercase", "--metrics"),
+        *("--images", "--tokenize", "--lowercase", "--metrics", "--off"),
         *("--length-penalty", "--no-repeat-ngram"),
         *(WRITTEN | MACHINE),
     },

@@ -15,6 +15,7 @@ def test_public_names_are_these_and_all_can_be_used() -> None:
         "Trace",
         "Translation",
         "Translator",
+        "changed",
         "load",
         "load_config",
         "load_trace",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from jumok.systems.translation.result import Translation
     from jumok.systems.translation.translator import Translator
     from jumok.tracing.catalog import trace
+    from jumok.tracing.changes import changed
     from jumok.tracing.record import record
 
 __version__: str
@@ -39,6 +40,7 @@ __all__ = [
     "Trace",
     "Translation",
     "Translator",
+    "changed",
     "load",
     "load_config",
     "load_trace",
@@ -56,6 +58,7 @@ _HOMES = {
     "Trace": "jumok.inspection.trace",
     "Translation": "jumok.systems.translation.result",
     "Translator": "jumok.systems.translation.translator",
+    "changed": "jumok.tracing.changes",
     "load": "jumok.systems.catalog",
     "load_config": "jumok.config",
     "load_trace": "jumok.inspection.trace_file",

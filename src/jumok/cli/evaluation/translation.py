@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jumok.bundle.card import Score
-from jumok.cli import options as option
 from jumok.cli.columns import column_of, pairs_of
 from jumok.cli.screen import counted
 from jumok.cli.verbs.evaluate import Evaluation, Judged
@@ -14,6 +13,7 @@ from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
     from jumok.data.pairs.corpus import Corpus, Pair
+    from jumok.systems.translation.translator import Translator
 
 
 def evaluate_translation(asked: Evaluation) -> Judged:
@@ -33,7 +33,7 @@ def evaluate_translation(asked: Evaluation) -> Judged:
         raise ConfigError("--by names a column of --data.", do="give --data, or leave it out")
     pairs = list(read_pairs(corpus))
     parts = _parts(corpus, asked.by)
-    translator = option.load_translator(asked.opened, asked.device, asked.precision, asked.threads)
+    translator: "Translator" = asked.load("translate")
     translations = translator.translate_lines(
         (pair.source for pair in pairs),
         asked.search(DEFAULTS),
