@@ -8,6 +8,7 @@ import jumok
 
 def test_public_names_are_these_and_all_can_be_used() -> None:
     assert jumok.__all__ == [
+        "Axis",
         "Config",
         "DecodingOptions",
         "JumokError",
@@ -24,6 +25,7 @@ def test_public_names_are_these_and_all_can_be_used() -> None:
         "record",
         "score_text",
         "trace",
+        "trace_of",
     ]
     assert dir(jumok) == jumok.__all__
     for name in jumok.__all__:

@@ -21,18 +21,20 @@ if TYPE_CHECKING:
     from jumok.decoding import DecodingOptions
     from jumok.evaluation.text import score_text
     from jumok.inspection.page.notebook import page
-    from jumok.inspection.trace import Trace
+    from jumok.inspection.trace import Axis, Trace
     from jumok.inspection.trace_file import load_trace
     from jumok.systems.catalog import load
     from jumok.systems.translation.result import Translation
     from jumok.systems.translation.translator import Translator
     from jumok.tracing.catalog import trace
     from jumok.tracing.changes import changed
+    from jumok.tracing.given import trace_of
     from jumok.tracing.record import record
 
 __version__: str
 
 __all__ = [
+    "Axis",
     "Config",
     "DecodingOptions",
     "JumokError",
@@ -49,9 +51,11 @@ __all__ = [
     "record",
     "score_text",
     "trace",
+    "trace_of",
 ]
 
 _HOMES = {
+    "Axis": "jumok.inspection.trace",
     "Config": "jumok.config",
     "DecodingOptions": "jumok.decoding",
     "Tokenizer": "jumok.data.tokenizer",
@@ -66,6 +70,7 @@ _HOMES = {
     "record": "jumok.tracing.record",
     "score_text": "jumok.evaluation.text",
     "trace": "jumok.tracing.catalog",
+    "trace_of": "jumok.tracing.given",
 }
 
 

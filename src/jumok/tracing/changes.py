@@ -14,12 +14,11 @@ from jumok.errors import ModelError
 from jumok.inspection.hooks.capture import heads_of, layer_of, part_of
 from jumok.inspection.hooks.intervene import Change, Heads, RowEdit
 from jumok.inspection.hooks.intervene import changed as with_change
-from jumok.inspection.trace import Part
 from jumok.systems.base import System
 from jumok.tracing.about import ALONE
 from jumok.tracing.checks import no_attention
 
-Layers = Mapping[tuple[Part, int], str]
+Layers = Mapping[tuple[str, int], str]
 """The path of each attention module, by its attention kind and its layer (from 0)."""
 
 NAME = re.compile(r"(?:(cross|encoder|decoder|image)[ .])?([1-9]\d*)(?:\.([1-9]\d*))?")

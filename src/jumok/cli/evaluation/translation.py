@@ -33,7 +33,7 @@ def evaluate_translation(asked: Evaluation) -> Judged:
         raise ConfigError("--by names a column of --data.", do="give --data, or leave it out")
     pairs = list(read_pairs(corpus))
     parts = _parts(corpus, asked.by)
-    translator: "Translator" = asked.load("translate")
+    translator: Translator = asked.load("translate")
     translations = translator.translate_lines(
         (pair.source for pair in pairs),
         asked.search(DEFAULTS),
