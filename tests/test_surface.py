@@ -17,6 +17,7 @@ def test_public_names_are_these_and_all_can_be_used() -> None:
         "Translation",
         "Translator",
         "changed",
+        "from_transformers",
         "load",
         "load_config",
         "load_trace",

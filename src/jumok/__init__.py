@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from jumok.tracing.catalog import trace
     from jumok.tracing.changes import changed
     from jumok.tracing.given import trace_of
+    from jumok.tracing.huggingface import from_transformers
     from jumok.tracing.record import record
 
 __version__: str
@@ -43,6 +44,7 @@ __all__ = [
     "Translation",
     "Translator",
     "changed",
+    "from_transformers",
     "load",
     "load_config",
     "load_trace",
@@ -63,6 +65,7 @@ _HOMES = {
     "Translation": "jumok.systems.translation.result",
     "Translator": "jumok.systems.translation.translator",
     "changed": "jumok.tracing.changes",
+    "from_transformers": "jumok.tracing.huggingface",
     "load": "jumok.systems.catalog",
     "load_config": "jumok.config",
     "load_trace": "jumok.inspection.trace_file",
