@@ -22,6 +22,7 @@ def test_public_names_are_these_and_all_can_be_used() -> None:
         "load_config",
         "load_trace",
         "page",
+        "patched",
         "plot",
         "record",
         "score_text",

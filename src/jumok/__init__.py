@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from jumok.systems.translation.result import Translation
     from jumok.systems.translation.translator import Translator
     from jumok.tracing.catalog import trace
-    from jumok.tracing.changes import changed
+    from jumok.tracing.changes import changed, patched
     from jumok.tracing.given import trace_of
     from jumok.tracing.huggingface import from_transformers
     from jumok.tracing.record import record
@@ -49,6 +49,7 @@ __all__ = [
     "load_config",
     "load_trace",
     "page",
+    "patched",
     "plot",
     "record",
     "score_text",
@@ -70,6 +71,7 @@ _HOMES = {
     "load_config": "jumok.config",
     "load_trace": "jumok.inspection.trace_file",
     "page": "jumok.inspection.page.notebook",
+    "patched": "jumok.tracing.changes",
     "record": "jumok.tracing.record",
     "score_text": "jumok.evaluation.text",
     "trace": "jumok.tracing.catalog",

@@ -1,4 +1,4 @@
-"""`jumok.changed`: a model that is used with some of its heads ablated, words masked, weights set.
+"""`jumok.changed` and `jumok.patched`: a model that is used with changes to what it computes.
 
 Heads have the names under which `jumok heads` and the page list them: the attention kind, and layer
 and head counted from 1.
@@ -14,6 +14,7 @@ from jumok.errors import ModelError
 from jumok.inspection.hooks.capture import heads_of, layer_of, part_of
 from jumok.inspection.hooks.intervene import Change, Heads, RowEdit
 from jumok.inspection.hooks.intervene import changed as with_change
+from jumok.inspection.hooks.patching import Patch, patched_model
 from jumok.systems.base import System
 from jumok.tracing.about import ALONE
 from jumok.tracing.checks import no_attention
@@ -69,6 +70,41 @@ def changed(
                 tuple(_rows(weights or {}, layers, count)),
             )
             stack.enter_context(with_change(each, change, count))
+        yield
+
+
+@contextmanager
+def patched(
+    model: System | nn.Module,
+    patches: Mapping[str, Patch],
+    *,
+    positions: Sequence[int] | None = None,
+) -> Iterator[None]:
+    """Replaces vectors inside a Transformer while it works: activation patching and steering.
+
+        with jumok.patched(model, {"decoder.blocks.1": lambda stream: stream + direction}):
+            model.translate(["I am a student."])
+
+    Like `changed`, for everything that is done in the block, and for this thread only.
+
+    Args:
+        model: what `jumok.load` returns, or a torch module with Transformer blocks in it.
+        patches: by path. "decoder.blocks.1" is the residual stream after the decoder's second
+            block, (batch new dim) for the positions that are computed together; in decoding that
+            is one for each hypothesis. "decoder.blocks.1.cross_attention" is the output of each
+            head before the output projection, (batch heads new value_dim). The patch is a function
+            of these vectors that returns those to use, or an array for the positions from the
+            first, such as `Trace.streams["decoder"][2]` of another run: row 2 is the stream after
+            the second block.
+        positions: the positions that are replaced, from 0 (START is one where there is one); None:
+            all, or all that an array has.
+
+    Raises:
+        ModelError: there is no such path, or the vectors do not have the model's sizes.
+    """
+    with ExitStack() as stack:
+        for each in model.modules() if isinstance(model, System) else [model]:
+            stack.enter_context(patched_model(each, patches, positions))
         yield
 
 
