@@ -26,6 +26,7 @@ def test_public_names_are_these_and_all_can_be_used() -> None:
         "plot",
         "record",
         "score_text",
+        "states_of",
         "trace",
         "trace_of",
     ]

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from jumok.tracing.given import trace_of
     from jumok.tracing.huggingface import from_transformers
     from jumok.tracing.record import record
+    from jumok.tracing.states import states_of
 
 __version__: str
 
@@ -53,6 +54,7 @@ __all__ = [
     "plot",
     "record",
     "score_text",
+    "states_of",
     "trace",
     "trace_of",
 ]
@@ -74,6 +76,7 @@ _HOMES = {
     "patched": "jumok.tracing.changes",
     "record": "jumok.tracing.record",
     "score_text": "jumok.evaluation.text",
+    "states_of": "jumok.tracing.states",
     "trace": "jumok.tracing.catalog",
     "trace_of": "jumok.tracing.given",
 }
