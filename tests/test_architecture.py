@@ -85,7 +85,7 @@ OPTIONS = {
     "evaluate": {
         *("model", "--source", "-s", "--reference", "-r", "--beam", "-b"),
         *("--data", "-d", "--columns", "--from", "--to", "--by", "--skip-damaged"),
-        *("--images", "--tokenize", "--lowercase", "--metrics"),
+        *("--images", "--tokenize", "--lowercase", "--metrics", "--off"),
         *("--length-penalty", "--no-repeat-ngram"),
         *(WRITTEN | MACHINE),
     },

@@ -8,6 +8,7 @@ import jumok
 
 def test_public_names_are_these_and_all_can_be_used() -> None:
     assert jumok.__all__ == [
+        "Axis",
         "Config",
         "DecodingOptions",
         "JumokError",
@@ -15,14 +16,19 @@ def test_public_names_are_these_and_all_can_be_used() -> None:
         "Trace",
         "Translation",
         "Translator",
+        "changed",
+        "from_transformers",
         "load",
         "load_config",
         "load_trace",
         "page",
+        "patched",
         "plot",
         "record",
         "score_text",
+        "states_of",
         "trace",
+        "trace_of",
     ]
     assert dir(jumok) == jumok.__all__
     for name in jumok.__all__:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from jumok.decoding import DecodingOptions
     from jumok.evaluation.text import score_text
     from jumok.inspection.page.notebook import page
-    from jumok.inspection.trace import Trace
+    from jumok.inspection.trace import Axis, Trace
     from jumok.inspection.trace_file import load_trace
     from jumok.kinds import Kind
     from jumok.plugins import load_plugin, register
@@ -29,11 +29,16 @@ if TYPE_CHECKING:
     from jumok.systems.translation.result import Translation
     from jumok.systems.translation.translator import Translator
     from jumok.tracing.catalog import trace
+    from jumok.tracing.changes import changed, patched
+    from jumok.tracing.given import trace_of
+    from jumok.tracing.huggingface import from_transformers
     from jumok.tracing.record import record
+    from jumok.tracing.states import states_of
 
 __version__: str
 
 __all__ = [
+    "Axis",
     "Config",
     "DecodingOptions",
     "JumokError",
@@ -42,35 +47,46 @@ __all__ = [
     "Trace",
     "Translation",
     "Translator",
+    "changed",
+    "from_transformers",
     "load",
     "load_config",
     "load_plugin",
     "load_trace",
     "page",
+    "patched",
     "plot",
     "record",
     "register",
     "score_text",
+    "states_of",
     "trace",
+    "trace_of",
 ]
 
 _HOMES = {
     "Kind": "jumok.kinds",
     "load_plugin": "jumok.plugins",
     "register": "jumok.plugins",
+    "Axis": "jumok.inspection.trace",
     "Config": "jumok.config",
     "DecodingOptions": "jumok.decoding",
     "Tokenizer": "jumok.data.tokenizer",
     "Trace": "jumok.inspection.trace",
     "Translation": "jumok.systems.translation.result",
     "Translator": "jumok.systems.translation.translator",
+    "changed": "jumok.tracing.changes",
+    "from_transformers": "jumok.tracing.huggingface",
     "load": "jumok.systems.catalog",
     "load_config": "jumok.config",
     "load_trace": "jumok.inspection.trace_file",
     "page": "jumok.inspection.page.notebook",
+    "patched": "jumok.tracing.changes",
     "record": "jumok.tracing.record",
     "score_text": "jumok.evaluation.text",
+    "states_of": "jumok.tracing.states",
     "trace": "jumok.tracing.catalog",
+    "trace_of": "jumok.tracing.given",
 }
 
 

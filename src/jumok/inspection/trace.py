@@ -11,14 +11,19 @@ import json
 import zipfile
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from itertools import repeat
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from jumok.data.files.atomic import atomic_file
+from jumok.errors import MissingExtraError
 from jumok.inspection.page.picture import TracePicture
+
+if TYPE_CHECKING:
+    import pandas
 
 Array = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]
@@ -235,6 +240,55 @@ class Trace:
             yield from self.tree._arrays(f"{prefix}tree/")
         for number, other in enumerate(self.also):
             yield from other._arrays(f"{prefix}also{number}/")
+
+    def to_rows(self) -> Iterator[dict[str, Any]]:
+        """The attention weights as a table, row by row; see `to_frame`."""
+        for site in self.sites:
+            columns = self._columns(site)
+            values = (
+                column.tolist() if isinstance(column, np.ndarray) else repeat(column)
+                for column in columns.values()
+            )
+            for row in zip(*values, strict=False):
+                yield dict(zip(columns, row, strict=True))
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """The attention weights as a table of pandas: a row for each head, query and key.
+
+        The columns are part ("cross", "encoder", "decoder", "image"), layer and head (from 0),
+        query and key (their positions, from 0), query_token and key_token, weight, and norm: the
+        norm of the key's attended value, which is that of all heads together (NaN where there is
+        none). Keys that the mask hides have no rows.
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError:
+            raise MissingExtraError("a trace as a table of pandas", "research") from None
+        frames = [pandas.DataFrame(self._columns(site)) for site in self.sites]
+        return pandas.concat(frames, ignore_index=True) if frames else pandas.DataFrame()
+
+    def _columns(self, site: Site) -> dict[str, Any]:
+        """The columns of one attention module's table: arrays, or one value for all rows."""
+        _, queries, keys = site.weights.shape
+        seen = np.ones((queries, keys), np.bool_) if site.allowed is None else site.allowed
+        head, query, key = np.nonzero(np.broadcast_to(seen, site.weights.shape))
+        query_tokens = np.array(self.axes[site.queries].tokens, dtype=object)
+        key_tokens = np.array(self.axes[site.keys].tokens, dtype=object)
+        norm = None if site.norms is None else site.norms[query, key]
+        return {
+            "part": site.part,
+            "layer": site.layer,
+            "head": head,
+            "query": query,
+            "query_token": query_tokens[query],
+            "key": key,
+            "key_token": key_tokens[key],
+            "weight": site.weights[head, query, key],
+            "norm": np.full(len(head), np.nan, np.float32) if norm is None else norm,
+        }
 
     def head(self) -> dict[str, Any]:
         """All but the arrays, as plain JSON."""

@@ -74,7 +74,7 @@ def record(
         finish = _Outside(partial(_hand_over, system, about, each), level)
     shared = Shared(finish)
     recorder = Recorder(level, shared)
-    with listening(about.model, recorder), listening_to(system, _told(recorder)):
+    with listening(about.model, recorder), listening_to(system, events_told(recorder)):
         yield trace
     shared.close()
     if each is not None:
@@ -120,7 +120,7 @@ def _traces(
             yield from traces_of(about, heard, level)
 
 
-def _told(recorder: Recorder) -> dict[str, Ear]:
+def events_told(recorder: Recorder) -> dict[str, Ear]:
     """The listeners to the events that a system reports itself."""
     return {GIVEN: Ear(recorder.given), ROWS: Ear(recorder.rows), FOUND: Ear(recorder.ended)}
 
@@ -134,6 +134,6 @@ def check_ours(system: object) -> None:
             "this is a model of transformers, and jumok.record can record only jumok's own "
             "attention.",
             got=f"{kind.__name__} of {kind.__module__}",
-            do="save a BERT to a folder and load it with jumok.load; for other models use "
-            "output_attentions=True",
+            do="jumok.from_transformers(model, tokenizer, text) makes a trace of it; a BERT that "
+            "is saved to a folder can also be loaded with jumok.load",
         )

@@ -5,7 +5,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jumok.cli import options as option
 from jumok.cli.columns import two_columns
 from jumok.cli.screen import counted
 from jumok.cli.verbs.evaluate import Evaluation, Judged
@@ -41,9 +40,7 @@ def evaluate_captions(asked: Evaluation) -> Judged:
         meteor_program()  # a missing program is reported before minutes of captioning
     table = asked.needs_data()
     images = images_of(asked.images, table, f"jumok evaluate {asked.model}")
-    captioner: Captioner = option.load_system(
-        asked.opened, "caption", asked.device, asked.precision, asked.threads
-    )
+    captioner: Captioner = asked.load("caption")
     files = FeatureSource(images) if captioner.reads_features else ImageSource(images)
     corpus = CaptionCorpus(table, images, *caption_columns(asked.columns))
     pictures = read_captions(corpus, files, others=True)

@@ -1,7 +1,6 @@
 """`jumok evaluate` for language models: the loss and perplexity of unseen text."""
 
 from jumok.bundle.card import Score
-from jumok.cli import options as option
 from jumok.cli.columns import column_of
 from jumok.cli.verbs.evaluate import Evaluation, Judged
 from jumok.data.texts.corpus import TextCorpus, documents
@@ -16,9 +15,7 @@ def evaluate_language_model(asked: Evaluation) -> Judged:
         DataError: the file cannot be read, or there is no text in it.
     """
     file = asked.needs_data()
-    system: LanguageModel = option.load_system(
-        asked.opened, "generate", asked.device, asked.precision, asked.threads
-    )
+    system: LanguageModel = asked.load("generate")
     corpus = TextCorpus(file, column_of(asked.columns.split(",")[0]))
     texts = list(documents(corpus, system.documents))
     scored = system.score(texts, batch_size=asked.batch)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from jumok.cli import options as option
 from jumok.cli.screen import counted
 from jumok.cli.verbs.evaluate import Evaluation, Judged
 from jumok.errors import DataError, Place
@@ -29,9 +28,7 @@ def evaluate_pictures(asked: Evaluation) -> Judged:
     from jumok.evaluation.classification import confusion_lines
 
     source = source_of(asked.needs_data())
-    system = option.load_system(
-        asked.opened, "classify", asked.device, asked.precision, asked.threads
-    )
+    system = asked.load("classify")
     truth: list[int] = []
     found: list[str] = []
     waiting: list[np.ndarray] = []

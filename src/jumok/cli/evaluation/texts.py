@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from jumok.cli import options as option
 from jumok.cli.columns import column_of, two_columns
 from jumok.cli.screen import counted
 from jumok.cli.verbs.evaluate import Evaluation, Judged
@@ -32,7 +31,7 @@ def evaluate_guesses(asked: Evaluation) -> Judged:
 
     file = asked.needs_data()
     texts = [example.text for example in read(file, column_of(asked.columns.split(",")[0]), None)]
-    system = option.load_system(asked.opened, "fill", asked.device, asked.precision, asked.threads)
+    system = asked.load("fill")
     masking = Masking(GUESSED_SHARE, 1.0, 0.0, True, word_starts(system.tokenizer))
     ids = [each[: system.max_tokens] for each in system.tokenizer.encode_batch(texts)]
     with system.at_work():
@@ -55,9 +54,7 @@ def evaluate_labels(asked: Evaluation) -> Judged:
     file = asked.needs_data()
     text, label = two_columns(asked.columns, "the text's and the label's", "document,label")
     examples = read(file, text, label)
-    system = option.load_system(
-        asked.opened, "classify", asked.device, asked.precision, asked.threads
-    )
+    system = asked.load("classify")
     truth = [label_number(example, system.labels) for example in examples]
     texts = [example.text for example in examples]
     found = system.probabilities(texts, asked.batch).argmax(dim=1).tolist()

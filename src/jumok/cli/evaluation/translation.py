@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jumok.bundle.card import Score
-from jumok.cli import options as option
 from jumok.cli.columns import column_of, pairs_of
 from jumok.cli.screen import counted
 from jumok.cli.verbs.evaluate import Evaluation, Judged
@@ -14,6 +13,7 @@ from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
     from jumok.data.pairs.corpus import Pair
+    from jumok.systems.translation.translator import Translator
 
 
 def evaluate_translation(asked: Evaluation) -> Judged:
@@ -34,7 +34,7 @@ def evaluate_translation(asked: Evaluation) -> Judged:
     further = () if asked.by is None else (column_of(asked.by),)
     pairs = list(read_pairs(replace(corpus, further=further)))
     parts = [part for pair in pairs for part in pair.further]
-    translator = option.load_translator(asked.opened, asked.device, asked.precision, asked.threads)
+    translator: Translator = asked.load("translate")
     translations = translator.translate_lines(
         (pair.source for pair in pairs),
         asked.search(DEFAULTS),

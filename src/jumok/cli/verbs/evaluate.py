@@ -2,13 +2,15 @@
 
 import json
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import jumok
 from jumok.cli import options as option
 from jumok.cli.cells import as_csv, form_of
 from jumok.cli.columns import named_columns
@@ -46,11 +48,24 @@ Tokenize = Annotated[
     typer.Option(help="Tokenizer for BLEU: 13a, intl, char, zh, ko-mecab, ja-mecab, none."),
 ]
 Lowercase = Annotated[bool, typer.Option("--lowercase", help="Case-insensitive scoring.")]
+Off = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Ablate a head, by its name in jumok heads: cross.2.3 is layer 2, head 3; cross.2 is "
+        "the whole layer. Repeatable.",
+        metavar="HEAD",
+    ),
+]
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The options of one evaluation; see those of `evaluate`."""
+    """The options of one evaluation; see those of `evaluate`.
+
+    Attributes:
+        off: the heads that are ablated.
+        changes: what stays in effect until the evaluation ends.
+    """
 
     opened: "OpenedModel"
     model: str
@@ -71,6 +86,23 @@ class Evaluation:
     device: str
     precision: option.Precisions
     threads: int
+    off: Sequence[str] = ()
+    changes: ExitStack = field(default_factory=ExitStack)
+
+    def load(self, verb: str) -> Any:
+        """The system, with its heads ablated until the evaluation ends.
+
+        Args:
+            verb: the command that uses systems of its kind.
+
+        Raises:
+            BundleError: the weights are damaged, or the model is for another command.
+            ModelError: the model does not have such a head.
+        """
+        system = option.load_system(self.opened, verb, self.device, self.precision, self.threads)
+        if self.off:
+            self.changes.enter_context(jumok.changed(system, self.off))
+        return system
 
     def search(self, defaults: "DecodingOptions") -> "DecodingOptions":
         """The decoding options: the given ones over the defaults of this kind of model."""
@@ -111,6 +143,17 @@ class Judged:
     details: tuple[str, ...] = ()
     columns: tuple[str, ...] = ("output",)
 
+    def without(self, heads: Sequence[str]) -> "Judged":
+        """The result of a model without these heads: its signatures and its summary name them."""
+        if not heads:
+            return self
+        off = ", ".join(sorted({head.strip().replace(" ", ".") for head in heads}))
+        signed = tuple(
+            replace(score, signature="|".join(filter(None, (score.signature, f"off:{off}"))))
+            for score in self.scores
+        )
+        return replace(self, scores=signed, examples=f"{self.examples}, heads ablated: {off}")
+
 
 OUTPUTS = (".csv", ".tsv", ".txt")
 """What --output writes; --json is for the scores, which are printed."""
@@ -143,6 +186,7 @@ def evaluate(
     tokenize: Tokenize = None,
     lowercase: Lowercase = False,
     metrics: option.Metrics = "text",
+    off: Off = None,
     as_json: option.Json = False,
     output: option.Output = None,
     batch: option.Batch = 32,
@@ -162,6 +206,8 @@ def evaluate(
       jumok evaluate MODEL --data test.tmx --from en --to ko
 
       jumok evaluate MODEL --data captions.tsv --images photos.zip
+
+      jumok evaluate MODEL --data test.tsv --off cross.2.3 --off encoder.1
     """
     opened = option.open_models(model)
     kind = opened.kind
@@ -177,6 +223,7 @@ def evaluate(
         beam=beam, length_penalty=length_penalty, no_repeat_ngram=no_repeat_ngram,
         tokenize=tokenize, lowercase=lowercase, metrics=metrics,
         batch=batch, device=device, precision=precision, threads=threads,
+        off=off or (),
     )  # fmt: skip
     _run(resolve(kind.evaluate), asked, as_json, output)
 
@@ -186,7 +233,8 @@ def _run(
 ) -> None:
     """Evaluates the model, prints the scores and saves the outputs."""
     started = time.perf_counter()
-    judged = function(asked)
+    with asked.changes:
+        judged = function(asked).without(asked.off)
     say(judged, asked.model, time.perf_counter() - started, as_json)
     if output is not None:
         with open_output(output) as stream:

@@ -45,3 +45,38 @@ def hooked(
         _HERE.reset(token)
         for handle in handles:
             handle.remove()
+
+
+@contextmanager
+def replaced(
+    module: nn.Module,
+    before: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None = None,
+    after: Callable[[Any], Any] | None = None,
+) -> Iterator[None]:
+    """Replaces the module's arguments and results when it is called inside the block.
+
+    Args:
+        before: receives the positional arguments, and returns them.
+        after: receives the module's output, and returns it.
+    """
+    mark = object()
+    handles = []
+    if before is not None:
+
+        def give(_: nn.Module, given: tuple[Any, ...], change: Any = before) -> Any:
+            return change(given) if mark in _HERE.get() else None
+
+        handles.append(module.register_forward_pre_hook(give))
+    if after is not None:
+
+        def leave(_: nn.Module, __: tuple[Any, ...], made: Any, change: Any = after) -> Any:
+            return change(made) if mark in _HERE.get() else None
+
+        handles.append(module.register_forward_hook(leave))
+    token = _HERE.set(_HERE.get() | {mark})
+    try:
+        yield
+    finally:
+        _HERE.reset(token)
+        for handle in handles:
+            handle.remove()

@@ -1,0 +1,173 @@
+"""`jumok.changed` and `jumok.patched`: a model that is used with changes to what it computes.
+
+Heads have the names under which `jumok heads` and the page list them: the attention kind, and layer
+and head counted from 1.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+
+from torch import nn
+
+from jumok.errors import ModelError
+from jumok.inspection.hooks.capture import heads_of, layer_of, part_of
+from jumok.inspection.hooks.intervene import Change, Heads, RowEdit
+from jumok.inspection.hooks.intervene import changed as with_change
+from jumok.inspection.hooks.patching import Patch, patched_model
+from jumok.systems.base import System
+from jumok.tracing.about import ALONE
+from jumok.tracing.checks import no_attention
+
+Layers = Mapping[tuple[str, int], str]
+"""The path of each attention module, by its attention kind and its layer (from 0)."""
+
+NAME = re.compile(r"(?:(cross|encoder|decoder|image)[ .])?([1-9]\d*)(?:\.([1-9]\d*))?")
+
+
+@contextmanager
+def changed(
+    model: System | nn.Module,
+    heads_off: str | Sequence[str] | Heads = (),
+    *,
+    words_off: Sequence[int] = (),
+    weights: Mapping[tuple[str, int], Sequence[float]] | None = None,
+) -> Iterator[None]:
+    """Ablates heads of a model, masks words, or sets attention weights, inside the block.
+
+        with jumok.changed(model, heads_off=["cross 2.3", "encoder 1"]):
+            model.translate(["I am a student."])
+
+    Everything that is done with the model in the block is done with the change: translating,
+    scoring, tracing, recording. Other threads use the model unchanged. Blocks may be nested. Each
+    model of an ensemble is changed.
+
+    Args:
+        model: what `jumok.load` returns, or a torch module with attention of jumok in it.
+        heads_off: heads whose output is set to zero before the output projection. "cross 2.3" is
+            layer 2, head 3 of the cross-attention, both counted from 1, as `jumok heads` and the
+            page name them; "cross 2" is every head of the layer. The kinds are "cross", "encoder",
+            "decoder" and "image"; "2.3" is enough where the model has only one. Or a mapping from
+            the path of a module to numbers of heads, from 0, as `Trace.sites` has them.
+        words_off: positions of the input, from 0, whose word vectors are set to zero in every text
+            of the block; for a captioner cells of the image.
+        weights: for a head, or a whole layer, and the position of a query (from 0), the weights of
+            the keys, from the first; they are normalised to a sum of 1, and further keys get 0.
+
+    Raises:
+        ModelError: the model has no attention, or not the heads or positions that are named, or the
+            weights are not attention weights.
+    """
+    with ExitStack() as stack:
+        for each in model.modules() if isinstance(model, System) else [model]:
+            count = heads_of(each)
+            if not count:
+                raise no_attention()
+            layers = _layers(each, count)
+            change = Change(
+                _heads(heads_off, layers, count),
+                tuple(words_off),
+                tuple(_rows(weights or {}, layers, count)),
+            )
+            stack.enter_context(with_change(each, change, count))
+        yield
+
+
+@contextmanager
+def patched(
+    model: System | nn.Module,
+    patches: Mapping[str, Patch],
+    *,
+    positions: Sequence[int] | None = None,
+) -> Iterator[None]:
+    """Replaces vectors inside a Transformer while it works: activation patching and steering.
+
+        with jumok.patched(model, {"decoder.blocks.1": lambda stream: stream + direction}):
+            model.translate(["I am a student."])
+
+    Like `changed`, for everything that is done in the block, and for this thread only.
+
+    Args:
+        model: what `jumok.load` returns, or a torch module with Transformer blocks in it.
+        patches: by path. "decoder.blocks.1" is the residual stream after the decoder's second
+            block, (batch new dim) for the positions that are computed together; in decoding that
+            is one for each hypothesis. "decoder.blocks.1.cross_attention" is the output of each
+            head before the output projection, (batch heads new value_dim). The patch is a function
+            of these vectors that returns those to use, or an array for the positions from the
+            first, such as `Trace.streams["decoder"][2]` of another run: row 2 is the stream after
+            the second block.
+        positions: the positions that are replaced, from 0 (START is one where there is one); None:
+            all, or all that an array has.
+
+    Raises:
+        ModelError: there is no such path, or the vectors do not have the model's sizes.
+    """
+    with ExitStack() as stack:
+        for each in model.modules() if isinstance(model, System) else [model]:
+            stack.enter_context(patched_model(each, patches, positions))
+        yield
+
+
+def _layers(model: nn.Module, count: Mapping[str, int]) -> Layers:
+    """The attention modules by kind and layer."""
+    facts = next((facts for kind, facts in ALONE.items() if isinstance(model, kind)), None)
+    if facts is None:  # a BERT, or an attention module alone
+        return {(part_of(site), layer_of(site)): site for site in count}
+    edges = facts(model, "").edges
+    return {(edges(site).part, layer_of(site)): site for site in count}
+
+
+def _heads(named: str | Sequence[str] | Heads, layers: Layers, count: Mapping[str, int]) -> Heads:
+    if isinstance(named, Mapping):
+        return named
+    found: dict[str, list[int]] = {}
+    for name in [named] if isinstance(named, str) else named:
+        site, heads = _found(name, layers, count)
+        found.setdefault(site, []).extend(heads)
+    return found
+
+
+def _rows(
+    weights: Mapping[tuple[str, int], Sequence[float]], layers: Layers, count: Mapping[str, int]
+) -> Iterator[RowEdit]:
+    for (name, query), row in weights.items():
+        site, heads = _found(name, layers, count)
+        for head in heads:
+            yield RowEdit(site, query, tuple(row), head)
+
+
+def _found(name: str, layers: Layers, count: Mapping[str, int]) -> tuple[str, Sequence[int]]:
+    """The path of the attention module, and its heads, that a name stands for.
+
+    Raises:
+        ModelError: no head has this name, or heads of several attention kinds have.
+    """
+    read = NAME.fullmatch(name.strip())
+    if read is None:
+        raise _no_such_head(name, layers, count)
+    kind, layer, head = read[1], int(read[2]) - 1, read[3]
+    kinds = sorted({part for part, _ in layers})
+    if kind is None and len(kinds) > 1:
+        raise ModelError(
+            "the name of a head needs its attention kind in this model.",
+            expected=" or ".join(f"{each} {name.strip()}" for each in kinds),
+            got=name,
+        )
+    site = layers.get((kind or kinds[0], layer))
+    if site is None or (head is not None and int(head) > count[site]):
+        raise _no_such_head(name, layers, count)
+    return site, range(count[site]) if head is None else [int(head) - 1]
+
+
+def _no_such_head(name: str, layers: Layers, count: Mapping[str, int]) -> ModelError:
+    """The error that lists every layer's heads: "cross 2.1 to 2.8"."""
+    spans = []
+    for (part, layer), site in sorted(layers.items()):
+        first, last = f"{part} {layer + 1}.1", f"{layer + 1}.{count[site]}"
+        spans.append(first if count[site] == 1 else f"{first} to {last}")
+    return ModelError(
+        "the model has no such head.",
+        expected=f"the attention kind, the layer and the head, from 1: {', '.join(spans)}",
+        got=name,
+        do="jumok heads and the page list the heads by these names",
+    )
