@@ -22,7 +22,7 @@ from jumok.errors import ModelError
 from jumok.inspection.hooks.intercept import hooked, replaced
 from jumok.inspection.trace import Array
 from jumok.layers.block import Block
-from jumok.layers.residual import PostNorm
+from jumok.layers.residual import PostNorm, PreNorm
 from jumok.shapes import Tensor
 
 Patch = Callable[[Tensor], Tensor] | Tensor | Array
@@ -119,6 +119,7 @@ class _Change:
 @contextmanager
 def _stream_replaced(block: Block, change: _Change) -> Iterator[None]:
     last = block.after_feedforward
+    assert isinstance(last, PreNorm)
     if isinstance(last, PostNorm):  # the stream is what the norm returns
 
         def after(made: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
