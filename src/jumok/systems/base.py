@@ -26,6 +26,9 @@ GIVEN, ROWS, FOUND = "given", "rows", "found"
 or images a call was given; for each row of the batch that is read next, which of them it is; and,
 for each row, what a search ended with."""
 
+Facts = dict[str, Any]
+"""Plain JSON."""
+
 Part = TypeVar("Part")
 Given = ParamSpec("Given")
 Made = TypeVar("Made")
@@ -82,6 +85,13 @@ class System:
         if self._origins and (self._loaded is None or self._loaded == _digests(models)):
             return together(origin.fingerprint for origin in self._origins)
         return together(map(fingerprint_of, models))
+
+    def answer(self, given: Sequence[str]) -> list[Facts]:
+        """What the system makes of each text or image file, as plain JSON, with its own defaults.
+
+        This is the one call that all systems share: a server for any of them needs no other.
+        """
+        raise NotImplementedError
 
     @classmethod
     def load(

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from math import fsum
 
 from jumok.shapes import Float, Tensor
+from jumok.systems.base import Facts
 
 Box = tuple[float, float, float, float]
 """left, top, right, bottom, as fractions of the image's width and height: 0 to 1."""
@@ -26,6 +27,14 @@ class Looks:
         """The part of the image that a cell covers."""
         _, rows, columns = self.weights.shape
         return column / columns, row / rows, (column + 1) / columns, (row + 1) / rows
+
+    def facts(self) -> Facts:
+        """The words, and the map of each word row by row from the top, as plain JSON."""
+        rounded = [
+            [[round(share, 4) for share in row] for row in of_word]
+            for of_word in self.weights.tolist()
+        ]
+        return {"words": self.words, "weights": rounded}
 
 
 @dataclass(frozen=True)
@@ -53,3 +62,15 @@ class Caption:
     def log_probability(self) -> float:
         """The log-probability of the whole caption given the image: natural logarithm."""
         return fsum(self.token_log_probabilities)
+
+    def facts(self) -> Facts:
+        """All of it as plain JSON."""
+        return {
+            "text": self.text,
+            "score": self.score,
+            "log_probability": self.log_probability,
+            "tokens": self.tokens,
+            "token_log_probabilities": self.token_log_probabilities,
+            "looks": None if self.looks is None else self.looks.facts(),
+            "alternatives": [other.facts() for other in self.alternatives],
+        }

@@ -21,7 +21,7 @@ from jumok.errors import DataError, ModelError
 from jumok.models.captioner import CaptionerModel as Model
 from jumok.models.memory import Memory
 from jumok.shapes import Tensor
-from jumok.systems.base import FOUND, GIVEN, ROWS, Shown, System, at_work, loaded_from
+from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, Shown, System, at_work, loaded_from
 from jumok.systems.caption import Caption, Looks
 from jumok.systems.device import PrecisionName
 from jumok.systems.given import pictures_in, texts_in
@@ -63,6 +63,9 @@ class Captioner(System):
             )
         self.model, self.tokenizer, self.reader = model, tokenizer, reader
         self.max_tokens, self.language, self.reading = max_tokens, language, reading
+
+    def answer(self, given: Sequence[str]) -> list[Facts]:
+        return [each.facts() for each in self.caption(given)]
 
     @classmethod
     def load(

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jumok.shapes import Float, Tensor
+from jumok.systems.base import Facts
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,11 @@ class Classification:
     def probability(self) -> float:
         """The probability of the label."""
         return self.probabilities[self.label]
+
+    def facts(self, top: int | None = None) -> Facts:
+        """All of it as plain JSON; `top`: only so many labels, the most probable ones."""
+        best = dict(list(self.probabilities.items())[:top])
+        return {"label": self.label, "probabilities": best}
 
 
 def ranked(row: Float[Tensor, " labels"], labels: Sequence[str]) -> Classification:

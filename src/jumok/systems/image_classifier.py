@@ -15,7 +15,7 @@ from jumok.data.pictures.batches import as_tensor
 from jumok.data.pictures.corpus import Fitted, Shape
 from jumok.errors import BundleError, Place
 from jumok.models.image_classifier import ImageClassifier
-from jumok.systems.base import GIVEN, ROWS, Shown, System, at_work, loaded_from
+from jumok.systems.base import GIVEN, ROWS, Facts, Shown, System, at_work, loaded_from
 from jumok.systems.classification import Classification, ranked
 from jumok.systems.device import DTYPES, PrecisionName, choose_device
 from jumok.systems.given import pictures_in
@@ -39,6 +39,9 @@ class ImageClassification(System):
         self, models: Sequence[ImageClassifier], labels: Sequence[str], shape: Shape
     ) -> None:
         self.models, self.labels, self.shape = tuple(models), tuple(labels), shape
+
+    def answer(self, given: Sequence[str]) -> list[Facts]:
+        return [each.facts() for each in self.classify(given)]
 
     @classmethod
     def load(

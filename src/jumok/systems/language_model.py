@@ -21,7 +21,7 @@ from jumok.decoding.window import Window
 from jumok.errors import BundleError, DataError, ModelError, Place
 from jumok.models.causal import CausalLanguageModel
 from jumok.shapes import Tensor
-from jumok.systems.base import FOUND, GIVEN, ROWS, Shown, System, at_work, loaded_from
+from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, Shown, System, at_work, loaded_from
 from jumok.systems.device import PrecisionName
 from jumok.systems.given import text_of, texts_in
 from jumok.systems.loading import load_one
@@ -128,6 +128,9 @@ class LanguageModel(System):
         self.model, self.tokenizer, self.context = model, tokenizer, context
         self.documents = documents
         self.decoder = Window(model.decoder, context)
+
+    def answer(self, given: Sequence[str]) -> list[Facts]:
+        return [{"text": "".join(self.generate(prompt))} for prompt in given]
 
     @classmethod
     def load(

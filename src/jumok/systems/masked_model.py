@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
@@ -16,7 +16,7 @@ from jumok.errors import DataError, ModelError
 from jumok.layers.pooling import mean_of_real
 from jumok.models.masked import MaskedLanguageModel
 from jumok.shapes import Bool, Float, Int, Tensor
-from jumok.systems.base import GIVEN, ROWS, Shown, System, at_work, loaded_from
+from jumok.systems.base import GIVEN, ROWS, Facts, Shown, System, at_work, loaded_from
 from jumok.systems.device import PrecisionName
 from jumok.systems.embedding import own_space
 from jumok.systems.given import text_of, texts_in
@@ -50,6 +50,10 @@ class Filled:
     text: str
     gaps: tuple[tuple[Candidate, ...], ...] = ()
 
+    def facts(self) -> Facts:
+        """All of it as plain JSON."""
+        return asdict(self)
+
 
 class MaskedModel(System):
     """A trained masked language model.
@@ -68,6 +72,9 @@ class MaskedModel(System):
         self._opens = torch.from_numpy(word_starts(tokenizer))
         pieces = tokenizer.pieces(range(tokenizer.size))
         self._text = torch.tensor([_is_text(id, piece) for id, piece in enumerate(pieces)])
+
+    def answer(self, given: Sequence[str]) -> list[Facts]:
+        return [each.facts() for each in self.fill(given)]
 
     @classmethod
     def load(

@@ -12,7 +12,7 @@ from jumok.data.tokenizer import Tokenizer
 from jumok.errors import DataError
 from jumok.models.classifier import TextClassifier
 from jumok.shapes import Float, Tensor
-from jumok.systems.base import GIVEN, ROWS, Shown, System, at_work, loaded_from
+from jumok.systems.base import GIVEN, ROWS, Facts, Shown, System, at_work, loaded_from
 from jumok.systems.classification import Classification, ranked
 from jumok.systems.device import PrecisionName
 from jumok.systems.given import texts_in
@@ -38,6 +38,9 @@ class TextClassification(System):
     ) -> None:
         self.model, self.labels = model, tuple(labels)
         self.tokenizer, self.max_tokens = tokenizer, max_tokens
+
+    def answer(self, given: Sequence[str]) -> list[Facts]:
+        return [each.facts() for each in self.classify(given)]
 
     @classmethod
     def load(

@@ -17,7 +17,7 @@ from jumok.cli.verbs.translate import decoding_options
 from jumok.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from jumok.systems.caption import Caption, Looks
+    from jumok.systems.caption import Caption
 
 Images = Annotated[
     list[Path],
@@ -113,26 +113,5 @@ def _rows(file: Path, one: "Caption | DataError", scores: bool) -> Iterator[list
 
 
 def _objects(file: Path, one: "Caption | DataError") -> Iterator[str]:
-    facts = {"error": str(one)} if isinstance(one, DataError) else _facts(one)
+    facts = {"error": str(one)} if isinstance(one, DataError) else one.facts()
     yield json.dumps({"file": str(file)} | facts, ensure_ascii=False) + "\n"
-
-
-def _facts(one: "Caption") -> dict[str, Any]:
-    return {
-        "text": one.text,
-        "score": one.score,
-        "log_probability": one.log_probability,
-        "tokens": one.tokens,
-        "token_log_probabilities": one.token_log_probabilities,
-        "looks": None if one.looks is None else _maps(one.looks),
-        "alternatives": [_facts(other) for other in one.alternatives],
-    }
-
-
-def _maps(looks: "Looks") -> dict[str, Any]:
-    """The words, and the map of each word row by row from the top."""
-    rounded = [
-        [[round(share, 4) for share in row] for row in of_word]
-        for of_word in looks.weights.tolist()
-    ]
-    return {"words": looks.words, "weights": rounded}

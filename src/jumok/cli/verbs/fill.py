@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -117,7 +116,7 @@ def to_csv(number: int, line: str, filled: "Filled | None") -> str:
 
 def to_json(number: int, line: str, filled: "Filled | None") -> str:
     """One JSON object per line; "text" is null if the line could not be read."""
-    facts = {"text": None, "gaps": []} if filled is None else asdict(filled)
+    facts = {"text": None, "gaps": []} if filled is None else filled.facts()
     return json.dumps({"line": number, "source": line} | facts, ensure_ascii=False) + "\n"
 
 

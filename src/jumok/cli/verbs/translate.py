@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -249,13 +249,7 @@ class Flag:
 
 def to_json(number: int, translation: "Translation") -> str:
     """One JSON object a source line; lines are counted from 1."""
-    return json.dumps({"line": number} | _facts(translation), ensure_ascii=False) + "\n"
-
-
-def _facts(translation: "Translation") -> dict[str, Any]:
-    facts = asdict(translation)
-    alternatives = [_facts(other) for other in translation.alternatives]
-    return facts | {"log_probability": translation.log_probability, "alternatives": alternatives}
+    return json.dumps({"line": number} | translation.facts(), ensure_ascii=False) + "\n"
 
 
 def _share(value: float | None) -> str:

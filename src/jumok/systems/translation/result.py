@@ -1,10 +1,11 @@
 """What a translator returns for a line."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import fsum
 
 from jumok.alignment.words import Link
 from jumok.shapes import Float, Tensor
+from jumok.systems.base import Facts
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,12 @@ class Translation:
     def log_probability(self) -> float:
         """The log-probability of the whole text given the source: natural logarithm."""
         return fsum(self.token_log_probabilities)
+
+    def facts(self) -> Facts:
+        """All of it as plain JSON."""
+        alternatives = [other.facts() for other in self.alternatives]
+        own = {"log_probability": self.log_probability, "alternatives": alternatives}
+        return asdict(self) | own
 
 
 @dataclass(frozen=True)

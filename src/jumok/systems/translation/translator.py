@@ -34,7 +34,7 @@ from jumok.decoding.score import score_pairs
 from jumok.errors import BundleError, ConfigError, ModelError, Place
 from jumok.kernels.linear import prepare_for_inference
 from jumok.models.memory import Decoder, Memory, SequenceToSequence
-from jumok.systems.base import FOUND, GIVEN, ROWS, Shown, at_work, loaded_from
+from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, Shown, at_work, loaded_from
 from jumok.systems.device import DTYPES, PrecisionName, choose_device
 from jumok.systems.given import texts_in
 from jumok.systems.languages import WITHOUT_SPACES, language_code
@@ -113,6 +113,9 @@ class Translator(GivenTranslations, FileTranslator):
         self.aligner = Aligner(models, measured, tokenizer)
         decoders = [model.decoder for model in models]
         self.decoder = decoders[0] if len(decoders) == 1 else Ensemble(decoders)
+
+    def answer(self, given: Sequence[str]) -> list[Facts]:
+        return [each.facts() for each in self.translate(given)]
 
     @classmethod
     def load(
