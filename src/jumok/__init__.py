@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from jumok.errors import JumokError
 
 if TYPE_CHECKING:
-    from jumok import plot
+    from jumok import lab, plot
     from jumok.config import Config, load_config
     from jumok.data.tokenizer import Tokenizer
     from jumok.decoding import DecodingOptions
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from jumok.tracing.huggingface import from_transformers
     from jumok.tracing.record import record
     from jumok.tracing.states import states_of
+    from jumok.training.from_python import train
 
 __version__: str
 
@@ -49,6 +50,7 @@ __all__ = [
     "Translator",
     "changed",
     "from_transformers",
+    "lab",
     "load",
     "load_config",
     "load_plugin",
@@ -62,9 +64,11 @@ __all__ = [
     "states_of",
     "trace",
     "trace_of",
+    "train",
 ]
 
 _HOMES = {
+    "train": "jumok.training.from_python",
     "Kind": "jumok.kinds",
     "load_plugin": "jumok.plugins",
     "register": "jumok.plugins",
@@ -92,8 +96,8 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     """Imports a public name's module when the name is first used (PEP 562)."""
-    if name == "plot":
-        return import_module("jumok.plot")
+    if name in ("lab", "plot"):
+        return import_module(f"jumok.{name}")
     if name == "__version__":
         from importlib.metadata import version
 
