@@ -86,6 +86,9 @@ export function rowView(trace, state, words, ask) {
   };
 }
 
+// Weights from elsewhere have no vectors, at no level.
+rowView.needs = (trace) => trace.sites.some((site) => site.kind !== "given");
+
 /** The explanation of the row, which differs for additive and for unscaled scores. */
 function helpOf(site, words) {
   if (site.array("energy")) return words.rowHelpAdditive;
