@@ -12,9 +12,10 @@ from jumok.bundle.reading import read_bundle
 from jumok.bundle.writing import write_bundle
 from jumok.errors import ModelError
 from tests.cli.test_commands import call, fault
+from tests.data.painted import paint
 from tests.systems.lm import write_lm
 from tests.systems.pictures import READER, write_captioner, write_pictures
-from tests.systems.untrained import write_masked, write_text_classifier
+from tests.systems.untrained import write_classifier, write_masked, write_text_classifier
 
 CROSS = "decoder.blocks.1.cross_attention"
 FAST = ["--threads", "1", "--beam", "1"]
@@ -94,6 +95,9 @@ KINDS = {
         lambda to: ["--data", lines(to / "a.tsv", "the cat\tgood")],
     ),
     "captioning": (lambda to: write_captioner(to, reader=READER), "image.2.1", captions),
+    "image-classification": (
+        write_classifier, "2.2", lambda to: ["--data", paint(to / "painted", 3)]
+    ),
 }  # fmt: skip
 
 

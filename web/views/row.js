@@ -87,6 +87,9 @@ export function rowView(trace, state, words, ask) {
   };
 }
 
+// Weights from elsewhere have no vectors, at no level.
+rowView.needs = (trace) => trace.sites.some((site) => site.kind !== "given");
+
 /** The explanation of the row, which differs by the score: only products and additive ones can be recomputed. */
 function helpOf(site, words) {
   if (site.scale === null) return words.rowHelpOther(site.kind);

@@ -25,8 +25,9 @@ function path(nodes, id) {
   return ids;
 }
 
-/** Only models that write from left to right use beam search. */
-theatreView.needs = (trace) => ["translation", "captioning", "language-model"].includes(trace.task);
+/** Only models that write from left to right use beam search; of weights from elsewhere none is recorded. */
+theatreView.needs = (trace) => ["translation", "captioning", "language-model"].includes(trace.task)
+  && trace.sites.some((site) => site.kind !== "given");
 
 export function theatreView(trace, state, words, ask) {
   const { nodes, leaves, left_out: leftOut } = trace.notes.search ?? {};

@@ -65,22 +65,14 @@ def trace_of(
     """
     queries = _axis(tokens)
     keys = None if key_tokens is None else _axis(key_tokens)
-    parts = attentions if isinstance(attentions, Mapping) else None
-    if parts is None:
-        assert not isinstance(attentions, Mapping)
-        parts = {_part_of(layers_of(attentions), keys is not None): attentions}
     source = "picture" if (keys or queries).grid is not None else "source"
     own = "text" if source == "source" else source
     axes = {own: queries} if keys is None else {source: keys, "target": queries}
+    parts = _by_part(attentions, keys is not None)
     masks = allowed if isinstance(allowed, Mapping) else dict.fromkeys(parts, allowed)
     sites: list[Site] = []
     for part, layers in parts.items():
-        ends = (own, own)
-        if keys is not None:
-            ends = ("target" if part in ("cross", "decoder") else source,
-                    "target" if part == "decoder" else source)  # fmt: skip
-        elif part == "cross":
-            raise ModelError("cross-attention needs the tokens of its keys.", do="give key_tokens")
+        ends = (own, own) if keys is None else _ends(part, source)
         sites += sites_of(part, layers_of(layers), axes, ends, _mask(masks.get(part)), tolerance)
     return Trace(
         model=name,
@@ -169,11 +161,23 @@ def looks_back(weights: Array) -> bool:
     return weights.shape[-1] == weights.shape[-2] > 1 and not np.triu(weights, 1).any()
 
 
-def _part_of(layers: Mapping[int, Array], crosses: bool) -> Part:
-    if crosses:
-        return "cross"
-    backwards = all(weights.ndim == 3 and looks_back(weights) for weights in layers.values())
-    return "decoder" if backwards else "encoder"
+def _by_part(attentions: Layers | Mapping[Part, Layers], has_keys: bool) -> Mapping[Part, Layers]:
+    """The layers by their attention kind, which is found if it is not given."""
+    if not isinstance(attentions, Mapping):
+        if has_keys:
+            return {"cross": attentions}
+        layers = layers_of(attentions).values()
+        backwards = all(weights.ndim == 3 and looks_back(weights) for weights in layers)
+        return {"decoder" if backwards else "encoder": attentions}
+    if "cross" in attentions and not has_keys:
+        raise ModelError("cross-attention needs the tokens of its keys.", do="give key_tokens")
+    return attentions
+
+
+def _ends(part: Part, source: str) -> tuple[str, str]:
+    """The axes of the queries and keys where there are a source and a target."""
+    queries = "target" if part in ("cross", "decoder") else source
+    return queries, "target" if part == "decoder" else source
 
 
 def _axis(tokens: Sequence[str] | Axis) -> Axis:
