@@ -1,6 +1,7 @@
 # make demo   train a small English-Korean Transformer from scratch and look inside it
 # make test   linter, type checker, architecture checks and all tests
 # make bench  benchmarks against other toolkits
+# make docs   the reference of all public names as HTML, in docs/api
 # make lab    test the claims of the lectures, each as an experiment
 # make matrix test the wheel in every installed Python from 3.11 to 3.14
 #
@@ -20,11 +21,11 @@ INSTALL = $(UV) pip install --quiet --python $(BIN)/python -c constraints.txt \
 	$(if $(UV_FIND_LINKS),,--torch-backend=auto) "$(TORCH)"
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test bench lab matrix lint sanitize clean
+.PHONY: demo test bench docs lab matrix lint sanitize clean
 .DEFAULT_GOAL := help
 
 help:
-	@sed -n '1,5s/^# //p' Makefile
+	@sed -n '1,6s/^# //p' Makefile
 
 $(UV):
 	$(PYTHON) -m venv $(VENV)
@@ -58,6 +59,9 @@ sanitize: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/.dev
+	$(BIN)/python docs/reference.py docs/api
 
 lab: $(VENV)/.dev
 	$(BIN)/jumok lab --all --page lab/README.md
