@@ -52,7 +52,11 @@ def call(arguments: Sequence[str], check: bool = True):
 def stop(arguments: Sequence[str], part: Path, by: signal.Signals) -> subprocess.Popen[str]:
     """A process of its own, stopped when it has kept something."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "jumok", *arguments], stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "jumok", *arguments],
+        stderr=subprocess.PIPE,
+        text=True,
+        # Tests that run in the background of a shell inherit that Ctrl-C is ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     until = time.monotonic() + 120.0
     while not (part.exists() and record_of(part).exists()):
@@ -80,7 +84,6 @@ def test_a_killed_translation_goes_on_to_the_same_bytes(tiny_bundle, book, tmp_p
 
 def test_ctrl_c_says_how_to_go_on(tiny_bundle, book, tmp_path):
     out = tmp_path / "out"
-    book.write_text("\n".join(LINES * 40), "utf-8")  # long enough not to end on a busy machine
     process = stop(command(tiny_bundle, book, out), tmp_path / "out.part", signal.SIGINT)
     _, said = process.communicate(timeout=60.0)
     assert process.returncode == 130
