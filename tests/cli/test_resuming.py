@@ -51,13 +51,12 @@ def call(arguments: Sequence[str], check: bool = True):
 
 def stop(arguments: Sequence[str], part: Path, by: signal.Signals) -> subprocess.Popen[str]:
     """A process of its own, stopped when it has kept something."""
+    # Tests that run in the background of a shell inherit that Ctrl-C is ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(
-        [sys.executable, "-m", "jumok", *arguments],
-        stderr=subprocess.PIPE,
-        text=True,
-        # Tests that run in the background of a shell inherit that Ctrl-C is ignored.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        [sys.executable, "-m", "jumok", *arguments], stderr=subprocess.PIPE, text=True
     )
+    signal.signal(signal.SIGINT, before)
     until = time.monotonic() + 120.0
     while not (part.exists() and record_of(part).exists()):
         assert process.poll() is None, "it ended before it could be stopped"
