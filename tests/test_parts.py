@@ -27,7 +27,7 @@ ROLES = {
     "head_process": (HeadProcess, (HEAD_DIM, 1e-5)),
     "output_process": (OutputProcess, (HEADS, HEAD_DIM)),
 }
-ENTRIES = [(role, name) for role in parts.PARTS for name in parts.names(role)]
+ENTRIES = [(role, name) for role in (*ROLES, "positions") for name in parts.names(role)]
 
 
 @pytest.fixture(autouse=True)

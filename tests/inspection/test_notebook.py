@@ -10,8 +10,9 @@ import pytest
 
 import jumok
 from jumok.errors import ConfigError, DataError
-from jumok.inspection.page.document import notebook, payload
+from jumok.inspection.page import notebook
 from jumok.inspection.page.document import page as html_of
+from jumok.inspection.page.document import payload
 from jumok.inspection.page.still import still
 from tests.inspection.traces import HOSTILE, trace
 

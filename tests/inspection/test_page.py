@@ -7,8 +7,8 @@ import re
 
 import numpy as np
 
+from jumok.inspection.page import document as module
 from jumok.inspection.page.document import bundle, page, payload
-from jumok.inspection.page.document import document as module
 from tests.inspection.traces import HOSTILE, trace
 
 MOST_BYTES = 300_000

@@ -1,10 +1,9 @@
 """What a recipe's `model.kind` becomes."""
 
 from jumok.config import TransformerConfig
-from jumok.config.families import FAMILIES, RECIPES
+from jumok.config.families import FAMILIES
 from jumok.models.catalog import SECTIONS, DataSizes, build, model_config
 from jumok.models.encoder_decoder import Transformer
-from jumok.training.tasks.catalog import TASKS
 
 
 def test_catalog_builds_what_a_recipe_names():
@@ -14,9 +13,8 @@ def test_catalog_builds_what_a_recipe_names():
     assert (len(model.encoder.blocks), len(model.decoder.blocks)) == (1, 2)
 
 
-def test_every_kind_has_a_recipe_a_model_and_a_task():
+def test_every_kind_has_a_recipe_and_a_model():
     assert set(SECTIONS) == set(FAMILIES)
-    assert set(TASKS) == set(RECIPES)
 
 
 def test_a_section_that_a_bundle_kept_becomes_the_same_config():

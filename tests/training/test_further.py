@@ -111,7 +111,7 @@ def test_the_earlier_data_has_its_share_of_the_targets(tmp_path, family, mix):
 def test_what_a_recipe_leaves_out_comes_from_the_model_and_its_recipe(tmp_path):
     model, _ = start_model("transformer", tmp_path, "training.optimizer=muon", "seed=3")
     config = further("transformer", tmp_path, model)
-    assert config.model.model_dump() == read_bundle(model).config.model
+    assert config.model.model_dump(mode="json") == read_bundle(model).config.model
     assert (config.data.source_language, config.data.target_language) == ("en", "")
     assert config.tokenizer.kind == "char"
     training = config.training

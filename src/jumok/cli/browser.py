@@ -7,13 +7,10 @@ from pathlib import Path
 
 import typer
 
-ELSEWHERE = ("CI", "SSH_CONNECTION", "SSH_TTY")
-"""Variables that are set where a browser would open on another screen, or on none."""
-
 
 def is_here() -> bool:
     """Whether a browser would open in front of the user: not over ssh, and not in CI."""
-    if any(os.environ.get(name) for name in ELSEWHERE):
+    if os.environ.get("CI") or os.environ.get("SSH_CONNECTION") or os.environ.get("SSH_TTY"):
         return False
     try:
         webbrowser.get()

@@ -25,7 +25,7 @@ class Classification:
         return self.probabilities[self.label]
 
     def facts(self, top: int | None = None) -> Facts:
-        """All of it as plain JSON; `top`: only so many labels, the most probable ones."""
+        """All of it as plain JSON; `top` limits it to the most probable labels."""
         best = dict(list(self.probabilities.items())[:top])
         return {"label": self.label, "probabilities": best}
 

@@ -122,7 +122,7 @@ def train(
     if documents is not None and not text:
         raise ConfigError("--documents needs --text.", do="a recipe has the key data.documents")
     files = (source, target, data)
-    ways = [recipe is not None, files != (None, None, None), bool(text)]
+    ways = [recipe is not None, source is not None, data is not None, bool(text)]
     if sum(ways) != 1 or (source is None) != (target is None):
         raise ConfigError(
             "give a recipe, or the files to train on.",
