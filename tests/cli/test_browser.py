@@ -29,7 +29,7 @@ def test_the_file_is_opened_by_its_whole_path(opened, tmp_path: Path, monkeypatc
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize("name", ("CI", "SSH_CONNECTION", "SSH_TTY"))
+@pytest.mark.parametrize("name", ["CI", "SSH_CONNECTION", "SSH_TTY"])
 def test_over_ssh_and_in_ci_nothing_opens_and_that_is_said(
     opened, monkeypatch, capsys, name: str
 ) -> None:
