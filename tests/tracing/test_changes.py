@@ -66,11 +66,12 @@ def test_translating_and_tracing_in_the_block_are_changed_alike(translator):
     with jumok.changed(translator, ["cross 2.3"]):
         traced = jumok.trace(translator, TEXTS[0])
         written = translator.translate([TEXTS[0]], beam=5)[0]
+        forced = jumok.trace(translator, TEXTS[0], "고양이")
     assert traced.output == off.output
     assert traced.output.strip() == written.text
     for one, other in zip(traced.sites, off.sites, strict=True):
         assert (one.weights == other.weights).all()
-    assert traced.steps != jumok.trace(translator, TEXTS[0], traced.output).steps
+    assert forced.steps != jumok.trace(translator, TEXTS[0], "고양이").steps
 
 
 def test_other_threads_use_the_model_as_it_is(translator):
