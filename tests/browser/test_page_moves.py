@@ -61,7 +61,7 @@ def test_home_and_end_lead_to_the_first_and_the_last_view(opened):
 def test_an_open_table_of_all_heads_stays_open(opened):
     reader = opened(trace())
     reader.page.locator("#every-head summary").click()
-    assert reader.page.locator("#every-head tbody tr").count() == 6
+    expect(reader.page.locator("#every-head tbody tr")).to_have_count(6)
     reader.choose("Layer", "2")
     expect(reader.page.locator("#every-head")).to_have_attribute("open", "")
     expect(reader.page.locator("#every-head tbody tr")).to_have_count(6)
