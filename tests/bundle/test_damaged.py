@@ -39,7 +39,7 @@ def refused(folder: Path) -> str:
     start = time.process_time()
     with pytest.raises(BundleError) as caught:
         jumok.load(folder, device="cpu").translate(["a cat"])
-    assert time.process_time() - start < 3
+    assert time.process_time() - start < 30  # no sizes of a file make it hang, on any machine
     return str(caught.value)
 
 
