@@ -5,11 +5,13 @@ import dataclasses
 import pytest
 
 from jumok.cli.verbs.evaluate import OPTIONAL
-from jumok.config.families import RECIPES
+from jumok.config.families import RECIPES, TranslationConfig
 from jumok.errors import ConfigError
-from jumok.kinds import KINDS, Kind, register_kind, resolve
+from jumok.kinds import KINDS, Kind, register_kind
+from jumok.places import resolve
 from jumok.systems.base import System
 from jumok.tracing.request import Tracer
+from jumok.training.tasks.catalog import prepare
 
 
 @pytest.mark.parametrize("task", KINDS)
@@ -41,3 +43,18 @@ def test_a_name_that_is_taken_is_refused(monkeypatch):
     assert "taken are: translation, captioning" in str(caught.value)
     register_kind("mine", kind)
     register_kind("mine", kind)  # a plugin may be read twice
+
+
+def test_an_entry_that_a_record_lacks_is_named():
+    with pytest.raises(ConfigError, match="has no entry 'classify'"):
+        KINDS["translation"].entry("classify")
+
+
+def test_a_recipe_of_no_kind_is_refused(tmp_path):
+    class Unknown(TranslationConfig):
+        """A recipe that nobody registered."""
+
+    config = Unknown.model_construct(name="x")
+    with pytest.raises(ConfigError, match="no kind of model has recipes of this class") as caught:
+        prepare(config, tmp_path, tmp_path, print)
+    assert 'jumok.register("kind", NAME, jumok.Kind(...))' in str(caught.value)

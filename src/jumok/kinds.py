@@ -9,10 +9,10 @@ added by `register`, before its recipe or its bundle is read.
 """
 
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, Literal
 
 from jumok.errors import ConfigError
+from jumok.places import resolve
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,20 @@ class Kind:
     columns: str = "0,1"
     corpus: str | None = None
     classify: str | None = None
+
+    def entry(self, name: str) -> Any:
+        """What the record names under `name`, imported.
+
+        Raises:
+            ConfigError: it names nothing there.
+        """
+        place = getattr(self, name)
+        if place is None:
+            raise ConfigError(
+                f"the record of this kind of model has no entry {name!r}.",
+                do="add it where the kind is registered (jumok.Kind)",
+            )
+        return resolve(place)
 
 
 _WRITER = frozenset(
@@ -145,15 +159,6 @@ KINDS: dict[str, Kind] = {
     ),
 }
 """By the task that a bundle names."""
-
-
-def resolve(place: str) -> Any:
-    """What "module:name" names; `name` may be that of a class's method."""
-    module, _, path = place.partition(":")
-    found: Any = import_module(module)
-    for name in path.split("."):
-        found = getattr(found, name)
-    return found
 
 
 def register_kind(task: str, kind: Kind) -> None:

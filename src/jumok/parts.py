@@ -20,9 +20,9 @@ that recipes can be checked without importing any model.
 
 import difflib
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
+from jumok import places
 from jumok.errors import ConfigError
 
 Part = Callable[..., Any]
@@ -105,10 +105,7 @@ def resolve(role: str, name: str) -> Any:
     if fault is not None:
         raise ConfigError(fault)
     part = PARTS[role][name]
-    if not isinstance(part, str):
-        return part
-    module, _, path = part.partition(":")
-    return getattr(import_module(module), path)
+    return places.resolve(part) if isinstance(part, str) else part
 
 
 def register(role: str, name: str, part: str | Part) -> None:

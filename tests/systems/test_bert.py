@@ -42,6 +42,8 @@ def test_a_sentence_is_the_mean_of_its_pieces(system: Bert, batch_size: int) -> 
     found = system.sentence_vectors(TEXTS, batch_size)
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)
     assert system.sentence_vectors([]).shape == (0, DIM)
+    answers = system.answer(TEXTS)
+    torch.testing.assert_close(torch.tensor([each["vector"] for each in answers]), found)
 
 
 def test_a_word_is_the_mean_of_its_pieces(system: Bert) -> None:

@@ -76,7 +76,7 @@ class BundleConfig:
     """All that is needed to build the model again.
 
     Attributes:
-        task: the name of its system: "translation", ... (`systems/catalog.py`).
+        task: the name of its system: "translation", ... (`jumok/kinds.py`).
         model: the recipe's [model] section, every key given.
         vocabulary_size: that of the tokenizer, specials included; 0 where there is none.
         labels: a classifier's labels, in the order of its outputs.

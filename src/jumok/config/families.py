@@ -31,7 +31,8 @@ from jumok.config.training import (
 )
 from jumok.config.transformer import TransformerConfig
 from jumok.config.vectors import VectorsConfig
-from jumok.kinds import KINDS, resolve
+from jumok.kinds import KINDS
+from jumok.places import resolve
 
 
 class Config(Section):

@@ -15,7 +15,7 @@ from jumok.config.recurrent import RecurrentConfig
 from jumok.config.section import ModelSection
 from jumok.config.transformer import TransformerConfig
 from jumok.errors import ModelError
-from jumok.kinds import KINDS, resolve
+from jumok.kinds import KINDS
 from jumok.models.captioner import CaptionerModel
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.classifier import TextClassifier
@@ -78,8 +78,8 @@ def build(config: ModelSection, sizes: DataSizes, most: int | None = None) -> nn
 def _build_of_plugin(config: ModelSection, sizes: DataSizes) -> nn.Module:
     """The model of a kind that was registered."""
     for kind in KINDS.values():
-        if kind.build is not None and type(config) in sections_of(resolve(str(kind.recipe))):
-            model: nn.Module = resolve(kind.build)(config, sizes)
+        if kind.build is not None and type(config) in sections_of(kind.entry("recipe")):
+            model: nn.Module = kind.entry("build")(config, sizes)
             return model
     raise ModelError(
         "nothing builds this kind of model.",

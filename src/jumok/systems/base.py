@@ -61,7 +61,7 @@ class System:
     """A system with a fingerprint.
 
     Attributes:
-        task: what it does, as its bundle names it (`systems/catalog.py`).
+        task: what it does, as its bundle names it (`jumok/kinds.py`).
         name: the recipe's, or the one its authors gave it; of several models the first one's.
     """
 

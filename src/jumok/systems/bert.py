@@ -36,7 +36,7 @@ from jumok.models.encoder_decoder import TransformerEncoder
 from jumok.models.masked import text_encoder
 from jumok.models.size import numbers_in
 from jumok.shapes import Bool, Float, Int, Tensor
-from jumok.systems.base import GIVEN, ROWS, Shown, System, at_work
+from jumok.systems.base import GIVEN, ROWS, Facts, Shown, System, at_work
 from jumok.systems.device import DTYPES, PrecisionName, choose_device
 from jumok.systems.given import text_of, texts_in
 from jumok.systems.words import WordSpace
@@ -111,6 +111,9 @@ class Bert(System):
     def modules(self) -> Sequence[nn.Module]:
         """The encoder."""
         return [self.model]
+
+    def answer(self, given: Sequence[str]) -> list[Facts]:
+        return [{"vector": vector.tolist()} for vector in self.sentence_vectors(given)]
 
     def cut(self, text: str) -> Cut:
         """The tokens of a text, and their words."""

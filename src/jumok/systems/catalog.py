@@ -7,7 +7,7 @@ from typing import TypeVar, overload
 from jumok.bundle.reading import Bundle, read_bundle
 from jumok.bundle.theirs import READS, TOKENIZER, theirs
 from jumok.errors import BundleError, Place
-from jumok.kinds import KINDS, Kind, resolve
+from jumok.kinds import KINDS, Kind
 from jumok.systems.base import System
 from jumok.systems.device import PrecisionName
 
@@ -44,7 +44,7 @@ class OpenedModel:
             BundleError: the weights are damaged, or the models do not form an ensemble.
             ConfigError: the device does not exist.
         """
-        system: type[System] = resolve(self.kind.system)
+        system: type[System] = self.kind.entry("system")
         return system.load(*self.parts, device=device, precision=precision)
 
     def check_verb(self, verb: str) -> None:
@@ -120,7 +120,7 @@ def load(
         ConfigError: the device does not exist.
     """
     opened = open_model(*folders)
-    found = resolve(opened.kind.system)
+    found = opened.kind.entry("system")
     if not issubclass(found, kind):
         raise BundleError(
             "this bundle holds another kind of model.",

@@ -10,13 +10,14 @@ from jumok.errors import ModelError
 from jumok.inspection.hooks.capture import Edge, sequence_edges
 from jumok.inspection.hooks.recording import Pass
 from jumok.inspection.trace import Axis, grid_axis
-from jumok.kinds import KINDS, resolve
+from jumok.kinds import KINDS
 from jumok.models.captioner import CaptionerModel as CaptionModel
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.classifier import TextClassifier
 from jumok.models.image_classifier import ImageClassifier
 from jumok.models.masked import MaskedLanguageModel
 from jumok.models.memory import SequenceToSequence
+from jumok.places import resolve
 from jumok.systems.base import System
 from jumok.systems.captioner import Captioner
 from jumok.systems.image_classifier import ImageClassification

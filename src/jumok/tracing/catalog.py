@@ -11,7 +11,8 @@ from jumok.decoding import DecodingOptions
 from jumok.errors import DataError
 from jumok.inspection.hooks.intervene import UNCHANGED, Change
 from jumok.inspection.trace import Level, Trace
-from jumok.kinds import KINDS, resolve
+from jumok.kinds import KINDS
+from jumok.places import resolve
 from jumok.systems.base import System
 from jumok.systems.catalog import load
 from jumok.systems.device import PrecisionName

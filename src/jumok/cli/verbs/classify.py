@@ -16,7 +16,6 @@ from jumok.cli.folders import pictures_in
 from jumok.cli.screen import counted
 from jumok.cli.streams import check_output, open_output
 from jumok.errors import DataError, JumokError
-from jumok.kinds import resolve
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ def classify(
     opened = option.open_models(model)
     system = option.load_system(opened, "classify", device, precision, threads)
     lists = [items] if items else arriving(None).chunks(batch)
-    function: Classify = resolve(str(opened.kind.classify))
+    function: Classify = opened.kind.entry("classify")
     answers = function(system, lists, batch)
     unread = total = 0
     write = WRITERS[form]

@@ -17,7 +17,7 @@ from jumok.cli.columns import named_columns
 from jumok.cli.screen import console, print_scores
 from jumok.cli.streams import check_output, open_output
 from jumok.errors import ConfigError
-from jumok.kinds import KINDS, resolve
+from jumok.kinds import KINDS
 
 if TYPE_CHECKING:
     from jumok.bundle.card import Score
@@ -225,7 +225,7 @@ def evaluate(
         batch=batch, device=device, precision=precision, threads=threads,
         off=off or (),
     )  # fmt: skip
-    _run(resolve(kind.evaluate), asked, as_json, output)
+    _run(kind.entry("evaluate"), asked, as_json, output)
 
 
 def _run(

@@ -14,7 +14,7 @@ from jumok.cli.head_cards.corpora import CorpusArgs, HeadCorpus, PairsCorpus
 from jumok.cli.head_cards.table import show_cards, show_curves, write_cells
 from jumok.cli.streams import check_output, open_output
 from jumok.errors import ConfigError
-from jumok.kinds import KINDS, resolve
+from jumok.kinds import KINDS
 
 if TYPE_CHECKING:
     from jumok.evaluation.alignment_settings import AlignedPair
@@ -112,7 +112,7 @@ def heads(
         check_output(written, source, target, data, gold)
     opened = _opened(folders)
     task, kind_of = next((each.task, each.kind) for each in opened.values())
-    make: Callable[[CorpusArgs], HeadCorpus] = resolve(str(kind_of.corpus))
+    make: Callable[[CorpusArgs], HeadCorpus] = kind_of.entry("corpus")
     corpus = make(CorpusArgs(task, source, target, data, images, columns, gold, sentences))
     if prune and not isinstance(corpus, PairsCorpus):
         raise ConfigError("--prune needs a translation model.", got=models[0])

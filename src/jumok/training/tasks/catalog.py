@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from jumok.config.families import Config
-from jumok.kinds import KINDS, resolve
+from jumok.errors import ConfigError
+from jumok.kinds import KINDS
 from jumok.training.task import Reporter, Task
 
 
@@ -16,11 +17,14 @@ def prepare(config: Config, home: Path, cache: Path, say: Reporter) -> Task:
 
     Raises:
         DataError: data that cannot be read, or an empty corpus.
-        ConfigError: settings that the data does not allow.
+        ConfigError: settings that the data does not allow; the recipe's class belongs to no kind.
     """
-    kind = next(
-        each for each in KINDS.values() if each.recipe and resolve(each.recipe) is type(config)
+    for kind in KINDS.values():
+        if kind.recipe is not None and kind.entry("recipe") is type(config):
+            task: Task = kind.entry("training")(config, home, cache, say)
+            return task
+    raise ConfigError(
+        "no kind of model has recipes of this class.",
+        got=type(config).__name__,
+        do='register it: jumok.register("kind", NAME, jumok.Kind(...))',
     )
-    assert kind.training is not None
-    task: Task = resolve(kind.training)(config, home, cache, say)
-    return task
