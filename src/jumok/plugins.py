@@ -12,14 +12,22 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from jumok import parts
 from jumok.errors import BundleError, ConfigError, JumokError, Place
 from jumok.kinds import Kind, register_kind
 
-LOADED: dict[str, str] = {}
-"""The plugins of this process: each file's name, and the SHA-256 of its content."""
+
+class Plugin(NamedTuple):
+    """A plugin that has been run: its file, and the SHA-256 of its content then."""
+
+    file: Path
+    digest: str
+
+
+LOADED: dict[str, Plugin] = {}
+"""The plugins of this process by the names of their files."""
 
 
 def register(role: str, name: str, part: Callable[..., Any] | str | Kind) -> None:
@@ -65,13 +73,14 @@ def load_plugin(file: Path | str) -> str:
         raise ConfigError(
             "the plugin cannot be read.", got=str(error.strerror), place=Place(file)
         ) from error
-    if LOADED.get(file.name, digest) != digest:
+    known = LOADED.get(file.name)
+    if known is not None and known.digest != digest:
         raise ConfigError(
             "another plugin of this name has been loaded.",
             do="rename one of the two files",
             place=Place(file),
         )
-    if file.name in LOADED:
+    if known is not None:
         return file.name
     spec = spec_from_file_location(f"jumok_plugin_{file.stem}", file.resolve())
     if spec is None or spec.loader is None:
@@ -91,13 +100,18 @@ def load_plugin(file: Path | str) -> str:
             got=f"{type(error).__name__}: {error}",
             place=Place(file, line),
         ) from error
-    LOADED[file.name] = digest
+    LOADED[file.name] = Plugin(file.absolute(), digest)
     return file.name
 
 
 def digests_of(files: Iterable[Path]) -> dict[str, str]:
     """The names and digests of plugins that have been loaded, as a bundle holds them."""
-    return {file.name: LOADED[file.name] for file in files}
+    return {file.name: LOADED[file.name].digest for file in files}
+
+
+def file_of(name: str) -> Path:
+    """The file of a plugin that has been loaded."""
+    return LOADED[name].file
 
 
 def require(needed: Mapping[str, str], bundle: Path) -> None:
@@ -114,7 +128,7 @@ def require(needed: Mapping[str, str], bundle: Path) -> None:
                 f'Python jumok.load_plugin("PATH/{name}")',
                 place=Place(bundle),
             )
-        if LOADED[name] != digest:
+        if LOADED[name].digest != digest:
             warnings.warn(
                 f"{bundle}: the plugin {name} is not the one that the model was trained with; "
                 "the model may compute something else",

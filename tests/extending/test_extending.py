@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import jumok
 from jumok.cli.main import app
 from jumok.errors import BundleError, ConfigError
-from jumok.plugins import load_plugin
+from jumok.plugins import Plugin, load_plugin
 from tests.training.conftest import Recorder, write_corpus
 from tests.training.test_resume import Killed, killed_at
 
@@ -117,11 +117,28 @@ def test_a_part_trains_resumes_decodes_and_shows_itself(tmp_path, plugin, start,
     assert done.stdout.strip() == best.text
 
 
+def test_a_model_with_a_plugin_is_trained_further(tmp_path):
+    (tmp_path / "my_norm.py").write_text(code("class ScaleNorm"), "utf-8")
+    Path("tiny.toml").write_text(TINY.format(plugin="my_norm.py", key='norm_kind = "scale"'))
+    model = jumok.train("tiny.toml", screen=Recorder()).model
+    done = CliRunner().invoke(
+        app,
+        [
+            *("train", "--from", str(model), "--source", "rows.en", "--target", "rows.back"),
+            *("--name", "further", "--set", "training.steps=2", "--set", "training.threads=1"),
+        ],
+    )
+    assert done.exit_code == 0, done.output
+    for run in ("tiny", "further"):
+        config = json.loads(Path("runs", run, "model", "config.json").read_text("utf-8"))
+        assert list(config["plugins"]) == ["my_norm.py"]
+
+
 def test_a_plugin_that_changed_is_warned_about(tmp_path, monkeypatch):
     (tmp_path / "my_norm.py").write_text(code("class ScaleNorm"), "utf-8")
     Path("tiny.toml").write_text(TINY.format(plugin="my_norm.py", key='norm_kind = "scale"'))
     model = jumok.train("tiny.toml", screen=Recorder()).model
-    monkeypatch.setattr("jumok.plugins.LOADED", {"my_norm.py": "of another file"})
+    monkeypatch.setattr("jumok.plugins.LOADED", {"my_norm.py": Plugin(Path("other"), "0")})
     with pytest.warns(UserWarning, match="is not the one that the model was trained with"):
         jumok.load(model)
 

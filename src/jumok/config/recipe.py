@@ -106,7 +106,7 @@ def parse_config(
     _check_depth(values, Place(recipe) if recipe else None)
     values = overridden(values, overrides)
     context = {"folder": recipe.parent if recipe else "", "variables": variables}
-    _load_plugins(values.get("plugins"), context, recipe)
+    load_plugins(values.get("plugins"), context, recipe)
     family = _family(values, recipe)
     try:
         return family.model_validate(values, context=context)
@@ -174,7 +174,7 @@ def _override(values: dict[str, Any], override: str) -> None:
         ) from error
 
 
-def _load_plugins(named: object, context: Mapping[str, Any], recipe: Path | None) -> None:
+def load_plugins(named: object, context: Mapping[str, Any], recipe: Path | None) -> None:
     """Loads the plugins of a recipe, which may register what its other keys name.
 
     Raises:

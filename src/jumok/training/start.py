@@ -18,11 +18,12 @@ from jumok.bundle.fingerprint import Origin
 from jumok.bundle.reading import Bundle, read_bundle
 from jumok.bundle.weights import section_of
 from jumok.config import Config, StartConfig, load_config, parse_config
-from jumok.config.families import FAMILIES
-from jumok.config.recipe import overridden, read_recipe
+from jumok.config.families import families
+from jumok.config.recipe import load_plugins, overridden, read_recipe
 from jumok.data.files.atomic import write_durably
 from jumok.environment import recipe_variables
 from jumok.errors import BundleError, ConfigError, Place
+from jumok.plugins import file_of
 from jumok.shipped import find_recipe
 from jumok.training.folder import RECIPE, START, flatten
 from jumok.training.task import Scores
@@ -154,6 +155,7 @@ def parse(
     own = runs / str(values.get("name")) / RECIPE if runs else None
     if own is not None and own.is_file():
         return parse_config(merged(read_recipe(own), values), (), recipe, variables)
+    load_plugins(values.get("plugins"), context, recipe)  # which the bundle may need
     bundle = read_bundle(start.model)
     file = start.recipe or recipe_of(bundle.folder)
     section = section_of(bundle)
@@ -162,6 +164,7 @@ def parse(
     _refuse_other_languages(values, bundle)
     _refuse_other_tokenizer(values, earlier, bundle)
     whole = merged(_defaults(bundle, earlier, file), values)
+    whole["plugins"] = _plugins(whole.get("plugins"), bundle)
     config = parse_config(whole, (), recipe, variables)
     refuse_other_sizes(config, bundle)
     return config
@@ -174,7 +177,7 @@ def earlier_recipe(file: Path, kind: str, variables: Mapping[str, str] | None = 
         ConfigError: it is a recipe of another kind of model, or see `load_config`.
     """
     config = load_config(file, (), variables)
-    if type(config) is not FAMILIES[kind]:
+    if type(config) is not families()[kind]:
         raise ConfigError(
             "this is not the recipe that the model was trained with.",
             expected=f"a recipe of the kind {kind!r}",
@@ -206,7 +209,7 @@ def recipe_of(bundle: Path) -> Path | None:
 def _defaults(bundle: Bundle, earlier: Config | None, file: Path | None) -> Values:
     """The values of the keys that a recipe leaves out."""
     about = bundle.config
-    kind = type(earlier) if earlier else FAMILIES[section_of(bundle).kind]
+    kind = type(earlier) if earlier else families()[section_of(bundle).kind]
     before = _given(earlier) if earlier else {}
     training = {
         key: value
@@ -238,6 +241,16 @@ def _defaults(bundle: Bundle, earlier: Config | None, file: Path | None) -> Valu
     if "tokenizer" in kept:
         kept["tokenizer"] = {k: v for k, v in kept["tokenizer"].items() if k != "path"}
     return defaults | kept
+
+
+def _plugins(named: object, bundle: Bundle) -> object:
+    """The plugins of the recipe, and those that the model was trained with."""
+    if named is not None and not isinstance(named, list | tuple):
+        return named  # validation reports it
+    own = list(named or ())
+    known = {Path(str(file)).name for file in own}
+    needed = (name for name in bundle.config.plugins if name not in known)
+    return [*own, *(str(file_of(name)).replace("$", "$$") for name in needed)]
 
 
 def _given(config: Config) -> Values:
