@@ -60,7 +60,7 @@ def main() -> None:
 
 def translate(checkouts: dict[str, Path], corpus: Corpus, rounds: int, core: int) -> None:
     """Both checkouts translate the same sentences with the same bundle, in turn."""
-    bundle = trained_bundle(corpus, core)
+    bundle = trained_bundle(corpus, core, environment_of(checkouts["other"]), "bundle-of-other")
     texts = (data_folder() / "multi30k" / "test_2016_flickr.en").read_text().splitlines()
     with ExitStack() as stack:
         workers = {}

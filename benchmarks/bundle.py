@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks.corpus import WORK, Corpus
@@ -24,13 +25,23 @@ OVERRIDES = (
 )
 
 
-def trained_bundle(corpus: Corpus, core: int) -> Path:
+def trained_bundle(
+    corpus: Corpus,
+    core: int,
+    environment: Mapping[str, str] | None = None,
+    folder: str = "bundle",
+) -> Path:
     """The bundle, trained on the first call and where this jumok cannot read the one that is there.
+
+    Args:
+        environment: Of the training process: another checkout's, where that one has to read the
+            bundle, too (a newer jumok reads the bundles of an older one, not the other way round).
+        folder: Below benchmarks/.work.
 
     Raises:
         BenchmarkError: training failed.
     """
-    runs = WORK / "bundle"
+    runs = WORK / folder
     bundle = runs / "benchmark" / "model"
     if not is_current(bundle):
         print("training a small model to decode with ...", file=sys.stderr)
@@ -42,7 +53,7 @@ def trained_bundle(corpus: Corpus, core: int) -> Path:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
-                env=one_thread_environment() | recipe_variables(corpus),
+                env={**(environment or one_thread_environment()), **recipe_variables(corpus)},
                 check=False,
             )
         if done.returncode != 0:

@@ -9,7 +9,7 @@ import os
 import sys
 import time
 
-from jumok.systems.translation.translator import Translator
+from jumok import Translator
 
 
 def main() -> None:
