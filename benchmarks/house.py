@@ -1,4 +1,4 @@
-"""Counts what architecture decays by: imports inside functions, `Any`, crowded rooms, long functions.
+"""Counts what architecture decays by: local imports, `Any`, crowded rooms, long functions.
 
     python -m benchmarks.house
 
