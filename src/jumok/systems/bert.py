@@ -26,8 +26,9 @@ from jumok.config.masked import MaskedConfig
 from jumok.config.section import Count
 from jumok.data.pairs.batches import fill
 from jumok.data.tokenizer import writable
-from jumok.errors import BundleError, MissingExtraError, Place
+from jumok.errors import BundleError, Place
 from jumok.kernels.noise import Noise
+from jumok.late import late_imports
 from jumok.layers.block import Block
 from jumok.layers.embedding import embedding_table
 from jumok.layers.feedforward import PlainFeedForward
@@ -40,6 +41,9 @@ from jumok.systems.base import GIVEN, ROWS, Facts, Shown, System, at_work
 from jumok.systems.device import DTYPES, PrecisionName, choose_device
 from jumok.systems.given import text_of, texts_in
 from jumok.systems.words import WordSpace
+
+with late_imports("reading a Hugging Face tokenizer", extra="huggingface"):
+    import tokenizers
 
 
 @dataclass(frozen=True)
@@ -238,12 +242,9 @@ def _check_size(section: MaskedConfig, sizes: _Sizes, file: Path) -> None:
 
 
 def _tokenizer(file: Path, pieces: int) -> Any:
+    read = tokenizers.Tokenizer.from_file
     try:
-        import tokenizers
-    except ImportError:
-        raise MissingExtraError("reading a Hugging Face tokenizer", "huggingface") from None
-    try:
-        found = tokenizers.Tokenizer.from_file(str(file))
+        found = read(str(file))
     except Exception as error:  # the library has no class for faults of a file
         raise ValueError(str(error)) from None
     if found.get_vocab_size() > pieces:

@@ -16,7 +16,11 @@ from typing import Any, NamedTuple
 from jumok.data.files.damage import reading_as
 from jumok.data.files.reading import one_line, open_bytes, read_lines
 from jumok.data.report import CorpusReport
-from jumok.errors import DataError, MissingExtraError, Place
+from jumok.errors import DataError, Place
+from jumok.late import late_imports
+
+with late_imports("reading Parquet files", extra="formats"):
+    from pyarrow import parquet
 
 MOST_COLUMNS = 100_000
 
@@ -169,15 +173,11 @@ def _digits(value: object) -> object:
 
 def read_parquet(file: Path, columns: Columns, report: CorpusReport | None = None) -> Rows:
     """Columns of text or integers, by name or number; a null is an empty text."""
-    try:
-        import pyarrow.parquet
-    except ImportError:
-        raise MissingExtraError("reading Parquet files", "formats") from None
     with open_bytes(file) as stream:
         # Parquet is read from its end, so a compressed one has to be decompressed whole.
         seekable = stream if file.suffix == ".parquet" else io.BytesIO(stream.read())
         number = 0
-        for cells_of in _batches(pyarrow.parquet, seekable, file, columns):
+        for cells_of in _batches(seekable, file, columns):
             for row in zip(*cells_of, strict=True):
                 number += 1
                 try:
@@ -188,9 +188,7 @@ def read_parquet(file: Path, columns: Columns, report: CorpusReport | None = Non
                 yield Row(tuple(one_line(cell, report, number) for cell in cells), number)
 
 
-def _batches(
-    parquet: Any, stream: Any, file: Path, wanted: Columns
-) -> Iterator[list[list[object]]]:
+def _batches(stream: Any, file: Path, wanted: Columns) -> Iterator[list[list[object]]]:
     """The columns, batch by batch."""
     with reading_as("Parquet", file):
         table = parquet.ParquetFile(stream)
