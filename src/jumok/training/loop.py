@@ -26,8 +26,8 @@ from jumok.training.folder import MODEL, STEPS, fingerprint
 from jumok.training.interrupt import Interrupt
 from jumok.training.learner import Learner
 from jumok.training.log import Log, StepRecord, ValidationRecord, peak_memory
+from jumok.training.optimization.schedule import learning_rate
 from jumok.training.precision import one_thread
-from jumok.training.schedule import learning_rate
 from jumok.training.task import DIVERGENCE_ADVICE, RunStats, Scores, Task, finite, label
 
 PATIENCE_WITH_NONFINITE = 5

@@ -6,7 +6,7 @@ from html import escape
 from typing import Any
 
 from jumok.alignment.words import Link
-from jumok.cli.report_plots import Line, attention_grid, chart
+from jumok.cli.report.plots import Line, attention_grid, chart
 from jumok.systems.translation.result import WordAttention
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
