@@ -55,8 +55,8 @@ class LateModule(ModuleType):
 def late_imports(purpose: str = "", extra: str = "") -> Iterator[None]:
     """Within it, `import a`, `import a as b` and `from a import module` give late modules.
 
-    Only modules: whether the `b` of `from a import b` is a function could not be told without
-    importing `a`. A test checks that each is a module (tests/test_architecture.py).
+    Only modules: only importing `a` would show that the `b` of `from a import b` is a function.
+    A test checks that each is a module (tests/test_architecture.py).
 
     Args:
         purpose: what the modules are needed for: "reading TMX files".
