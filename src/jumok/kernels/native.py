@@ -2,20 +2,13 @@
 
 import ctypes
 import functools
-import hashlib
-import os
-import platform
-import subprocess
-import tempfile
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from jumok.environment import cache_folder
-from jumok.kernels.compiler import find_compiler
+from jumok.kernels.building import built
 from jumok.kernels.noise import DropoutMask
 from jumok.shapes import Tensor
 
@@ -32,7 +25,6 @@ SOURCES = tuple(
         "digest.h",
     )
 )
-FLAGS = ("-O3", "-march=native", "-fno-math-errno", "-shared", "-fPIC")
 SUFFIXES = {torch.float32: "f32", torch.bfloat16: "bf16"}
 LANES = 16
 
@@ -42,27 +34,7 @@ Argument = Tensor | int | float | None | ctypes.Array[Any]
 @functools.cache
 def library() -> ctypes.CDLL | None:
     """The compiled kernels; None if there is no compiler that can build them."""
-    compiler = find_compiler()
-    if compiler is None:
-        return None
-    # the processor's name: a home folder may be shared by machines of different kinds
-    version = subprocess.run([compiler, "--version"], check=False, capture_output=True, text=True)
-    sources = map(Path.read_text, SOURCES)
-    identity = "\n".join((*sources, *FLAGS, version.stdout, _processor()))
-    name = f"kernels-{hashlib.sha256(identity.encode()).hexdigest()[:16]}.so"
-    try:
-        return ctypes.CDLL(str(_compiled(compiler, cache_folder() / name)))
-    except (OSError, RuntimeError, subprocess.CalledProcessError):
-        return _without_cache(compiler, name)
-
-
-def _without_cache(compiler: str, name: str) -> ctypes.CDLL | None:
-    """Compiles for this process only: a folder that others can write to cannot be trusted."""
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            return ctypes.CDLL(str(_compiled(compiler, Path(folder) / name)))
-        except (OSError, subprocess.CalledProcessError):
-            return None
+    return built("kernels", SOURCES)
 
 
 def serves(*tensors: Tensor) -> bool:
@@ -100,25 +72,3 @@ def _argument(value: Argument) -> object:
     if isinstance(value, float):
         return ctypes.c_double(value)
     return ctypes.c_int64(value) if isinstance(value, int) else value
-
-
-def _compiled(compiler: str, target: Path) -> Path:
-    """Compiles to another name and renames: no other process or thread sees half a file."""
-    if not target.exists():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        partial = target.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
-        command = [compiler, *FLAGS, str(SOURCES[0]), "-o", str(partial), "-lm"]
-        try:
-            subprocess.run(command, check=True, capture_output=True)
-            partial.rename(target)
-        finally:
-            partial.unlink(missing_ok=True)
-    return target
-
-
-def _processor() -> str:
-    cpuinfo = Path("/proc/cpuinfo")
-    if not cpuinfo.exists():
-        return platform.processor() or platform.machine()
-    flags = next((line for line in cpuinfo.read_text().split("\n") if line.startswith("flags")), "")
-    return platform.machine() + flags

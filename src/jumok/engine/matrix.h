@@ -1,0 +1,158 @@
+/* Linear layers for few rows: weights in panels of 64 outputs, as float32, bfloat16 or int8.
+ *
+ *     int8:  y = (q(x) W8) * scale_x * scale_w + b     q(x) = round(127 x / max |x|), row by row
+ *
+ * A row's result is the same bits whatever other rows are computed with it: its products are summed
+ * over the inputs in one order, and its scale is its own.
+ *
+ * A panel is (inputs / GROUP, 64, GROUP): for each group of neighbouring inputs the 64 outputs, with
+ * the group side by side. GROUP is 1 for float32, 2 for bfloat16 and 4 for int8.
+ */
+#pragma once
+
+#include "../kernels/vectors.h"
+
+#ifdef __AVX512VNNI__
+#include <immintrin.h>
+#endif
+
+#define PANEL 64
+#define VECTORS (PANEL / LANES)
+#define ROWS 6 /* rows of a tile: with VECTORS they fill the registers */
+
+enum { FLOAT32, BFLOAT16, INT8 };
+
+/* outputs is the true number; panels, scales and biases are filled up with zeros to a multiple of 64.
+ * correction: 128 times the sum of an output's int8 weights, because the rows are stored as q(x) + 128. */
+typedef struct {
+    int64_t outputs, inputs, kind;
+    const void *panels;
+    const float *bias, *scale;
+    const int32_t *correction;
+} Linear;
+
+/* Rows as a linear layer reads them; of float32 they are read where they are. */
+typedef struct {
+    const float *floats_;
+    uint16_t *halves_;
+    uint8_t *bytes_;
+    float *scale;
+} Prepared;
+
+static inline int64_t panelled(int64_t n) { return (n + PANEL - 1) / PANEL * PANEL; }
+
+/* int8 of one row, plus 128 */
+static inline float quantise(const float *x, uint8_t *q, int64_t inputs) {
+    floats most = {};
+    for (int64_t k = 0; k < inputs; k += LANES) {
+        floats v = load_f32(x + k);
+        most = larger(most, larger(v, -v));
+    }
+    float peak = max_of(most);
+    floats factor = spread(peak > 0 ? 127.0f / peak : 0.0f);
+    for (int64_t k = 0; k < inputs; k += LANES) {
+        /* adding 1.5 * 2^23 rounds to the nearest integer, which is then in the lower bits */
+        floats shifted = load_f32(x + k) * factor + 12582912.0f;
+        words low = ((words)shifted + 128u) & 255u;
+        bytes packed = __builtin_convertvector(low, bytes);
+        memcpy(q + k, &packed, sizeof packed);
+    }
+    return peak / 127.0f;
+}
+
+static void prepare(const float *x, int64_t x_row, int64_t rows, int64_t inputs, int64_t kind, Prepared *to) {
+    to->floats_ = x;
+    for (int64_t row = 0; row < rows; row++, x += x_row) {
+        if (kind == INT8) to->scale[row] = quantise(x, to->bytes_ + row * inputs, inputs);
+        if (kind == BFLOAT16)
+            for (int64_t k = 0; k < inputs; k += LANES)
+                store_bf16(to->halves_ + row * inputs + k, load_f32(x + k));
+    }
+}
+
+/* sum + the four products of each output's group */
+static inline ints times_int8(ints sum, uint32_t four, const int8_t *panel) {
+    words group;
+    memcpy(&group, panel, sizeof group);
+#ifdef __AVX512VNNI__
+    return (ints)_mm512_dpbusd_epi32((__m512i)sum, _mm512_set1_epi32((int)four), (__m512i)group);
+#else
+    for (int j = 0; j < 4; j++)
+        sum += ((ints)(group << (24 - 8 * j)) >> 24) * (int32_t)(four >> 8 * j & 255);
+    return sum;
+#endif
+}
+
+/* One panel's outputs for `rows` rows, a constant wherever this is called. */
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE void tile_int8(const Prepared *x, int64_t first, const Linear *layer, int64_t column, float *y,
+                      int64_t y_row, int positive, const int rows) {
+    int64_t inputs = layer->inputs;
+    const int8_t *panel = (const int8_t *)layer->panels + column * inputs;
+    const uint8_t *from = x->bytes_ + first * inputs;
+    ints sum[ROWS][VECTORS];
+    for (int r = 0; r < rows; r++)
+        for (int v = 0; v < VECTORS; v++) sum[r][v] = (ints){};
+    for (int64_t k = 0; k < inputs; k += 4, panel += 4 * PANEL)
+        for (int r = 0; r < rows; r++) {
+            uint32_t four;
+            memcpy(&four, from + r * inputs + k, sizeof four);
+            for (int v = 0; v < VECTORS; v++) sum[r][v] = times_int8(sum[r][v], four, panel + 4 * LANES * v);
+        }
+    for (int v = 0; v < VECTORS; v++) {
+        ints correction;
+        memcpy(&correction, layer->correction + column + v * LANES, sizeof correction);
+        floats scale = load_f32(layer->scale + column + v * LANES), bias = load_f32(layer->bias + column + v * LANES);
+        for (int r = 0; r < rows; r++) {
+            floats out = __builtin_convertvector(sum[r][v] - correction, floats) * (scale * x->scale[first + r]) + bias;
+            store_f32(y + r * y_row + v * LANES, positive ? larger(spread(0.0f), out) : out);
+        }
+    }
+}
+
+#define TILE_OF_FLOATS(name, TYPE, rows_of, GROUP, times)                                                          \
+    INLINE void tile_##name(const Prepared *x, int64_t first, const Linear *layer, int64_t column, float *y,       \
+                            int64_t y_row, int64_t x_row, int positive, const int rows) {                          \
+        const TYPE *panel = (const TYPE *)layer->panels + column * layer->inputs;                                  \
+        const TYPE *from = rows_of + first * x_row;                                                                \
+        floats sum[ROWS][VECTORS];                                                                                 \
+        for (int r = 0; r < rows; r++)                                                                             \
+            for (int v = 0; v < VECTORS; v++) sum[r][v] = load_f32(layer->bias + column + v * LANES);              \
+        for (int64_t k = 0; k < layer->inputs; k += GROUP, panel += GROUP * PANEL)                                 \
+            for (int r = 0; r < rows; r++)                                                                         \
+                for (int v = 0; v < VECTORS; v++)                                                                  \
+                    sum[r][v] = times(sum[r][v], from + r * x_row + k, panel + GROUP * LANES * v);                 \
+        for (int r = 0; r < rows; r++)                                                                             \
+            for (int v = 0; v < VECTORS; v++)                                                                      \
+                store_f32(y + r * y_row + v * LANES, positive ? larger(spread(0.0f), sum[r][v]) : sum[r][v]);      \
+    }
+TILE_OF_FLOATS(float32, float, x->floats_, 1, times_f32)
+TILE_OF_FLOATS(bfloat16, uint16_t, x->halves_, 2, times_bf16)
+
+INLINE void tile(const Prepared *x, int64_t x_row, int64_t first, const Linear *layer, int64_t column, float *y,
+                 int64_t y_row, int positive, const int rows) {
+    if (layer->kind == INT8)
+        tile_int8(x, first, layer, column, y, y_row, positive, rows);
+    else if (layer->kind == BFLOAT16)
+        tile_bfloat16(x, first, layer, column, y, y_row, layer->inputs, positive, rows);
+    else
+        tile_float32(x, first, layer, column, y, y_row, x_row, positive, rows);
+}
+
+/* The outputs from `column` to `column` + 64 of all rows; x_row: how far apart float32 rows are. */
+static void panel_of(const Prepared *x, int64_t x_row, int64_t rows, const Linear *layer, int64_t column, float *y,
+                     int64_t y_row, int positive) {
+    int64_t row = 0;
+    for (; row + ROWS <= rows; row += ROWS) tile(x, x_row, row, layer, column, y + row * y_row, y_row, positive, ROWS);
+#define REST(n) case n: tile(x, x_row, row, layer, column, y + row * y_row, y_row, positive, n); break;
+    switch (rows - row) { REST(1) REST(2) REST(3) REST(4) REST(5) }
+#undef REST
+}
+
+/* y = x W^T + b of prepared rows, or its positive part; rows of y are panelled(outputs) wide. */
+static void linear(const Prepared *x, int64_t x_row, int64_t rows, const Linear *layer, float *y, int positive) {
+    int64_t width = panelled(layer->outputs);
+    for (int64_t column = 0; column < width; column += PANEL)
+        panel_of(x, x_row, rows, layer, column, y + column, width, positive);
+}

@@ -1,0 +1,121 @@
+/* The output projection without an array of all logits; greedy decoding and beam search. */
+#pragma once
+
+#include "model.h"
+
+#define TILE (8 * PANEL) /* logits of a row that are computed and read before the next ones */
+
+/* What one row's logits have given so far: the best permitted tokens, best first and of equals the
+ * lower id, and the softmax's divisor as exp(peak) * sum. */
+typedef struct { float peak, sum; } Divisor;
+
+static inline float logarithm(Divisor d) { return d.peak + logf(d.sum); }
+
+/* Adds `count` logits, a multiple of 16 filled up with minus infinity, to the divisor. */
+static void add_logits(const float *logits, int64_t count, Divisor *d) {
+    floats most = load_f32(logits);
+    for (int64_t j = LANES; j < count; j += LANES) most = larger(most, load_f32(logits + j));
+    float peak = max_of(most);
+    if (peak > d->peak) {
+        d->sum *= d->peak == -INFINITY ? 0.0f : expf(d->peak - peak);
+        d->peak = peak;
+    }
+    if (d->peak == -INFINITY) return;
+    floats sum = {};
+    for (int64_t j = 0; j < count; j += LANES) sum += exponential(load_f32(logits + j) - d->peak);
+    d->sum += total_of(sum);
+}
+
+/* Keeps the `wanted` largest of these logits and of those before, with their tokens. */
+static void keep_largest(const float *logits, int64_t count, int32_t first, int64_t wanted, float *values,
+                         int32_t *tokens) {
+    for (int64_t j = 0; j < count; j += LANES) {
+        if (!(max_of(load_f32(logits + j)) > values[wanted - 1])) continue;
+        for (int64_t i = j; i < j + LANES; i++) {
+            if (!(logits[i] > values[wanted - 1])) continue;
+            int64_t place = wanted - 1;
+            for (; place && values[place - 1] < logits[i]; place--) {
+                values[place] = values[place - 1];
+                tokens[place] = tokens[place - 1];
+            }
+            values[place] = logits[i];
+            tokens[place] = first + (int32_t)i;
+        }
+    }
+}
+
+/* Tokens that are never chosen keep their probability; END below the minimum length has none. */
+typedef struct { const int32_t *forbidden; int64_t count; int32_t removed; } Permitted;
+
+/* The `wanted` best tokens of every row and their log-probabilities, from s->normed. */
+static void best_tokens(Session *s, int64_t rows, const Permitted *may, int64_t wanted, float *values,
+                        int32_t *tokens, float *logits) {
+    const Linear *layer = &s->model->output;
+    int64_t dim = panelled(s->model->dim), width = panelled(layer->outputs);
+    Divisor divisor[rows];
+    for (int64_t row = 0; row < rows; row++) divisor[row] = (Divisor){-INFINITY, 0.0f};
+    for (int64_t i = 0; i < rows * wanted; i++) values[i] = -INFINITY, tokens[i] = -1;
+    prepare(s->normed, dim, rows, s->model->dim, layer->kind, &s->rows);
+    for (int64_t first = 0; first < width; first += TILE) {
+        int64_t count = width - first < TILE ? width - first : TILE;
+        for (int64_t column = 0; column < count; column += PANEL)
+            panel_of(&s->rows, dim, rows, layer, first + column, logits + column, TILE, 0);
+        for (int64_t row = 0; row < rows; row++) {
+            float *here = logits + row * TILE;
+            for (int64_t j = layer->outputs - first > 0 ? layer->outputs - first : 0; j < count; j++) here[j] = -INFINITY;
+            if (may->removed >= first && may->removed < first + count) here[may->removed - first] = -INFINITY;
+            add_logits(here, count, divisor + row);
+            for (int64_t j = 0; j < may->count; j++)
+                if (may->forbidden[j] >= first && may->forbidden[j] < first + count)
+                    here[may->forbidden[j] - first] = -INFINITY;
+            keep_largest(here, count, (int32_t)first, wanted, values + row * wanted, tokens + row * wanted);
+        }
+    }
+    for (int64_t row = 0; row < rows; row++)
+        for (int64_t i = 0; i < wanted; i++) values[row * wanted + i] -= logarithm(divisor[row]);
+}
+
+typedef struct {
+    int64_t minimum;        /* length, without END */
+    int32_t start, end;
+    const int64_t *longest; /* of each sentence */
+    const int32_t *forbidden;
+    int64_t forbidden_count;
+    int64_t enough;          /* finished hypotheses that end the search for a sentence; 0: none do */
+    const double *penalties; /* by length, END counted: what divides a hypothesis's log-probability */
+} Limits;
+
+/* The best hypothesis of each sentence so far: finished ones come before those that were cut. */
+typedef struct { double *score; int64_t *finished, *length; uint8_t *cut; int32_t *tokens; float *probabilities; } Best;
+
+/* The most probable token at every step. */
+static int64_t greedy(Session *s, const Limits *limits, Best *best) {
+    int64_t live = 0, width = s->longest, length = 0;
+    int32_t slots[s->sentences], tokens[s->sentences], chosen[s->sentences];
+    float values[s->sentences];
+    float *logits = aligned_alloc(64, sizeof(float) * TILE * s->sentences);
+    for (int64_t i = 0; i < s->sentences; i++) slots[live] = (int32_t)i, tokens[live++] = limits->start;
+    for (; live && length < width; length++) {
+        Permitted may = {limits->forbidden, limits->forbidden_count, length < limits->minimum ? limits->end : -1};
+        step(s, live, tokens, length, slots, NULL, slots);
+        best_tokens(s, live, &may, 1, values, chosen, logits);
+        int64_t still = 0;
+        for (int64_t row = 0; row < live; row++) {
+            int32_t slot = slots[row], ended = chosen[row] == limits->end;
+            if (!ended && length == limits->longest[slot]) { /* only END may follow here */
+                best->length[slot] = length, best->cut[slot] = 1;
+                continue;
+            }
+            best->probabilities[slot * width + length] = values[row];
+            if (ended) {
+                best->length[slot] = length, best->cut[slot] = 0, best->finished[slot] = 1;
+                continue;
+            }
+            best->tokens[slot * width + length] = chosen[row];
+            slots[still] = slot, tokens[still++] = chosen[row];
+        }
+        live = still;
+    }
+    free(logits);
+    return length;
+}
