@@ -10,11 +10,15 @@ import pytest
 import torch
 
 import jumok
+from jumok.attention.observe import Attention, Observable
+from jumok.attention.role import Role
 from jumok.bundle.card import BundleConfig, Card
 from jumok.bundle.writing import write_bundle
 from jumok.config.pictures import ImageClassifierConfig
 from jumok.config.recurrent import RecurrentConfig
 from jumok.data.tokenizer import Tokenizer
+from jumok.errors import ModelError
+from jumok.inspection.heads.measures import HeadMeter
 from jumok.models.catalog import DataSizes, build
 from jumok.models.memory import SequenceToSequence
 from jumok.tracing.catalog import load_family
@@ -172,3 +176,83 @@ def test_the_sites_of_a_pretrained_bert(tmp_path):
         (f"encoder.blocks.{layer}.self_attention", "encoder", layer, "text", "text")
         for layer in range(LAYERS)
     ]
+
+
+class Evenly(Observable):
+    """A user's own attention: every position attends to all others alike."""
+
+    def forward(self, queries, keys, allowed=None):
+        del queries, allowed
+        every = keys[:, None]  # one head
+        weights = torch.full((len(keys), 1, keys.shape[1], keys.shape[1]), 1 / keys.shape[1])
+        for observer in self.observers:
+            observer(Attention(every, every, every, weights, kind="even", scale=None))
+        return (weights @ every)[:, 0]
+
+
+UNKNOWN = (
+    "the role of this attention module is not known.\n"
+    "  expected: encoder, decoder, cross or image, and the number of the layer\n"
+    "  got:      Evenly at 'encoder.blocks.0.self_attention'\n"
+    '  do:       set it where the module is built: module.role = Role("encoder", layer), with Role '
+    "from jumok.attention.role"
+)
+
+
+@pytest.fixture
+def own(tiny_bundle) -> jumok.Translator:
+    system = jumok.load(tiny_bundle, kind=jumok.Translator, device="cpu")
+    system.models[0].encoder.blocks[0].self_attention = Evenly()
+    return system
+
+
+def record_it(system: jumok.Translator) -> None:
+    with jumok.record(system):
+        system.translate(["the cat"])
+
+
+def change_it(system: jumok.Translator) -> None:
+    with jumok.changed(system, "encoder 1.1"):
+        system.translate(["the cat"])
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda system: jumok.trace(system, "the cat"),
+        record_it,
+        change_it,
+        lambda system: HeadMeter(system.models[0]),
+        lambda system: system.models[0].cross_sites,
+    ],
+    ids=["trace", "record", "changed", "head cards", "alignment"],
+)
+def test_attention_without_a_role_is_refused(own, use):
+    with pytest.raises(ModelError) as error:
+        use(own)
+    assert str(error.value) == UNKNOWN
+
+
+def test_attention_of_a_users_own_is_a_site_once_it_has_a_role(own):
+    module = own.models[0].encoder.blocks[0].self_attention
+    module.role = Role("encoder", 0)
+    trace = jumok.trace(own, "the cat")
+    assert rows(trace) == TABLES["translator"]
+    assert (trace.sites[0].kind, trace.sites[0].weights.shape[0]) == ("even", 1)
+    with jumok.changed(own, "encoder 1.1"):
+        pass
+    module.role = Role("image", 0)
+    with pytest.raises(ModelError) as error:
+        jumok.trace(own, "the cat")
+    assert str(error.value) == (
+        "this kind of model has no attention with this role.\n"
+        "  expected: encoder, decoder, cross\n"
+        "  got:      image, at 'encoder.blocks.0.self_attention'"
+    )
+
+
+def test_heads_named_by_their_paths_need_no_role(own):
+    path = "encoder.blocks.0.self_attention"
+    with jumok.changed(own, {path: [0]}):
+        gate = own.models[0].get_submodule(path).gate
+    assert gate.tolist() == [0.0]

@@ -12,6 +12,7 @@ from torch import nn
 
 from jumok.attention.heard import heard
 from jumok.attention.interfaces import ScoreFunction
+from jumok.attention.role import Part, Role
 from jumok.attention.scored import ScoredAttention
 from jumok.attention.scores import CoverageScore
 from jumok.config.recurrent import RecurrentConfig
@@ -54,7 +55,7 @@ class RecurrentModel(SequenceToSequence):
         self.attends = config.attention != "none"
         self.encoder = parts.encoder(source_table)
         self.decoder = parts.decoder(table, output)
-        self.cross_sites = ("decoder.attention",) if self.attends else ()
+        self.one_vector = not self.attends
 
     @heard
     def encode(self, tokens: Int[Tensor, "batch source"], allowed: Allowed | None = None) -> Memory:
@@ -108,7 +109,7 @@ class RecurrentParts:
         config = self.config
         widths = [config.embedding, *[config.dim] * (config.encoder_layers - 1)]
         readers = [self._reader(width) for width in widths]
-        return RecurrentEncoder(self._embedding(table), readers, self._dropout())
+        return RecurrentEncoder(self._embedding("encoder", table), readers, self._dropout())
 
     def decoder(self, table: nn.Parameter, output: nn.Parameter) -> RecurrentDecoder:
         """The decoder, with or without attention over a Memory of its own width."""
@@ -120,7 +121,9 @@ class RecurrentParts:
                 return RecurrentDecoder(self._decoder_parts(table, output, word, state))
             parts = self._decoder_parts(table, output, word + memory, state + memory + word)
             return ContextDecoder(parts)
-        attention = ScoredAttention(self._score(), self.noise, config.attention_dropout)
+        attention = ScoredAttention(
+            self._score(), self.noise, config.attention_dropout, Role("cross")
+        )
         if config.order == "bahdanau":
             parts = self._decoder_parts(table, output, word + memory, state + memory + word)
             if config.gate:
@@ -155,7 +158,7 @@ class RecurrentParts:
         cells = CellStack([self._cell(width, config.dim) for width in widths], self._dropout())
         layers, parts, dim = cells.shape
         return DecoderParts(
-            self._embedding(table),
+            self._embedding("decoder", table),
             cells,
             Linear(config.dim, layers * parts * dim),
             Linear(known, config.embedding),
@@ -180,9 +183,9 @@ class RecurrentParts:
     def _cell(self, inner: int, dim: int) -> Cell:
         return CELLS[self.config.cell](inner, dim)
 
-    def _embedding(self, table: nn.Parameter) -> Embedding:
-        config = self.config
-        return Embedding(table, None, self._dropout(), self.noise, config.word_dropout)
+    def _embedding(self, part: Part, table: nn.Parameter) -> Embedding:
+        dropout = self._dropout()
+        return Embedding(table, None, dropout, self.noise, self.config.word_dropout, part=part)
 
     def _dropout(self) -> Dropout:
         return Dropout(self.config.dropout, self.noise)

@@ -96,7 +96,7 @@ def _written(
     streams = dict(source.streams)
     first = heard.calls[tree.places[0].call]
     for site, (look, *_) in first.looks.items():
-        keys = about.edges(site).keys
+        keys = about.builder.place(site).keys
         if keys not in axes:  # read before the block, so its tokens are not known
             names = tuple(map(str, range(1, look.weights.shape[3] + 1)))
             axes[keys] = Axis(names, tuple(range(len(names))), names)

@@ -9,9 +9,9 @@ import numpy.typing as npt
 from jumok.attention.heard import listening_to
 from jumok.data.tokenizer import START
 from jumok.errors import ModelError
-from jumok.inspection.hooks.capture import numpy_of
 from jumok.inspection.hooks.listening import listening
 from jumok.inspection.hooks.recording import Pass, Recorder, Shared
+from jumok.inspection.sites import numpy_of
 from jumok.inspection.trace import Array, Axis
 from jumok.layers.block import Stack
 from jumok.systems.base import System

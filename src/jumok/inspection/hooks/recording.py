@@ -21,7 +21,7 @@ import torch
 from jumok.attention.observe import Attention
 from jumok.data.tokenizer import END, PAD
 from jumok.decoding import Hypothesis
-from jumok.inspection.hooks.capture import numpy_of
+from jumok.inspection.sites import numpy_of
 from jumok.inspection.trace import BEST, Array, Level
 from jumok.shapes import Float, Int, Tensor
 
