@@ -6,14 +6,14 @@ outputs, and reports what it did; a single step of a decoder's block is reported
 too (`layers/block_step.py`). Gates and edits take the readable path.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 
 from torch import nn
 
+from jumok.attention.heard import Ear, listeners, listening_to_each
 from jumok.attention.here import Here, having_any
 from jumok.attention.role import Part, Role
 from jumok.errors import ModelError
@@ -51,8 +51,8 @@ class Attention:
 
 Observer = Callable[[Attention], None]
 
-_OBSERVERS: ContextVar[Mapping[int, tuple[Observer, ...]]] = ContextVar("jumok_observers")
-"""By the id of each attention module, its observers in this context."""
+ATTENTION = "attention"
+"""The event that an attention module reports: an `Attention` (`attention/heard.py`)."""
 
 
 class Observable(nn.Module):
@@ -77,8 +77,7 @@ class Observable(nn.Module):
     @property
     def observers(self) -> tuple[Observer, ...]:
         """The observers of this module in this context: other threads have their own."""
-        watched = _OBSERVERS.get(None)
-        return () if watched is None else watched.get(id(self), ())
+        return listeners(self, ATTENTION)
 
     @property
     def unchanged(self) -> bool:
@@ -161,13 +160,10 @@ def observe(
         wanted: chooses sites by name, which is the module's path in the model, for instance
             "decoder.blocks.2.cross_attention"; None observes all.
     """
-    watched = dict(_OBSERVERS.get({}))
-    for site, module in sites(model).items():
-        if wanted is None or wanted(site):
-            told = watched.get(id(module), ())
-            watched[id(module)] = (*told, partial(observer, site))
-    token = _OBSERVERS.set(watched)
-    try:
+    ears = (
+        (module, ATTENTION, Ear(partial(observer, site)))
+        for site, module in sites(model).items()
+        if wanted is None or wanted(site)
+    )
+    with listening_to_each(ears):
         yield
-    finally:
-        _OBSERVERS.reset(token)

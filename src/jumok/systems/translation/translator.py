@@ -278,7 +278,7 @@ class Translator(GivenTranslations, FileTranslator):
             same = partial(written_text, self.tokenizer) if options.nbest > 1 else None
             with self._coverage(options) as attention:
                 found = decode(
-                    self.decoder, memory, options, prefixes, attention, None, constraints, same
+                    self.decoder, memory, options, prefixes, attention, constraints, same
                 )
             tell(self, FOUND, found)
             return found
