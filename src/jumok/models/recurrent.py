@@ -52,15 +52,14 @@ class RecurrentModel(SequenceToSequence):
         table = embedding_table(*size)
         source_table = table if config.tied == "all" else embedding_table(*size)
         output = embedding_table(*size) if config.tied == "none" else table
-        self.attends = config.attention != "none"
+        self.one_vector = config.attention == "none"
         self.encoder = parts.encoder(source_table)
         self.decoder = parts.decoder(table, output)
-        self.one_vector = not self.attends
 
     @heard
     def encode(self, tokens: Int[Tensor, "batch source"], allowed: Allowed | None = None) -> Memory:
         """Reads the source once. `allowed` is True where a token is real; None where all are."""
-        if self.attends:
+        if not self.one_vector:
             return Memory(self.encoder(tokens, allowed), allowed)
         lengths = tokens.new_full((len(tokens),), tokens.shape[1])
         if allowed is not None:
