@@ -6,7 +6,7 @@ report the tokens that were read and the hypotheses that continue
 without copies of texts.
 
 Nothing is computed while the model works: its tensors are kept as they are, and made into traces
-when the block ends (`tracing/record.py`).
+when the block ends (`tracing/recording/record.py`).
 """
 
 import threading

@@ -28,7 +28,7 @@ from jumok.systems.text_classifier import TextClassification
 from jumok.systems.translation.translator import Translator
 from jumok.tracing.axes import Names, text_axis
 from jumok.tracing.language_model import AT_WHAT_WAS_WRITTEN
-from jumok.tracing.recorded_sites import About
+from jumok.tracing.recording.recorded_sites import About
 from jumok.tracing.texts import AT_ITSELF, WithMask
 
 

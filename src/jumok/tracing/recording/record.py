@@ -17,10 +17,10 @@ from jumok.inspection.hooks.listening import listening
 from jumok.inspection.hooks.recording import Pass, Recorder, Shared
 from jumok.inspection.trace import Level, Trace
 from jumok.systems.base import FOUND, GIVEN, ROWS, System
-from jumok.tracing.about import about as about_of
 from jumok.tracing.checks import no_attention
-from jumok.tracing.recorded import traces_of
-from jumok.tracing.recorded_sites import About
+from jumok.tracing.recording.about import about as about_of
+from jumok.tracing.recording.recorded import traces_of
+from jumok.tracing.recording.recorded_sites import About
 
 
 @contextmanager

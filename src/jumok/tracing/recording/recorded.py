@@ -13,7 +13,13 @@ from jumok.inspection.hooks.recording import Pass, Tree
 from jumok.inspection.page.picture import TracePicture
 from jumok.inspection.trace import Array, Axis, Level, Site, Step, Trace
 from jumok.tracing.axes import steps_of, text_axis
-from jumok.tracing.recorded_sites import About, Nodes, TreeTokens, decoder_site, encoder_sites
+from jumok.tracing.recording.recorded_sites import (
+    About,
+    Nodes,
+    TreeTokens,
+    decoder_site,
+    encoder_sites,
+)
 
 
 def traces_of(about: About, heard: Pass, level: Level) -> Iterator[Trace]:

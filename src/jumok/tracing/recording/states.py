@@ -19,10 +19,10 @@ from jumok.systems.language_model import LanguageModel
 from jumok.systems.masked_model import MaskedModel
 from jumok.systems.text_classifier import TextClassification
 from jumok.systems.translation.translator import Translator
-from jumok.tracing.about import about as about_of
 from jumok.tracing.axes import text_axis
-from jumok.tracing.record import events_told
-from jumok.tracing.recorded_sites import About
+from jumok.tracing.recording.about import about as about_of
+from jumok.tracing.recording.record import events_told
+from jumok.tracing.recording.recorded_sites import About
 
 Numbers = npt.NDArray[np.int64]
 
