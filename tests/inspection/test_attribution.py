@@ -12,8 +12,9 @@ from jumok.data.tokenizer import END, START
 from jumok.inspection.attribution import Attributions, attributions_of, token_groups
 from jumok.inspection.gradients_and_occlusion import gradients, occlude_words, written_from
 from jumok.inspection.heads.ranks import spearman
-from jumok.inspection.hooks.capture import sequence_edges, watch
+from jumok.inspection.hooks.capture import watch
 from jumok.inspection.rollout import Layers, decoder_flow, decoder_rollout
+from jumok.inspection.sites import of_writers
 from jumok.inspection.trace import Axis
 
 NAMES = ["weights", "norms", "rollout", "flow", "product", "slope", "blank"]
@@ -32,7 +33,7 @@ def read_all(model) -> torch.Tensor:
 @pytest.fixture(scope="module")
 def parts(tiny_bundle):
     model = jumok.load(tiny_bundle, device="cpu").models[0]
-    sites = watch(model, partial(read_all, model), sequence_edges(model), "qk").sites
+    sites = watch(model, partial(read_all, model), of_writers(), "qk").sites
     text = written_from(model, READ, TOLD, WRITTEN)
     return text, sites, attributions_of(text, sites, {"source": SOURCE, "target": TARGET})
 
@@ -124,7 +125,7 @@ def test_an_rnn_has_no_layers_to_be_followed(tiny_bundle):
 
     torch.manual_seed(3)
     model = RecurrentModel(RecurrentConfig(dim=16, embedding=12), 31).eval()
-    sites = watch(model, partial(read_all, model), sequence_edges(model), "qk").sites
+    sites = watch(model, partial(read_all, model), of_writers(), "qk").sites
     text = written_from(model, READ, TOLD, WRITTEN)
     found = attributions_of(text, sites, {"source": SOURCE, "target": TARGET})["words"]
     assert list(found.measures) == ["weights", "norms", "product", "slope", "blank"]
@@ -138,15 +139,15 @@ def test_a_language_model_is_compared_on_what_it_has_read():
     """Its first word was written with nothing but START before it: there is nothing to rank."""
     from jumok.config.causal import CausalConfig
     from jumok.inspection.gradients_and_occlusion import written_alone
-    from jumok.inspection.hooks.capture import Edge
     from jumok.models.causal import CausalLanguageModel
+    from jumok.tracing.language_model import AT_WHAT_WAS_WRITTEN
 
     torch.manual_seed(5)
     config = CausalConfig(dim=16, heads=2, layers=2, feedforward=11)
     model = CausalLanguageModel(config, 31).eval().requires_grad_(False)
     tokens = [START, 7, 9, 11, 12]
     read = torch.tensor([tokens])
-    seen = watch(model, lambda: model.hidden(read), lambda _: Edge("decoder", "text", "text"))
+    seen = watch(model, lambda: model.hidden(read), AT_WHAT_WAS_WRITTEN)
     axis = Axis(("<s>", "▁die", "▁Kat", "ze", "▁ist"), (None, 0, 1, 1, 2), ("die", "Katze", "ist"))
     text = written_alone(model.decoder, model.hidden, tokens)
     found = attributions_of(text, seen.sites, {"text": axis})

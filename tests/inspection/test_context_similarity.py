@@ -7,6 +7,7 @@ from jumok.inspection.context_similarity import context_similarity, cosines_of, 
 from jumok.inspection.trace import Axis
 from jumok.tracing.catalog import load_family
 from jumok.tracing.request import NOTHING
+from tests.systems.pictures import READER, write_captioner, write_noise
 
 
 def test_the_vector_of_a_word_is_the_mean_of_its_pieces():
@@ -50,3 +51,12 @@ def test_the_same_word_is_the_same_before_the_first_layer_but_for_its_place(tiny
 def test_without_streams_there_is_nothing_to_compare(tiny_bundle):
     trace = load_family(tiny_bundle, device="cpu").trace("the cat", "개가", extras=NOTHING)
     assert context_similarity(trace, trace) == {}
+
+
+def test_the_cells_of_an_image_are_not_compared_as_words(tmp_path):
+    """The blocks that read cells have a residual stream, too."""
+    family = load_family(write_captioner(tmp_path / "model", reader=READER), device="cpu")
+    picture = str(write_noise(tmp_path / "noise.png"))
+    trace = family.trace(picture, "the cat", level="full", extras=NOTHING)
+    assert set(trace.streams) == {"reader", "decoder"}
+    assert set(context_similarity(trace, trace)) == {"decoder"}

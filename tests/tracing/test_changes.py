@@ -7,8 +7,9 @@ import pytest
 import torch
 
 import jumok
+from jumok.attention.observe import sites
 from jumok.errors import ModelError
-from jumok.inspection.hooks.intervene import Change, RowEdit, sites
+from jumok.inspection.hooks.intervene import Change, RowEdit
 from tests.parity.torch_weights import roughen
 from tests.systems.lm import write_lm
 from tests.systems.pictures import READER, write_captioner, write_noise

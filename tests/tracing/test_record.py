@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import jumok
+from jumok.attention.observe import sites
 from jumok.bundle.card import BundleConfig, Card
 from jumok.bundle.writing import write_bundle
 from jumok.config import TransformerConfig
@@ -15,7 +16,6 @@ from jumok.config.recurrent import RecurrentConfig
 from jumok.data.tokenizer import END, PAD, START, Tokenizer
 from jumok.decoding import DecodingOptions
 from jumok.errors import ModelError
-from jumok.inspection.hooks.intervene import sites
 from jumok.inspection.page.document import page
 from jumok.inspection.trace import Level
 from jumok.inspection.trace_file import load_trace

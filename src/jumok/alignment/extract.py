@@ -65,14 +65,15 @@ def cross_attentions(
     Raises:
         ModelError: no such layer or head.
     """
+    by_layer = model.cross_sites
     for reading in readings:
-        if not 0 <= reading.layer < len(model.cross_sites):
+        if not 0 <= reading.layer < len(by_layer):
             raise ModelError(
                 "the model has no such layer.",
-                expected=f"1 to {len(model.cross_sites)}, of the decoder's cross-attentions",
+                expected=f"1 to {len(by_layer)}, of the decoder's cross-attentions",
                 got=str(reading.layer + 1),
             )
-    sites = [model.cross_sites[reading.layer] for reading in readings]
+    sites = [by_layer[reading.layer] for reading in readings]
     seen: list[list[Tensor]] = [[] for _ in readings]
 
     def keep(name: str, attention: Attention) -> None:

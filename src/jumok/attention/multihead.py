@@ -19,6 +19,7 @@ from jumok.attention.core import (
 )
 from jumok.attention.interfaces import HeadParts, product_scale
 from jumok.attention.observe import Attention, Observable
+from jumok.attention.role import Role
 from jumok.attention.scores import DotScore, ScaledDotScore
 from jumok.kernels.linear import Linear
 from jumok.kernels.noise import DropoutMask, Noise
@@ -49,6 +50,7 @@ class MultiHeadAttention(Observable, StepPart):
             queries (Ainslie et al. 2023); None: each head has its own.
         bias: whether the projections have biases.
         parts: the score, and what heads are put through before and after it.
+        role: its place in the model (`Observable.role`).
     """
 
     def __init__(
@@ -62,8 +64,10 @@ class MultiHeadAttention(Observable, StepPart):
         kv_heads: int | None = None,
         bias: bool = True,
         parts: HeadParts = HeadParts(),  # noqa: B008 - frozen
+        role: Role | None = None,
     ) -> None:
         super().__init__()
+        self.role = role
         self.heads, self.kv_heads = heads, kv_heads or heads
         self.query = Linear(dim, heads * head_dim, bias)
         self.key = Linear(dim, self.kv_heads * head_dim, bias)

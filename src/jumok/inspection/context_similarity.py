@@ -15,6 +15,9 @@ import numpy as np
 from jumok.inspection.fingerprints import check_one_model
 from jumok.inspection.trace import Array, Axis, Trace
 
+AXES = {"encoder": ("source", "text"), "decoder": ("target", "text")}
+"""The axes that a stack may read, by its name in `Trace.streams`."""
+
 
 def context_similarity(trace: Trace, other: Trace) -> dict[str, Any]:
     """The cosines for each stack whose streams both traces have, as plain JSON.
@@ -47,9 +50,11 @@ def context_similarity(trace: Trace, other: Trace) -> dict[str, Any]:
 
 
 def axis_of(trace: Trace, stack: str) -> str | None:
-    """The axis whose tokens a stack reads: one side of a translation, or the only text."""
-    side = "source" if stack.startswith("encoder") else "target"
-    return next((name for name in (side, "text") if name in trace.axes), None)
+    """The axis whose tokens a stack reads: one side of a translation, or the only text.
+
+    None: it reads no text, but the cells of an image.
+    """
+    return next((name for name in AXES.get(stack, ()) if name in trace.axes), None)
 
 
 def word_vectors(stream: Array, axis: Axis) -> Array:

@@ -30,7 +30,7 @@ class Node:
 
 
 class SearchTree:
-    """Records the search for the first sentence of a batch (`decoding.beam.Watch`)."""
+    """Records the search for the first sentence of a batch (event `decoding.beam.CANDIDATES`)."""
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from jumok.attention.role import Part
 from jumok.data.files.atomic import atomic_file
 from jumok.errors import MissingExtraError
 from jumok.inspection.page.picture import TracePicture
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]
 Level = Literal["weights", "qk", "full"]
-Part = Literal["encoder", "decoder", "cross", "image"]
 FORMAT = 3
 HEAD, STREAM = "trace.json", "stream."
 BEST = 5

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from jumok.attention.role import Part
 from jumok.errors import ModelError
 from jumok.inspection.explain import explain, readable
-from jumok.inspection.trace import Part, Trace
+from jumok.inspection.trace import Trace
 from jumok.plot.board import PARTS, chosen_site, title_of
 from jumok.plot.paper import INK, MUTED, finish, new_figure, shade
 

@@ -5,9 +5,10 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from jumok.attention.role import Part
 from jumok.errors import ModelError
 from jumok.inspection.explain import readable
-from jumok.inspection.trace import Array, Axis, Part, Site, Trace
+from jumok.inspection.trace import Array, Axis, Site, Trace
 
 Head: TypeAlias = int | Literal["mean", "max"]
 Value = Literal["weights", "norms"]

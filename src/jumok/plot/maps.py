@@ -10,10 +10,11 @@ import numpy.typing as npt
 from rich.cells import cell_len
 
 from jumok.alignment.words import Link
+from jumok.attention.role import Part
 from jumok.errors import ModelError
 from jumok.inspection.explain import readable
 from jumok.inspection.page.picture import TracePicture
-from jumok.inspection.trace import Array, Part, Trace
+from jumok.inspection.trace import Array, Trace
 from jumok.late import late_imports
 from jumok.plot import paper
 from jumok.plot.board import (

@@ -13,7 +13,7 @@ from jumok.systems.bert import Bert
 from jumok.tracing.axes import LogProbabilities
 from jumok.tracing.checks import check_length
 from jumok.tracing.request import Tracer, TraceRequest
-from jumok.tracing.texts import at_itself
+from jumok.tracing.texts import AT_ITSELF
 from jumok.tracing.watch import look, notes_of
 
 
@@ -44,7 +44,7 @@ def trace_bert(
 
     # Without predictions there is nothing that heads could have an effect on.
     asked = replace(asked, extras=replace(asked.extras, ablation=False))
-    looked = look(system.model, run, at_itself, [], asked)
+    looked = look(system.model, run, AT_ITSELF, [], asked)
     return Trace(
         model=asked.name,
         fingerprint=system.fingerprint,

@@ -11,13 +11,14 @@ import torch
 from torch import nn
 
 from jumok.alignment.extract import cross_attention
+from jumok.attention.observe import heads_of
 from jumok.data.tokenizer import END, START
 from jumok.inspection.attribution import Measure
 from jumok.inspection.gradients_and_occlusion import occlude_patches, written_over
-from jumok.inspection.hooks.capture import heads_of, sequence_edges
 from jumok.inspection.hooks.intercept import hooked
 from jumok.inspection.hooks.intervene import changed
 from jumok.inspection.page.picture import TracePicture
+from jumok.inspection.sites import of_writers
 from jumok.inspection.trace import Axis, Trace, grid_axis
 from jumok.models.captioner import CaptionerModel as Model
 from jumok.models.captioner import GridWriter
@@ -56,8 +57,7 @@ def trace_caption(
     else:
         write = given_tokens(asked.target, tokenizer, captioner.max_tokens, "one caption")
     run, written = partial(after_every_prefix, model, read, write), [*write, END]
-    edges = sequence_edges(model, source="picture", reads="image")
-    looked = look(model, run, edges, written, asked, tokenizer.pieces)
+    looked = look(model, run, of_writers("picture", "image"), written, asked, tokenizer.pieces)
     with changed(model, asked.change, heads_of(model)):
         gates = _gates(model.decoder, run)
     axes = {

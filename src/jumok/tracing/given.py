@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from jumok.attention.role import Part
 from jumok.errors import ModelError
-from jumok.inspection.hooks.capture import numpy_of
-from jumok.inspection.trace import Array, Axis, Mask, Part, Site, Trace
+from jumok.inspection.sites import numpy_of
+from jumok.inspection.trace import Array, Axis, Mask, Site, Trace
 from jumok.shapes import Tensor
 
 Layer = npt.NDArray[np.floating] | Tensor

@@ -11,8 +11,9 @@ from typing import Any
 import torch
 from torch import nn
 
+from jumok.attention.role import Part
 from jumok.errors import DataError, ModelError
-from jumok.inspection.trace import Axis, Part, Site, Step, Trace
+from jumok.inspection.trace import Axis, Site, Step, Trace
 from jumok.shapes import Tensor
 from jumok.tracing.axes import LogProbabilities, steps_of
 from jumok.tracing.checks import check_length

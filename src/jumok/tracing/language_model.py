@@ -6,11 +6,12 @@ from typing import Any
 
 import torch
 
+from jumok.attention.observe import heads_of
 from jumok.data.tokenizer import START
 from jumok.decoding import DecodingOptions
 from jumok.inspection.gradients_and_occlusion import written_alone
-from jumok.inspection.hooks.capture import Edge, heads_of
 from jumok.inspection.hooks.intervene import changed
+from jumok.inspection.sites import Sequences, by_part
 from jumok.inspection.trace import Trace
 from jumok.systems.language_model import LanguageModel
 from jumok.tracing.axes import LogProbabilities, steps_of, text_axis
@@ -27,9 +28,8 @@ OWN_ROW = {"at_input": True}
 """A word's map is the row of its own step, not that of the step before, which wrote it."""
 
 
-def at_what_was_written(_: str) -> Edge:
-    """The axes of self-attention over the text: every token to itself and those before it."""
-    return Edge("decoder", "text", "text")
+AT_WHAT_WAS_WRITTEN = by_part({"decoder": Sequences("text", "text")})
+"""Self-attention over the text: every token to itself and those before it."""
 
 
 def trace_language_model(
@@ -64,7 +64,7 @@ def trace_language_model(
         read = torch.tensor([[START, *tokens]], device=model.decoder.embedding.table.device)
         return model.decoder.logits(model.hidden(read))[0, :-1].float().log_softmax(dim=-1)
 
-    looked = look(model, run, at_what_was_written, tokens, asked, names)
+    looked = look(model, run, AT_WHAT_WAS_WRITTEN, tokens, asked, names)
     axes = {"text": text_axis(tokenizer, tokens, before=(START,))}
     told = written_alone(model.decoder, model.hidden, [START, *tokens])
     notes = notes_of(write, looked, search) | word_attributions(told, looked, axes, asked)

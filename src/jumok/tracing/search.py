@@ -5,9 +5,10 @@ from typing import Any
 
 import torch
 
+from jumok.attention.heard import Ear, listening_to
 from jumok.data.tokenizer import END
 from jumok.decoding import decode
-from jumok.decoding.beam import Candidates
+from jumok.decoding.beam import CANDIDATES, Candidates
 from jumok.decoding.limits import Prefixes
 from jumok.inspection.search_tree import SearchTree
 from jumok.models.memory import Decoder, Memory
@@ -40,13 +41,14 @@ def searched(
     theatre = SearchTree()
     prefix, extras = asked.prefix, asked.extras
 
-    def watch_step(candidates: Candidates) -> None:
+    def hear_step(candidates: Candidates) -> None:
         extras.check_cancelled()
         if extras.search_tree:
             theatre(candidates)
 
     prefixes: Prefixes | None = [list(prefix)] if prefix else None
-    (best, *_), *_ = decode(decoder, memory, asked.options, prefixes, watch=watch_step)
+    with listening_to(decoder, {CANDIDATES: Ear(hear_step)}):
+        (best, *_), *_ = decode(decoder, memory, asked.options, prefixes)
     if not extras.search_tree:
         return list(best.tokens), {"left_out": True}
     leaves = theatre.leaves()

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 import torch
 
+from jumok.attention.observe import heads_of
 from jumok.data.tokenizer import END, START
 from jumok.errors import DataError
-from jumok.inspection.hooks.capture import Edge, heads_of
 from jumok.inspection.hooks.intervene import changed
+from jumok.inspection.sites import Sequences, by_part
 from jumok.inspection.trace import Trace
 from jumok.systems.masked_model import MaskedModel
 from jumok.systems.text_classifier import TextClassification
@@ -19,9 +20,8 @@ from jumok.tracing.watch import look, notes_of
 MASK = "[MASK]"
 
 
-def at_itself(_: str) -> Edge:
-    """The axes of self-attention over the text: every word to every word."""
-    return Edge("encoder", "text", "text")
+AT_ITSELF = by_part({"encoder": Sequences("text", "text")})
+"""Self-attention over the text: every word to every word."""
 
 
 def trace_gaps(
@@ -57,7 +57,7 @@ def trace_gaps(
         filled = [int(system.fitting(row, opens_word, 1)[1]) for row, opens_word in likely]
     else:
         filled = _given(system, asked.target, len(gaps))
-    looked = look(model, run, at_itself, filled, asked, names.pieces)
+    looked = look(model, run, AT_ITSELF, filled, asked, names.pieces)
     places = iter(filled)
     whole = [next(places) if piece == model.mask else piece for piece in ids]
     return Trace(
@@ -141,7 +141,7 @@ def trace_text_class(
         return model(read).float().log_softmax(dim=-1)
 
     said = label_of(asked.target, system.labels)
-    looked = look(model, run, at_itself, said, asked)
+    looked = look(model, run, AT_ITSELF, said, asked)
     found = looked.watched.result
     said = said or [int(found.argmax())]
     return Trace(

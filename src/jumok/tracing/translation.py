@@ -6,11 +6,12 @@ from typing import Any
 
 import torch
 
+from jumok.attention.observe import heads_of
 from jumok.data.tokenizer import END, START, Tokenizer
 from jumok.decoding.ensemble import join_memories
 from jumok.inspection.gradients_and_occlusion import ForcedTarget, written_from
-from jumok.inspection.hooks.capture import heads_of, sequence_edges
 from jumok.inspection.hooks.intervene import changed
+from jumok.inspection.sites import of_writers
 from jumok.inspection.trace import Axis, Trace
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Int, Tensor
@@ -46,8 +47,7 @@ def trace_translation(
         write, search = given_tokens(asked.target, tokenizer, translator.max_tokens), {}
     run = partial(after_every_prefix, model, source, write)
     written = [*write, END]
-    edges = sequence_edges(model)
-    looked = look(model, run, edges, written, asked, tokenizer.pieces)
+    looked = look(model, run, of_writers(), written, asked, tokenizer.pieces)
     reading = translator.aligner.readings[0]
     axes = _axes(tokenizer, read, write)
     notes = notes_of(write, looked, search)

@@ -7,10 +7,11 @@ from typing import Any
 import torch
 from torch import nn
 
+from jumok.attention.observe import heads_of
 from jumok.data.tokenizer import START
 from jumok.inspection.attribution import Measure, attributions_of
 from jumok.inspection.gradients_and_occlusion import ForcedTarget
-from jumok.inspection.hooks.capture import Edges, Watched, heads_of, sites_at, watch
+from jumok.inspection.hooks.capture import Watched, sites_at, watch
 from jumok.inspection.hooks.intervene import changed, without_each_head
 from jumok.inspection.hooks.recurrent import (
     arrays_of,
@@ -21,6 +22,7 @@ from jumok.inspection.hooks.recurrent import (
 )
 from jumok.inspection.lens import layer_facts, watch_words
 from jumok.inspection.position_encodings import position_facts
+from jumok.inspection.sites import SequencesOf
 from jumok.inspection.trace import Axis, Level
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Float, Tensor
@@ -49,7 +51,7 @@ class Looked:
 def look(
     model: nn.Module,
     run: Callable[[], LogProbabilities],
-    edges: Edges,
+    sequences: SequencesOf,
     written: Sequence[int] | None,
     asked: TraceRequest,
     pieces: Callable[[Sequence[int]], Sequence[str]] | None = None,
@@ -58,13 +60,15 @@ def look(
 
     Args:
         run: the pass; returns the log-probabilities of every choice at every position.
+        sequences: what the model's sites connect.
         written: what was chosen at each position; None: the most probable.
         asked: changes to the model meanwhile, and whether to analyse layers and ablate heads; a
             model that is changed is not ablated.
         pieces: names choices; None: the predictions after each layer are not computed.
 
     Raises:
-        ModelError: the model has no attention, or not the heads that are named.
+        ModelError: the model has no attention, an attention module without a role, or not the
+            heads that are named.
     """
     change, extras = asked.change, asked.extras
     count = heads_of(model)
@@ -73,7 +77,7 @@ def look(
     full: Level = "full" if extras.layers else asked.level
     with changed(model, change, count), watch_words(model) as words:
         with watch_recurrent(model) as given:
-            watched = watch(model, run, edges, full)
+            watched = watch(model, run, sequences, full)
         known = known_at_words(model, given) if full == "full" else {}
     found = watched.result
     chosen = (

@@ -27,7 +27,7 @@ rules, in the order in which they are tried, each with its paper:
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from jumok.inspection.trace import Part
+from jumok.attention.role import Part
 
 Role = Literal[
     "previous", "next", "same", "first", "last", "diagonal", "aligned", "punctuation",

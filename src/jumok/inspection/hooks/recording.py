@@ -6,7 +6,7 @@ report the tokens that were read and the hypotheses that continue
 without copies of texts.
 
 Nothing is computed while the model works: its tensors are kept as they are, and made into traces
-when the block ends (`tracing/record.py`).
+when the block ends (`tracing/recording/record.py`).
 """
 
 import threading
@@ -21,7 +21,7 @@ import torch
 from jumok.attention.observe import Attention
 from jumok.data.tokenizer import END, PAD
 from jumok.decoding import Hypothesis
-from jumok.inspection.hooks.capture import numpy_of
+from jumok.inspection.sites import numpy_of
 from jumok.inspection.trace import BEST, Array, Level
 from jumok.shapes import Float, Int, Tensor
 

@@ -22,9 +22,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from jumok.inspection.hooks.capture import numpy_of
 from jumok.inspection.hooks.intercept import hooked
 from jumok.inspection.lens import lens_predictions, moved, named_predictions, rounded
+from jumok.inspection.sites import numpy_of
 from jumok.inspection.trace import Array
 from jumok.models.memory import Memory
 from jumok.models.recurrent import RecurrentEncoder

@@ -89,7 +89,7 @@ def seen(
         kept.append(attention.weights[0])  # (heads query key)
 
     memory = model.encode(torch.tensor([[*read, END]]))
-    with observe(model, keep, lambda site: site.endswith("cross_attention")):
+    with observe(model, keep, model.cross_sites.__contains__):
         model.decoder.hidden(memory, torch.tensor([[START, *write]]))
     found = {}
     for layer, weights in enumerate(kept):

@@ -20,6 +20,7 @@ from torch import nn
 from jumok.alignment.aligner import Aligner
 from jumok.alignment.extract import AlignmentSetting, default_setting
 from jumok.attention.heard import is_heard, tell
+from jumok.attention.observe import sites_of
 from jumok.bundle.reading import Bundle
 from jumok.bundle.weights import load_model
 from jumok.data.pairs.batches import source_batches
@@ -277,7 +278,7 @@ class Translator(GivenTranslations, FileTranslator):
             same = partial(written_text, self.tokenizer) if options.nbest > 1 else None
             with self._coverage(options) as attention:
                 found = decode(
-                    self.decoder, memory, options, prefixes, attention, None, constraints, same
+                    self.decoder, memory, options, prefixes, attention, constraints, same
                 )
             tell(self, FOUND, found)
             return found
@@ -344,8 +345,8 @@ class Translator(GivenTranslations, FileTranslator):
         if not options.coverage_penalty:
             return nullcontext()
         self.check_alignments()
-        sites = {f"{n}.{site}" for n, model in enumerate(self.models) for site in model.cross_sites}
-        return read_attention(nn.ModuleList(self.models), sites.__contains__)
+        models = nn.ModuleList(self.models)
+        return read_attention(models, sites_of(models, "cross").__contains__)
 
 
 def _load(bundle: Bundle, device: torch.device, dtype: torch.dtype) -> SequenceToSequence:

@@ -10,17 +10,17 @@ import torch
 from torch import nn
 
 from jumok.attention.heard import Ear, listening_to
+from jumok.attention.observe import roles_of
 from jumok.bundle.fingerprint import fingerprint_of
 from jumok.errors import ModelError
-from jumok.inspection.hooks.capture import heads_of
 from jumok.inspection.hooks.listening import listening
 from jumok.inspection.hooks.recording import Pass, Recorder, Shared
 from jumok.inspection.trace import Level, Trace
 from jumok.systems.base import FOUND, GIVEN, ROWS, System
-from jumok.tracing.about import about as about_of
 from jumok.tracing.checks import no_attention
-from jumok.tracing.recorded import traces_of
-from jumok.tracing.recorded_sites import About
+from jumok.tracing.recording.about import about as about_of
+from jumok.tracing.recording.recorded import traces_of
+from jumok.tracing.recording.recorded_sites import About
 
 
 @contextmanager
@@ -61,11 +61,11 @@ def record(
             are kept.
 
     Raises:
-        ModelError: the model has no attention.
+        ModelError: the model has no attention, or an attention module without a role.
     """
     check_ours(system)
     about = about_of(system, name)
-    if not heads_of(about.model):
+    if not roles_of(about.model):
         raise no_attention()
     trace = Trace(model=name, task=about.task, level=level, text="", output="", axes={}, sites=())
     passes: list[Pass] = []

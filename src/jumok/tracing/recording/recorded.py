@@ -13,7 +13,13 @@ from jumok.inspection.hooks.recording import Pass, Tree
 from jumok.inspection.page.picture import TracePicture
 from jumok.inspection.trace import Array, Axis, Level, Site, Step, Trace
 from jumok.tracing.axes import steps_of, text_axis
-from jumok.tracing.recorded_sites import About, Nodes, TreeTokens, decoder_site, encoder_sites
+from jumok.tracing.recording.recorded_sites import (
+    About,
+    Nodes,
+    TreeTokens,
+    decoder_site,
+    encoder_sites,
+)
 
 
 def traces_of(about: About, heard: Pass, level: Level) -> Iterator[Trace]:
@@ -96,7 +102,7 @@ def _written(
     streams = dict(source.streams)
     first = heard.calls[tree.places[0].call]
     for site, (look, *_) in first.looks.items():
-        keys = about.edges(site).keys
+        keys = about.builder.place(site).keys
         if keys not in axes:  # read before the block, so its tokens are not known
             names = tuple(map(str, range(1, look.weights.shape[3] + 1)))
             axes[keys] = Axis(names, tuple(range(len(names))), names)

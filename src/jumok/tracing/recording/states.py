@@ -9,9 +9,9 @@ import numpy.typing as npt
 from jumok.attention.heard import listening_to
 from jumok.data.tokenizer import START
 from jumok.errors import ModelError
-from jumok.inspection.hooks.capture import numpy_of
 from jumok.inspection.hooks.listening import listening
 from jumok.inspection.hooks.recording import Pass, Recorder, Shared
+from jumok.inspection.sites import numpy_of
 from jumok.inspection.trace import Array, Axis
 from jumok.layers.block import Stack
 from jumok.systems.base import System
@@ -19,10 +19,10 @@ from jumok.systems.language_model import LanguageModel
 from jumok.systems.masked_model import MaskedModel
 from jumok.systems.text_classifier import TextClassification
 from jumok.systems.translation.translator import Translator
-from jumok.tracing.about import about as about_of
 from jumok.tracing.axes import text_axis
-from jumok.tracing.record import events_told
-from jumok.tracing.recorded_sites import About
+from jumok.tracing.recording.about import about as about_of
+from jumok.tracing.recording.record import events_told
+from jumok.tracing.recording.recorded_sites import About
 
 Numbers = npt.NDArray[np.int64]
 
