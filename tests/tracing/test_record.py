@@ -79,7 +79,7 @@ def test_a_search_is_recorded_as_the_pass_over_what_it_wrote(tiny_bundle, rnn, k
     assert watched == plain, "recording changes no output"
     assert trace.axes["target"].tokens[1:] == plain.tokens
     assert trace.axes["source"].texts == ("the", "cat", "sat")
-    pieces = trace.notes["written"]
+    pieces = trace.findings.written
     same(trace, jumok.trace(system, "the cat sat", pieces))
     values = [step.log_probability for step in trace.steps]
     assert values == pytest.approx(plain.token_log_probabilities, abs=1e-4)
@@ -168,24 +168,24 @@ def test_the_page_shows_a_recorded_search(tiny_bundle):
     system = jumok.load(tiny_bundle)
     with jumok.record(system) as trace:
         system.translate(["the cat sat"], SHORT)
-    nodes = trace.notes["search"]["nodes"]
+    nodes = trace.findings.search.nodes
     paths = []
     for index in range(len(nodes)):
         path, at = [], index
         while at >= 0:
             path.insert(0, nodes[at])
-            at = nodes[at]["parent"]
+            at = nodes[at].parent
         paths.append(path)
-        assert nodes[index]["total"] == pytest.approx(
-            sum(node["log_probability"] for node in path), abs=1e-4
+        assert nodes[index].total == pytest.approx(
+            sum(node.log_probability for node in path), abs=1e-4
         )
     reading = system.aligner.readings[0]
-    for leaf in trace.notes["search"]["leaves"][:3]:
-        pieces = [node["token"] for node in paths[leaf["node"]] if node["token"] != END]
+    for leaf in trace.findings.search.leaves[:3]:
+        pieces = [node.token for node in paths[leaf.node] if node.token != END]
         cross = [s for s in jumok.trace(system, "the cat sat", pieces).sites
                  if s.part == "cross"][reading.layer]  # fmt: skip
         rows = cross.weights.mean(0)[1:] if reading.at_input else cross.weights.mean(0)[:-1]
-        np.testing.assert_allclose(leaf["weights"], rows, atol=1e-4)
+        np.testing.assert_allclose(leaf.weights, rows, atol=1e-4)
     assert "tab" in page(trace)
 
 
@@ -198,8 +198,8 @@ def test_a_recording_is_saved_with_its_tree_and_other_sentences(tiny_bundle, tmp
     assert {each.output for each in both} == {each.text for each in found}
     assert {len(each.axes["source"].texts) for each in both} == {3, 7}
     longer, shorter = sorted(both, key=lambda each: -len(each.text))
-    same(shorter, jumok.trace(system, texts[0], shorter.notes["written"]))
-    same(longer, jumok.trace(system, texts[1], longer.notes["written"]))
+    same(shorter, jumok.trace(system, texts[0], shorter.findings.written))
+    same(longer, jumok.trace(system, texts[1], longer.findings.written))
     trace.save(tmp_path / "t.npz")
     loaded = load_trace(tmp_path / "t.npz")
     assert loaded.head() == trace.head()
@@ -213,7 +213,7 @@ def test_streams_of_a_search_are_those_of_the_pass(tiny_bundle):
     system = jumok.load(tiny_bundle)
     with jumok.record(system, level="full") as trace:
         system.translate(["the cat sat"], SHORT)
-    whole = jumok.trace(system, "the cat sat", trace.notes["written"], level="full", extras=NOTHING)
+    whole = jumok.trace(system, "the cat sat", trace.findings.written, level="full", extras=NOTHING)
     assert trace.streams.keys() == {"encoder", "decoder"}
     for stack, stream in whole.streams.items():
         np.testing.assert_allclose(trace.streams[stack], stream, atol=1e-4)
@@ -225,7 +225,7 @@ def test_captions_are_recorded_with_their_gates(tmp_path, picture, changes):
     system = jumok.load(folder)
     with jumok.record(system, level="qk") as trace:
         (caption,) = system.caption([picture], beam=3, looks=True)
-    expected = load_family(folder).trace(picture, trace.notes["written"], extras=NOTHING)
+    expected = load_family(folder).trace(picture, trace.findings.written, extras=NOTHING)
     assert trace.output == caption.text
     same(trace, expected)
     assert trace.picture == expected.picture
@@ -243,7 +243,7 @@ def test_a_language_model_is_recorded_while_it_writes(tmp_path, options):
     plain = "".join(system.generate("ab", decoding, max_tokens=4))
     with jumok.record(system, level="qk") as trace:
         assert "".join(system.generate("ab", decoding, max_tokens=4)) == plain
-    ids = trace.notes["written"]
+    ids = trace.findings.written
     assert ids[:2] == system.tokenizer.encode("ab")
     same(trace, load_family(folder).trace("ab", ids[2:]))
 

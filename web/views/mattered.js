@@ -18,7 +18,7 @@ const TASKS_WITH_WORDS = ["translation", "language-model"];
 
 export function matteredView(trace, state, words, ask) {
   const whole = trace.baseline || trace;
-  const known = trace.notes.mattered;
+  const known = trace.findings.attribution;
   const body = [];
   if (!known) {
     if (!trace.baseline && !trace.wanted) {
@@ -51,7 +51,7 @@ export function matteredView(trace, state, words, ask) {
 }
 
 matteredView.needs = (trace, live) =>
-  Boolean(trace.notes.mattered) || (live && (TASKS_WITH_WORDS.includes(trace.task) || looksAtCells(trace)));
+  Boolean(trace.findings.attribution) || (live && (TASKS_WITH_WORDS.includes(trace.task) || looksAtCells(trace)));
 
 /** Whether the caption's words attend to cells; of a single vector, no part belongs to a cell. */
 function looksAtCells(trace) {
@@ -98,7 +98,7 @@ function gather(whole, known, state, words) {
 
 /** The first word that the model wrote: in a language model the prompt comes before it. */
 function firstWritten(whole, facts, unit) {
-  const prompt = whole.notes.prompt ?? 0;
+  const prompt = whole.findings.prompt;
   if (unit === "pieces") return Math.min(prompt, whole.steps.length - 1);
   return whole.axes[facts.own].words[prompt + 1] ?? 0;
 }

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from jumok.data.files.atomic import atomic_file
 from jumok.errors import MissingExtraError
+from jumok.inspection.findings import JUDGED, TraceFindings, findings_json
 from jumok.inspection.page.picture import TracePicture
 
 if TYPE_CHECKING:
@@ -29,15 +30,12 @@ Array = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]
 Level = Literal["weights", "qk", "full"]
 Part = Literal["encoder", "decoder", "cross", "image"]
-FORMAT = 3
+FORMAT = 4
 HEAD, STREAM = "trace.json", "stream."
 BEST = 5
 """The number of most probable tokens that a step keeps."""
 
 ARRAYS = ("weights", "norms", "bias", "allowed", "energy", "query", "key", "value")
-
-JUDGED = {"extra": "forbid", "arbitrary_types_allowed": True}
-"""How pydantic validates what is read from a file (`jumok.inspection.trace_file`)."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +160,7 @@ class Trace:
             post-norm model the block's last norm. The positions are those of the stack's own axis.
             For an RNN the states of its layers
             (`jumok.inspection.hooks.recurrent.RecurrentStates`); `jumok.record` keeps none.
-        notes: further data for the views, as plain JSON.
+        findings: the results of the analyses: search tree, ablations, attributions, layers, ...
         tree: for a recorded search, a trace of every hypothesis that was in the beam, discarded
             ones included: the target's axis is a tree (`Axis.parents`), and each of its tokens has
             one row at every site.
@@ -181,7 +179,7 @@ class Trace:
     axes: Mapping[str, Axis]
     sites: tuple[Site, ...]
     steps: tuple[Step, ...] = ()
-    notes: Mapping[str, Any] = field(default_factory=dict)
+    findings: TraceFindings = field(default_factory=TraceFindings)
     task: str = "translation"
     picture: TracePicture | None = None
     streams: Mapping[str, Array] = field(default_factory=dict)
@@ -309,7 +307,7 @@ class Trace:
             "picture": None if self.picture is None else asdict(self.picture),
             "sites": sites,
             "steps": [asdict(step) for step in self.steps],
-            "notes": dict(self.notes),
+            "findings": findings_json(self.findings),
             "tree": None if self.tree is None else self.tree.head(),
             "also": [other.head() for other in self.also],
         }

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jumok.errors import ModelError
+from jumok.inspection.findings import TraceFindings
 from jumok.inspection.hooks.capture import numpy_of
 from jumok.inspection.trace import Array, Axis, Mask, Part, Site, Trace
 from jumok.shapes import Tensor
@@ -83,7 +84,7 @@ def trace_of(
         axes=axes,
         sites=tuple(sites),
         # A row belongs to its own token: whether a later step writes it is not known.
-        notes={"written": [], "search": {}, "without": {}, "reading": {"at_input": True}},
+        findings=TraceFindings(own_rows=True),
     )
 
 

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from jumok.alignment.extract import AlignmentSetting
 from jumok.alignment.norms import changes_outputs, contribution_norms, output_weight
+from jumok.alignment.setting import AlignmentSetting
 from jumok.inspection.hooks.capture import Edge, Edges, layer_of, numpy_of, residual_gate_of
 from jumok.inspection.hooks.recording import AttentionCall, Fact, Pass, Tree
 from jumok.inspection.trace import Array, Axis, Mask, Site

@@ -79,7 +79,7 @@ def document(entry: str, data: Mapping[str, Any], *, asks: bool = False) -> str:
 def payload(trace: Trace) -> dict[str, Any]:
     """The data of the page: the head of the trace, and its arrays in base64.
 
-    The page shows one sentence, and the hypotheses of a search that are in the notes.
+    The page shows one sentence, and the hypotheses of a search that are in its findings.
     """
     exact = sum(site.weights.size for site in trace.sites) <= FEW
     head = replace(trace, tree=None, also=()).head()
