@@ -173,7 +173,7 @@ def test_page_is_accessible(opened, view):
     reader.page.evaluate((Path(axe.__file__).parent / "axe.min.js").read_text("utf-8"))
     found = reader.page.evaluate("axe.run()")
     serious = [each for each in found["violations"] if each["impact"] in ("serious", "critical")]
-    assert [(each["id"], each.nodes[0]["html"]) for each in serious] == []
+    assert [(each["id"], each["nodes"][0]["html"]) for each in serious] == []
 
 
 def test_what_is_typed_is_traced_anew(live):

@@ -82,7 +82,7 @@ def payload(trace: Trace) -> dict[str, Any]:
     The page shows one sentence, and the hypotheses of a search that are in its findings.
     """
     exact = sum(site.weights.size for site in trace.sites) <= FEW
-    head = replace(trace, tree=None, also=()).head()
+    head = replace(trace, tree=None).head()
     for raw, site in zip(head["sites"], trace.sites, strict=True):
         raw["arrays"] = dict(_packed(site, exact))
     return head
