@@ -3,7 +3,7 @@
 import { UNCHANGED, after, changed, changes, isOf } from "./changes.js";
 import { download, element } from "./dom.js";
 import { goldText } from "./gold.js";
-import { asker, header, readsPictures } from "./header.js";
+import { asker, header } from "./header.js";
 import { State } from "./state.js";
 import { Trace, sharpest } from "./trace.js";
 import { words } from "./words.js";
@@ -65,7 +65,7 @@ function ownLanguage() {
 export function start(raw, root) {
   let trace = new Trace(raw);
   const live = Boolean(raw.token);
-  const pictures = readsPictures(raw.task);
+  const pictures = raw.kind.reads === "picture";
   let known = knownOf(raw);
   Object.assign(trace, known);
   const state = new State(location.hash, defaultsOf(raw, trace, live), (turned) => {
@@ -140,7 +140,7 @@ export function start(raw, root) {
     const inPanel = Boolean(focused?.closest("#panel"));
     const open = [...document.querySelectorAll("#panel details[open][id]")].map(({ id }) => id);
     const at = [scrollX, scrollY];
-    const text = words(state.get("lang"), trace.task);
+    const text = words(state.get("lang"), trace.kind);
     const names = viewsOf(trace, live);
     const name = names.includes(state.get("view")) ? state.get("view") : names[0];
     document.documentElement.lang = state.get("lang");

@@ -10,6 +10,7 @@ import pytest
 from jumok.inspection.findings import SearchLeaf, SearchTree, read_findings
 from jumok.inspection.page.document import page as html
 from jumok.inspection.trace import Axis, Site, Trace
+from jumok.kinds import KINDS, Kind
 from jumok.serving.answers import answers
 from jumok.serving.local import LocalServer
 from jumok.tracing.comparison import Comparison
@@ -296,3 +297,26 @@ def test_an_example_is_one_click_away(browser):
     context.close()
     server.shutdown()
     server.server_close()
+
+
+KIND = Kind(
+    verb="look",
+    reads="text",
+    system="a_plugin:Summarizer",
+    writes="label",
+    texts={"en": {"output": "Summary of it"}, "ko": {"output": "요약문"}},
+)
+
+
+@pytest.mark.parametrize(
+    ("language", "output", "labels"),
+    [("en-US", "Summary of it", "Labels"), ("ko-KR", "요약문", "레이블")],
+)
+def test_a_kind_from_outside_has_its_views_and_texts_without_javascript(
+    opened, monkeypatch, language, output, labels
+):
+    monkeypatch.setitem(KINDS, "summaries", KIND)
+    page = opened(replace(trace(), task="summaries"), language).page
+    assert page.locator("header dt").all_inner_texts()[-1] == output
+    assert page.locator("#tab-beam").inner_text() == labels
+    assert page.locator("#tab-theatre").count() == 0, "a label is not searched for"

@@ -14,8 +14,6 @@ const SHARE_SHADES = { product: 0.42, slope: 0.68, blank: 0.95 };
 
 const MAPS_AT = [8, 46]; // px: where the maps over an image begin
 
-const TASKS_WITH_WORDS = ["translation", "language-model"];
-
 export function matteredView(trace, state, words, ask) {
   const whole = trace.baseline || trace;
   const known = trace.findings.attribution;
@@ -51,12 +49,11 @@ export function matteredView(trace, state, words, ask) {
 }
 
 matteredView.needs = (trace, live) =>
-  Boolean(trace.findings.attribution) || (live && (TASKS_WITH_WORDS.includes(trace.task) || looksAtCells(trace)));
+  Boolean(trace.findings.attribution) || (live && trace.writesText && hasParts(trace.axes.picture));
 
-/** Whether the caption's words attend to cells; of a single vector, no part belongs to a cell. */
-function looksAtCells(trace) {
-  const grid = trace.task === "captioning" && trace.axes.picture?.grid;
-  return Boolean(grid) && grid[0] * grid[1] > 1;
+/** Whether the input has words or cells; of an image as a single vector, no part belongs to a cell. */
+function hasParts(picture) {
+  return !picture || picture.tokens.length > 1;
 }
 
 /** What is shown: words or tokens, for the chosen one. */

@@ -26,7 +26,7 @@ function path(nodes, id) {
 }
 
 /** Only models that write from left to right use beam search; of weights from elsewhere none is recorded. */
-theatreView.needs = (trace) => ["translation", "captioning", "language-model"].includes(trace.task)
+theatreView.needs = (trace) => trace.writesText
   && trace.sites.some((site) => site.kind !== "given");
 
 export function theatreView(trace, state, words, ask) {
