@@ -212,7 +212,7 @@ class TraceFindings:
         search: the search tree; empty if nothing was searched, because the output was given.
         ablation: by attention module (heads, steps): the change of each chosen token's
             log-probability when that head alone is ablated.
-        attribution: by tokens ("pieces") and by words.
+        attribution: two results, one by tokens and one by words.
         layers: the prediction after each layer, the change of each word's vector, and the position
             encodings.
         similarity: by the path of a stack, the comparison with another sentence.
@@ -270,7 +270,7 @@ def _plain(value: Any) -> Any:
 
 
 def _rounded(array: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """The numbers with so many significant digits; what is not finite is 0."""
+    """The numbers with `DIGITS` significant digits; what is not finite is 0."""
     known = np.nan_to_num(array, posinf=0.0, neginf=0.0)
     scale = 10.0 ** (DIGITS - 1 - np.floor(np.log10(np.clip(np.abs(known), SMALLEST, None))))
     rounded: npt.NDArray[np.float64] = np.rint(known * scale) / scale
