@@ -6,11 +6,6 @@ import { visible } from "./trace.js";
 const MOST_FILE_BYTES = 32 * 1024 ** 2; // the server accepts no larger file
 const SENT = "sent:"; // the prefix of the name of an image that was uploaded
 
-/** Whether the input of this task is an image. */
-export function readsPictures(task) {
-  return task === "captioning" || task === "image-classification";
-}
-
 /**
  * The head of the page. It is built once and its texts are updated in place: a field that is
  * rebuilt during typing would lose the Hangul syllable that is being composed.
@@ -21,7 +16,7 @@ export function readsPictures(task) {
 export function header(raw, state, onGiven) {
   const live = Boolean(raw.token);
   let texts = {};
-  const pictures = live && readsPictures(raw.task);
+  const pictures = live && raw.kind.reads === "picture";
   const input = live
     ? element("input", { id: "text", value: state.get("text"), autocomplete: "off", spellcheck: "false" })
     : element("span", {});

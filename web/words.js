@@ -329,7 +329,7 @@ export const WORDS = {
 };
 
 /** The texts; some differ from task to task. */
-export function words(language, task) {
+export function words(language, { reads, writes, texts }) {
   const known = Object.hasOwn(WORDS, language) ? language : "en";
-  return { ...WORDS[known], ...LAYERS[known], ...TASKS[known][task] };
+  return { ...WORDS[known], ...LAYERS[known], ...TASKS[known][`${reads}-${writes}`], ...texts[known] };
 }

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from jumok.decoding import DecodingOptions
     from jumok.evaluation.text import score_text
     from jumok.inspection.page.notebook import page
+    from jumok.inspection.recording import Recording
     from jumok.inspection.trace import Axis, Trace
     from jumok.inspection.trace_file import load_trace
     from jumok.kinds import Kind
@@ -44,6 +45,7 @@ __all__ = [
     "DecodingOptions",
     "JumokError",
     "Kind",
+    "Recording",
     "Tokenizer",
     "Trace",
     "Translation",
@@ -75,6 +77,7 @@ _HOMES = {
     "Axis": "jumok.inspection.trace",
     "Config": "jumok.config",
     "DecodingOptions": "jumok.decoding",
+    "Recording": "jumok.inspection.recording",
     "Tokenizer": "jumok.data.tokenizer",
     "Trace": "jumok.inspection.trace",
     "Translation": "jumok.systems.translation.result",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from jumok.alignment.extract import AlignmentSetting
+from jumok.alignment.setting import AlignmentSetting
 from jumok.attention.observe import observe, sites
 from jumok.data.captions.boxes import Boxes, GroundedNoun
 from jumok.data.captions.corpus import Captioned

@@ -116,7 +116,7 @@ def test_rows_and_columns_are_named(translator):
 
 def test_pieces_can_be_given_as_they_are(translator):
     trace = jumok.trace(translator, "the cat sat", [5, 9])
-    assert trace.notes["written"] == [5, 9]
+    assert trace.findings.written == (5, 9)
     with pytest.raises(jumok.JumokError, match="no such token"):
         jumok.trace(translator, "the cat sat", [5, 350])
 

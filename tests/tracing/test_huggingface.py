@@ -61,7 +61,7 @@ def test_a_causal_model_is_traced_token_by_token(family, target, tmp_path):
         assert step.log_probability == pytest.approx(value, abs=1e-5)
         most = wanted[place].topk(5).values.tolist()
         assert [each for _, each in step.best] == pytest.approx(most, abs=1e-5)
-    assert trace.notes["prompt"] == len(prompt) - 1
+    assert trace.findings.prompt == len(prompt) - 1
     shown(trace, tmp_path)
 
 
@@ -128,7 +128,7 @@ def test_a_masked_model_fills_its_gaps(tmp_path):
     out = model(read, output_attentions=True)
     same(trace.sites, out.attentions)
     assert {site.part for site in trace.sites} == {"encoder"}
-    (gap,) = trace.notes["gaps"]
+    (gap,) = trace.findings.gaps
     assert read[0, gap] == tokenizer.mask_token_id
     wanted = out.logits[0, gap].log_softmax(-1)
     (step,) = trace.steps

@@ -60,8 +60,9 @@ def test_every_kind_that_reads_texts_has_states(kind, tmp_path):
 
 
 def record(system: object, text: str) -> jumok.Trace:
-    with jumok.record(system, level="full") as trace:
+    with jumok.record(system, level="full") as recording:
         system.score([text])
+    trace = recording.trace
     return trace
 
 

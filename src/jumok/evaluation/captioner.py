@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from jumok.alignment.extract import AlignmentSetting
+from jumok.alignment.setting import AlignmentSetting
 from jumok.attention.observe import heads_of
 from jumok.data.files.images import PictureFiles, read_image
 from jumok.evaluation.pointing import Gold, NounAttention, points

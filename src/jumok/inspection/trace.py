@@ -9,7 +9,7 @@ import hashlib
 import io
 import json
 import zipfile
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import repeat
 from pathlib import Path
@@ -21,6 +21,7 @@ import numpy.typing as npt
 from jumok.attention.role import Part
 from jumok.data.files.atomic import atomic_file
 from jumok.errors import MissingExtraError
+from jumok.inspection.findings import JUDGED, TraceFindings, findings_json
 from jumok.inspection.page.picture import TracePicture
 
 if TYPE_CHECKING:
@@ -29,15 +30,12 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]
 Level = Literal["weights", "qk", "full"]
-FORMAT = 3
-HEAD, STREAM = "trace.json", "stream."
+FORMAT = 4
+HEAD, STREAM, ALSO = "trace.json", "stream.", "also{}/"
 BEST = 5
 """The number of most probable tokens that a step keeps."""
 
 ARRAYS = ("weights", "norms", "bias", "allowed", "energy", "query", "key", "value")
-
-JUDGED = {"extra": "forbid", "arbitrary_types_allowed": True}
-"""How pydantic validates what is read from a file (`jumok.inspection.trace_file`)."""
 
 
 @dataclass(frozen=True)
@@ -142,11 +140,9 @@ class Step:
     gate: float | None = None
 
 
-@dataclass
+@dataclass(frozen=True)
 class Trace:
     """The computation of one model for one sentence or one image.
-
-    A trace does not change, except that `jumok.record` fills it when its block ends.
 
     Attributes:
         model: its name.
@@ -162,11 +158,10 @@ class Trace:
             post-norm model the block's last norm. The positions are those of the stack's own axis.
             For an RNN the states of its layers
             (`jumok.inspection.hooks.recurrent.RecurrentStates`); `jumok.record` keeps none.
-        notes: further data for the views, as plain JSON.
+        findings: the results of the analyses: search tree, ablations, attributions, layers, ...
         tree: for a recorded search, a trace of every hypothesis that was in the beam, discarded
             ones included: the target's axis is a tree (`Axis.parents`), and each of its tokens has
             one row at every site.
-        also: the other traces of the same block: the other sentences, and later passes.
         fingerprint: that of the model (`jumok.bundle.fingerprint`): names need not be unique.
             Empty where it is not known.
         index: the index of this input among all recorded texts or images, from 0.
@@ -181,12 +176,11 @@ class Trace:
     axes: Mapping[str, Axis]
     sites: tuple[Site, ...]
     steps: tuple[Step, ...] = ()
-    notes: Mapping[str, Any] = field(default_factory=dict)
+    findings: TraceFindings = field(default_factory=TraceFindings)
     task: str = "translation"
     picture: TracePicture | None = None
     streams: Mapping[str, Array] = field(default_factory=dict)
     tree: "Trace | None" = None
-    also: tuple["Trace", ...] = ()
     fingerprint: str = ""
     index: int = 0
 
@@ -217,18 +211,10 @@ class Trace:
         Raises:
             DataError: it cannot be written.
         """
-        parts = {f"{name}.npy": _packed(array) for name, array in self._arrays("")}
-        head = self.head()
-        head["digest"] = digest_of(head, parts)
-        with (
-            atomic_file(Path(file)) as partial,
-            zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive,
-        ):
-            archive.writestr(HEAD, json.dumps(head, ensure_ascii=False))
-            for name, part in parts.items():
-                archive.writestr(name, part)
+        write_traces(Path(file), [self])
 
-    def _arrays(self, prefix: str) -> Iterator[tuple[str, Array | Mask]]:
+    def arrays(self, prefix: str = "") -> Iterator[tuple[str, Array | Mask]]:
+        """All arrays, those of the tree included, with their names in a file."""
         for number, site in enumerate(self.sites):
             for name in ARRAYS:
                 array = getattr(site, name)
@@ -237,9 +223,7 @@ class Trace:
         for name, stream in self.streams.items():
             yield f"{prefix}{STREAM}{name}", stream
         if self.tree is not None:
-            yield from self.tree._arrays(f"{prefix}tree/")
-        for number, other in enumerate(self.also):
-            yield from other._arrays(f"{prefix}also{number}/")
+            yield from self.tree.arrays(f"{prefix}tree/")
 
     def to_rows(self) -> Iterator[dict[str, Any]]:
         """The attention weights as a table, row by row; see `to_frame`."""
@@ -309,9 +293,8 @@ class Trace:
             "picture": None if self.picture is None else asdict(self.picture),
             "sites": sites,
             "steps": [asdict(step) for step in self.steps],
-            "notes": dict(self.notes),
+            "findings": findings_json(self.findings),
             "tree": None if self.tree is None else self.tree.head(),
-            "also": [other.head() for other in self.also],
         }
 
     def _repr_mimebundle_(
@@ -321,6 +304,28 @@ class Trace:
         from jumok.inspection.page.notebook import Page
 
         return Page(self)._repr_mimebundle_(include, exclude)
+
+
+def write_traces(file: Path, traces: Sequence[Trace]) -> None:
+    """Writes one file with these traces, one or more: the first is what `load_trace` returns.
+
+    Raises:
+        DataError: it cannot be written.
+    """
+    first, *others = traces
+    parts = {f"{name}.npy": _packed(array) for name, array in first.arrays()}
+    for number, other in enumerate(others):
+        named = other.arrays(ALSO.format(number))
+        parts |= {f"{name}.npy": _packed(array) for name, array in named}
+    head = first.head() | {"also": [other.head() for other in others]}
+    head["digest"] = digest_of(head, parts)
+    with (
+        atomic_file(file) as partial,
+        zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
+        archive.writestr(HEAD, json.dumps(head, ensure_ascii=False))
+        for name, part in parts.items():
+            archive.writestr(name, part)
 
 
 def _packed(array: Array | Mask) -> bytes:

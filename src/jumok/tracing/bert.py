@@ -14,7 +14,7 @@ from jumok.tracing.axes import LogProbabilities
 from jumok.tracing.checks import check_length
 from jumok.tracing.request import Tracer, TraceRequest
 from jumok.tracing.texts import AT_ITSELF
-from jumok.tracing.watch import look, notes_of
+from jumok.tracing.watch import findings_of, look
 
 
 def trace_bert(
@@ -56,7 +56,7 @@ def trace_bert(
         sites=looked.watched.sites,
         streams=looked.watched.streams,
         steps=(),
-        notes=notes_of([], looked) | {"gaps": []},
+        findings=findings_of([], looked),
     )
 
 

@@ -13,12 +13,12 @@ from torch import nn
 
 from jumok.attention.role import Part
 from jumok.errors import DataError, ModelError
+from jumok.inspection.findings import TraceFindings
 from jumok.inspection.trace import Axis, Site, Step, Trace
 from jumok.shapes import Tensor
 from jumok.tracing.axes import LogProbabilities, steps_of
 from jumok.tracing.checks import check_length
 from jumok.tracing.given import layers_of, looks_back, sites_of
-from jumok.tracing.language_model import OWN_ROW
 
 MOST_WRITTEN = 64
 """The default number of tokens that a model of transformers writes."""
@@ -133,8 +133,8 @@ class _Reader:
         # The first token is not predicted; it is START where the tokenizer has one.
         steps = steps_of(self._named, read[1:], _log_probabilities(out)[:-1])
         output = self._plain(read)[len(self._plain(prompt)) :]
-        notes = {"prompt": len(prompt) - 1, "reading": OWN_ROW}
-        return self._trace("language-model", text, output, axes, sites, steps, notes)
+        findings = TraceFindings(prompt=len(prompt) - 1, own_rows=True)
+        return self._trace("language-model", text, output, axes, sites, steps, findings)
 
     def whole(self, text: str, target: str | None) -> Trace:
         """A model that reads a text as a whole: an encoder, a masked model or a classifier."""
@@ -175,7 +175,8 @@ class _Reader:
             steps = steps_of(self._named, filled, found)
         places = dict(zip(gaps, filled, strict=False))
         output = self._plain([places.get(place, id) for place, id in enumerate(read)])
-        return self._trace("masked-lm", text, output, axes, sites, steps, {"gaps": gaps})
+        findings = TraceFindings(gaps=tuple(gaps))
+        return self._trace("masked-lm", text, output, axes, sites, steps, findings)
 
     def _label(
         self,
@@ -251,7 +252,7 @@ class _Reader:
         axes: Mapping[str, Axis],
         sites: Sequence[Site],
         steps: tuple[Step, ...],
-        notes: Mapping[str, Any] | None = None,
+        findings: TraceFindings | None = None,
     ) -> Trace:
         return Trace(
             model=self.name,
@@ -262,7 +263,7 @@ class _Reader:
             axes=axes,
             sites=tuple(sites),
             steps=steps,
-            notes={"written": [], "search": {}, "without": {}, **(notes or {})},
+            findings=findings or TraceFindings(),
         )
 
     def _set_aside(self, *more: int) -> set[int]:

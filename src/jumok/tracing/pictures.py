@@ -14,7 +14,7 @@ from jumok.systems.image_classifier import ImageClassification
 from jumok.tracing.axes import LogProbabilities, steps_of
 from jumok.tracing.request import Tracer, TraceRequest
 from jumok.tracing.texts import label_of
-from jumok.tracing.watch import look, notes_of
+from jumok.tracing.watch import findings_of, look
 
 
 def trace_picture_class(
@@ -59,7 +59,7 @@ def trace_picture_class(
         axes={_name(grid): grid_axis(*grid) for grid in grids.values()},
         sites=looked.watched.sites,
         steps=steps_of(lambda numbers: [system.labels[each] for each in numbers], said, found),
-        notes=notes_of(said, looked),
+        findings=findings_of(said, looked),
         picture=TracePicture.of(np.asarray(fitted)),
     )
 

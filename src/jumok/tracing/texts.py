@@ -1,6 +1,7 @@
 """The traces of filling a text's gaps and of classifying it: what its words attend to."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 
@@ -15,7 +16,7 @@ from jumok.systems.text_classifier import TextClassification
 from jumok.tracing.axes import LogProbabilities, Names, steps_of, text_axis
 from jumok.tracing.checks import check_length, check_tokens
 from jumok.tracing.request import Tracer, TraceRequest
-from jumok.tracing.watch import look, notes_of
+from jumok.tracing.watch import findings_of, look
 
 MASK = "[MASK]"
 
@@ -71,7 +72,7 @@ def trace_gaps(
         sites=looked.watched.sites,
         streams=looked.watched.streams,
         steps=steps_of(names.pieces, filled, looked.watched.result),
-        notes=notes_of(filled, looked) | {"gaps": gaps},
+        findings=replace(findings_of(filled, looked), gaps=tuple(gaps)),
     )
 
 
@@ -155,7 +156,7 @@ def trace_text_class(
         sites=looked.watched.sites,
         streams=looked.watched.streams,
         steps=steps_of(lambda numbers: [system.labels[each] for each in numbers], said, found),
-        notes=notes_of(said, looked),
+        findings=findings_of(said, looked),
     )
 
 

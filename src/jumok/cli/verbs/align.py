@@ -27,7 +27,7 @@ with late_imports():
 
 if TYPE_CHECKING:
     from jumok.alignment.aligner import Aligner
-    from jumok.alignment.extract import AlignmentSetting
+    from jumok.alignment.setting import AlignmentSetting
     from jumok.evaluation.alignment import AlignmentScores
     from jumok.evaluation.alignment_settings import AlignedPair, SettingTable
     from jumok.systems.translation.translator import Translator

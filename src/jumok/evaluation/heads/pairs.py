@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 
-from jumok.alignment.extract import AlignmentSetting
+from jumok.alignment.setting import AlignmentSetting
 from jumok.attention.observe import sites
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation.alignment import AlignmentScores

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from jumok.inspection.trace import ARRAYS, Array, Site, Trace
+from jumok.kinds import page_facts
 
 FEW = 1_000_000
 """The most weights of a trace that are sent as float32; more are sent as bytes, 1/255 apart."""
@@ -79,10 +80,11 @@ def document(entry: str, data: Mapping[str, Any], *, asks: bool = False) -> str:
 def payload(trace: Trace) -> dict[str, Any]:
     """The data of the page: the head of the trace, and its arrays in base64.
 
-    The page shows one sentence, and the hypotheses of a search that are in the notes.
+    The page shows one sentence, and the hypotheses of a search that are in its findings.
     """
     exact = sum(site.weights.size for site in trace.sites) <= FEW
-    head = replace(trace, tree=None, also=()).head()
+    head = replace(trace, tree=None).head()
+    head["kind"] = page_facts(trace.task, pictures=trace.picture is not None)
     for raw, site in zip(head["sites"], trace.sites, strict=True):
         raw["arrays"] = dict(_packed(site, exact))
     return head

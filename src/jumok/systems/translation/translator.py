@@ -18,7 +18,7 @@ import torch
 from torch import nn
 
 from jumok.alignment.aligner import Aligner
-from jumok.alignment.extract import AlignmentSetting, default_setting
+from jumok.alignment.setting import AlignmentSetting, default_setting
 from jumok.attention.heard import is_heard, tell
 from jumok.attention.observe import sites_of
 from jumok.bundle.reading import Bundle

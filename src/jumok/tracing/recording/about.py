@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from torch import nn
 
-from jumok.alignment.extract import AlignmentSetting, default_setting
+from jumok.alignment.setting import AlignmentSetting, default_setting
 from jumok.attention.role import Part
 from jumok.data.tokenizer import END, START
 from jumok.errors import ModelError

@@ -15,6 +15,7 @@ from jumok.bundle.fingerprint import fingerprint_of
 from jumok.errors import ModelError
 from jumok.inspection.hooks.listening import listening
 from jumok.inspection.hooks.recording import Pass, Recorder, Shared
+from jumok.inspection.recording import Recording
 from jumok.inspection.trace import Level, Trace
 from jumok.systems.base import FOUND, GIVEN, ROWS, System
 from jumok.tracing.checks import no_attention
@@ -30,17 +31,16 @@ def record(
     *,
     name: str = "model",
     each: Callable[[Trace], None] | None = None,
-) -> Iterator[Trace]:
+) -> Iterator[Recording]:
     """Records what the model attends to inside the block, in whatever way it is used there.
 
-        with jumok.record(model, level="qk") as trace:
+        with jumok.record(model, level="qk") as recording:
             model.translate(["I am a student."], beam=5)
-        trace.save("t.npz")
+        recording.trace.save("t.npz")
 
-    The trace is empty until the block ends; then it is that of the first sentence and of the best
-    output for it. `trace.tree` has every hypothesis that was in the beam, and `trace.also` the
-    traces of the other sentences in the order of the input; `index` counts them from 0, and a long
-    sentence that is read in segments has one trace for each.
+    The recording is empty until the block ends; then it has the traces of all sentences in the
+    order of the input, and `recording.trace` is that of the first one and of the best output for
+    it. `Trace.tree` has every hypothesis that was in the beam.
 
     Many sentences need a gigabyte and more. `each` receives every trace as soon as it is finished,
     batch by batch, and none is kept:
@@ -67,7 +67,7 @@ def record(
     about = about_of(system, name)
     if not roles_of(about.model):
         raise no_attention()
-    trace = Trace(model=name, task=about.task, level=level, text="", output="", axes={}, sites=())
+    recording = Recording()
     passes: list[Pass] = []
     finish: Callable[[Pass], None] = passes.append
     if each is not None:
@@ -75,15 +75,12 @@ def record(
     shared = Shared(finish)
     recorder = Recorder(level, shared)
     with listening(about.model, recorder), listening_to(system, events_told(recorder)):
-        yield trace
+        yield recording
     shared.close()
     if each is not None:
         return
-    found = sorted(_traces(system, about, passes, level), key=lambda one: one.index)
-    if found:
-        first, *others = found
-        trace.__dict__.update(first.__dict__)
-        trace.also = tuple(others)
+    found = _traces(system, about, passes, level)
+    recording.traces = tuple(sorted(found, key=lambda one: one.index))
 
 
 class _Outside:

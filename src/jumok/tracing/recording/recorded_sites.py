@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from torch import nn
 
-from jumok.alignment.extract import AlignmentSetting
+from jumok.alignment.setting import AlignmentSetting
 from jumok.inspection.hooks.recording import Fact, Pass, Tree
 from jumok.inspection.sites import SequencesOf, SiteBuilder, numpy_of
 from jumok.inspection.trace import Array, Axis, Mask, Site
