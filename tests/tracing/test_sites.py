@@ -147,9 +147,9 @@ def test_the_sites_of_a_trace(used):
 @pytest.mark.parametrize("alone", [False, True])
 def test_the_sites_of_a_recording(used, alone):
     kind, system, given = used
-    with jumok.record(system.modules()[0] if alone else system) as trace:
+    with jumok.record(system.modules()[0] if alone else system) as recording:
         system.score([given]) if kind == "language model" else system.answer([given])
-    assert rows(trace) == RECORDED[kind]
+    assert rows(recording.trace) == RECORDED[kind]
 
 
 def test_the_cross_attentions_of_models_that_write(used):
@@ -162,9 +162,9 @@ def test_the_cross_attentions_of_models_that_write(used):
 
 def test_the_sites_of_a_captioner_of_features(tmp_path):
     system = jumok.load(write_captioner(tmp_path / "model", encoder=GIVEN, reader=READER))
-    with jumok.record(system) as trace:
+    with jumok.record(system) as recording:
         system.caption([torch.zeros(6, 5)])
-    assert rows(trace) == TABLES["captioner"]
+    assert rows(recording.trace) == TABLES["captioner"]
 
 
 def test_the_sites_of_a_pretrained_bert(tmp_path):
