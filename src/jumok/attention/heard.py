@@ -41,10 +41,10 @@ class Ear:
     def hear(
         self,
         name: str,
-        method: Callable[[], Any],
-        given: Sequence[Any],
-        named: Mapping[str, Any],
-    ) -> Any:
+        method: Callable[[], Made],
+        given: Sequence[object],
+        named: Mapping[str, object],
+    ) -> Made:
         """Calls the method, and reports its arguments and its result."""
         working = self.working.names
         quiet = bool(working)
@@ -81,11 +81,10 @@ def heard(
         if not ears:
             return method(self, *given, **named)
 
-        run: Callable[[], Any] = partial(method, self, *given, **named)
+        run: Callable[[], Made] = partial(method, self, *given, **named)
         for ear in ears:
             run = partial(ear.hear, name, run, given, named)
-        made: Made = run()
-        return made
+        return run()
 
     return call  # type: ignore[return-value]  # callers cannot name self
 
@@ -104,7 +103,7 @@ def listening_to(owner: object, ears: Mapping[str, Ear]) -> Iterator[None]:
         _EARS.reset(token)
 
 
-def tell(owner: object, event: str, *facts: Any) -> None:
+def tell(owner: object, event: str, *facts: object) -> None:
     """Reports an event of `owner` that is not a method call to its listeners."""
     everybody = _EARS.get()
     for ear in () if everybody is None else everybody.get((id(owner), event), ()):

@@ -139,11 +139,13 @@ class MultiHeadAttention(Observable, StepPart):
 
         With fewer heads of keys the widths tell: the kernel refuses these itself.
         """
-        linear = self.query, self.key, self.value, self.output
-        query, key, value, output = map(weights_for_step, linear)
+        query, key = weights_for_step(self.query, Linear), weights_for_step(self.key, Linear)
+        value, output = weights_for_step(self.value, Linear), weights_for_step(self.output, Linear)
         parts = (*self.process_queries, *self.process_keys, *self.process_output)
         scale = self.score.scale
-        if scale is None or None in (query, key, value, output) or parts or self.bias is not None:
+        if query is None or key is None or value is None or output is None:
+            return None
+        if scale is None or parts or self.bias is not None:
             return None
         if type(self.score) not in (DotScore, ScaledDotScore):  # others transform the vectors
             return None
@@ -187,6 +189,6 @@ class MultiHeadAttention(Observable, StepPart):
         return found
 
 
-def _listed(parts: Sequence[Any]) -> Any:
+def _listed(parts: Sequence[Any]) -> nn.ModuleList | tuple[()]:
     """The processes as submodules; without any, nothing is called at every step."""
     return nn.ModuleList(parts) if parts else ()
