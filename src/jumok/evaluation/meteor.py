@@ -4,11 +4,22 @@ It matches words by stem, synonym and paraphrase from tables of 60 MB, so the or
 used. Source: Denkowski and Lavie 2014, "Meteor Universal".
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from shutil import which
-from typing import Any
+from typing import Protocol, runtime_checkable
 
 from jumok.errors import ConfigError, MissingExtraError
+
+
+@runtime_checkable  # the tests check annotations while they run
+class MeteorProgram(Protocol):
+    """The program, while it runs."""
+
+    def compute_score(
+        self, wanted: Mapping[int, Sequence[str]], written: Mapping[int, Sequence[str]]
+    ) -> tuple[float, Sequence[float]]:
+        """The score of all texts together, and that of each; both by the number of the image."""
+        ...
 
 
 def meteor_score(
@@ -31,7 +42,7 @@ def meteor_score(
     return float(score)
 
 
-def meteor_program() -> Any:
+def meteor_program() -> Callable[[], MeteorProgram]:
     """The command that starts the program.
 
     Raises:
@@ -48,4 +59,5 @@ def meteor_program() -> Any:
             expected="the command `java` (version 8 or newer)",
             do="install Java, or leave METEOR out",
         )
-    return Meteor
+    program: Callable[[], MeteorProgram] = Meteor
+    return program

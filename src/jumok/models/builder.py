@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import nn
 
-from jumok.attention.interfaces import HeadParts
+from jumok.attention.interfaces import HeadParts, HeadProcess
 from jumok.attention.multihead import MultiHeadAttention
 from jumok.config.stack import StackConfig
 from jumok.kernels.noise import Noise
@@ -35,9 +35,12 @@ class BlockBuilder:
         dropout = Dropout(config.dropout, self.noise)
         return Embedding(table, self._positions(), dropout, self.noise, config.word_dropout, norm)
 
-    def norm(self) -> Any:
+    def norm(self) -> nn.Module:
         """A norm of the stream."""
-        return resolve("norm", self.config.norm_kind)(self.config.dim, self.config.norm_epsilon)
+        norm: nn.Module = resolve("norm", self.config.norm_kind)(
+            self.config.dim, self.config.norm_epsilon
+        )
+        return norm
 
     def first_norm(self) -> nn.Module:
         """The norm before the first block; the identity in post-norm models."""
@@ -89,7 +92,7 @@ class BlockBuilder:
             ),
         )
 
-    def _processes(self) -> list[Any]:
+    def _processes(self) -> list[HeadProcess]:
         """The processes of queries, or of keys: each has its own."""
         config = self.config
         kinds = [resolve("head_process", name) for name in config.process_heads]

@@ -88,7 +88,7 @@ def _build_of_plugin(config: ModelSection, sizes: DataSizes) -> nn.Module:
     )
 
 
-def model_config(values: Mapping[str, Any]) -> ModelSection:
+def model_config(values: Mapping[str, object]) -> ModelSection:
     """The [model] section from a bundle's values.
 
     Raises:

@@ -9,9 +9,10 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from jumok.data.files.damage import reading_as
 from jumok.data.files.reading import one_line, open_bytes, read_lines
@@ -131,7 +132,7 @@ def read_jsonl(file: Path, columns: Columns, report: CorpusReport | None = None)
         yield Row(tuple(one_line(text, report, number) for text in texts), number)
 
 
-def _record(line: str, place: Place) -> dict[str, Any]:
+def _record(line: str, place: Place) -> dict[str, object]:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -143,7 +144,7 @@ def _record(line: str, place: Place) -> dict[str, Any]:
     return record
 
 
-def _text(record: dict[str, Any], key: Column, place: Place) -> str:
+def _text(record: Mapping[str, object], key: Column, place: Place) -> str:
     value = _digits(record.get(str(key)))
     if isinstance(value, str) and LONE.search(value):
         raise DataError(
@@ -170,14 +171,14 @@ def _digits(value: object) -> object:
 def read_parquet(file: Path, columns: Columns, report: CorpusReport | None = None) -> Rows:
     """Columns of text or integers, by name or number; a null is an empty text."""
     try:
-        import pyarrow.parquet
+        from pyarrow.parquet import ParquetFile
     except ImportError:
         raise MissingExtraError("reading Parquet files", "formats") from None
     with open_bytes(file) as stream:
         # Parquet is read from its end, so a compressed one has to be decompressed whole.
         seekable = stream if file.suffix == ".parquet" else io.BytesIO(stream.read())
         number = 0
-        for cells_of in _batches(pyarrow.parquet, seekable, file, columns):
+        for cells_of in _batches(partial(ParquetFile, seekable), file, columns):
             for row in zip(*cells_of, strict=True):
                 number += 1
                 try:
@@ -188,12 +189,38 @@ def read_parquet(file: Path, columns: Columns, report: CorpusReport | None = Non
                 yield Row(tuple(one_line(cell, report, number) for cell in cells), number)
 
 
+@runtime_checkable  # the tests check annotations while they run
+class _Schema(Protocol):
+    @property
+    def names(self) -> list[str]: ...
+
+
+@runtime_checkable
+class _Column(Protocol):
+    def to_pylist(self) -> list[object]: ...
+
+
+@runtime_checkable
+class _Batch(Protocol):
+    def column(self, name: str) -> _Column: ...
+
+
+@runtime_checkable
+class _Table(Protocol):
+    """A Parquet file, as pyarrow reads it."""
+
+    @property
+    def schema_arrow(self) -> _Schema: ...
+
+    def iter_batches(self, *, columns: list[str]) -> Iterator[_Batch]: ...
+
+
 def _batches(
-    parquet: Any, stream: Any, file: Path, wanted: Columns
+    table_in: Callable[[], _Table], file: Path, wanted: Columns
 ) -> Iterator[list[list[object]]]:
     """The columns, batch by batch."""
     with reading_as("Parquet", file):
-        table = parquet.ParquetFile(stream)
+        table = table_in()
         header = table.schema_arrow.names
     if not header:
         raise DataError("there is no column in it.", place=Place(file))

@@ -13,10 +13,10 @@ gensim trusts the header, keeps the first of equal words, and names no line.
 
 import codecs
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -84,17 +84,29 @@ def _looks_binary(rows: bytes, width: int) -> bool:
     return len(line) < min(2 * width - 1, 5) or not WRITING.issuperset(line)
 
 
-def _keyed_vectors() -> Any:
+@runtime_checkable  # the tests check annotations while they run
+class StoredVectors(Protocol):
+    """What gensim reads."""
+
+    @property
+    def index_to_key(self) -> Sequence[str]: ...
+
+    @property
+    def vectors(self) -> npt.NDArray[np.float32]: ...
+
+
+def _load_word2vec() -> Callable[..., StoredVectors]:
     try:
         from gensim.models import KeyedVectors
     except ImportError:
         raise MissingExtraError("reading word vectors", "vectors") from None
-    return KeyedVectors
+    load: Callable[..., StoredVectors] = KeyedVectors.load_word2vec_format
+    return load
 
 
 def _read_word2vec(path: Path, binary: bool, header: bool) -> Vectors:
     try:
-        read = _keyed_vectors().load_word2vec_format(str(path), binary=binary, no_header=not header)
+        read = _load_word2vec()(str(path), binary=binary, no_header=not header)
     except ANYTHING as error:
         raise _not_a_number(path, header, error) from error
     return Vectors(list(read.index_to_key), np.asarray(read.vectors, np.float32))
@@ -102,7 +114,7 @@ def _read_word2vec(path: Path, binary: bool, header: bool) -> Vectors:
 
 def _read_fasttext(path: Path) -> Vectors:
     """The words of a fastText model; its vectors of unseen words are not used."""
-    _keyed_vectors()
+    _load_word2vec()
     from gensim.models.fasttext import load_facebook_vectors
 
     try:
