@@ -14,6 +14,7 @@ from PIL import Image
 from jumok.data.files import images
 from jumok.data.files.images import ImageSource, read_image, resize
 from jumok.errors import DataError, MissingExtraError
+from tests.missing import uninstall
 
 RED, GREEN, BLUE, WHITE = (255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 255)
 
@@ -189,7 +190,7 @@ def test_missing_files_and_folders_are_named(tmp_path: Path) -> None:
 
 
 def test_reading_pictures_names_the_extra_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "PIL", None)
+    uninstall(monkeypatch, "PIL")
     with pytest.raises(MissingExtraError, match=r'pip install "jumok\[images\]"'):
         read_image(b"x")
 

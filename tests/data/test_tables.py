@@ -1,6 +1,5 @@
 import gzip
 import json
-import sys
 from pathlib import Path
 
 import pyarrow
@@ -11,6 +10,7 @@ from jumok.data.files.reading import MENDED
 from jumok.data.pairs.corpus import Corpus, Pair, read_pairs
 from jumok.data.report import CorpusReport
 from jumok.errors import DataError, MissingExtraError
+from tests.missing import uninstall
 
 EXPECTED = [("one", '"하나'), ("two", "둘")]
 
@@ -122,6 +122,7 @@ def test_any_number_of_columns_is_read_in_one_pass_and_integers_are_their_digits
 
 
 def test_parquet_asks_for_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    uninstall(monkeypatch, "pyarrow")
+    (tmp_path / "a.parquet").write_bytes(b"PAR1")
     with pytest.raises(MissingExtraError, match=r"reading Parquet files needs the extra 'formats'"):
         list(read_pairs(Corpus(file=tmp_path / "a.parquet")))

@@ -1,6 +1,5 @@
 """Fonts that have the letters, and what is said where something is missing."""
 
-import builtins
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from jumok import plot
 from jumok.errors import ConfigError, DataError, MissingExtraError
 from jumok.plot import paper
 from tests.inspection.traces import trace
+from tests.missing import uninstall
 
 pytest.importorskip("matplotlib", reason="needs the extra plot")
 
@@ -47,14 +47,8 @@ def test_every_text_of_a_figure_has_the_font(monkeypatch):
 
 
 def test_missing_matplotlib_is_named_with_its_extra(monkeypatch):
-    real = builtins.__import__
-
-    def without(name, *rest):
-        if name.split(".")[0] == "matplotlib":
-            raise ModuleNotFoundError(name)
-        return real(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    paper._figure_class.cache_clear()
+    uninstall(monkeypatch, "matplotlib")
     with pytest.raises(MissingExtraError, match=r'pip install "jumok\[plot\]"'):
         plot.alignment(trace())
 

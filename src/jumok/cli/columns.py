@@ -4,6 +4,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jumok.errors import ConfigError
+from jumok.late import late_imports
+
+with late_imports():
+    from jumok.data.pairs import corpus
 
 if TYPE_CHECKING:
     from jumok.data.files.tables import Column
@@ -76,8 +80,6 @@ def pairs_of(
     Raises:
         ConfigError: a side is missing, or named twice.
     """
-    from jumok.data.pairs.corpus import Corpus
-
     files = source is not None and target is not None
     if files == (data is not None) or (source is None) != (target is None):
         raise ConfigError(
@@ -85,9 +87,9 @@ def pairs_of(
             do=f"--source FILE {target_option} FILE, or --data FILE.tmx --from en --to fr",
         )
     if data is None:
-        return Corpus(source=source, target=target)
+        return corpus.Corpus(source=source, target=target)
     first, second = two_columns(columns, "the text's and its translation's", "en,ko")
-    return Corpus(file=data, source_column=first, target_column=second)
+    return corpus.Corpus(file=data, source_column=first, target_column=second)
 
 
 def linked_pairs_of(

@@ -6,6 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 import typer
 
 from jumok.errors import ConfigError
+from jumok.late import late_imports
+
+with late_imports():
+    from jumok import plot
+    from jumok.inspection import explain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -110,16 +115,11 @@ def save_figure(trace: "Trace", wanted: Wanted) -> None:
     Raises:
         JumokError: see `jumok.plot`.
     """
-    from jumok import plot
-
     plot.save(_drawn(trace, wanted), wanted.to)
     typer.echo(f"{trace.output}\n{wanted.to}", err=True)
 
 
 def _drawn(trace: "Trace", wanted: Wanted) -> "Figure":
-    from jumok import plot
-    from jumok.inspection.explain import choose
-
     part = wanted.part
     layer = None if wanted.layer is None else wanted.layer - 1
     head = None if wanted.head is None else wanted.head - 1
@@ -130,7 +130,7 @@ def _drawn(trace: "Trace", wanted: Wanted) -> "Figure":
     if wanted.kind == "row":
         if wanted.row is None:
             return plot.row(trace, 0, part=part, layer=layer, head=head or 0)
-        site, row = choose(trace, wanted.row, part, layer, head=head)
+        site, row = explain.choose(trace, wanted.row, part, layer, head=head)
         return plot.row(trace, row, part=site.part, layer=site.layer, head=head or 0)
     if wanted.kind == "mattered":
         return plot.mattered(trace, wanted.row or 0)

@@ -2,12 +2,14 @@
 
 import typer
 
+from jumok.late import late_imports
+
+with late_imports():
+    from jumok.kernels import compiler, native
+
 
 def say_what_is_missing() -> None:
     """Warns in one line on stderr if training is slower than it could be."""
-    from jumok.kernels.compiler import NONE, find_compiler
-    from jumok.kernels.native import library
-
-    if library() is None:
+    if native.library() is None:
         failed = "the C compiler of this machine cannot compile the kernels: training is slower"
-        typer.echo(NONE if find_compiler() is None else failed, err=True)
+        typer.echo(compiler.NONE if compiler.find_compiler() is None else failed, err=True)

@@ -6,6 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from jumok.errors import ConfigError
+from jumok.late import late_imports
+
+with late_imports():
+    import torch
+
+    from jumok.systems import catalog
+    from jumok.tracing import catalog as tracing_catalog
 
 if TYPE_CHECKING:
     from jumok.systems.catalog import OpenedModel
@@ -286,9 +293,7 @@ def model_folders(models: str) -> list[Path]:
 
 def open_models(models: str) -> "OpenedModel":
     """Reads the model, or the ensemble, up to its weights."""
-    from jumok.systems.catalog import open_model
-
-    return open_model(*model_folders(models))
+    return catalog.open_model(*model_folders(models))
 
 
 def load_system(
@@ -303,8 +308,6 @@ def load_system(
     Raises:
         BundleError: a bundle cannot be read, or is for another command.
     """
-    import torch
-
     if threads:
         torch.set_num_threads(threads)
     opened = open_models(models) if isinstance(models, str) else models
@@ -316,13 +319,9 @@ def load_family(
     models: str, device: str, precision: Precisions, threads: int
 ) -> "tuple[Family, str]":
     """Loads what traces the model, or the ensemble; also returns the first model's name."""
-    import torch
-
-    from jumok.tracing.catalog import load_family as load
-
     if threads:
         torch.set_num_threads(threads)
-    family = load(*model_folders(models), device=device, precision=precision)
+    family = tracing_catalog.load_family(*model_folders(models), device=device, precision=precision)
     return family, family.name
 
 

@@ -21,6 +21,12 @@ import typer
 from jumok.cli.streams import STANDARD, open_output
 from jumok.data.files.atomic import atomic_file, behind_links, is_direct, put_in_place
 from jumok.errors import ConfigError, DataError, Place
+from jumok.late import late_imports
+
+with late_imports():
+    import fcntl
+
+    from jumok.data import cache
 
 FORMAT = 1
 
@@ -159,16 +165,14 @@ def command_of(
     parameters: Mapping[str, Any], models: Sequence[Path], version: str
 ) -> dict[str, str]:
     """What an output depends on, as strings: options, the files of the models, jumok's version."""
-    from jumok.data.cache import digest
-
     facts = {"jumok": version}
     for name, value in parameters.items():
         if isinstance(value, Path) and value.is_file():
-            value = digest(value)
+            value = cache.digest(value)
         facts[name] = str(value)
     for number, model in enumerate(models, start=1):
         files = sorted(each for each in model.iterdir() if each.is_file())
-        known = "\n".join(f"{each.name} {digest(each)}" for each in files)
+        known = "\n".join(f"{each.name} {cache.digest(each)}" for each in files)
         facts[f"model {number}"] = hashlib.sha256(known.encode()).hexdigest()
     return facts
 
@@ -251,8 +255,6 @@ def _lock(stream: IO[str], part: Path) -> None:
     )
     if not has_locks():
         return
-    import fcntl
-
     try:
         fcntl.flock(stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

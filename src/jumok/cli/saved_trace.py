@@ -5,6 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jumok.errors import ConfigError
+from jumok.late import late_imports
+
+with late_imports():
+    from jumok.inspection import trace_file
 
 if TYPE_CHECKING:
     from jumok.inspection.trace import Trace
@@ -21,8 +25,6 @@ def saved_trace(family: "Family", given: str, asked: Mapping[str, object]) -> "T
         BundleError: the file is missing, truncated or edited, or its trace is of another model.
         ConfigError: such an option was given.
     """
-    from jumok.inspection.trace_file import load_trace
-
     # A sentence may end with the name of a file; a name without spaces is meant as a file.
     if not given.endswith(".npz") or (" " in given and not Path(given).is_file()):
         return None
@@ -33,4 +35,4 @@ def saved_trace(family: "Family", given: str, asked: Mapping[str, object]) -> "T
             got=f"{', '.join(wanted)} with {given}",
             do="give the text or the image itself",
         )
-    return load_trace(given, of=family.system)
+    return trace_file.load_trace(given, of=family.system)

@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from jumok.cli import options as option
+from jumok.late import late_imports
+
+with late_imports():
+    from jumok.tracing import catalog
 
 if TYPE_CHECKING:
     from jumok.decoding import DecodingOptions
@@ -30,10 +34,8 @@ def load_beside(
     precision: option.Precisions,
 ) -> "Callable[..., Trace] | None":
     """Loads what traces the second model, which must be able to read `given`; None: no model."""
-    from jumok.tracing.catalog import check_given
-
     if models is None:
         return None
     family, name = option.load_family(models, device, precision, 0)
-    check_given(family, given)
+    catalog.check_given(family, given)
     return partial(family.trace, options=options, level=level, name=name)

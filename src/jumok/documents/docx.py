@@ -23,7 +23,11 @@ from jumok.documents.segment import (
     paragraph,
     place,
 )
-from jumok.errors import DataError, MissingExtraError, Place
+from jumok.errors import DataError, Place
+from jumok.late import late_imports
+
+with late_imports("reading DOCX files", extra="documents"):
+    from lxml import etree
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 SPACE = "{http://www.w3.org/XML/1998/namespace}space"
@@ -142,8 +146,6 @@ class DocxDocument:
 
     @cached_property
     def _trees(self) -> dict[str, XmlElement]:
-        from lxml import etree
-
         parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
         with zipfile.ZipFile(io.BytesIO(self.content)) as archive:
             names = [name for name in archive.namelist() if _is_text(name)]
@@ -164,8 +166,6 @@ class DocxDocument:
 
     def written(self, translations: Sequence[Translated]) -> bytes:
         """The document; parts of the archive without changes are kept byte for byte."""
-        from lxml import etree
-
         changed = set()
         for (name, sentence), translated in zip(self._sentences, translations, strict=True):
             if translated.text != sentence.segment.text:
@@ -201,10 +201,7 @@ def read_docx(content: bytes) -> DocxDocument:
         DataError: it is not DOCX, or is damaged.
         MissingExtraError: lxml is not installed.
     """
-    try:
-        import lxml  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("reading DOCX files", "documents") from None
+    fault = etree.XMLSyntaxError
     document = DocxDocument(content)
     try:  # everything is read here, so that faults are found before anything is translated
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -213,7 +210,7 @@ def read_docx(content: bytes) -> DocxDocument:
             raise ValueError(f"{broken} is damaged")
         if not document.segments and not document._trees:
             raise ValueError("there is no word/document.xml in it")
-    except (*ANYTHING, zipfile.BadZipFile, zlib.error, RuntimeError) as error:
+    except (*ANYTHING, fault, zipfile.BadZipFile, zlib.error, RuntimeError) as error:
         raise DataError(
             "the file is not readable as DOCX.",
             got=str(error),
@@ -295,8 +292,6 @@ def _part(child: XmlElement) -> _Part | None:
 
 def _look(run: XmlElement) -> bytes:
     """A run's format as bytes, without what spelling checkers write into it."""
-    from lxml import etree
-
     format_ = run.find(f"{W}rPr")
     if format_ is None:
         return b""

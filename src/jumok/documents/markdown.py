@@ -9,7 +9,11 @@ from jumok.documents.document import Slot, TextDocument
 from jumok.documents.html import VOID, slots_of
 from jumok.documents.markup import tokens
 from jumok.documents.segment import DocumentSegment, Piece, Translated, paragraph, rendered
-from jumok.errors import DataError, MissingExtraError, Place
+from jumok.errors import DataError, Place
+from jumok.late import late_imports
+
+with late_imports("reading Markdown", extra="documents"):
+    import markdown_it
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -22,14 +26,12 @@ _BLOCK = re.compile(r"^(\d+)([.)]\s)|^([#>+-])(?=\s|[#>])")
 
 def read_markdown(content: bytes) -> TextDocument:
     """Reads a page as CommonMark with tables and strikethrough."""
-    try:
-        from markdown_it import MarkdownIt
-    except ImportError:
-        raise MissingExtraError("reading Markdown", "documents") from None
     text = content.decode("utf-8", errors="surrogateescape")
     front = FRONT_MATTER.match(text)
     start = front.end() if front else 0
-    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("text_join")
+    parser = (
+        markdown_it.MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("text_join")
+    )
     body = text[start:]
     starts = [start, *(start + match.end() for match in _LINE_END.finditer(body))]
     page = _Page(text, [*starts, len(text)])

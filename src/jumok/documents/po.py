@@ -13,7 +13,12 @@ from jumok.data.files.elements import PoUnit
 from jumok.documents.document import Languages, check_language
 from jumok.documents.html import tagged_pieces
 from jumok.documents.segment import DocumentSegment, Paragraph, Translated, paragraph, rendered
-from jumok.errors import DataError, MissingExtraError, Place
+from jumok.errors import DataError, Place
+from jumok.late import late_imports
+
+with late_imports("reading PO files", extra="documents"):
+    from translate.misc import multistring
+    from translate.storage import poparser, pypo
 
 PLACEHOLDER = re.compile(
     r"%(?:\([\w.]+\))?(?:\d+\$)?[-+#0']*(?:\d+|\*)?(?:\.\d+)?(?:hh|h|ll|l|q|z|j|t|L)?[diouxXeEfgGcsra%@]"
@@ -87,8 +92,6 @@ class PoDocument:
 
     def written(self, translations: Sequence[Translated]) -> bytes:
         """The catalog; the first plural form is the singular, all others are the plural."""
-        from translate.misc.multistring import multistring
-
         if not self.entries:
             return self.content
         rest = list(translations)
@@ -96,7 +99,9 @@ class PoDocument:
             written = [message.written(rest) for message in forms]
             if len(written) > 1:
                 many = self._plural_forms()
-                unit.target = multistring([*written[:1], *written[1:] * max(1, many - 1)][-many:])
+                unit.target = multistring.multistring(
+                    [*written[:1], *written[1:] * max(1, many - 1)][-many:]
+                )
             else:
                 unit.target = written[0]
             unit.markfuzzy()
@@ -114,15 +119,11 @@ def read_po(content: bytes, languages: Languages) -> PoDocument:
         DataError: it is not PO, or not in the character set that it names, or for another language.
         MissingExtraError: translate-toolkit is not installed.
     """
-    try:
-        from translate.storage.poparser import PoParseError
-        from translate.storage.pypo import pofile
-    except ImportError:
-        raise MissingExtraError("reading PO files", "documents") from None
+    parse, fault = pypo.pofile.parsestring, poparser.PoParseError
     _check_charset(content)  # the library would read anything as Latin-1
     try:
-        store = pofile.parsestring(content)
-    except PoParseError as error:
+        store = parse(content)
+    except fault as error:
         raise DataError(
             "the file is not well-formed PO.", got=str(error), place=Place("PO")
         ) from None

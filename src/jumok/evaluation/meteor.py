@@ -8,7 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from shutil import which
 from typing import Protocol, runtime_checkable
 
-from jumok.errors import ConfigError, MissingExtraError
+from jumok.errors import ConfigError
+from jumok.late import late_imports
+
+with late_imports("METEOR", extra="meteor"):
+    from pycocoevalcap.meteor import meteor
 
 
 @runtime_checkable  # the tests check annotations while they run
@@ -49,15 +53,11 @@ def meteor_program() -> Callable[[], MeteorProgram]:
         MissingExtraError: the program is not installed.
         ConfigError: there is no Java to run it.
     """
-    try:
-        from pycocoevalcap.meteor.meteor import Meteor
-    except ImportError:
-        raise MissingExtraError("METEOR", "meteor") from None
+    program = meteor.Meteor
     if which("java") is None:
         raise ConfigError(
             "METEOR is a Java program, and there is no Java.",
             expected="the command `java` (version 8 or newer)",
             do="install Java, or leave METEOR out",
         )
-    program: Callable[[], MeteorProgram] = Meteor
     return program

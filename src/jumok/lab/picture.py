@@ -4,10 +4,15 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jumok.errors import MissingExtraError
 from jumok.lab.findings import Bars, Chart, Findings, Grid, Panel
 from jumok.lab.text import Language
+from jumok.late import late_imports
 from jumok.plot.paper import hangul_font
+
+with late_imports("drawing a lab's picture", extra="lab"):
+    import matplotlib
+    from matplotlib import figure as matplotlib_figure
+    from matplotlib import patches
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,12 +39,6 @@ def draw(findings: Findings, file: Path, language: Language) -> str | None:
     Raises:
         MissingExtraError: matplotlib is not installed.
     """
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("Drawing a lab's picture", "lab") from error
-
     font = hangul_font()
     pen = _Pen(language if font else "en", korean=font is not None)
     # One font's glyphs first, the other's where the first has none: 𝛼 and ≈ are not in Nanum.
@@ -56,7 +55,7 @@ def draw(findings: Findings, file: Path, language: Language) -> str | None:
     ):
         widths = [_width(panel) for panel in findings.panels]
         height = max(map(_height, findings.panels))
-        figure = Figure(figsize=(sum(widths), height), layout="constrained")
+        figure = matplotlib_figure.Figure(figsize=(sum(widths), height), layout="constrained")
         axes = figure.subplots(1, len(widths), squeeze=False, width_ratios=widths)[0]
         for axis, panel in zip(axes, findings.panels, strict=True):
             pen.panel(figure, axis, panel)
@@ -161,8 +160,6 @@ class _Pen:
         axis.set_axisbelow(True)
 
     def _grid(self, figure: "Figure", axis: "Axes", grid: Grid) -> None:
-        from matplotlib.patches import Rectangle
-
         image = axis.imshow(grid.values, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")
         axis.set_xticks(range(len(grid.columns)), list(self._labels(grid.columns)), rotation=40)
         for tick in axis.get_xticklabels():
@@ -172,7 +169,7 @@ class _Pen:
         axis.set_xlabel(grid.column_title.of(self.language))
         axis.set_ylabel(grid.row_title.of(self.language))
         for row, column in grid.framed:
-            frame = Rectangle(
+            frame = patches.Rectangle(
                 (column - 0.47, row - 0.47), 0.94, 0.94, fill=False, edgecolor=COLOURS[1], lw=1.8
             )
             axis.add_patch(frame)

@@ -10,7 +10,7 @@ Trace. Needs the extra "plot".
 
 from jumok.plot.attribution import mattered
 from jumok.plot.bars import choices, row, switches
-from jumok.plot.curves import curves
+from jumok.plot.learning_curves import curves
 from jumok.plot.maps import alignment, grid, head, pictures
 from jumok.plot.paper import save
 from jumok.plot.positions import positions

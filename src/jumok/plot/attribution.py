@@ -9,9 +9,13 @@ import numpy.typing as npt
 from jumok.errors import ModelError
 from jumok.inspection.explain import readable
 from jumok.inspection.trace import Trace
+from jumok.late import late_imports
 from jumok.plot.board import Unit
 from jumok.plot.maps import draw_over, pixels_of
 from jumok.plot.paper import INK, MUTED, colour_bar, draw_map, finish, new_figure, shade
+
+with late_imports("drawing figures", extra="plot"):
+    from matplotlib import patches
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -127,8 +131,6 @@ def _maps(
     figure: "SubFigure", trace: Trace, facts: dict[str, Any], row: int, grid: tuple[int, int]
 ) -> None:
     """A map over the image for each measure."""
-    from matplotlib.patches import Rectangle
-
     shares = {
         name: _shares_of(measure[facts["read"]]) for name, measure in facts["measures"].items()
     }
@@ -146,7 +148,9 @@ def _maps(
         for y, x in np.argwhere(values <= -LEAST):
             corner = (x * width / columns, y * height / rows)
             wide, high = width / columns, height / rows
-            axes.add_patch(Rectangle(corner, wide, high, fill=False, edgecolor=INK, linewidth=0.8))
+            axes.add_patch(
+                patches.Rectangle(corner, wide, high, fill=False, edgecolor=INK, linewidth=0.8)
+            )
     colour_bar(figure, image, panels, "share of the measure")
 
 

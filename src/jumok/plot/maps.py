@@ -14,6 +14,8 @@ from jumok.errors import ModelError
 from jumok.inspection.explain import readable
 from jumok.inspection.page.picture import TracePicture
 from jumok.inspection.trace import Array, Part, Trace
+from jumok.late import late_imports
+from jumok.plot import paper
 from jumok.plot.board import (
     Head,
     Map,
@@ -28,6 +30,10 @@ from jumok.plot.board import (
     title_of,
 )
 from jumok.plot.paper import CELL, GOLD, INK, colour_bar, draw_map, finish, new_figure
+
+with late_imports("drawing figures", extra="plot"):
+    from matplotlib import patches
+    from PIL import Image
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -174,8 +180,6 @@ def pictures(trace: Trace, *, layer: int | None = None, head: Head | None = None
 
 def pixels_of(picture: TracePicture) -> Array:
     """What the model saw, (height width 3)."""
-    from PIL import Image
-
     pixels: Array = np.asarray(Image.open(io.BytesIO(picture.png)).convert("RGB"))
     return pixels
 
@@ -189,15 +193,13 @@ def draw_over(
         picture: (height width 3); None: it was not kept, and the map is drawn alone.
         values: (rows columns). most: the value that has the darkest colour.
     """
-    from jumok.plot.paper import colours
-
     height, width = values.shape if picture is None else picture.shape[:2]
     if picture is not None:
         grey = picture.mean(axis=2)
         axes.imshow(grey, cmap="gray", vmin=0, vmax=255, extent=(0, width, height, 0))
     alpha = 1.0 if picture is None else 0.72
     return axes.imshow(
-        values, cmap=colours(), vmin=0.0, vmax=most, alpha=alpha, extent=(0, width, height, 0)
+        values, cmap=paper.colours(), vmin=0.0, vmax=most, alpha=alpha, extent=(0, width, height, 0)
     )
 
 
@@ -217,8 +219,6 @@ def _one(
     letter = LETTER * size / 10
     left, above = (letter * max(map(cell_len, words)) for words in (shown.rows, shown.columns))
     figure = new_figure(cell * columns + left + above + 1.5, cell * rows + above + 0.7)
-    from matplotlib.patches import Rectangle
-
     axes = figure.subplots()
     image = draw_map(axes, shown.values)
     axes.xaxis.tick_top()
@@ -235,7 +235,7 @@ def _one(
     for style, links in (gold or {}).items():
         for source, target in links:
             place = source - 0.46, target - 0.46
-            frame = Rectangle(
+            frame = patches.Rectangle(
                 place, 0.92, 0.92, fill=False, edgecolor=GOLD, linewidth=1.6, linestyle=style
             )
             axes.add_patch(frame)

@@ -11,8 +11,14 @@ from typing import TYPE_CHECKING, Literal
 import numpy.typing as npt
 
 from jumok.data.files.atomic import atomic_file
-from jumok.errors import ConfigError, DataError, MissingExtraError
+from jumok.errors import ConfigError, DataError
 from jumok.inspection.page.document import source_folder
+from jumok.late import late_imports
+
+with late_imports("drawing figures", extra="plot"):
+    import matplotlib
+    from matplotlib import colors, font_manager, text
+    from matplotlib import figure as matplotlib_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,11 +62,8 @@ def diverging_colours() -> "Colormap":
 
 
 def _colormap(name: str, colours: Iterable[tuple[int, int, int]]) -> "Colormap":
-    _matplotlib()
-    from matplotlib.colors import LinearSegmentedColormap
-
     shades = [tuple(channel / 255 for channel in colour) for colour in colours]
-    return LinearSegmentedColormap.from_list(name, shades, N=1021)
+    return colors.LinearSegmentedColormap.from_list(name, shades, N=1021)
 
 
 def new_figure(width: float, height: float) -> "Figure":
@@ -69,7 +72,6 @@ def new_figure(width: float, height: float) -> "Figure":
     Raises:
         MissingExtraError: matplotlib is not installed.
     """
-    _matplotlib()
     figure: Figure = _figure_class()(figsize=(width, height), layout="constrained")
     return figure
 
@@ -77,9 +79,8 @@ def new_figure(width: float, height: float) -> "Figure":
 @cache
 def _figure_class() -> "type[Figure]":
     """A figure that a notebook displays, whether or not pyplot is imported."""
-    from matplotlib.figure import Figure
 
-    class NotebookFigure(Figure):
+    class NotebookFigure(matplotlib_figure.Figure):
         def _repr_png_(self) -> bytes:
             stream = BytesIO()
             self.savefig(stream, format="png", dpi=144, bbox_inches="tight")
@@ -110,16 +111,15 @@ def hangul_font() -> str | None:
 
     The font files are searched: matplotlib's own list dates from its first import.
     """
-    from matplotlib.font_manager import findSystemFonts, fontManager
-
-    files = {Path(file).stem: file for file in sorted(findSystemFonts())}
+    known_fonts = font_manager.fontManager
+    files = {Path(file).stem: file for file in sorted(font_manager.findSystemFonts())}
     for beginning in HANGUL_FILES:
         for stem, file in files.items():
             if stem.startswith(beginning) and not stem.endswith(("Bold", "Light", "UltraLight")):
-                known = {font.fname: font.name for font in fontManager.ttflist}
+                known = {font.fname: font.name for font in known_fonts.ttflist}
                 if file not in known:
-                    fontManager.addfont(file)
-                return next(font.name for font in fontManager.ttflist if font.fname == file)
+                    known_fonts.addfont(file)
+                return next(font.name for font in known_fonts.ttflist if font.fname == file)
     return None
 
 
@@ -145,14 +145,12 @@ def families(texts: Iterable[str]) -> list[str]:
 
 def finish(figure: "Figure") -> "Figure":
     """Gives every text of the figure a font that has its letters."""
-    from matplotlib.text import Text
-
-    texts = [each for each in figure.findobj(Text) if isinstance(each, Text)]
-    fonts = families(text.get_text() for text in texts)
-    for text in texts:
+    texts = [each for each in figure.findobj(text.Text) if isinstance(each, text.Text)]
+    fonts = families(each.get_text() for each in texts)
+    for each in texts:
         # Text between dollar signs is plain text here, not a formula.
-        text.set_parse_math(False)
-        text.set_fontfamily(fonts)
+        each.set_parse_math(False)
+        each.set_fontfamily(fonts)
     return figure
 
 
@@ -162,8 +160,6 @@ def save(figure: "Figure", file: Path | str) -> None:
     Raises:
         ConfigError: another kind of file. DataError: the file cannot be written.
     """
-    import matplotlib
-
     path = Path(file)
     if path.suffix not in SUFFIXES:
         raise ConfigError(
@@ -179,10 +175,3 @@ def save(figure: "Figure", file: Path | str) -> None:
     ):
         form = path.suffix
         figure.savefig(part, format=form[1:], dpi=160, metadata=dated[form])
-
-
-def _matplotlib() -> None:
-    try:
-        import matplotlib  # noqa: F401
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("drawing figures", "plot") from error

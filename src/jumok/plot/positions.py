@@ -6,7 +6,7 @@ import numpy as np
 
 from jumok.errors import ModelError
 from jumok.inspection.trace import Trace
-from jumok.plot.curves import COLOURS
+from jumok.plot.learning_curves import COLOURS
 from jumok.plot.paper import INK, MUTED, colours, diverging_colours, finish, new_figure
 
 if TYPE_CHECKING:

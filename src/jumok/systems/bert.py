@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import torch
 from pydantic import BaseModel, Field, ValidationError
@@ -26,8 +26,9 @@ from jumok.config.masked import MaskedConfig
 from jumok.config.section import Count
 from jumok.data.pairs.batches import fill
 from jumok.data.tokenizer import writable
-from jumok.errors import BundleError, MissingExtraError, Place
+from jumok.errors import BundleError, Place
 from jumok.kernels.noise import Noise
+from jumok.late import late_imports
 from jumok.layers.block import Block
 from jumok.layers.embedding import embedding_table
 from jumok.layers.feedforward import PlainFeedForward
@@ -41,8 +42,8 @@ from jumok.systems.device import DTYPES, PrecisionName, choose_device
 from jumok.systems.given import text_of, texts_in
 from jumok.systems.words import WordSpace
 
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+with late_imports("reading a Hugging Face tokenizer", extra="huggingface"):
+    import tokenizers
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,11 @@ class Bert(System):
     model: Shown[BertModel] = Shown()
 
     def __init__(
-        self, name: str, encoder: TransformerEncoder, tokenizer: "Tokenizer", max_tokens: int
+        self,
+        name: str,
+        encoder: TransformerEncoder,
+        tokenizer: "tokenizers.Tokenizer",
+        max_tokens: int,
     ) -> None:
         self.name = name
         self.model = BertModel(encoder)
@@ -197,7 +202,7 @@ class _Sizes(BaseModel):
     name_or_path: str = Field("", alias="_name_or_path")
 
 
-def _read(folder: Path) -> tuple[_Sizes, TransformerEncoder, "Tokenizer"]:
+def _read(folder: Path) -> tuple[_Sizes, TransformerEncoder, "tokenizers.Tokenizer"]:
     """The config, the encoder with its weights, and the tokenizer.
 
     Raises:
@@ -240,13 +245,10 @@ def _check_size(section: MaskedConfig, sizes: _Sizes, file: Path) -> None:
         raise ValueError(f"{stored:,} numbers, and {CONFIG} describes about {needed:,}")
 
 
-def _tokenizer(file: Path, pieces: int) -> "Tokenizer":
+def _tokenizer(file: Path, pieces: int) -> "tokenizers.Tokenizer":
+    read = tokenizers.Tokenizer.from_file
     try:
-        import tokenizers
-    except ImportError:
-        raise MissingExtraError("reading a Hugging Face tokenizer", "huggingface") from None
-    try:
-        found = tokenizers.Tokenizer.from_file(str(file))
+        found = read(str(file))
     except Exception as error:  # the library has no class for faults of a file
         raise ValueError(str(error)) from None
     if found.get_vocab_size() > pieces:

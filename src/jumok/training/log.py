@@ -11,7 +11,11 @@ from typing import Protocol, runtime_checkable
 
 from jumok.data.files.atomic import write_durably
 from jumok.data.files.run_log import read_log
-from jumok.errors import MissingExtraError, Place, TrainingError
+from jumok.errors import Place, TrainingError
+from jumok.late import late_imports
+
+with late_imports("training.tensorboard", extra="track"):
+    from torch.utils import tensorboard
 
 try:
     import resource
@@ -170,11 +174,7 @@ class TensorBoardLog:
 
     def __init__(self, folder: Path, resumed_at: int) -> None:
         """Makes TensorBoard discard its records of steps after `resumed_at`."""
-        try:
-            from torch.utils.tensorboard import SummaryWriter
-        except ImportError as error:
-            raise MissingExtraError("training.tensorboard", "track") from error
-        self._writer = SummaryWriter(folder, purge_step=resumed_at + 1)
+        self._writer = tensorboard.SummaryWriter(folder, purge_step=resumed_at + 1)
 
     def step(self, record: StepRecord) -> None:
         for name in ("loss", "learning_rate", "gradient_norm", "tokens"):

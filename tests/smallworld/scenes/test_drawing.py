@@ -11,6 +11,7 @@ from jumok.errors import MissingExtraError
 from jumok.smallworld.scenes.drawing import box, render
 from jumok.smallworld.scenes.scene import scenes
 from jumok.smallworld.scenes.world import CANVAS, KINDS, Scene
+from tests.missing import uninstall
 
 
 def test_the_same_scene_gives_the_same_pixels() -> None:
@@ -49,6 +50,6 @@ def test_things_show_their_own_shade() -> None:
 
 def test_drawing_names_the_extra_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     scene = next(scenes())
-    monkeypatch.setitem(__import__("sys").modules, "PIL", None)
+    uninstall(monkeypatch, "PIL")
     with pytest.raises(MissingExtraError, match=r"jumok\[images\]"):
         render(scene)

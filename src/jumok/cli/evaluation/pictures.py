@@ -9,6 +9,14 @@ import typer
 from jumok.cli.screen import counted
 from jumok.cli.verbs.evaluate import Evaluation, Judged
 from jumok.errors import DataError, Place
+from jumok.late import late_imports
+
+with late_imports():
+    import numpy as np
+
+    from jumok.data.pictures import corpus
+    from jumok.evaluation import classification
+    from jumok.evaluation.heads import pictures as heads_pictures
 
 if TYPE_CHECKING:
     from jumok.data.pictures.corpus import PictureExample, PictureSource
@@ -22,11 +30,6 @@ def evaluate_pictures(asked: Evaluation) -> Judged:
     Raises:
         DataError: an image cannot be read, or the model does not have a label.
     """
-    import numpy as np
-
-    from jumok.evaluation.classification import ClassifiedExamples as Labels
-    from jumok.evaluation.classification import confusion_lines
-
     source = source_of(asked.needs_data())
     system = asked.load("classify")
     truth: list[int] = []
@@ -49,13 +52,15 @@ def evaluate_pictures(asked: Evaluation) -> Judged:
         )
     if not truth:
         raise DataError("none of the images can be read.", place=Place(asked.needs_data()))
-    labelled = Labels.of(truth, [system.labels.index(label) for label in found])
+    labelled = classification.ClassifiedExamples.of(
+        truth, [system.labels.index(label) for label in found]
+    )
     on = f"{len(truth):,} images"
     return Judged(
         labelled.scores(system.labels, on),
         found,
         on,
-        tuple(confusion_lines(labelled, system.labels)),
+        tuple(classification.confusion_lines(labelled, system.labels)),
     )
 
 
@@ -81,8 +86,6 @@ def labelled_pictures(
     Raises:
         DataError: a picture that cannot be read, or a label that the model does not have.
     """
-    from jumok.evaluation.heads.pictures import LabelledPicture
-
     for picture in pictures:
         if isinstance(picture.pixels, DataError):
             error = picture.pixels
@@ -98,7 +101,7 @@ def labelled_pictures(
                 place=picture.place,
             )
         label = system.labels.index(picture.label)
-        yield LabelledPicture(system.fit(picture.pixels), label)
+        yield heads_pictures.LabelledPicture(system.fit(picture.pixels), label)
 
 
 def source_of(data: Path) -> "PictureSource":
@@ -107,12 +110,10 @@ def source_of(data: Path) -> "PictureSource":
     Raises:
         DataError: the labels of an idx file of images are not next to it.
     """
-    from jumok.data.pictures.corpus import PictureSource
-
     if data.is_dir() or data.suffix == ".zip":
-        return PictureSource(folder=data)
+        return corpus.PictureSource(folder=data)
     if "idx3" not in data.name:
-        return PictureSource(table=data)
+        return corpus.PictureSource(table=data)
     labels = data.with_name(data.name.replace("images", "labels").replace("idx3", "idx1"))
     if not labels.is_file():
         raise DataError(
@@ -120,4 +121,4 @@ def source_of(data: Path) -> "PictureSource":
             expected=labels.name,
             place=Place(data),
         )
-    return PictureSource(images=data, labels=labels)
+    return corpus.PictureSource(images=data, labels=labels)

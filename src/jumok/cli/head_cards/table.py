@@ -8,6 +8,11 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from jumok.cli.cells import as_table
+from jumok.late import late_imports
+
+with late_imports():
+    from jumok.inspection.heads import cards as heads_cards
+    from jumok.inspection.heads import grid_cards
 
 if TYPE_CHECKING:
     from jumok.inspection.heads.grid_cards import AnyHeadCard
@@ -19,15 +24,15 @@ UNBOUNDED = 1_000
 
 def show_cards(screen: Console, measured: "Mapping[str, Sequence[AnyHeadCard]]") -> None:
     """Prints a row for each head, then why some columns are empty."""
-    from jumok.inspection.heads.grid_cards import GridCard
-
     table = _table(measured)
     unbounded = screen.options.update(max_width=UNBOUNDED)
     screen.width = max(screen.width, Measurement.get(screen, unbounded, table).maximum)
     if len(measured) > 1:
         screen.print(*(f"{number}  {name}" for number, name in enumerate(measured, 1)), sep="\n")
     screen.print(table)
-    grids = [card for card in next(iter(measured.values())) if isinstance(card, GridCard)]
+    grids = [
+        card for card in next(iter(measured.values())) if isinstance(card, grid_cards.GridCard)
+    ]
     told = {(card.part, what): why for card in grids for what, why in card.left_out.items()}
     for (part, what), why in told.items():
         screen.print(f"{part}: no {what}: {why}")
@@ -71,13 +76,10 @@ def _table(measured: "Mapping[str, Sequence[AnyHeadCard]]") -> Table:
 
 def _offset(card: "AnyHeadCard") -> str:
     """The most frequent offset of the largest weight and its share; for cells, rows,columns."""
-    from jumok.inspection.heads.cards import OFFSETS
-    from jumok.inspection.heads.grid_cards import GridCard
-
-    if not isinstance(card, GridCard):
+    if not isinstance(card, grid_cards.GridCard):
         often, place = max(zip(card.offsets, range(len(card.offsets)), strict=True))
-        inner = (_signed(each) for each in OFFSETS)
-        offset = (f"< {OFFSETS[0]}", *inner, f"> {OFFSETS[-1]}")
+        inner = (_signed(each) for each in heads_cards.OFFSETS)
+        offset = (f"< {heads_cards.OFFSETS[0]}", *inner, f"> {heads_cards.OFFSETS[-1]}")
         return f"{offset[place]} {100 * often:2.0f} %"
     if card.offsets is None:
         return ""
@@ -105,9 +107,7 @@ def _role(card: "AnyHeadCard") -> str:
 
 
 def _error_rate(card: "AnyHeadCard") -> str:
-    from jumok.inspection.heads.grid_cards import GridCard
-
-    if isinstance(card, GridCard) or card.error_rate is None:
+    if isinstance(card, grid_cards.GridCard) or card.error_rate is None:
         return ""
     return f"{100 * card.error_rate:.1f} %"
 
@@ -116,9 +116,7 @@ def _of_cells(name: str, shown: str, times: int = 1) -> "Callable[[AnyHeadCard],
     """The column of a measure that only heads over image cells have."""
 
     def cell(card: "AnyHeadCard") -> str:
-        from jumok.inspection.heads.grid_cards import GridCard
-
-        value = getattr(card, name) if isinstance(card, GridCard) else None
+        value = getattr(card, name) if isinstance(card, grid_cards.GridCard) else None
         return "" if value is None else shown.format(times * value)
 
     return cell

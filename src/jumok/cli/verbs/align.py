@@ -17,6 +17,13 @@ from jumok.cli.columns import linked_pairs_of, named_columns
 from jumok.cli.screen import console, counted
 from jumok.cli.streams import check_output, open_output
 from jumok.errors import ConfigError
+from jumok.late import late_imports
+
+with late_imports():
+    from jumok.alignment import aligner as alignment_aligner
+    from jumok.alignment import words
+    from jumok.evaluation import alignment_settings
+    from jumok.systems.translation import pairs as translation_pairs
 
 if TYPE_CHECKING:
     from jumok.alignment.aligner import Aligner
@@ -108,8 +115,6 @@ def align(
 
       jumok align MODEL --data gold.tsv --columns 0,1,2
     """
-    from jumok.evaluation.alignment_settings import SettingTable, read_aligned
-
     check_output(output, source, target, data, gold)
     named = named_columns(data, columns, from_, to) or "0,1"
     corpus, links = linked_pairs_of(source, target, data, named, gold)
@@ -127,8 +132,8 @@ def align(
         "norms": norms or None,
     }
     aligner = _aligner(translator, changes, model)
-    table = SettingTable(translator) if judged else None
-    pairs = read_aligned(corpus, gold, links)
+    table = alignment_settings.SettingTable(translator) if judged else None
+    pairs = alignment_settings.read_aligned(corpus, gold, links)
     lines = _lines(_Work(translator, aligner, table, batch), pairs, form, corpus.files[0])
     if table is None or output is not None:
         with open_output(output) as stream:
@@ -147,14 +152,12 @@ def _aligner(
     Raises:
         ConfigError: no model has cross-attention.
     """
-    from jumok.alignment.aligner import Aligner
-
     aligner = translator.aligner
     if not aligner.aligns:
         raise ConfigError("this model has no cross-attention, so it cannot align words.", got=model)
     asked: dict[str, Any] = {name: value for name, value in changes.items() if value is not None}
     readings = [reading and replace(reading, **asked) for reading in aligner.readings]
-    return Aligner(aligner.models, readings, aligner.tokenizer)
+    return alignment_aligner.Aligner(aligner.models, readings, aligner.tokenizer)
 
 
 class _Work(NamedTuple):
@@ -166,28 +169,25 @@ class _Work(NamedTuple):
 
 def _lines(work: _Work, pairs: "Iterator[AlignedPair]", form: Form, file: Path) -> Iterator[str]:
     """The links of each pair as a line; at the end, pairs too long for the model are reported."""
-    from jumok.alignment.words import pharaoh
-    from jumok.systems.translation.pairs import align_pairs, encode_pairs
-
     long: list[int] = []
     if form == "csv":
         yield as_csv(("line", "alignment"))
     while chunk := list(islice(pairs, AHEAD * work.batch)):
-        encoded = encode_pairs(
+        encoded = translation_pairs.encode_pairs(
             work.translator, [pair.source for pair in chunk], [pair.target for pair in chunk]
         )
         if work.table is not None:
             gold = [pair.gold for pair in chunk if pair.gold is not None]
             work.table.add(encoded, gold, work.batch)
         long += [chunk[row].line for row in sorted(encoded.long)]
-        aligned = align_pairs(work.translator, work.aligner, encoded, work.batch)
+        aligned = translation_pairs.align_pairs(work.translator, work.aligner, encoded, work.batch)
         for pair, links in zip(chunk, aligned, strict=True):
             if form == "json":
                 yield json.dumps({"line": pair.line, "alignment": links}) + "\n"
             elif form == "csv":
-                yield as_csv((pair.line, pharaoh(links)))
+                yield as_csv((pair.line, words.pharaoh(links)))
             else:
-                yield pharaoh(links) + "\n"
+                yield words.pharaoh(links) + "\n"
     if long:
         lines = ", ".join(map(str, long[:10])) + (", ..." if len(long) > 10 else "")
         typer.echo(f"{file}: too long for the model, so without links: line {lines}", err=True)

@@ -16,6 +16,10 @@ from jumok.cli.folders import pictures_in
 from jumok.cli.screen import counted
 from jumok.cli.streams import check_output, open_output
 from jumok.errors import DataError, JumokError
+from jumok.late import late_imports
+
+with late_imports():
+    import numpy as np
 
 
 @dataclass(frozen=True)
@@ -136,8 +140,6 @@ def classify_pictures(
     system: Any, lists: Iterable[Sequence[str]], batch: int
 ) -> Iterator[Prediction]:
     """Predictions for image files and folders; an image that cannot be read gets its error."""
-    import numpy as np
-
     waiting: list[tuple[str, Any]] = []  # the fitted image, or its error
 
     def flush() -> Iterator[Prediction]:

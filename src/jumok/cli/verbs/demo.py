@@ -15,6 +15,21 @@ from jumok.cli import browser
 from jumok.cli.machine import say_what_is_missing
 from jumok.cli.screen import console
 from jumok.errors import ConfigError, Place
+from jumok.late import late_imports
+
+with late_imports():
+    from jumok import config as jumok_config
+    from jumok import shipped
+    from jumok.bundle import reading
+    from jumok.cli import heatmap as cli_heatmap
+    from jumok.cli import report as cli_report
+    from jumok.data.files import run_log
+    from jumok.evaluation import text
+    from jumok.inspection.page import document
+    from jumok.systems.translation import translator as translation_translator
+    from jumok.tracing import catalog, request
+    from jumok.training import lock, precision, run
+    from jumok.training import screen as training_screen
 
 if TYPE_CHECKING:
     from jumok.bundle.card import Score
@@ -40,37 +55,28 @@ def demo(folder: Folder = Path("demo"), minutes: Minutes = 3.0, open_: Open = Fa
     draws a word alignment, and writes FOLDER/report.html and the interactive
     page FOLDER/page.html.
     """
-    from jumok.bundle.reading import read_bundle
-    from jumok.cli.report import report
-    from jumok.config import load_config
-    from jumok.data.files.run_log import LOG, read_log
-    from jumok.shipped import shipped_recipe
-    from jumok.systems.translation.translator import Translator
-    from jumok.training.lock import refuse_several_processes
-    from jumok.training.precision import one_thread
-    from jumok.training.run import train
-    from jumok.training.screen import screen
-
-    refuse_several_processes(os.environ)
-    config = load_config(shipped_recipe(RECIPE), [f"training.minutes={minutes}"])
+    lock.refuse_several_processes(os.environ)
+    config = jumok_config.load_config(
+        shipped.shipped_recipe(RECIPE), [f"training.minutes={minutes}"]
+    )
     home = folder / config.name
     _clear(home)
     say_what_is_missing()
-    with closing(screen()) as live:
-        result = train(config, folder, live)
+    with closing(training_screen.screen()) as live:
+        result = run.train(config, folder, live)
     if result.outcome.signal is not None:
         raise typer.Exit(128 + result.outcome.signal)
     assert result.model is not None  # a run that ends has validated
-    translator = Translator.load(result.model)
+    translator = translation_translator.Translator.load(result.model)
     test = home / "smallworld" / "test"
-    with one_thread():
+    with precision.one_thread():
         examples, scores = try_out(translator, test)
     commands = next_commands(result.model, test)
-    figures = key_figures(result.progress, scores, read_bundle(result.model).parameters)
-    records = list(read_log(home / LOG))
+    figures = key_figures(result.progress, scores, reading.read_bundle(result.model).parameters)
+    records = list(run_log.read_log(home / run_log.LOG))
     save_page(result.model, examples, folder / PAGE)
     file = folder / "report.html"
-    file.write_text(report(figures, records, examples, commands, PAGE), encoding="utf-8")
+    file.write_text(cli_report.report(figures, records, examples, commands, PAGE), encoding="utf-8")
     show(examples, scores)
     show_what_to_open(file, result.model, commands)
     if open_:
@@ -79,8 +85,6 @@ def demo(folder: Folder = Path("demo"), minutes: Minutes = 3.0, open_: Open = Fa
 
 def _clear(home: Path) -> None:
     """Removes the run of an earlier demo: every demo trains from scratch."""
-    from jumok.training.lock import held
-
     if home.exists() and not (home / "config.json").exists():
         raise ConfigError(
             "this folder exists and is not a run, so the demo does not replace it.",
@@ -88,7 +92,7 @@ def _clear(home: Path) -> None:
             do="choose another folder: jumok demo --folder OTHER",
         )
     if home.exists():
-        with held(home):  # not while another demo trains there
+        with lock.held(home):  # not while another demo trains there
             shutil.rmtree(home, ignore_errors=True)
 
 
@@ -97,16 +101,13 @@ def try_out(translator: "Translator", test: Path) -> tuple[list["ReportExample"]
 
     Returns the examples to list, the first few with the attention to draw, and the scores.
     """
-    from jumok.cli.report import ReportExample
-    from jumok.evaluation.text import score_text
-
     sources, references, links = (
         test.with_suffix(f".{kind}").read_text("utf-8").splitlines()[:SENTENCES]
         for kind in ("en", "ko", "align")
     )
     found = translator.translate(sources, beam=1, alignments=False, split="length", keep=False)
     texts = [one.text for one in found]
-    scores = score_text(
+    scores = text.score_text(
         texts, references, target_language="ko", metrics=("bleu", "chrf"), resamples=0
     )
     examples = []
@@ -116,7 +117,7 @@ def try_out(translator: "Translator", test: Path) -> tuple[list["ReportExample"]
         same = texts[row] == references[row]
         gold = [tuple(map(int, link.split("-"))) for link in links[row].split()] if same else []
         examples.append(
-            ReportExample(
+            cli_report.ReportExample(
                 sources[row],
                 texts[row],
                 references[row],
@@ -141,14 +142,10 @@ def key_figures(progress: "Progress", scores: Sequence["Score"], parameters: int
 
 def save_page(model: Path, examples: Sequence["ReportExample"], file: Path) -> None:
     """The interactive page of the first sentence, as `jumok look --save` writes it."""
-    from jumok.inspection.page.document import page
-    from jumok.tracing.catalog import load_family
-    from jumok.tracing.request import EVERYTHING
-
-    family = load_family(model, device="cpu")
+    family = catalog.load_family(model, device="cpu")
     first = examples[0].source
-    trace = family.trace(first, None, family.options, extras=EVERYTHING, name=family.name)
-    file.write_text(page(trace), encoding="utf-8")
+    trace = family.trace(first, None, family.options, extras=request.EVERYTHING, name=family.name)
+    file.write_text(document.page(trace), encoding="utf-8")
 
 
 def jumok_here() -> str:
@@ -171,8 +168,6 @@ def next_commands(model: Path, test: Path) -> list[str]:
 
 def show(examples: Sequence["ReportExample"], scores: Sequence["Score"]) -> None:
     """Prints translations and one alignment to the terminal."""
-    from jumok.cli.heatmap import heatmap
-
     screen = console()
     screen.print("\nUnseen sentences:\n")
     for example in examples[:8]:
@@ -192,7 +187,7 @@ def show(examples: Sequence["ReportExample"], scores: Sequence["Score"]) -> None
         seen = drawn.attention
         screen.print("\nWhich English words each Korean word attended to:\n")
         screen.print(
-            heatmap(seen.weights, seen.source_words, seen.target_words, screen.width),
+            cli_heatmap.heatmap(seen.weights, seen.source_words, seen.target_words, screen.width),
             soft_wrap=True,
         )
 

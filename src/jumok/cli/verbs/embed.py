@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +16,16 @@ from jumok.cli.screen import console, counted
 from jumok.cli.streams import check_output, open_output, read_lines
 from jumok.data.files.atomic import atomic_file
 from jumok.errors import BundleError, ConfigError, Place
+from jumok.late import late_imports
+
+with late_imports():
+    import numpy as np
+    import torch
+
+    from jumok.data.files import vectors as files_vectors
+    from jumok.evaluation import words as evaluation_words
+    from jumok.systems import catalog, embedding
+    from jumok.systems import words as systems_words
 
 if TYPE_CHECKING:
     from jumok.systems.embedding import Embedder
@@ -123,19 +134,13 @@ def load_embedder(
         BundleError: a bundle that cannot be read, or that has no vectors for texts.
         DataError: a file of vectors that cannot be read.
     """
-    import torch
-
-    from jumok.data.files.vectors import read_vectors
-    from jumok.systems.catalog import load
-    from jumok.systems.embedding import Embedder, GivenVectors
-
     if threads:
         torch.set_num_threads(threads)
     # A missing path with a suffix is meant as a file, one without as a bundle: the errors differ.
     if model.is_file() or (model.suffix and not model.is_dir()):
-        return GivenVectors(read_vectors(model))
-    system = load(model, device=device, precision=precision)
-    if not isinstance(system, Embedder):
+        return embedding.GivenVectors(files_vectors.read_vectors(model))
+    system = catalog.load(model, device=device, precision=precision)
+    if not isinstance(system, embedding.Embedder):
         raise BundleError(
             "this model cannot embed texts.",
             place=Place(model),
@@ -174,8 +179,6 @@ def write_vectors(
                     found |= {"words": names, "vectors": list(map(_numbers, vectors))}
                 stream.write(json.dumps(found, ensure_ascii=False) + "\n")
         return
-    import numpy as np
-
     rows = [vector.numpy() for _, vector in _sentences(embedder, lines, batch)]
     width = embedder.sentence_vectors([""]).shape[1]  # a file without lines gives no row
     with atomic_file(output) as part, part.open("wb") as stream:
@@ -186,10 +189,6 @@ def nearest_lines(
     embedder: "Embedder", text: str, corpus: Path, top: int, batch: int
 ) -> "list[Neighbour]":
     """The `top` lines of a corpus by cosine similarity of their vectors to that of `text`."""
-    import torch
-
-    from jumok.systems.words import Neighbour
-
     (wanted,) = torch.nn.functional.normalize(embedder.sentence_vectors([text]), dim=1)
     likeness = {
         line: float(torch.nn.functional.normalize(vector, dim=0) @ wanted)
@@ -197,7 +196,7 @@ def nearest_lines(
         if line.strip()
     }
     best = sorted(likeness, key=likeness.__getitem__, reverse=True)[:top]
-    return [Neighbour(line, likeness[line]) for line in best]
+    return [systems_words.Neighbour(line, likeness[line]) for line in best]
 
 
 def _sentences(embedder: "Embedder", lines: Iterable[str], batch: int) -> Iterator[tuple[str, Any]]:
@@ -211,12 +210,8 @@ def _numbers(vector: Any) -> list[float]:
 
 
 def _evaluate(embedder: "Embedder", files: list[Path], as_json: bool) -> None:
-    from dataclasses import asdict
-
-    from jumok.evaluation.words import score_words
-
     space = embedder.word_space()
-    scores = [score for file in files for score in score_words(space, file)]
+    scores = [score for file in files for score in evaluation_words.score_words(space, file)]
     if as_json:
         known = [asdict(each) | {"value": each.value if each.known else None} for each in scores]
         typer.echo(json.dumps(known, indent=2))

@@ -5,11 +5,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from rich.table import Table
 
 from jumok.cli import options as option
 from jumok.cli.saved_trace import saved_trace
 from jumok.cli.screen import console
 from jumok.cli.verbs.look import Beams, Given
+from jumok.late import late_imports
+
+with late_imports():
+    from jumok.inspection import explain as inspection_explain
+    from jumok.tracing import catalog, request
 
 if TYPE_CHECKING:
     from jumok.inspection.explain import ExplainedRow
@@ -68,19 +74,18 @@ def explain(
 
       jumok explain MODEL "The cat saw a dog because it barked." --row it
     """
-    from jumok.inspection.explain import choose
-    from jumok.inspection.explain import explain as explained
-
     family, name = option.load_family(model, device, "fp32", 0)
     trace = saved_trace(family, given, {"--target": target, "--beam": beam})
     trace = trace or _traced(family, name, given, target, beam)
     at_input = None if read_at is None else read_at == "reads"
     wanted = None if head is None else head - 1
     at_layer = None if layer is None else layer - 1
-    site, number = choose(trace, row, part, at_layer, head=wanted, at_input=at_input)
+    site, number = inspection_explain.choose(
+        trace, row, part, at_layer, head=wanted, at_input=at_input
+    )
     if wanted is None:
         wanted = _read_head(trace, site)
-    found = explained(trace, site, number, wanted)
+    found = inspection_explain.explain(trace, site, number, wanted)
     console().print(f"{trace.text}\n{trace.output}\n")
     _print_name(trace, found, number, row, at_input)
     _print_row(found, cells=trace.axes[site.keys].grid is not None)
@@ -90,10 +95,8 @@ def _print_name(
     trace: "Trace", found: "ExplainedRow", number: int, word: str, at_input: bool | None
 ) -> None:
     """Prints the row, its layer and head, and the other rows of the word."""
-    from jumok.inspection.explain import row_name
-
     screen, site = console(), found.site
-    screen.print(row_name(trace, site, number), soft_wrap=True)
+    screen.print(inspection_explain.row_name(trace, site, number), soft_wrap=True)
     screen.print(f"{site.part}, layer {site.layer + 1}, head {found.head + 1} ({site.kind})")
     for line in _others(trace, site, word, number, at_input):
         screen.print(line)
@@ -110,19 +113,16 @@ def _others(
     trace: "Trace", site: "Site", word: str, row: int, at_input: bool | None
 ) -> Iterator[str]:
     """Lines that name the other rows of a word with several."""
-    from jumok.inspection.explain import row_name, rows_of
-
-    rows = rows_of(trace, site, word, at_input=at_input)
+    rows = inspection_explain.rows_of(trace, site, word, at_input=at_input)
     if len(rows) > 1:
         yield f"{word!r} has {len(rows)} rows; this is the one with the largest weight. The others:"
         for other in rows:
             if other != row:
-                yield f"  --row {other + 1:<3} {row_name(trace, site, other).split(': ', 1)[1]}"
+                name = inspection_explain.row_name(trace, site, other)
+                yield f"  --row {other + 1:<3} {name.split(': ', 1)[1]}"
 
 
 def _print_row(found: "ExplainedRow", *, cells: bool) -> None:
-    from rich.table import Table
-
     site, looks = found.site, list(found.looks)
     if cells:
         looks = sorted(looks, key=lambda look: -look.weight)[:MOST_CELLS]
@@ -157,9 +157,6 @@ def _print_row(found: "ExplainedRow", *, cells: bool) -> None:
 def _traced(
     family: "Family", name: str, given: str, target: str | None, beam: int | None
 ) -> "Trace":
-    from jumok.tracing.catalog import check_given
-    from jumok.tracing.request import NOTHING
-
-    check_given(family, given)
+    catalog.check_given(family, given)
     options = family.options if beam is None else replace(family.options, beam=beam)
-    return family.trace(given, target, options, extras=NOTHING, name=name)
+    return family.trace(given, target, options, extras=request.NOTHING, name=name)

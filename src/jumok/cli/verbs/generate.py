@@ -11,6 +11,10 @@ from jumok.cli import options as option
 from jumok.cli.cells import JSON, form_of
 from jumok.cli.streams import open_output, read_lines
 from jumok.errors import ConfigError
+from jumok.late import late_imports
+
+with late_imports():
+    from jumok import decoding
 
 if TYPE_CHECKING:
     from jumok.decoding import DecodingOptions
@@ -60,8 +64,6 @@ def generate(
 
       jumok generate runs/shakespeare/model "ROMEO:" --temperature 0.8
     """
-    from jumok.decoding import DecodingOptions
-
     searched = greedy or beam > 1
     if searched and (samples > 1 or temperature != 1.0 or top_k or top_p or seed):
         raise ConfigError(
@@ -70,7 +72,7 @@ def generate(
         )
     if greedy and beam > 1:
         raise ConfigError("--greedy means beam size 1.", got=f"--beam {beam}", do="choose one")
-    options = DecodingOptions(
+    options = decoding.DecodingOptions(
         beam=beam,
         sample=not searched,
         temperature=temperature,

@@ -15,6 +15,15 @@ from jumok.cli.head_cards.table import show_cards, show_curves, write_cells
 from jumok.cli.streams import check_output, open_output
 from jumok.errors import ConfigError
 from jumok.kinds import KINDS
+from jumok.late import late_imports
+
+with late_imports():
+    from jumok.evaluation import likelihood as evaluation_likelihood
+    from jumok.evaluation import text
+    from jumok.evaluation.heads import pairs as heads_pairs
+    from jumok.inspection.heads import pruning
+    from jumok.inspection.page import cards_page as page_cards_page
+    from jumok.systems import catalog
 
 if TYPE_CHECKING:
     from jumok.evaluation.alignment_settings import AlignedPair
@@ -102,8 +111,6 @@ def heads(
 
       jumok heads MODEL --data dev.tsv --prune
     """
-    from jumok.evaluation.heads.pairs import check_same_heads
-
     if score != "bleu" and not prune:
         raise ConfigError("--score needs --prune.", do="add --prune, or leave out --score")
     folders = _folders(models, prune, save)
@@ -123,7 +130,7 @@ def heads(
         measured[model] = corpus.cards(system, batch)
         if prune and isinstance(corpus, PairsCorpus):
             curves = _curves(system, measured[model], list(corpus.pairs()), score, batch)
-    check_same_heads(list(measured.values()))
+    heads_pairs.check_same_heads(list(measured.values()))
     if save is not None:
         _save(save, _named(measured, opened), corpus)
     with open_output(output) as stream:
@@ -182,9 +189,7 @@ def _opened(folders: "Mapping[str, Path]") -> "dict[str, OpenedModel]":
     Raises:
         ConfigError: the tasks differ, or models for this task have no head cards.
     """
-    from jumok.systems.catalog import open_model
-
-    opened = {name: open_model(folder) for name, folder in folders.items()}
+    opened = {name: catalog.open_model(folder) for name, folder in folders.items()}
     tasks = {each.task for each in opened.values()}
     measured = [task for task, kind in KINDS.items() if kind.corpus is not None]
     if len(tasks) > 1 or not tasks <= set(measured):
@@ -242,10 +247,10 @@ def _named(
 
 
 def _save(file: Path, measured: "Mapping[str, Sequence[AnyHeadCard]]", corpus: HeadCorpus) -> None:
-    from jumok.inspection.page.cards_page import cards_page
-
     with open_output(file) as stream:
-        stream.write(cards_page(measured, corpus.title, corpus.count(), corpus.unit))
+        stream.write(
+            page_cards_page.cards_page(measured, corpus.title, corpus.count(), corpus.unit)
+        )
     typer.echo(str(file), err=True)
 
 
@@ -256,10 +261,6 @@ def _curves(
     score: str,
     batch: int,
 ) -> "dict[str, list[PrunedPoint]]":
-    from jumok.evaluation.likelihood import likelihood
-    from jumok.evaluation.text import score_text
-    from jumok.inspection.heads.pruning import pruning_curves
-
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
 
     def bleu() -> float:
@@ -268,16 +269,18 @@ def _curves(
         )
         texts = [translation.text for translation in found]
         language = translator.target_language
-        (found_bleu,) = score_text(
+        (found_bleu,) = text.score_text(
             texts, targets, target_language=language, metrics=("bleu",), resamples=0
         )
         return found_bleu.value
 
     def log_probability() -> float:
-        return -likelihood(translator.score(sources, targets, batch_size=batch)).loss
+        return -evaluation_likelihood.likelihood(
+            translator.score(sources, targets, batch_size=batch)
+        ).loss
 
     scorer = bleu if score == "bleu" else log_probability
-    return pruning_curves(translator.models[0], cards, scorer)
+    return pruning.pruning_curves(translator.models[0], cards, scorer)
 
 
 def _points(curves: "Mapping[str, Sequence[PrunedPoint]]") -> dict[str, list[dict[str, float]]]:

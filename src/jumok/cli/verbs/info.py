@@ -11,6 +11,11 @@ from rich.table import Table
 
 from jumok.cli.screen import console, print_scores
 from jumok.kernels.compiler import NONE, find_compiler
+from jumok.late import late_imports
+
+with late_imports():
+    from jumok.bundle import card as bundle_card
+    from jumok.bundle import reading
 
 if TYPE_CHECKING:
     from jumok.bundle.card import BundleConfig
@@ -22,9 +27,7 @@ def info(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Describe a model: its sizes, languages, training data and scores."""
-    from jumok.bundle.reading import read_bundle
-
-    bundle = read_bundle(model)
+    bundle = reading.read_bundle(model)
     if as_json:
         sizes = {"parameters": bundle.parameters, "bytes": bundle.size, "jumok": bundle.jumok}
         facts = {"config": asdict(bundle.config), "card": asdict(bundle.card), "sizes": sizes}
@@ -37,12 +40,10 @@ def info(
 
 def facts_table(bundle: "Bundle") -> Table:
     """The description of the bundle, as two columns."""
-    from jumok.bundle.card import languages
-
     config, card = bundle.config, bundle.card
     stored = ", ".join(sorted({tensor.dtype for tensor in bundle.tensors.values()}))
     facts = {
-        "model": f"{card.name} ({config.task}{languages(config)})",
+        "model": f"{card.name} ({config.task}{bundle_card.languages(config)})",
         "folder": str(bundle.folder),
         "parameters": f"{bundle.parameters:,} ({stored}); {bundle.size / 1e6:.1f} MB on disk",
         "vocabulary": f"{config.vocabulary_size:,} subwords" if config.vocabulary_size else "",

@@ -10,6 +10,14 @@ from rich.table import Table
 from jumok.cli.machine import say_what_is_missing
 from jumok.cli.screen import console
 from jumok.errors import ConfigError
+from jumok.late import late_imports
+
+with late_imports():
+    import torch
+
+    from jumok.lab import catalog
+    from jumok.lab import findings as lab_findings
+    from jumok.lab import report as lab_report
 
 if TYPE_CHECKING:
     from jumok.lab.catalog import Lab
@@ -57,32 +65,28 @@ def lab(
       jumok lab alignment --lang ko
       jumok lab --all --page lab/all.md
     """
-    from jumok.lab.catalog import LABS, find
-
     if name and every:
         raise ConfigError(
             "give the name of a lab or --all, not both.",
             got=f"{name} and --all",
             do="leave one out",
         )
-    chosen = LABS if every else (find(name),) if name else ()
-    if encoder is not None and not (name and find(name).reads_encoders):
-        readers = ", ".join(each.name for each in LABS if each.reads_encoders)
+    chosen = catalog.LABS if every else (catalog.find(name),) if name else ()
+    if encoder is not None and not (name and catalog.find(name).reads_encoders):
+        readers = ", ".join(each.name for each in catalog.LABS if each.reads_encoders)
         raise ConfigError(
             "--encoder has no effect here.",
             expected=f"a lab that reads an encoder: {readers}",
             do="leave it out, or name that lab",
         )
     if not chosen and page is None:
-        show_list(LABS, lang)
+        show_list(catalog.LABS, lang)
     if chosen:
         say_what_is_missing()
     for one in chosen:
         _run(one, full, folder, lang, seed, encoder, threads)
     if page is not None:
-        from jumok.lab.report import page as write_page
-
-        write_page(folder, page, lang)
+        lab_report.page(folder, page, lang)
         typer.echo(f"{page}")
 
 
@@ -95,15 +99,10 @@ def _run(
     encoder: Path | None,
     threads: int,
 ) -> None:
-    import torch
-
-    from jumok.lab.findings import Setting
-    from jumok.lab.report import run
-
     if threads:
         torch.set_num_threads(threads)
     data = os.environ.get("JUMOK_DATA")
-    setting = Setting(
+    setting = lab_findings.Setting(
         seeds=tuple(range(seed, seed + 3)) if full else (seed,),
         full=full,
         cache=folder / ".cache",
@@ -114,7 +113,7 @@ def _run(
     screen = console()
     screen.print(f"\n{one.name}: {one.title.of(lang)}", style="bold")
     screen.print(f"{one.claim.of(lang)}\n", soft_wrap=True)
-    report = run(one, setting, folder, lang)
+    report = lab_report.run(one, setting, folder, lang)
     show(report.findings, lang)
     for line in (report.note, f"{', '.join(map(str, report.files))} ({report.seconds:.0f} s)"):
         if line is not None:
@@ -135,9 +134,7 @@ def show_list(labs: "tuple[Lab, ...]", lang: Literal["en", "ko"]) -> None:
 
 def show(findings: "Findings", lang: Literal["en", "ko"]) -> None:
     """Prints the table and the verdict."""
-    from jumok.lab.findings import table
-
-    columns, rows = table(findings, lang)
+    columns, rows = lab_findings.table(findings, lang)
     grid = Table(box=None, padding=(0, 2, 0, 0))
     for heading, column in zip(columns, findings.columns, strict=True):
         grid.add_column(heading, justify="right" if column.form else "left", overflow="fold")

@@ -15,6 +15,17 @@ from jumok.cli import second_model
 from jumok.cli.saved_trace import saved_trace
 from jumok.cli.streams import open_output
 from jumok.errors import ConfigError
+from jumok.late import late_imports
+
+with late_imports():
+    from jumok.cli import examples as cli_examples
+    from jumok.evaluation import alignment
+    from jumok.inspection import trace as inspection_trace
+    from jumok.inspection.page import document
+    from jumok.serving import answers as serving_answers
+    from jumok.serving import local
+    from jumok.serving import pictures as serving_pictures
+    from jumok.tracing import catalog, comparison, request
 
 if TYPE_CHECKING:
     from jumok.inspection.trace import Trace
@@ -138,8 +149,6 @@ def look(
 
       jumok look runs/demo/model
     """
-    from jumok.tracing.comparison import Comparison
-
     _check_save(save, two=bool(against or with_))
     wanted = drawn.wanted_figure(figure, to, part, layer, head, row)
     if (save is not None or wanted is not None) and (port or host is not None):
@@ -156,7 +165,7 @@ def look(
     traced = partial(family.trace, options=options, level=level, name=name)
     text = against or given or ""
     second = second_model.load_beside(with_, text, options, level, device, precision)
-    sides = Comparison(traced, second, level)
+    sides = comparison.Comparison(traced, second, level)
     examples = _examples(model, family) if given is None else []
     first = given if given is not None or not examples else examples[0]
     trace, other = (kept, None) if kept else _looked(family, sides, first, against, target)
@@ -172,9 +181,11 @@ def look(
 
 def _examples(model: str, family: "Family") -> list[str]:
     """Texts that the page offers; none for a model that reads images."""
-    from jumok.cli.examples import examples_for
-
-    return [] if family.reads == "picture" else examples_for(option.model_folders(model)[0])
+    return (
+        []
+        if family.reads == "picture"
+        else cli_examples.examples_for(option.model_folders(model)[0])
+    )
 
 
 def _looked(
@@ -185,30 +196,25 @@ def _looked(
     target: str | None,
 ) -> "tuple[Trace, Trace | None]":
     """The traces to show first; without a text or an image, an empty trace."""
-    from jumok.inspection.trace import Trace
-    from jumok.tracing.catalog import check_given
-    from jumok.tracing.request import EVERYTHING
-
     if given is None:
-        return Trace(family.name, "qk", "", "", {}, (), task=family.system.task), None
-    check_given(family, given)
-    return sides.look(given, against or "", target, extras=EVERYTHING)
+        return inspection_trace.Trace(
+            family.name, "qk", "", "", {}, (), task=family.system.task
+        ), None
+    catalog.check_given(family, given)
+    return sides.look(given, against or "", target, extras=request.EVERYTHING)
 
 
 def _pictures(family: "Family", first: str | None) -> "ServedPictures | None":
     """The images that the live page may read; None: the model reads text."""
-    from jumok.serving.pictures import ServedPictures
-    from jumok.tracing.catalog import check_given
-
     return (
-        ServedPictures(first, partial(check_given, family)) if family.reads == "picture" else None
+        serving_pictures.ServedPictures(first, partial(catalog.check_given, family))
+        if family.reads == "picture"
+        else None
     )
 
 
 def _linked(trace: "Trace", gold: str) -> "Trace":
-    from jumok.evaluation.alignment import parse_gold, with_gold
-
-    return with_gold(trace, parse_gold(gold))
+    return alignment.with_gold(trace, alignment.parse_gold(gold))
 
 
 def _check_alone(asked: dict[str, object]) -> None:
@@ -243,14 +249,12 @@ def _check_save(save: Path | None, two: bool) -> None:
 
 def save_trace(trace: "Trace", file: Path, other: "Trace | None" = None) -> None:
     """Saves the page or the trace, by the file's suffix, and reports the file on stderr."""
-    from jumok.inspection.page.document import page
-
     typer.echo(f"{trace.output}\n{file}", err=True)
     if file.suffix == ".npz":
         trace.save(file)
         return
     with open_output(file) as stream:
-        stream.write(page(trace, other=other))
+        stream.write(document.page(trace, other=other))
 
 
 def serve(
@@ -270,14 +274,10 @@ def serve(
         host: a further host name, with its port, to accept requests for.
         examples: texts that the page offers.
     """
-    from jumok.inspection.page.document import page
-    from jumok.serving.answers import answers
-    from jumok.serving.local import LocalServer
-
     try:
-        server = LocalServer(
-            lambda token: page(traces[0], token, traces[1], examples),
-            answers(sides, pictures),
+        server = local.LocalServer(
+            lambda token: document.page(traces[0], token, traces[1], examples),
+            serving_answers.answers(sides, pictures),
             port,
             None if pictures is None else pictures.receive,
             host,

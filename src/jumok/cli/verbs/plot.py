@@ -11,6 +11,12 @@ from jumok.cli.figure import SUFFIXES as FIGURES
 from jumok.cli.screen import console
 from jumok.cli.streams import open_output
 from jumok.errors import ConfigError
+from jumok.late import late_imports
+
+with late_imports():
+    from jumok import plot as jumok_plot
+    from jumok.data.files import run_log
+    from jumok.plot import learning_curves
 
 if TYPE_CHECKING:
     from jumok.data.files.run_log import RunLog
@@ -38,28 +44,21 @@ def plot(
 
       jumok plot runs/a runs/b --to curves.csv
     """
-    from jumok.data.files.run_log import run_log
-
     if to.suffix not in SUFFIXES:
         raise ConfigError(
             "the file must be a figure or a table.", expected=" ".join(SUFFIXES), got=str(to)
         )
-    logs = [run_log(run) for run in runs]
+    logs = [run_log.run_log(run) for run in runs]
     if to.suffix == ".csv":
         write_numbers(logs, to)
     else:
-        from jumok.plot import save
-        from jumok.plot.curves import draw
-
-        save(draw(logs, over), to)
+        jumok_plot.save(learning_curves.draw(logs, over), to)
     console().print(best_scores(logs))
     typer.echo(to, err=True)
 
 
 def best_scores(logs: "list[RunLog]") -> Table:
     """One row a run: where it is, and the validation whose model became the bundle."""
-    from jumok.plot.curves import NAMES
-
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("run", "steps", "minutes", "best at", "loss", "scores"):
         right = heading not in ("run", "scores")
@@ -75,7 +74,11 @@ def best_scores(logs: "list[RunLog]") -> Table:
             f"{max(record['seconds'] for record in records) / 60:.1f}",
             "-" if best is None else f"{best['step']:,}",
             "-" if loss is None else f"{loss:.3f}",
-            ", ".join(f"{NAMES.get(name, name)} {x:.2f}" for name, x in scores if x is not None),
+            ", ".join(
+                f"{learning_curves.NAMES.get(name, name)} {value:.2f}"
+                for name, value in scores
+                if value is not None
+            ),
         )
     return table
 

@@ -17,7 +17,18 @@ from jumok.cli.columns import named_columns, pairs_of
 from jumok.cli.machine import say_what_is_missing
 from jumok.cli.train_start import From, Mix, is_text, model_and_language, start_overrides
 from jumok.errors import ConfigError
+from jumok.late import late_imports
 from jumok.shipped import recipe_names
+
+with late_imports():
+    from jumok import config as jumok_config
+    from jumok.bundle import reading as bundle_reading
+    from jumok.cli import train_further, train_text
+    from jumok.data.files import formats, reading
+    from jumok.systems import catalog
+    from jumok.training import folder, lock, run, start
+    from jumok.training import screen as training_screen
+    from jumok.training.defaults import pairs, pictures
 
 if TYPE_CHECKING:
     from jumok.config import Config
@@ -107,13 +118,7 @@ def train(
 
       jumok train --from runs/a/model --source b.en --target b.ko
     """
-    from jumok.cli.train_further import Files, further_config
-    from jumok.cli.train_text import make_text_recipe
-    from jumok.training.lock import refuse_several_processes
-    from jumok.training.run import train as train_run
-    from jumok.training.screen import screen
-
-    refuse_several_processes(os.environ)
+    lock.refuse_several_processes(os.environ)
     overrides = [*(changes or []), *([f'name="{name}"'] if name else [])]
     overrides += ["data.skip_damaged=true"] if skip_damaged else []
     files = (source, target, data)
@@ -131,11 +136,15 @@ def train(
         )
     bare = recipe is None or is_folder(recipe) or is_text(recipe)
     if model is not None and bare:
-        given = Files(recipe, *files, tuple(text or ()), documents, columns, language, to)
-        config = further_config(given, model, name, runs, overrides, resume)
+        given = train_further.Files(
+            recipe, *files, tuple(text or ()), documents, columns, language, to
+        )
+        config = train_further.further_config(given, model, name, runs, overrides, resume)
     elif text:
         _check_text_alone(columns, language, to, skip_damaged)
-        config = make_text_recipe(text, documents or "file", name, runs, overrides, resume)
+        config = train_text.make_text_recipe(
+            text, documents or "file", name, runs, overrides, resume
+        )
     elif recipe is not None:
         named_columns(None, columns, language, to)  # a recipe names its columns itself
         config = read_config(recipe, name, runs, overrides, resume)
@@ -144,8 +153,8 @@ def train(
         corpus = replace(pairs_of(*files, named), skip_damaged=skip_damaged)
         config = make_recipe(corpus, (language, to), name, runs, overrides, resume)
     say_what_is_missing()
-    with closing(screen()) as live:
-        result = train_run(config, runs, live, resume=resume)
+    with closing(training_screen.screen()) as live:
+        result = run.train(config, runs, live, resume=resume)
     say_result(result, as_json)
 
 
@@ -165,25 +174,20 @@ def read_config(
     recipe: Path, name: str | None, runs: Path, overrides: list[str], resume: bool
 ) -> "Config":
     """The config of a recipe, or of a folder of images."""
-    from jumok.training.start import load
-
     if is_folder(recipe):
         return make_picture_recipe(recipe, name, overrides)
     refuse_data(recipe)
     variables = {**os.environ, "JUMOK_RUNS": str(runs)}
-    return load(recipe, overrides, variables, runs=runs if resume else None)
+    return start.load(recipe, overrides, variables, runs=runs if resume else None)
 
 
 def refuse_data(recipe: Path) -> None:
     """Raises an error if the file is a corpus or a document, which is no recipe."""
-    from jumok.data.files.formats import kind_of, refusal
-    from jumok.data.files.reading import first_bytes, open_bytes
-
     if recipe.suffix not in (".toml", ".json") and recipe.is_file():
-        with open_bytes(recipe) as stream:
-            kind = kind_of(recipe, first_bytes(stream))
+        with reading.open_bytes(recipe) as stream:
+            kind = formats.kind_of(recipe, reading.first_bytes(stream))
         if kind is not None:
-            raise refusal(recipe, kind, "a recipe")
+            raise formats.refusal(recipe, kind, "a recipe")
 
 
 def _columns(data: Path | None, columns: str | None, source: str | None, target: str | None) -> str:
@@ -201,13 +205,9 @@ def make_recipe(
     resume: bool,
 ) -> "Config":
     """The config of a recipe that fits the size of the corpus; a new run prints the recipe."""
-    from jumok.config import parse_config
-    from jumok.training import folder
-    from jumok.training.defaults.pairs import recipe_for
-
     name = name or corpus.files[0].name.split(".")[0]
-    text = recipe_for(corpus, name, languages)
-    config = parse_config(tomllib.loads(text), overrides)
+    text = pairs.recipe_for(corpus, name, languages)
+    config = jumok_config.parse_config(tomllib.loads(text), overrides)
     if not resume:
         folder.refuse_taken(runs / name)
         typer.echo(text, err=True)
@@ -221,24 +221,19 @@ def is_folder(recipe: Path) -> bool:
 
 def make_picture_recipe(folder: Path, name: str | None, overrides: list[str]) -> "Config":
     """The config of a recipe for a folder of images; the recipe is printed."""
-    from jumok.config import parse_config
-    from jumok.training.defaults.pictures import read_folder, recipe_for_pictures
-
-    found = read_folder(folder)
-    text = recipe_for_pictures(folder, found, name or folder.resolve().name)
+    found = pictures.read_folder(folder)
+    text = pictures.recipe_for_pictures(folder, found, name or folder.resolve().name)
     typer.echo(text, err=True)
     if found.empty:
         typer.echo(
             f"folders without images, whose labels are not learnt: {', '.join(found.empty)}",
             err=True,
         )
-    return parse_config(tomllib.loads(text), overrides)
+    return jumok_config.parse_config(tomllib.loads(text), overrides)
 
 
 def say_result(result: "Result", as_json: bool = False) -> None:
     """Prints the result and the next commands; an interrupted run exits with 128 + its signal."""
-    from jumok.cli.train_further import gain_lines, gains_of
-
     progress = result.progress
     if result.outcome.signal is not None:
         typer.echo(
@@ -256,7 +251,10 @@ def say_result(result: "Result", as_json: bool = False) -> None:
         f"{result.outcome.reason} after {progress.step:,} steps and {minutes:.1f} minutes; "
         f"best at step {progress.best_step:,}"
     )
-    typer.echo("".join(f"{line}\n" for line in gain_lines(gains_of(result))), nl=False)
+    typer.echo(
+        "".join(f"{line}\n" for line in train_further.gain_lines(train_further.gains_of(result))),
+        nl=False,
+    )
     if progress.untrained is not None:
         say_untrained(progress.untrained, result.config)
     if result.model is not None:
@@ -267,9 +265,7 @@ def say_result(result: "Result", as_json: bool = False) -> None:
 
 def look_of(model: Path) -> str:
     """The command that looks inside a bundle, with {} for its folder."""
-    from jumok.systems.catalog import open_model
-
-    reads = open_model(model).kind.reads
+    reads = catalog.open_model(model).kind.reads
     return "jumok look {} " + ("IMAGE" if reads == "picture" else '"..."')
 
 
@@ -299,10 +295,7 @@ def resumed(*further: str) -> str:
 
 def facts_of(result: "Result") -> dict[str, Any]:
     """The result as JSON; the scores are those of the best model."""
-    from jumok.bundle.reading import read_bundle
-    from jumok.cli.train_further import gains_of
-
-    scores = read_bundle(result.model).card.scores if result.model else ()
+    scores = bundle_reading.read_bundle(result.model).card.scores if result.model else ()
     return {
         "run": str(result.folder),
         "model": str(result.model) if result.model else None,
@@ -313,15 +306,13 @@ def facts_of(result: "Result") -> dict[str, Any]:
         "untrained": result.progress.untrained,
         "scores": [asdict(score) for score in scores],
         "started_from": str(result.start) if result.start else None,
-        "gains": [asdict(gain) for gain in gains_of(result)],
+        "gains": [asdict(gain) for gain in train_further.gains_of(result)],
     }
 
 
 def use_of(model: Path) -> str:
     """The command that uses a bundle, with {} for its folder."""
-    from jumok.systems.catalog import open_model
-
-    verb = open_model(model).kind.verb
+    verb = catalog.open_model(model).kind.verb
     if verb == "translate":
         return 'echo "..." | jumok translate {}'
     if verb == "fill":

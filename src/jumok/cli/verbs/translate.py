@@ -18,6 +18,11 @@ from jumok.cli.resuming import Steps, command_of, open_steps
 from jumok.cli.screen import counted
 from jumok.cli.streams import check_output
 from jumok.errors import ConfigError
+from jumok.late import late_imports
+
+with late_imports():
+    from jumok.alignment import words
+    from jumok.systems.translation import translator as translation_translator
 
 if TYPE_CHECKING:
     from jumok.decoding import DecodingOptions
@@ -204,10 +209,8 @@ def decoding_options(
             got=f"--nbest {nbest}",
             do=f"add --beam {nbest}",
         )
-    from jumok.systems.translation.translator import DEFAULTS
-
     return replace(
-        DEFAULTS,
+        translation_translator.DEFAULTS,
         beam=beam,
         nbest=nbest,
         length_penalty=length_penalty,
@@ -260,7 +263,6 @@ def to_columns(
     numbered: bool, scores: bool, alignments: bool, confidence: bool = False
 ) -> Callable[[int, "Translation"], str]:
     """A writer of tab-separated columns: number, text, score, confidence, alignment, if given."""
-    from jumok.alignment.words import pharaoh
 
     def write(number: int, translation: "Translation") -> str:
         lines = []
@@ -269,7 +271,7 @@ def to_columns(
             columns.append(one.text)
             columns += [f"{one.score:.4f}"] if scores else []
             columns += [_share(one.confidence)] if confidence else []
-            columns += [pharaoh(one.alignment or ())] if alignments else []
+            columns += [words.pharaoh(one.alignment or ())] if alignments else []
             lines.append("\t".join(columns) + "\n")
         return "".join(lines)
 
@@ -280,8 +282,6 @@ def to_csv(
     scores: bool, alignments: bool, confidence: bool
 ) -> tuple[Callable[[int, "Translation"], str], str]:
     """A writer of rows of CSV, one for each translation of a line, and their header."""
-    from jumok.alignment.words import pharaoh
-
     asked = {"score": scores, "confidence": confidence, "alignment": alignments}
     header = ("line", "translation", *(name for name, wanted in asked.items() if wanted))
 
@@ -292,7 +292,7 @@ def to_csv(
                 "translation": one.text,
                 "score": one.score,
                 "confidence": one.confidence,
-                "alignment": pharaoh(one.alignment or ()),
+                "alignment": words.pharaoh(one.alignment or ()),
             }
             for one in (translation, *translation.alternatives)
         )

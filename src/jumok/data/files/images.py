@@ -13,17 +13,20 @@ import warnings
 import zipfile
 import zlib
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from jaxtyping import UInt8
 
 from jumok.data.files.damage import ANYTHING
-from jumok.errors import DataError, MissingExtraError, Place
+from jumok.errors import DataError, Place
+from jumok.late import late_imports
+
+with late_imports("reading images", extra="images"):
+    from PIL import Image, ImageOps
 
 if TYPE_CHECKING:
-    from PIL.Image import Image
+    from PIL.Image import Image as Picture
 
 Pixels: TypeAlias = UInt8[np.ndarray, "height width 3"]
 
@@ -80,8 +83,8 @@ def resize(
     pixels: UInt8[np.ndarray, "old_height old_width 3"], height: int, width: int
 ) -> UInt8[np.ndarray, "{height} {width} 3"]:
     """The image at another size; a smaller one is averaged over all pixels (a triangle filter)."""
-    image = _pillow().fromarray(pixels)
-    filtered = image.resize((width, height), _pillow().Resampling.BILINEAR)
+    image = Image.fromarray(pixels)
+    filtered = image.resize((width, height), Image.Resampling.BILINEAR)
     return np.array(filtered)
 
 
@@ -236,8 +239,8 @@ def _decode(content: bytes, name: str) -> Pixels:
             return _rounded(np.asarray(upright), name)
         if image.mode in ("LA", "PA", "RGBA") or "transparency" in image.info:
             layer = upright.convert("RGBA")
-            paper = _pillow().new("RGBA", layer.size, "white")
-            return np.array(_pillow().alpha_composite(paper, layer).convert("RGB"))
+            paper = Image.new("RGBA", layer.size, "white")
+            return np.array(Image.alpha_composite(paper, layer).convert("RGB"))
         if image.mode not in ("F", "LAB"):
             return np.array(upright.convert("RGB"))
     except DAMAGE as error:
@@ -256,14 +259,14 @@ def _decode(content: bytes, name: str) -> Pixels:
     )
 
 
-def _opened(content: bytes, name: str) -> "Image":
+def _opened(content: bytes, name: str) -> "Picture":
     """The image after reading its header, and not its pixels."""
-    pillow = _pillow()
+    too_many, warned = Image.DecompressionBombError, Image.DecompressionBombWarning
     try:
         with warnings.catch_warnings():  # Pillow's warnings are checked below
-            warnings.simplefilter("ignore", pillow.DecompressionBombWarning)
-            image: Image = pillow.open(io.BytesIO(content), formats=FORMATS)
-    except pillow.DecompressionBombError as error:
+            warnings.simplefilter("ignore", warned)
+            image: Picture = Image.open(io.BytesIO(content), formats=FORMATS)
+    except too_many as error:
         raise _too_large(str(error), name) from None
     except DAMAGE:
         heif = content[4:8] == b"ftyp" and content[8:12] in HEIF
@@ -291,10 +294,8 @@ def _too_large(got: str, name: str) -> DataError:
     )
 
 
-def _turned(image: "Image") -> "Image":
+def _turned(image: "Picture") -> "Picture":
     """The image in its EXIF orientation; unchanged if that cannot be read."""
-    from PIL import ImageOps
-
     try:
         return ImageOps.exif_transpose(image)
     except DAMAGE:
@@ -313,11 +314,3 @@ def _rounded(values: np.ndarray, name: str) -> Pixels:
         )
     grey = ((values.astype(np.uint32) * 255 + 32_767) // 65_535).astype(np.uint8)
     return np.repeat(grey[:, :, None], 3, axis=2)
-
-
-def _pillow() -> ModuleType:
-    try:
-        from PIL import Image
-    except ImportError:
-        raise MissingExtraError("reading images", "images") from None
-    return Image

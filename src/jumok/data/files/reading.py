@@ -15,7 +15,11 @@ from typing import BinaryIO
 
 from jumok.data.files.formats import HEAD, check_text
 from jumok.data.report import CorpusReport
-from jumok.errors import DataError, MissingExtraError, Place
+from jumok.errors import DataError, Place
+from jumok.late import late_imports
+
+with late_imports("reading .zst files", extra="formats"):
+    import zstandard
 
 BLOCK = 1 << 20
 # Line separators of str.splitlines and most editors, except \n.
@@ -100,10 +104,6 @@ class _ZstdBytes(io.RawIOBase):
     """Decompressed zstd frames; unlike the library's own reader, it detects a truncated file."""
 
     def __init__(self, raw: BinaryIO) -> None:
-        try:
-            import zstandard
-        except ImportError:
-            raise MissingExtraError("reading .zst files", "formats") from None
         self._new_frame = zstandard.ZstdDecompressor().decompressobj
         self._failure: type[Exception] = zstandard.ZstdError
         self._raw, self._frame, self._ready = raw, self._new_frame(), b""

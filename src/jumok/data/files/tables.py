@@ -9,15 +9,18 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import BinaryIO, NamedTuple
 
 from jumok.data.files.damage import reading_as
 from jumok.data.files.reading import one_line, open_bytes, read_lines
 from jumok.data.report import CorpusReport
-from jumok.errors import DataError, MissingExtraError, Place
+from jumok.errors import DataError, Place
+from jumok.late import late_imports
+
+with late_imports("reading Parquet files", extra="formats"):
+    from pyarrow import parquet
 
 MOST_COLUMNS = 100_000
 
@@ -170,15 +173,11 @@ def _digits(value: object) -> object:
 
 def read_parquet(file: Path, columns: Columns, report: CorpusReport | None = None) -> Rows:
     """Columns of text or integers, by name or number; a null is an empty text."""
-    try:
-        from pyarrow.parquet import ParquetFile
-    except ImportError:
-        raise MissingExtraError("reading Parquet files", "formats") from None
     with open_bytes(file) as stream:
         # Parquet is read from its end, so a compressed one has to be decompressed whole.
         seekable = stream if file.suffix == ".parquet" else io.BytesIO(stream.read())
         number = 0
-        for cells_of in _batches(partial(ParquetFile, seekable), file, columns):
+        for cells_of in _batches(seekable, file, columns):
             for row in zip(*cells_of, strict=True):
                 number += 1
                 try:
@@ -189,38 +188,12 @@ def read_parquet(file: Path, columns: Columns, report: CorpusReport | None = Non
                 yield Row(tuple(one_line(cell, report, number) for cell in cells), number)
 
 
-@runtime_checkable  # the tests check annotations while they run
-class _Schema(Protocol):
-    @property
-    def names(self) -> list[str]: ...
-
-
-@runtime_checkable
-class _Column(Protocol):
-    def to_pylist(self) -> list[object]: ...
-
-
-@runtime_checkable
-class _Batch(Protocol):
-    def column(self, name: str) -> _Column: ...
-
-
-@runtime_checkable
-class _Table(Protocol):
-    """A Parquet file, as pyarrow reads it."""
-
-    @property
-    def schema_arrow(self) -> _Schema: ...
-
-    def iter_batches(self, *, columns: list[str]) -> Iterator[_Batch]: ...
-
-
 def _batches(
-    table_in: Callable[[], _Table], file: Path, wanted: Columns
+    stream: BinaryIO | io.BytesIO, file: Path, wanted: Columns
 ) -> Iterator[list[list[object]]]:
     """The columns, batch by batch."""
     with reading_as("Parquet", file):
-        table = table_in()
+        table = parquet.ParquetFile(stream)
         header = table.schema_arrow.names
     if not header:
         raise DataError("there is no column in it.", place=Place(file))

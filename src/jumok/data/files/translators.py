@@ -9,7 +9,14 @@ from jumok.data.files.elements import PoUnit, XmlElement
 from jumok.data.files.reading import one_line, open_bytes, read_lines
 from jumok.data.files.tables import Column, Columns, Row, Rows
 from jumok.data.report import CorpusReport
-from jumok.errors import ConfigError, DataError, JumokError, MissingExtraError, Place
+from jumok.errors import ConfigError, DataError, JumokError, Place
+from jumok.late import late_imports
+
+with late_imports("reading TMX files", extra="formats"):
+    from lxml import etree
+
+with late_imports("reading PO files", extra="formats"):
+    from translate.storage import poparser, pypo
 
 LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 
@@ -20,10 +27,6 @@ def read_tmx(file: Path, columns: Columns, report: CorpusReport | None = None) -
     The columns are language codes. "en" also stands for "en-GB" and the like. Inline
     markup is left out, its text kept except where it is code (`bpt`, `ept`, `it`, `ph`, `ut`).
     """
-    try:
-        from lxml import etree
-    except ImportError:
-        raise MissingExtraError("reading TMX files", "formats") from None
     named = all(isinstance(language, str) for language in columns)
     codes: dict[str, None] = {}  # in the order of their first appearance
     found = 0
@@ -126,16 +129,12 @@ def read_po(file: Path, columns: Columns, report: CorpusReport | None = None) ->
     the second is not, the two sides are exchanged.
     """
     source, target = two_sides(file, columns)
-    try:
-        from translate.storage.poparser import PoParseError
-        from translate.storage.pypo import pofile
-    except ImportError:
-        raise MissingExtraError("reading PO files", "formats") from None
+    parse, fault = pypo.pofile.parsestring, poparser.PoParseError
     # Read as UTF-8 here: the library would guess, and read damaged bytes as Latin-1.
     content = "\n".join(read_lines(file, report)).encode()
     try:
-        units = pofile.parsestring(content).units
-    except PoParseError as error:
+        units = parse(content).units
+    except fault as error:
         message, line = str(error), re.search(r"on line (\d+)", str(error))
         raise DataError(
             "the file is not well-formed PO.",

@@ -13,17 +13,21 @@ gensim trusts the header, keeps the first of equal words, and names no line.
 
 import codecs
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Protocol, runtime_checkable
+from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
 from jumok.data.files.damage import ANYTHING
 from jumok.data.files.reading import BLOCK, open_bytes
-from jumok.errors import DataError, MissingExtraError, Place
+from jumok.errors import DataError, Place
+from jumok.late import late_imports
+
+with late_imports("reading word vectors", extra="vectors"):
+    from gensim.models import fasttext, keyedvectors
 
 FASTTEXT_MAGIC = (793712314).to_bytes(4, "little")
 HEADER = re.compile(rb"\d{1,15}[ \t]+\d{1,9}\s*")
@@ -84,29 +88,10 @@ def _looks_binary(rows: bytes, width: int) -> bool:
     return len(line) < min(2 * width - 1, 5) or not WRITING.issuperset(line)
 
 
-@runtime_checkable  # the tests check annotations while they run
-class StoredVectors(Protocol):
-    """What gensim reads."""
-
-    @property
-    def index_to_key(self) -> Sequence[str]: ...
-
-    @property
-    def vectors(self) -> npt.NDArray[np.float32]: ...
-
-
-def _load_word2vec() -> Callable[..., StoredVectors]:
-    try:
-        from gensim.models import KeyedVectors
-    except ImportError:
-        raise MissingExtraError("reading word vectors", "vectors") from None
-    load: Callable[..., StoredVectors] = KeyedVectors.load_word2vec_format
-    return load
-
-
 def _read_word2vec(path: Path, binary: bool, header: bool) -> Vectors:
+    load = keyedvectors.KeyedVectors.load_word2vec_format
     try:
-        read = _load_word2vec()(str(path), binary=binary, no_header=not header)
+        read = load(str(path), binary=binary, no_header=not header)
     except ANYTHING as error:
         raise _not_a_number(path, header, error) from error
     return Vectors(list(read.index_to_key), np.asarray(read.vectors, np.float32))
@@ -114,11 +99,9 @@ def _read_word2vec(path: Path, binary: bool, header: bool) -> Vectors:
 
 def _read_fasttext(path: Path) -> Vectors:
     """The words of a fastText model; its vectors of unseen words are not used."""
-    _load_word2vec()
-    from gensim.models.fasttext import load_facebook_vectors
-
+    load = fasttext.load_facebook_vectors
     try:
-        read = load_facebook_vectors(str(path))
+        read = load(str(path))
     except MemoryError:
         raise
     except Exception as error:  # its parser fails in as many ways as a file can be damaged

@@ -7,7 +7,11 @@ from jumok.data.files.reading import one_line, open_bytes
 from jumok.data.files.tables import Column, Columns, Row, Rows
 from jumok.data.files.translators import is_language, two_sides
 from jumok.data.report import CorpusReport
-from jumok.errors import ConfigError, DataError, MissingExtraError, Place
+from jumok.errors import ConfigError, DataError, Place
+from jumok.late import late_imports
+
+with late_imports("reading XLIFF files", extra="formats"):
+    from lxml import etree
 
 # Elements in a segment whose content is text; that of the others is code.
 TEXT = {"g", "mrk", "pc", "sub"}
@@ -21,10 +25,6 @@ def read_xliff(file: Path, columns: Columns, report: CorpusReport | None = None)
     of inline markup is kept except where it is code (`bpt`, `ept`, `it`, `ph`, `x`, ...).
     """
     source, target = two_sides(file, columns)
-    try:
-        from lxml import etree
-    except ImportError:
-        raise MissingExtraError("reading XLIFF files", "formats") from None
     with open_bytes(file) as stream:
         events = etree.iterparse(
             stream, events=("start", "end"), resolve_entities=False, no_network=True, huge_tree=True

@@ -7,6 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from jumok.late import late_imports
+
+with late_imports("showing images", extra="images"):
+    from PIL import Image
+
 Box = tuple[float, float, float, float]
 """left, top, right, bottom, in pixels of the image."""
 
@@ -27,8 +32,6 @@ class TracePicture:
     @classmethod
     def of(cls, pixels: npt.NDArray[np.uint8]) -> "TracePicture":
         """Makes it from pixels (height width 3), or (height width 1) for grey."""
-        from PIL import Image
-
         height, width, colours = pixels.shape
         stream = io.BytesIO()
         Image.fromarray(pixels[:, :, 0] if colours == 1 else pixels).save(stream, "PNG")

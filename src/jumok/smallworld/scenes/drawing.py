@@ -4,16 +4,18 @@ The same scene gives the same bytes; nothing is drawn by chance here.
 """
 
 from math import ceil, cos, floor, pi, sin
-from types import ModuleType
 from typing import TYPE_CHECKING
 
-from jumok.errors import MissingExtraError
+from jumok.late import late_imports
 from jumok.smallworld.scenes.shapes import SHAPES
 from jumok.smallworld.scenes.world import CANVAS, Background, Scene, Thing
 
+with late_imports("drawing scenes", extra="images"):
+    from PIL import Image, ImageDraw
+
 if TYPE_CHECKING:
-    from PIL.Image import Image
-    from PIL.ImageDraw import ImageDraw
+    from PIL.Image import Image as Picture
+    from PIL.ImageDraw import ImageDraw as Draw
 
 FINE = 4
 EDGE = 1.1  # width of the darker line along a shape, in pixels
@@ -55,23 +57,20 @@ def box(thing: Thing) -> Box:
     )
 
 
-def render(scene: Scene) -> "Image":
+def render(scene: Scene) -> "Picture":
     """The scene as an image of CANVAS x CANVAS pixels in RGB.
 
     Raises:
         MissingExtraError: Pillow is not installed.
     """
-    pillow = _pillow()
-    from PIL import ImageDraw
-
-    image = _ground(scene.background, pillow)
+    image = _ground(scene.background)
     draw = ImageDraw.Draw(image)
     for thing in scene.things:
         _draw(draw, thing)
     return image.reduce(FINE)
 
 
-def _draw(draw: "ImageDraw", thing: Thing) -> None:
+def _draw(draw: "Draw", thing: Thing) -> None:
     dark: RGB = _mixed(thing.rgb, (0, 0, 0), 0.35)
     for part in SHAPES[thing.kind]:
         shade = {"own": thing.rgb, "dark": dark}.get(part.shade) or FIXED[part.shade]
@@ -82,17 +81,15 @@ def _draw(draw: "ImageDraw", thing: Thing) -> None:
             draw.line(closed, fill=dark, width=round(EDGE * FINE), joint="curve")
 
 
-def _ground(background: Background, pillow: ModuleType) -> "Image":
-    from PIL import ImageDraw
-
+def _ground(background: Background) -> "Picture":
     size, step = CANVAS * FINE, background.step * FINE
     first, second = background.first, background.second
     if background.pattern == "gradient":
-        small = pillow.new("RGB", (2, 2), first)
+        small = Image.new("RGB", (2, 2), first)
         small.putpixel((background.step % 2, 1), second)
         small.putpixel((1, (background.step + 1) % 2), _mixed(first, second, 0.5))
-        return small.resize((size, size), pillow.Resampling.BILINEAR)
-    image: Image = pillow.new("RGB", (size, size), first)
+        return small.resize((size, size), Image.Resampling.BILINEAR)
+    image: Picture = Image.new("RGB", (size, size), first)
     draw = ImageDraw.Draw(image)
     if background.pattern == "stripes":
         for start in range(0, size, 2 * step):
@@ -108,11 +105,3 @@ def _ground(background: Background, pillow: ModuleType) -> "Image":
 def _mixed(first: RGB, second: RGB, share: float) -> RGB:
     red, green, blue = (round(a + (b - a) * share) for a, b in zip(first, second, strict=True))
     return red, green, blue
-
-
-def _pillow() -> ModuleType:
-    try:
-        from PIL import Image
-    except ImportError:
-        raise MissingExtraError("drawing scenes", "images") from None
-    return Image
