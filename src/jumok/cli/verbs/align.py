@@ -244,7 +244,7 @@ def _named(reading: "AlignmentSetting") -> str:
     )
 
 
-def _facts(reading: "AlignmentSetting", scores: "AlignmentScores") -> dict[str, Any]:
+def _facts(reading: "AlignmentSetting", scores: "AlignmentScores") -> dict[str, object]:
     """A setting and its scores for JSON; layers and heads are counted from 1."""
     return {
         "layer": reading.layer + 1,
