@@ -39,6 +39,7 @@ from jumok.inspection.gradients_and_occlusion import ForcedTarget, gradients, oc
 from jumok.inspection.heads.ranks import rank_correlations
 from jumok.inspection.rollout import Layers, decoder_flow, decoder_rollout
 from jumok.inspection.trace import Axis, Site
+from jumok.shapes import Tensor
 
 Matrix = npt.NDArray[np.float64]
 Measure = Mapping[str, Matrix]
@@ -242,7 +243,7 @@ def _compared(
     return Attributions(read, own, kept, ranks, shares, rest if any(rest.values()) else {})
 
 
-def _numbers(tensor: Any) -> Matrix:
+def _numbers(tensor: Tensor) -> Matrix:
     numbers: Matrix = tensor.double().cpu().numpy()
     return numbers
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import torch
 from torch import nn
@@ -177,8 +177,12 @@ def pixel_grids(model: nn.Module, run: Callable[[], object]) -> dict[str, tuple[
     """
     grids: dict[str, tuple[int, int]] = {}
 
-    def hear(path: str) -> Callable[[tuple[Any, ...]], None]:
-        return lambda given: grids.update({path: tuple(given[0].shape[2:])})
+    def hear(path: str) -> Callable[[tuple[Tensor]], None]:
+        def keep(given: tuple[Tensor]) -> None:
+            rows, columns = given[0].shape[2:]
+            grids[path] = rows, columns
+
+        return keep
 
     with ExitStack() as watching:
         for path, module in model.named_modules():

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
 
 from torch import nn
 
@@ -13,8 +12,8 @@ _HERE: ContextVar[frozenset[object]] = ContextVar("jumok_hooks", default=frozens
 @contextmanager
 def hooked(
     module: nn.Module,
-    before: Callable[[tuple[Any, ...]], None] | None = None,
-    after: Callable[[Any], None] | None = None,
+    before: Callable[..., None] | None = None,
+    after: Callable[..., None] | None = None,
 ) -> Iterator[None]:
     """Reports the module's arguments and results when it is called inside the block.
 
@@ -26,14 +25,18 @@ def hooked(
     handles = []
     if before is not None:
 
-        def hear(_: nn.Module, given: tuple[Any, ...], tell: Any = before) -> None:
+        def hear(
+            _: nn.Module, given: tuple[object, ...], tell: Callable[..., None] = before
+        ) -> None:
             if mark in _HERE.get():
                 tell(given)
 
         handles.append(module.register_forward_pre_hook(hear))
     if after is not None:
 
-        def heard(_: nn.Module, __: tuple[Any, ...], made: Any, tell: Any = after) -> None:
+        def heard(
+            _: nn.Module, __: object, made: object, tell: Callable[..., None] = after
+        ) -> None:
             if mark in _HERE.get():
                 tell(made)
 
@@ -50,8 +53,8 @@ def hooked(
 @contextmanager
 def replaced(
     module: nn.Module,
-    before: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None = None,
-    after: Callable[[Any], Any] | None = None,
+    before: Callable[..., tuple[object, ...]] | None = None,
+    after: Callable[..., object] | None = None,
 ) -> Iterator[None]:
     """Replaces the module's arguments and results when it is called inside the block.
 
@@ -63,13 +66,17 @@ def replaced(
     handles = []
     if before is not None:
 
-        def give(_: nn.Module, given: tuple[Any, ...], change: Any = before) -> Any:
+        def give(
+            _: nn.Module, given: tuple[object, ...], change: Callable[..., object] = before
+        ) -> object:
             return change(given) if mark in _HERE.get() else None
 
         handles.append(module.register_forward_pre_hook(give))
     if after is not None:
 
-        def leave(_: nn.Module, __: tuple[Any, ...], made: Any, change: Any = after) -> Any:
+        def leave(
+            _: nn.Module, __: object, made: object, change: Callable[..., object] = after
+        ) -> object:
             return change(made) if mark in _HERE.get() else None
 
         handles.append(module.register_forward_hook(leave))
