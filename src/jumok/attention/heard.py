@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial, wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 Given = ParamSpec("Given")
 Made = TypeVar("Made")
@@ -35,7 +35,7 @@ class Ear:
     """
 
     before: Callable[..., None] | None = None
-    after: Callable[[Any], None] | None = None
+    after: Callable[..., None] | None = None
     working: Working = field(default_factory=Working)
 
     def hear(

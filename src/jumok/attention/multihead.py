@@ -4,7 +4,6 @@ Source: Vaswani et al. 2017, section 3.2.2; lecture 002.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from torch import nn
 
@@ -17,7 +16,7 @@ from jumok.attention.core import (
     repeat_heads,
     split_heads,
 )
-from jumok.attention.interfaces import HeadParts, product_scale
+from jumok.attention.interfaces import HeadParts, HeadProcess, OutputProcess, product_scale
 from jumok.attention.observe import Attention, Observable
 from jumok.attention.scores import DotScore, ScaledDotScore
 from jumok.kernels.linear import Linear
@@ -189,6 +188,8 @@ class MultiHeadAttention(Observable, StepPart):
         return found
 
 
-def _listed(parts: Sequence[Any]) -> nn.ModuleList | tuple[()]:
+def _listed(parts: Sequence[HeadProcess | OutputProcess]) -> nn.ModuleList | tuple[()]:
     """The processes as submodules; without any, nothing is called at every step."""
-    return nn.ModuleList(parts) if parts else ()
+    modules = [part for part in parts if isinstance(part, nn.Module)]
+    assert len(modules) == len(parts), "a process is a module"
+    return nn.ModuleList(modules) if modules else ()

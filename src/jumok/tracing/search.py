@@ -10,7 +10,7 @@ from jumok.decoding import decode
 from jumok.decoding.beam import Candidates
 from jumok.decoding.limits import Prefixes
 from jumok.inspection.search_tree import SearchTree
-from jumok.models.memory import Decoder, Memory
+from jumok.models.memory import Decoder, Memory, State
 from jumok.shapes import Float, Tensor
 from jumok.tracing.axes import Names
 from jumok.tracing.request import TraceRequest
@@ -19,7 +19,7 @@ Looks = Callable[[Memory, Sequence[Sequence[int]]], Float[Tensor, "rows tokens k
 
 
 def searched(
-    decoder: Decoder[Any],
+    decoder: Decoder[State],
     memory: Memory,
     names: Names,
     asked: TraceRequest,

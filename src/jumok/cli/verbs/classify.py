@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
@@ -23,6 +23,7 @@ with late_imports():
 
 if TYPE_CHECKING:
     from jumok.data.pictures.corpus import Fitted
+    from jumok.systems.base import System
     from jumok.systems.image_classifier import ImageClassification
     from jumok.systems.text_classifier import TextClassification
 
@@ -42,7 +43,7 @@ class Prediction:
     error: JumokError | None = None
 
 
-Classify = Callable[[Any, Iterable[Sequence[str]], int], Iterator[Prediction]]
+Classify: TypeAlias = "Callable[[System, Iterable[Sequence[str]], int], Iterator[Prediction]]"
 
 Items = Annotated[
     list[str] | None,
