@@ -6,8 +6,8 @@
     with late_imports("reading TMX files", extra="formats"):
         from lxml import etree
 
-`jumok --help` so takes a fraction of the second that torch takes, and a package that not everyone
-needs may be missing until somebody needs it. To linters and type checkers these are plain imports.
+So `jumok --help` does not wait for torch, and an optional package may be missing until a command
+needs it. To linters and type checkers these are plain imports.
 Source: the idea is Mercurial's `demandimport`; Python 3.15 has it as `lazy import` (PEP 810).
 """
 
@@ -55,8 +55,8 @@ class LateModule(ModuleType):
 def late_imports(purpose: str = "", extra: str = "") -> Iterator[None]:
     """Within it, `import a`, `import a as b` and `from a import module` give late modules.
 
-    Only modules: of `from a import b` nobody could tell whether `b` is a function without importing
-    `a`. A test holds that each is one (tests/test_architecture.py).
+    Only modules: only importing `a` would show that the `b` of `from a import b` is a function.
+    A test checks that each is a module (tests/test_architecture.py).
 
     Args:
         purpose: what the modules are needed for: "reading TMX files".

@@ -11,7 +11,7 @@ from jumok.alignment.words import links, merge_words, pharaoh
 from jumok.attention.observe import Observable, observe
 from jumok.bundle.reading import read_bundle
 from jumok.bundle.weights import load_model
-from jumok.cli.heatmap import heatmap
+from jumok.cli.report.heatmap import heatmap
 
 
 def test_words_sum_what_they_get_and_average_what_they_give() -> None:

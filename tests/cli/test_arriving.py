@@ -11,7 +11,7 @@ from typing import IO
 
 import pytest
 
-from jumok.cli.arriving import Arriving, Lines, arriving
+from jumok.cli.output.arriving import Arriving, Lines, arriving
 from tests.systems.untrained import write_masked, write_text_classifier
 
 JUMOK = [sys.executable, "-m", "jumok"]

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from jumok.cli.cells import as_csv, as_table, form_of
 from jumok.cli.main import app
+from jumok.cli.output.cells import as_csv, as_table, form_of
 from jumok.errors import ConfigError
 from tests.data.painted import paint
 from tests.systems.lm import write_lm
@@ -105,7 +105,7 @@ def test_a_resumed_csv_has_one_header(
     tmp_path: Path, tiny_bundle: Path, files: tuple[Path, Path]
 ) -> None:
     """The first 3 lines are those of an interrupted command, whose record is written by hand."""
-    from jumok.cli import resuming
+    from jumok.cli.output import resuming
 
     whole, out = tmp_path / "whole.csv", tmp_path / "out.csv"
     command = ["translate", tiny_bundle, files[0], "--beam", "1", "--maximum-length", "5", *FAST]

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from jumok import shipped
 from jumok.cli.main import app
-from jumok.cli.report import ReportExample, report
+from jumok.cli.report.page import ReportExample, report
 from jumok.cli.verbs import demo
 from jumok.config import load_config
 from jumok.errors import ConfigError

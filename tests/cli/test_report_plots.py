@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 import torch
 
-from jumok.cli.report_plots import Line, attention_grid, chart, ticks
+from jumok.cli.report.plots import Line, attention_grid, chart, ticks
 
 EVIL = "</svg><script>alert(1)</script>"
 

@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from jumok.cli.main import app
-from jumok.cli.resuming import record_of
+from jumok.cli.output.resuming import record_of
 from jumok.errors import ConfigError, DataError
 
 FAST = ("--beam", "2", "--maximum-length", "4", "--threads", "1", "--batch", "2")

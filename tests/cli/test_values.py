@@ -174,7 +174,7 @@ def test_a_pipe_is_said_to_be_one_and_read(tiny_bundle: Path, tmp_path: Path) ->
 
 
 def test_a_line_without_an_end(tiny_bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jumok.cli.streams.LONGEST_LINE", 1000)
+    monkeypatch.setattr("jumok.cli.output.streams.LONGEST_LINE", 1000)
     assert "the line is too long" in said("translate", tiny_bundle, "/dev/zero")
 
 

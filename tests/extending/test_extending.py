@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import jumok
 from jumok.cli.main import app
-from jumok.errors import BundleError, ConfigError
+from jumok.errors import BundleError, ConfigError, TrainingError
 from jumok.plugins import Plugin, load_plugin
 from tests.training.conftest import Recorder, write_corpus
 from tests.training.test_resume import Killed, killed_at
@@ -141,6 +141,20 @@ def test_a_plugin_that_changed_is_warned_about(tmp_path, monkeypatch):
     monkeypatch.setattr("jumok.plugins.LOADED", {"my_norm.py": Plugin(Path("other"), "0")})
     with pytest.warns(UserWarning, match="is not the one that the model was trained with"):
         jumok.load(model)
+
+
+def test_a_plugin_that_changed_during_a_run_stops_its_resumption(tmp_path, monkeypatch):
+    plugin = tmp_path / "my_norm.py"
+    plugin.write_text(code("class ScaleNorm"), "utf-8")
+    Path("tiny.toml").write_text(TINY.format(plugin="my_norm.py", key='norm_kind = "scale"'))
+    with pytest.raises(Killed):
+        jumok.train("tiny.toml", screen=killed_at(Recorder, 4))
+    plugin.write_text(plugin.read_text("utf-8") + "\nCHANGED = True\n", "utf-8")
+    monkeypatch.setattr("jumok.parts.PARTS", copy.deepcopy(jumok.parts.PARTS))
+    monkeypatch.setattr("jumok.plugins.LOADED", {})  # another process
+    jumok.parts.PARTS["norm"].pop("scale")
+    with pytest.raises(TrainingError, match=r"the plugin my_norm\.py has changed since the run's"):
+        jumok.train("tiny.toml", resume=True, screen=Recorder())
 
 
 def test_a_file_format_is_read_everywhere(tmp_path):

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from jumok.config import AverageConfig
-from jumok.training.average import Average
+from jumok.training.optimization.average import Average
 
 
 def weights(*values: float) -> torch.Tensor:

@@ -8,8 +8,8 @@ import torch
 from torch import nn
 
 from jumok.layers.recurrent import GRUCell
-from jumok.training.optimizer import Optimizer, orthogonalize
-from jumok.training.parameters import FlatParameters
+from jumok.training.optimization.optimizer import Optimizer, orthogonalize
+from jumok.training.optimization.parameters import FlatParameters
 
 RATE, DECAY = 0.03, 0.1
 

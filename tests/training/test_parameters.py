@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from jumok.training.parameters import FlatParameters
+from jumok.training.optimization.parameters import FlatParameters
 from tests.training.tiny import model
 
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from jumok.config import ScheduleConfig
-from jumok.training.schedule import learning_rate
+from jumok.training.optimization.schedule import learning_rate
 
 
 def test_warmup_rises_in_a_straight_line():

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from jumok.cli.options import Formats
+from jumok.cli.output.streams import STANDARD
 from jumok.cli.screen import counted
-from jumok.cli.streams import STANDARD
 from jumok.data.files.atomic import atomic_file
 from jumok.data.files.formats import COMPRESSED, kind_of_name
 from jumok.data.files.reading import first_bytes, open_bytes

@@ -27,9 +27,9 @@ from jumok.models.memory import SequenceToSequence
 from jumok.systems.translation.translator import Translator
 from jumok.training.learner import Learner
 from jumok.training.objectives.pairs import mean_loss, translation
+from jumok.training.optimization.schedule import learning_rate
 from jumok.training.precision import choose, one_thread
 from jumok.training.preparing.pairs import PreparedPairs, prepare, update_stream
-from jumok.training.schedule import learning_rate
 from jumok.training.task import Objective
 
 PIECES = TokenizerConfig(size=600, byte_fallback=False)

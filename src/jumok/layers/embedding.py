@@ -46,8 +46,8 @@ class Embedding(nn.Module):
         norm: what follows the sum, before dropout: a LayerNorm in BERT (Devlin et al. 2019).
 
     Attributes:
-        frozen: the rows of the table that training leaves as they are (`training/frozen.py`);
-            None where all learn.
+        frozen: the rows of the table that training does not change
+            (`training/optimization/frozen.py`); None where all learn.
         edit: changes the words' vectors before anything is done with them; None: nothing does. It
             is the only way to intervene in a word (`inspection/hooks/intervene.py`).
     """

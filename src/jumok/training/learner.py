@@ -22,10 +22,10 @@ from jumok.config import TrainingConfig
 from jumok.data.pairs.batches import on_device
 from jumok.kernels.noise import Noise
 from jumok.shapes import Float, Tensor
-from jumok.training.average import Average
-from jumok.training.frozen import FrozenRows
-from jumok.training.optimizer import Optimizer
-from jumok.training.parameters import FlatParameters
+from jumok.training.optimization.average import Average
+from jumok.training.optimization.frozen import FrozenRows
+from jumok.training.optimization.optimizer import Optimizer
+from jumok.training.optimization.parameters import FlatParameters
 from jumok.training.task import MicroBatch, Objective
 
 

@@ -19,6 +19,7 @@ import torch
 
 from jumok.config import Config, TrainingConfig
 from jumok.errors import Place, TrainingError
+from jumok.plugins import digests_of
 from jumok.shapes import Tensor
 from jumok.training import checkpoint
 from jumok.training.checkpoint import Checkpoint
@@ -26,8 +27,8 @@ from jumok.training.folder import MODEL, STEPS, fingerprint
 from jumok.training.interrupt import Interrupt
 from jumok.training.learner import Learner
 from jumok.training.log import Log, StepRecord, ValidationRecord, peak_memory
+from jumok.training.optimization.schedule import learning_rate
 from jumok.training.precision import one_thread
-from jumok.training.schedule import learning_rate
 from jumok.training.task import DIVERGENCE_ADVICE, RunStats, Scores, Task, finite, label
 
 PATIENCE_WITH_NONFINITE = 5
@@ -118,11 +119,18 @@ class Loop:
         """Restores the progress of `saved`.
 
         Raises:
-            TrainingError: it belongs to another run.
+            TrainingError: it belongs to another run, or a plugin has changed.
             DataError: the data has changed.
         """
         if saved.run.get("recipe") != fingerprint(self.config):
             raise _not_of_this_run(self.folder, "the checkpoint of a run with a different recipe")
+        for name, digest in digests_of(self.config.plugins).items():
+            if saved.run["plugins"].get(name) != digest:
+                raise TrainingError(
+                    f"the plugin {name} has changed since the run's last checkpoint.",
+                    do="restore it, or start a new run under another name: --name OTHER",
+                    place=Place(self.folder),
+                )
         known = {field.name for field in fields(Progress)}
         if saved.run["progress"].keys() != known:
             strange = ", ".join(sorted(saved.run["progress"].keys() ^ known))
@@ -291,6 +299,7 @@ class Loop:
             "recipe": fingerprint(self.config),
             "progress": asdict(self.progress),
             "cursor": self.task.updates.cursor,
+            "plugins": digests_of(self.config.plugins),
         }
         for log in self.files:
             log.flush()  # records that the checkpoint counts as logged must survive with it

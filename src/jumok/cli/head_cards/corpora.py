@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from jumok.cli.columns import linked_pairs_of, named_columns
+from jumok.cli.output.streams import read_lines
 from jumok.cli.screen import counted
-from jumok.cli.streams import read_lines
 from jumok.errors import ConfigError
 from jumok.kinds import KINDS
 from jumok.late import late_imports

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 
-from jumok.cli.cells import as_table
+from jumok.cli.output.cells import as_table
 from jumok.late import late_imports
 
 with late_imports():

@@ -12,10 +12,10 @@ import typer
 from rich.table import Table
 
 from jumok.cli import options as option
-from jumok.cli.cells import COLUMNS, JSON, Form, as_csv, form_of
 from jumok.cli.columns import linked_pairs_of, named_columns
+from jumok.cli.output.cells import COLUMNS, JSON, Form, as_csv, form_of
+from jumok.cli.output.streams import check_output, open_output
 from jumok.cli.screen import console, counted
-from jumok.cli.streams import check_output, open_output
 from jumok.errors import ConfigError
 from jumok.late import late_imports
 

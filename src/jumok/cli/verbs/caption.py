@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from jumok.cli import options as option
-from jumok.cli.cells import as_csv, form_of
 from jumok.cli.folders import pictures_in
+from jumok.cli.output.cells import as_csv, form_of
+from jumok.cli.output.streams import check_output, open_output
 from jumok.cli.screen import counted
-from jumok.cli.streams import check_output, open_output
 from jumok.cli.verbs.translate import decoding_options
 from jumok.errors import ConfigError, DataError
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from jumok.cli import options as option
-from jumok.cli.arriving import arriving
-from jumok.cli.cells import as_csv, form_of
 from jumok.cli.folders import pictures_in
+from jumok.cli.output.arriving import arriving
+from jumok.cli.output.cells import as_csv, form_of
+from jumok.cli.output.streams import check_output, open_output
 from jumok.cli.screen import counted
-from jumok.cli.streams import check_output, open_output
 from jumok.errors import DataError, JumokError
 from jumok.late import late_imports
 

@@ -21,8 +21,8 @@ with late_imports():
     from jumok import config as jumok_config
     from jumok import shipped
     from jumok.bundle import reading
-    from jumok.cli import heatmap as cli_heatmap
-    from jumok.cli import report as cli_report
+    from jumok.cli.report import heatmap as report_heatmap
+    from jumok.cli.report import page
     from jumok.data.files import run_log
     from jumok.evaluation import text
     from jumok.inspection.page import document
@@ -33,7 +33,7 @@ with late_imports():
 
 if TYPE_CHECKING:
     from jumok.bundle.card import Score
-    from jumok.cli.report import ReportExample
+    from jumok.cli.report.page import ReportExample
     from jumok.systems.translation.translator import Translator
     from jumok.training.loop import Progress
 
@@ -76,7 +76,7 @@ def demo(folder: Folder = Path("demo"), minutes: Minutes = 3.0, open_: Open = Fa
     records = list(run_log.read_log(home / run_log.LOG))
     save_page(result.model, examples, folder / PAGE)
     file = folder / "report.html"
-    file.write_text(cli_report.report(figures, records, examples, commands, PAGE), encoding="utf-8")
+    file.write_text(page.report(figures, records, examples, commands, PAGE), encoding="utf-8")
     show(examples, scores)
     show_what_to_open(file, result.model, commands)
     if open_:
@@ -117,7 +117,7 @@ def try_out(translator: "Translator", test: Path) -> tuple[list["ReportExample"]
         same = texts[row] == references[row]
         gold = [tuple(map(int, link.split("-"))) for link in links[row].split()] if same else []
         examples.append(
-            cli_report.ReportExample(
+            page.ReportExample(
                 sources[row],
                 texts[row],
                 references[row],
@@ -187,7 +187,9 @@ def show(examples: Sequence["ReportExample"], scores: Sequence["Score"]) -> None
         seen = drawn.attention
         screen.print("\nWhich English words each Korean word attended to:\n")
         screen.print(
-            cli_heatmap.heatmap(seen.weights, seen.source_words, seen.target_words, screen.width),
+            report_heatmap.heatmap(
+                seen.weights, seen.source_words, seen.target_words, screen.width
+            ),
             soft_wrap=True,
         )
 

@@ -11,9 +11,9 @@ import typer
 from rich.table import Table
 
 from jumok.cli import options as option
-from jumok.cli.cells import JSON, as_csv, form_of
+from jumok.cli.output.cells import JSON, as_csv, form_of
+from jumok.cli.output.streams import check_output, open_output, read_lines
 from jumok.cli.screen import console, counted
-from jumok.cli.streams import check_output, open_output, read_lines
 from jumok.data.files.atomic import atomic_file
 from jumok.errors import BundleError, ConfigError, Place
 from jumok.late import late_imports

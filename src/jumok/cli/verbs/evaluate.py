@@ -12,10 +12,10 @@ import typer
 
 import jumok
 from jumok.cli import options as option
-from jumok.cli.cells import as_csv, form_of
 from jumok.cli.columns import named_columns
+from jumok.cli.output.cells import as_csv, form_of
+from jumok.cli.output.streams import check_output, open_output
 from jumok.cli.screen import console, print_scores
-from jumok.cli.streams import check_output, open_output
 from jumok.errors import ConfigError
 from jumok.kinds import KINDS
 

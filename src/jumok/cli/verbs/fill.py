@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from jumok.cli import options as option
-from jumok.cli.arriving import Lines, arriving
-from jumok.cli.cells import Form, as_csv, form_of
+from jumok.cli.output.arriving import Lines, arriving
+from jumok.cli.output.cells import Form, as_csv, form_of
+from jumok.cli.output.streams import check_output, open_output
 from jumok.cli.screen import counted
-from jumok.cli.streams import check_output, open_output
 from jumok.errors import DataError
 
 if TYPE_CHECKING:

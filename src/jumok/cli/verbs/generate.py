@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from jumok.cli import options as option
-from jumok.cli.cells import JSON, form_of
-from jumok.cli.streams import open_output, read_lines
+from jumok.cli.output.cells import JSON, form_of
+from jumok.cli.output.streams import open_output, read_lines
 from jumok.errors import ConfigError
 from jumok.late import late_imports
 

@@ -9,10 +9,10 @@ import typer
 from rich.console import Console
 
 from jumok.cli import options as option
-from jumok.cli.cells import SEPARATORS
 from jumok.cli.head_cards.corpora import CorpusArgs, HeadCorpus, PairsCorpus
 from jumok.cli.head_cards.table import ModelCards, show_cards, show_curves, write_cells
-from jumok.cli.streams import check_output, open_output
+from jumok.cli.output.cells import SEPARATORS
+from jumok.cli.output.streams import check_output, open_output
 from jumok.errors import ConfigError
 from jumok.kinds import KINDS
 from jumok.late import late_imports

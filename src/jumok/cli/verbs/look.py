@@ -12,8 +12,8 @@ import typer
 from jumok.cli import figure as drawn
 from jumok.cli import options as option
 from jumok.cli import second_model
+from jumok.cli.output.streams import open_output
 from jumok.cli.saved_trace import saved_trace
-from jumok.cli.streams import open_output
 from jumok.errors import ConfigError
 from jumok.late import late_imports
 

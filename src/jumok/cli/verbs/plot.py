@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from rich.table import Table
 
-from jumok.cli.cells import as_csv
 from jumok.cli.figure import SUFFIXES as FIGURES
+from jumok.cli.output.cells import as_csv
+from jumok.cli.output.streams import open_output
 from jumok.cli.screen import console
-from jumok.cli.streams import open_output
 from jumok.errors import ConfigError
 from jumok.late import late_imports
 

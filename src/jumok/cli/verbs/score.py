@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from jumok.cli import options as option
-from jumok.cli.cells import as_csv, form_of
 from jumok.cli.columns import named_columns, pairs_of
-from jumok.cli.streams import check_output, open_output
+from jumok.cli.output.cells import as_csv, form_of
+from jumok.cli.output.streams import check_output, open_output
 from jumok.errors import BundleError, Place
 from jumok.late import late_imports
 

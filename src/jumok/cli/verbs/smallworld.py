@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
+from jumok.cli.output.streams import check_folder
 from jumok.cli.screen import counted
-from jumok.cli.streams import check_folder
 from jumok.late import late_imports
 
 with late_imports():

@@ -15,7 +15,7 @@ import typer
 from jumok.cli import options as option
 from jumok.cli.columns import named_columns, pairs_of
 from jumok.cli.machine import say_what_is_missing
-from jumok.cli.train_start import From, Mix, is_text, model_and_language, start_overrides
+from jumok.cli.training.start import From, Mix, is_text, model_and_language, start_overrides
 from jumok.errors import ConfigError
 from jumok.late import late_imports
 from jumok.shipped import recipe_names
@@ -23,7 +23,8 @@ from jumok.shipped import recipe_names
 with late_imports():
     from jumok import config as jumok_config
     from jumok.bundle import reading as bundle_reading
-    from jumok.cli import train_further, train_text
+    from jumok.cli.training import further as train_further
+    from jumok.cli.training import text as train_text
     from jumok.data.files import formats, reading
     from jumok.systems import catalog
     from jumok.training import folder, lock, run, start

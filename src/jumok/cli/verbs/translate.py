@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import typer
 
 from jumok.cli import options as option
-from jumok.cli.arriving import Lines, arriving
-from jumok.cli.cells import COLUMNS, as_csv, form_of
 from jumok.cli.documents import document_asked, translate_to
-from jumok.cli.resuming import Steps, command_of, open_steps
+from jumok.cli.output.arriving import Lines, arriving
+from jumok.cli.output.cells import COLUMNS, as_csv, form_of
+from jumok.cli.output.resuming import Steps, command_of, open_steps
+from jumok.cli.output.streams import check_output
 from jumok.cli.screen import counted
-from jumok.cli.streams import check_output
 from jumok.errors import ConfigError
 from jumok.late import late_imports
 

@@ -27,8 +27,8 @@ from jumok.models.catalog import DataSizes, build
 from jumok.models.image_classifier import ImageClassifier
 from jumok.training.learner import Learner
 from jumok.training.objectives.pairs import picture_classification
+from jumok.training.optimization.schedule import learning_rate
 from jumok.training.precision import one_thread
-from jumok.training.schedule import learning_rate
 
 COLOURS = 8  # of frames, and of cores: 64 pairs
 THINGS = 5  # the first asks, the second is its partner

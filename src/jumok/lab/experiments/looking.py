@@ -28,8 +28,8 @@ from jumok.models.captioner import CaptionerModel
 from jumok.shapes import Float, Tensor, UInt8
 from jumok.training.learner import Learner
 from jumok.training.objectives.captions import captioning
+from jumok.training.optimization.schedule import learning_rate
 from jumok.training.precision import choose, one_thread
-from jumok.training.schedule import learning_rate
 
 SIDE, CELL, CELLS = 32, 8, 4  # pixels of a picture and of a cell; cells of a row
 COLOURS = {"red": (220, 50, 40), "green": (40, 170, 70), "blue": (50, 80, 220)}

@@ -18,7 +18,7 @@ from typing import Literal
 import torch
 
 from jumok.shapes import Float, Tensor
-from jumok.training.parameters import FlatParameters
+from jumok.training.optimization.parameters import FlatParameters
 
 EPSILON = 1e-8
 MOMENTUM = 0.95

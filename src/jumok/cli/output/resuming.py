@@ -18,7 +18,7 @@ from typing import IO
 
 import typer
 
-from jumok.cli.streams import STANDARD, open_output
+from jumok.cli.output.streams import STANDARD, open_output
 from jumok.data.files.atomic import atomic_file, behind_links, is_direct, put_in_place
 from jumok.errors import ConfigError, DataError, Place
 from jumok.late import late_imports

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from html import escape
 
 from jumok.alignment.words import Link
-from jumok.cli.report_plots import Line, attention_grid, chart
+from jumok.cli.report.plots import Line, attention_grid, chart
 from jumok.data.files.run_log import LogRecord, number_in
 from jumok.systems.translation.result import WordAttention
 

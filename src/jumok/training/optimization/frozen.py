@@ -10,7 +10,7 @@ from torch import nn
 
 from jumok.layers.embedding import Embedding
 from jumok.shapes import Float, Tensor
-from jumok.training.parameters import FlatParameters
+from jumok.training.optimization.parameters import FlatParameters
 
 
 class FrozenRows:

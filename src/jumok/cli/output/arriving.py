@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from jumok.cli.streams import LONGEST_LINE, STANDARD, decoded, is_typed, read_lines
+from jumok.cli.output.streams import LONGEST_LINE, STANDARD, decoded, is_typed, read_lines
 from jumok.data.files.formats import HEAD, check_text
 
 Line = TypeVar("Line")
