@@ -239,8 +239,11 @@ RECIPES: tuple[type[Config], ...] = (
 def sections_of(recipe: type[Config]) -> tuple[type[ModelSection], ...]:
     """The sections [model] of a recipe, one for each kind of model."""
     annotation = recipe.model_fields["model"].annotation
-    kinds = get_args(annotation) or (annotation,)
-    return tuple(kind for kind in kinds if issubclass(kind, ModelSection))
+    kinds: tuple[type[ModelSection], ...] = get_args(annotation)
+    if kinds:
+        return kinds
+    assert isinstance(annotation, type)
+    return (annotation,)
 
 
 def _kinds(recipe: type[Config]) -> list[str]:

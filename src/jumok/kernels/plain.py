@@ -11,6 +11,7 @@ from torch import nn
 from torch.utils.hooks import RemovableHandle
 
 from jumok.kernels.packed import GLOBAL, Look, Stamp
+from jumok.shapes import Tensor
 
 HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
@@ -94,7 +95,7 @@ def _children(module: nn.Module) -> Iterable[nn.Module | None]:
     return module._modules.values()
 
 
-def _own(module: nn.Module) -> list[nn.Parameter]:
+def _own(module: nn.Module) -> list[Tensor]:
     return [tensor for tensor in module._parameters.values() if tensor is not None]
 
 
@@ -109,7 +110,7 @@ def _same(before: Collection[object], now: Iterable[object]) -> bool:
     return len(before) == len(found) and all(map(is_, before, found))
 
 
-def _unwritten(stamps: list[Stamp], tensors: list[nn.Parameter], look: Look | None) -> bool:
+def _unwritten(stamps: list[Stamp], tensors: list[Tensor], look: Look | None) -> bool:
     return len(stamps) == len(tensors) and all(
         stamp.is_true(tensor, look) for stamp, tensor in zip(stamps, tensors, strict=True)
     )
