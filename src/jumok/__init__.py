@@ -10,7 +10,7 @@ Heavy modules are imported when a name of theirs is first used, so that `jumok -
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jumok.errors import JumokError
 
@@ -97,7 +97,7 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Imports a public name's module when the name is first used (PEP 562)."""
     if name in ("lab", "plot"):
         return import_module(f"jumok.{name}")

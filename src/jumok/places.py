@@ -7,7 +7,7 @@ from typing import Any
 def resolve(place: str) -> Any:
     """What "module:name" names; `name` may be that of a class's method."""
     module, _, path = place.partition(":")
-    found: Any = import_module(module)
+    found: object = import_module(module)
     for name in path.split("."):
         found = getattr(found, name)
     return found

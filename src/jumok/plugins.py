@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from jumok import parts
 from jumok.errors import BundleError, ConfigError, JumokError, Place
@@ -30,7 +30,7 @@ LOADED: dict[str, Plugin] = {}
 """The plugins of this process by the names of their files."""
 
 
-def register(role: str, name: str, part: Callable[..., Any] | str | Kind) -> None:
+def register(role: str, name: str, part: Callable[..., object] | str | Kind) -> None:
     """Adds a part, a format or a kind of model from outside of jumok, under a name for recipes.
 
         jumok.register("score", "cosine", CosineScore)

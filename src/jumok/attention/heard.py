@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial, wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 Given = ParamSpec("Given")
 Made = TypeVar("Made")
@@ -40,16 +40,16 @@ class Ear:
     """
 
     before: Callable[..., None] | None = None
-    after: Callable[[Any], None] | None = None
+    after: Callable[..., None] | None = None
     working: Working = field(default_factory=Working)
 
     def hear(
         self,
         name: str,
-        method: Callable[[], Any],
-        given: Sequence[Any],
-        named: Mapping[str, Any],
-    ) -> Any:
+        method: Callable[[], Made],
+        given: Sequence[object],
+        named: Mapping[str, object],
+    ) -> Made:
         """Calls the method, and reports its arguments and its result."""
         working = self.working.names
         quiet = bool(working)
@@ -86,11 +86,10 @@ def heard(
         if not ears:
             return method(self, *given, **named)
 
-        run: Callable[[], Any] = partial(method, self, *given, **named)
+        run: Callable[[], Made] = partial(method, self, *given, **named)
         for ear in ears:
             run = partial(ear.hear, name, run, given, named)
-        made: Made = run()
-        return made
+        return run()
 
     return call  # type: ignore[return-value]  # callers cannot name self
 
@@ -122,7 +121,7 @@ def listeners(owner: object, event: str) -> tuple[Callable[..., None], ...]:
     return tuple(ear.before for ear in ears if ear.before is not None)
 
 
-def tell(owner: object, event: str, *facts: Any) -> None:
+def tell(owner: object, event: str, *facts: object) -> None:
     """Reports an event of `owner` that is not a method call to its listeners."""
     for listener in listeners(owner, event):
         listener(*facts)

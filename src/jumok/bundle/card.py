@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -93,7 +93,7 @@ class BundleConfig:
     """
 
     task: str
-    model: dict[str, Any]
+    model: dict[str, object]
     vocabulary_size: Natural = 0
     labels: tuple[str, ...] = ()
     source_language: str = ""

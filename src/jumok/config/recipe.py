@@ -11,12 +11,12 @@ import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 from pydantic import ValidationError
 
 from jumok.config.families import DEFAULT_KIND, Config, families
-from jumok.config.section import Section, located
+from jumok.config.section import RecipeContext, Section, located
 from jumok.environment import recipe_variables
 from jumok.errors import ConfigError, Place
 from jumok.plugins import load_plugin
@@ -46,7 +46,7 @@ def load_config(
     return parse_config(read_recipe(file), overrides, file, variables)
 
 
-def read_recipe(recipe: Path) -> dict[str, Any]:
+def read_recipe(recipe: Path) -> dict[str, object]:
     """The keys and values of a recipe's file, not validated."""
     place = Place(recipe)
     do = "correct that line"
@@ -90,7 +90,7 @@ ADVICE = """a recipe is a file NAME.toml. For a language model of this text, wri
 
 
 def parse_config(
-    values: dict[str, Any],
+    values: Mapping[str, object],
     overrides: Sequence[str] = (),
     recipe: Path | None = None,
     variables: Mapping[str, str] | None = None,
@@ -105,7 +105,7 @@ def parse_config(
         variables = recipe_variables()
     _check_depth(values, Place(recipe) if recipe else None)
     values = overridden(values, overrides)
-    context = {"folder": recipe.parent if recipe else "", "variables": variables}
+    context = RecipeContext(folder=recipe.parent if recipe else "", variables=variables)
     load_plugins(values.get("plugins"), context, recipe)
     family = _family(values, recipe)
     try:
@@ -119,7 +119,7 @@ def parse_config(
         ) from error
 
 
-def overridden(values: Mapping[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
+def overridden(values: Mapping[str, object], overrides: Sequence[str]) -> dict[str, object]:
     """A copy of a recipe's values with the overrides applied, not validated.
 
     Raises:
@@ -132,9 +132,9 @@ def overridden(values: Mapping[str, Any], overrides: Sequence[str]) -> dict[str,
     return changed
 
 
-def _check_depth(values: Mapping[str, Any], place: Place | None) -> None:
+def _check_depth(values: Mapping[str, object], place: Place | None) -> None:
     """Raises a ConfigError if sections are nested too deeply."""
-    level: list[Any] = [values]
+    level: list[dict[str, object] | list[object]] = [dict(values)]
     for _ in range(DEEPEST):
         level = [
             inner
@@ -151,7 +151,7 @@ def _check_depth(values: Mapping[str, Any], place: Place | None) -> None:
         )
 
 
-def _override(values: dict[str, Any], override: str) -> None:
+def _override(values: dict[str, object], override: str) -> None:
     dotted, equals, text = override.partition("=")
     if not equals or not dotted:
         raise ConfigError(
@@ -161,9 +161,10 @@ def _override(values: dict[str, Any], override: str) -> None:
         )
     *sections, key = dotted.split(".")
     for section in sections:
-        values = values.setdefault(section, {})
-        if not isinstance(values, dict):
+        inner = values.setdefault(section, {})
+        if not isinstance(inner, dict):
             raise ConfigError(f"{section!r} in {dotted!r} is a value, not a section.", got=override)
+        values = inner
     try:
         values[key] = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
@@ -174,7 +175,7 @@ def _override(values: dict[str, Any], override: str) -> None:
         ) from error
 
 
-def load_plugins(named: object, context: Mapping[str, Any], recipe: Path | None) -> None:
+def load_plugins(named: object, context: RecipeContext, recipe: Path | None) -> None:
     """Loads the plugins of a recipe, which may register what its other keys name.
 
     Raises:
@@ -191,7 +192,7 @@ def load_plugins(named: object, context: Mapping[str, Any], recipe: Path | None)
                 raise ConfigError(f"plugins: {error}", got=str(file), place=place) from error
 
 
-def _family(values: Mapping[str, Any], recipe: Path | None) -> type[Config]:
+def _family(values: Mapping[str, object], recipe: Path | None) -> type[Config]:
     """The sections of the recipe's kind of model."""
     model = values.get("model", {})
     kind = model.get("kind", DEFAULT_KIND) if isinstance(model, dict) else DEFAULT_KIND
@@ -262,7 +263,7 @@ def _of_kind(sections: list[type[Section]], location: tuple[str | int, ...]) -> 
     )
 
 
-def _sections(annotation: Any) -> Iterator[type[Section]]:
+def _sections(annotation: object) -> Iterator[type[Section]]:
     """The Sections inside an annotation such as `tuple[CorpusConfig, ...]` or `X | None`."""
     if isinstance(annotation, type) and issubclass(annotation, Section):
         yield annotation

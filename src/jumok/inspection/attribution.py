@@ -29,7 +29,7 @@ source and target contributions to predictions in neural machine translation.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,7 @@ from jumok.inspection.gradients_and_occlusion import ForcedTarget, gradients, oc
 from jumok.inspection.heads.ranks import rank_correlations
 from jumok.inspection.rollout import Layers, decoder_flow, decoder_rollout
 from jumok.inspection.trace import Axis, Site
+from jumok.shapes import Tensor
 
 Matrix = npt.NDArray[np.float64]
 Measure = Mapping[str, Matrix]
@@ -199,6 +200,6 @@ def mean_ranks(ranks: Sequence[Matrix]) -> Matrix:
     return mean
 
 
-def _numbers(tensor: Any) -> Matrix:
+def _numbers(tensor: Tensor) -> Matrix:
     numbers: Matrix = tensor.double().cpu().numpy()
     return numbers

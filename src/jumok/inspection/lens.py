@@ -13,7 +13,6 @@ framework for Transformer circuits, "the residual stream".
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -113,8 +112,8 @@ def watch_words(model: nn.Module) -> Iterator[dict[str, Tensor]]:
     """
     words: dict[str, Tensor] = {}
 
-    def hear(stack: str, module: Embedding) -> Any:
-        def keep(given: tuple[Any, ...]) -> None:
+    def hear(stack: str, module: Embedding) -> Callable[[tuple[Tensor, ...]], None]:
+        def keep(given: tuple[Tensor, ...]) -> None:
             words[stack] = F.embedding(given[0][0], module.table).detach()
 
         return keep

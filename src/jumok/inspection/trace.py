@@ -13,7 +13,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,8 @@ HEAD, STREAM, ALSO = "trace.json", "stream.", "also{}/"
 BEST = 5
 """The number of most probable tokens that a step keeps."""
 
+Number = TypeVar("Number", bound=np.generic)
+
 ARRAYS = ("weights", "norms", "bias", "allowed", "energy", "query", "key", "value")
 
 
@@ -52,7 +54,7 @@ class Axis:
             hypothesis, -1 at the first. None: each token follows the one before.
     """
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = JUDGED
+    __pydantic_config__: ClassVar[dict[str, object]] = JUDGED
 
     tokens: tuple[str, ...]
     words: tuple[int | None, ...]
@@ -101,7 +103,7 @@ class Site:
             added to the features; None: none.
     """
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = JUDGED
+    __pydantic_config__: ClassVar[dict[str, object]] = JUDGED
 
     name: str
     kind: str
@@ -132,7 +134,7 @@ class Step:
         gate: the gate on the context vector, 0 to 1; None: the model has no such gate.
     """
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = JUDGED
+    __pydantic_config__: ClassVar[dict[str, object]] = JUDGED
 
     token: str
     log_probability: float
@@ -167,7 +169,7 @@ class Trace:
         index: the index of this input among all recorded texts or images, from 0.
     """
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = JUDGED
+    __pydantic_config__: ClassVar[dict[str, object]] = JUDGED
 
     model: str
     level: Level
@@ -225,7 +227,7 @@ class Trace:
         if self.tree is not None:
             yield from self.tree.arrays(f"{prefix}tree/")
 
-    def to_rows(self) -> Iterator[dict[str, Any]]:
+    def to_rows(self) -> Iterator[dict[str, object]]:
         """The attention weights as a table, row by row; see `to_frame`."""
         for site in self.sites:
             columns = self._columns(site)
@@ -254,7 +256,7 @@ class Trace:
         frames = [pandas.DataFrame(self._columns(site)) for site in self.sites]
         return pandas.concat(frames, ignore_index=True) if frames else pandas.DataFrame()
 
-    def _columns(self, site: Site) -> dict[str, Any]:
+    def _columns(self, site: Site) -> dict[str, object]:
         """The columns of one attention module's table: arrays, or one value for all rows."""
         _, queries, keys = site.weights.shape
         seen = np.ones((queries, keys), np.bool_) if site.allowed is None else site.allowed
@@ -274,12 +276,8 @@ class Trace:
             "norm": np.full(len(head), np.nan, np.float32) if norm is None else norm,
         }
 
-    def head(self) -> dict[str, Any]:
+    def head(self) -> dict[str, object]:
         """All but the arrays, as plain JSON."""
-        sites = [
-            {key: value for key, value in site.__dict__.items() if key not in ARRAYS}
-            for site in self.sites
-        ]
         return {
             "format": FORMAT,
             "model": self.model,
@@ -291,7 +289,7 @@ class Trace:
             "output": self.output,
             "axes": {name: asdict(axis) for name, axis in self.axes.items()},
             "picture": None if self.picture is None else asdict(self.picture),
-            "sites": sites,
+            "sites": [site_head(site) for site in self.sites],
             "steps": [asdict(step) for step in self.steps],
             "findings": findings_json(self.findings),
             "tree": None if self.tree is None else self.tree.head(),
@@ -299,7 +297,7 @@ class Trace:
 
     def _repr_mimebundle_(
         self, include: Container[str] | None = None, exclude: Container[str] | None = None
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """The page, as a notebook displays it."""
         from jumok.inspection.page.notebook import Page
 
@@ -328,13 +326,18 @@ def write_traces(file: Path, traces: Sequence[Trace]) -> None:
             archive.writestr(name, part)
 
 
+def site_head(site: Site) -> dict[str, object]:
+    """All of an attention module but the arrays, as plain JSON."""
+    return {key: value for key, value in site.__dict__.items() if key not in ARRAYS}
+
+
 def _packed(array: Array | Mask) -> bytes:
     stream = io.BytesIO()
     np.save(stream, array, allow_pickle=False)
     return stream.getvalue()
 
 
-def digest_of(head: Mapping[str, Any], parts: Mapping[str, bytes]) -> str:
+def digest_of(head: Mapping[str, object], parts: Mapping[str, bytes]) -> str:
     """The digest of everything in the file except the digest itself."""
     digest = hashlib.sha256(json.dumps(head, sort_keys=True).encode())
     for name in sorted(parts):
@@ -346,20 +349,18 @@ def _rows(site: Site, axis: str, path: list[int]) -> Site:
     """The site with only these positions of one axis, as queries and as keys."""
     asks, answers = site.queries == axis, site.keys == axis
 
-    def cut(array: Any, rows: bool, columns: bool) -> Any:
+    def cut(array: npt.NDArray[Number], rows: bool, columns: bool) -> npt.NDArray[Number]:
         """The selection from an array whose last two axes are (query key), or (position dim)."""
-        if array is None:
-            return None
         array = array[..., path, :] if rows else array
         return array[..., path] if columns else array
 
     return replace(
         site,
         weights=cut(site.weights, asks, answers),
-        norms=cut(site.norms, asks, answers),
-        bias=cut(site.bias, asks, answers),
-        allowed=cut(site.allowed, asks, answers),
-        query=cut(site.query, asks, False),
-        key=cut(site.key, answers, False),
-        value=cut(site.value, answers, False),
+        norms=None if site.norms is None else cut(site.norms, asks, answers),
+        bias=None if site.bias is None else cut(site.bias, asks, answers),
+        allowed=None if site.allowed is None else cut(site.allowed, asks, answers),
+        query=None if site.query is None else cut(site.query, asks, False),
+        key=None if site.key is None else cut(site.key, answers, False),
+        value=None if site.value is None else cut(site.value, answers, False),
     )

@@ -14,7 +14,6 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
@@ -34,6 +33,7 @@ from jumok.inspection.trace import (
     Trace,
     digest_of,
 )
+from jumok.json_types import JsonObject
 
 ALWAYS_UNPACKED = 64 << 20
 MOST_UNPACKED = 100
@@ -174,12 +174,12 @@ def _array(name: str, part: bytes) -> Array | Mask:
 
 
 def _with_arrays(
-    head: Mapping[str, Any], arrays: dict[str, Any], prefix: str, depth: int
-) -> dict[str, Any]:
+    head: JsonObject, arrays: dict[str, Array | Mask], prefix: str, depth: int
+) -> dict[str, object]:
     """The head with its arrays; each is removed from `arrays`."""
     if not depth:
         raise ValueError("traces in traces in traces")
-    values = {name: value for name, value in head.items() if name != "format"}
+    values: dict[str, object] = {k: value for k, value in head.items() if k != "format"}
     values["sites"] = [
         {**site, **{name: arrays.pop(f"{prefix}{number}.{name}", None) for name in ARRAYS}}
         for number, site in enumerate(head["sites"])

@@ -10,7 +10,6 @@ import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -36,7 +35,9 @@ FLAGS = ("-O3", "-march=native", "-fno-math-errno", "-shared", "-fPIC")
 SUFFIXES = {torch.float32: "f32", torch.bfloat16: "bf16"}
 LANES = 16
 
-Argument = Tensor | int | float | None | ctypes.Array[Any]
+Argument = (
+    Tensor | int | float | None | ctypes.Array[ctypes.c_int64] | ctypes.Array[ctypes.c_uint64]
+)
 
 
 @functools.cache

@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import nn
 
-from jumok.attention.interfaces import HeadParts
+from jumok.attention.interfaces import HeadParts, HeadProcess
 from jumok.attention.multihead import MultiHeadAttention
 from jumok.attention.role import Part, Role
 from jumok.config.stack import StackConfig
@@ -40,9 +40,12 @@ class BlockBuilder:
             table, self._positions(), dropout, self.noise, config.word_dropout, norm, part
         )
 
-    def norm(self) -> Any:
+    def norm(self) -> nn.Module:
         """A norm of the stream."""
-        return resolve("norm", self.config.norm_kind)(self.config.dim, self.config.norm_epsilon)
+        norm: nn.Module = resolve("norm", self.config.norm_kind)(
+            self.config.dim, self.config.norm_epsilon
+        )
+        return norm
 
     def first_norm(self) -> nn.Module:
         """The norm before the first block; the identity in post-norm models."""
@@ -102,7 +105,7 @@ class BlockBuilder:
             role,
         )
 
-    def _processes(self) -> list[Any]:
+    def _processes(self) -> list[HeadProcess]:
         """The processes of queries, or of keys: each has its own."""
         config = self.config
         kinds = [resolve("head_process", name) for name in config.process_heads]

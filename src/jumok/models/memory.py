@@ -69,7 +69,7 @@ class Decoder(Protocol[State]):
 
 
 def logits_of(
-    decoder: Decoder[Any], memory: Memory, tokens: Int[Tensor, "batch target"]
+    decoder: Decoder[State], memory: Memory, tokens: Int[Tensor, "batch target"]
 ) -> Float[Tensor, "batch target vocabulary"]:
     """The logits after every prefix, by a call of the module, so that its hooks run."""
     run = decoder if isinstance(decoder, nn.Module) else decoder.forward

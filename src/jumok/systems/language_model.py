@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import torch
 
@@ -20,6 +20,7 @@ from jumok.decoding.topk import place_of_largest
 from jumok.decoding.window import Window
 from jumok.errors import BundleError, DataError, ModelError, Place
 from jumok.models.causal import CausalLanguageModel
+from jumok.models.decoder import TransformerState
 from jumok.shapes import Tensor
 from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, Shown, System, at_work, loaded_from
 from jumok.systems.device import PrecisionName
@@ -109,7 +110,7 @@ class LanguageModel(System):
 
     task = "language-model"
     model: Shown[CausalLanguageModel] = Shown()
-    decoder: Shown[Window[Any]] = Shown()
+    decoder: Shown[Window[TransformerState]] = Shown()
 
     def __init__(
         self,

@@ -115,7 +115,7 @@ class _Reader:
             *self._sites("decoder", out.decoder_attentions, axes, ("target", "target")),
             *self._sites("cross", out.cross_attentions, axes, ("target", "source")),
         ]
-        steps = steps_of(self._named, written, _log_probabilities(out)[: len(written)])
+        steps = steps_of(self._named, written, _log_probabilities(out.logits)[: len(written)])
         return self._trace("translation", text, self._plain(written), axes, sites, steps)
 
     def causal(self, text: str, target: str | None, most: int) -> Trace:
@@ -131,7 +131,7 @@ class _Reader:
         axes = {"text": self._axis(read)}
         sites = self._sites("decoder", out.attentions, axes, ("text", "text"))
         # The first token is not predicted; it is START where the tokenizer has one.
-        steps = steps_of(self._named, read[1:], _log_probabilities(out)[:-1])
+        steps = steps_of(self._named, read[1:], _log_probabilities(out.logits)[:-1])
         output = self._plain(read)[len(self._plain(prompt)) :]
         findings = TraceFindings(prompt=len(prompt) - 1, own_rows=True)
         return self._trace("language-model", text, output, axes, sites, steps, findings)
@@ -233,7 +233,11 @@ class _Reader:
         return torch.tensor([list(ids)], device=next(self.model.parameters()).device)
 
     def _sites(
-        self, part: Part, weights: Any, axes: Mapping[str, Axis], ends: tuple[str, str]
+        self,
+        part: Part,
+        weights: Sequence[Tensor | None] | None,
+        axes: Mapping[str, Axis],
+        ends: tuple[str, str],
     ) -> list[Site]:
         if not weights or all(each is None for each in weights):
             raise ModelError(
@@ -327,7 +331,7 @@ def _after_start(written: Sequence[int], start: int) -> list[int]:
     return list(written[1:] if written and written[0] == start else written)
 
 
-def _log_probabilities(out: Any) -> LogProbabilities:
+def _log_probabilities(logits: Tensor) -> LogProbabilities:
     """(positions choices)"""
-    found: Tensor = out.logits[0].float().log_softmax(dim=-1)
+    found: Tensor = logits[0].float().log_softmax(dim=-1)
     return found

@@ -1,7 +1,6 @@
 """The search of a decoder, with the tree of all hypotheses."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import torch
 
@@ -12,7 +11,7 @@ from jumok.decoding.beam import CANDIDATES, Candidates
 from jumok.decoding.limits import Prefixes
 from jumok.inspection.findings import SearchTree
 from jumok.inspection.search_tree import Map, SearchWatch
-from jumok.models.memory import Decoder, Memory
+from jumok.models.memory import Decoder, Memory, State
 from jumok.shapes import Float, Tensor
 from jumok.tracing.axes import Names
 from jumok.tracing.request import TraceRequest
@@ -21,7 +20,7 @@ Looks = Callable[[Memory, Sequence[Sequence[int]]], Float[Tensor, "rows tokens k
 
 
 def searched(
-    decoder: Decoder[Any],
+    decoder: Decoder[State],
     memory: Memory,
     names: Names,
     asked: TraceRequest,

@@ -8,7 +8,7 @@ import tomllib
 from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -294,7 +294,7 @@ def resumed(*further: str) -> str:
     return shlex.join(["jumok", *again, *further, "--resume"])
 
 
-def facts_of(result: "Result") -> dict[str, Any]:
+def facts_of(result: "Result") -> dict[str, object]:
     """The result as JSON; the scores are those of the best model."""
     scores = bundle_reading.read_bundle(result.model).card.scores if result.model else ()
     return {

@@ -11,7 +11,6 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from itertools import compress, islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -136,7 +135,7 @@ def prepare_pairs(
     """
     described = [VERSION, identity, source.hash, target.hash, asdict(filters), keep_texts]
 
-    def fill(folder: Path) -> dict[str, Any]:
+    def fill(folder: Path) -> dict[str, object]:
         encoder = _Encoder((source, target), filters, keep_texts, threads)
         encoder.write(folder, pairs, report, progress)
         if report.kept == 0:

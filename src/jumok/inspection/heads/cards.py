@@ -25,7 +25,7 @@ rules, in the order in which they are tried, each with its paper:
 """
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from jumok.attention.role import Part
 
@@ -166,7 +166,7 @@ class HeadCard:
             return None
         return (role, bound, measure) if role == "broad" else (role, measure, bound)
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, object]:
         """Everything as plain values; layers and heads counted from 1, as they are shown."""
         told = {"layer": self.layer + 1, "head": self.head + 1, "role": self.role}
         return asdict(self) | told | {"nearest": None if self.nearest is None else [*self.nearest]}

@@ -9,7 +9,7 @@ the output was written. An RNN attends step by step in that pass too, and its st
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import torch
 from torch import nn
@@ -20,6 +20,7 @@ from jumok.inspection.hooks.intercept import hooked
 from jumok.inspection.hooks.streams import Streams, watch_streams
 from jumok.inspection.sites import SequencesOf, SiteBuilder, numpy_of
 from jumok.inspection.trace import Array, Level, Mask, Site
+from jumok.shapes import Tensor
 
 Result = TypeVar("Result")
 
@@ -112,8 +113,12 @@ def pixel_grids(model: nn.Module, run: Callable[[], object]) -> dict[str, tuple[
     """
     grids: dict[str, tuple[int, int]] = {}
 
-    def hear(path: str) -> Callable[[tuple[Any, ...]], None]:
-        return lambda given: grids.update({path: tuple(given[0].shape[2:])})
+    def hear(path: str) -> Callable[[tuple[Tensor]], None]:
+        def keep(given: tuple[Tensor]) -> None:
+            rows, columns = given[0].shape[2:]
+            grids[path] = rows, columns
+
+        return keep
 
     with ExitStack() as watching:
         for path, module in model.named_modules():

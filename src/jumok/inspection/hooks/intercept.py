@@ -8,7 +8,6 @@ inside of them, whose code does not know that it is read.
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import Any
 
 from torch import nn
 
@@ -17,8 +16,8 @@ _HERE: ContextVar[frozenset[object]] = ContextVar("jumok_hooks", default=frozens
 
 def hooked(
     module: nn.Module,
-    before: Callable[[tuple[Any, ...]], None] | None = None,
-    after: Callable[[Any], None] | None = None,
+    before: Callable[..., None] | None = None,
+    after: Callable[..., None] | None = None,
 ) -> AbstractContextManager[None]:
     """Reports the module's arguments and results when it is called inside the block.
 
@@ -29,10 +28,10 @@ def hooked(
     return replaced(module, before and _read(before), after and _read(after))
 
 
-def _read(hear: Callable[[Any], None]) -> Callable[[Any], Any]:
+def _read(hear: Callable[..., None]) -> Callable[..., object]:
     """A function that passes on what it hears."""
 
-    def same(heard: Any) -> Any:
+    def same(heard: object) -> object:
         hear(heard)
         return heard
 
@@ -42,8 +41,8 @@ def _read(hear: Callable[[Any], None]) -> Callable[[Any], Any]:
 @contextmanager
 def replaced(
     module: nn.Module,
-    before: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None = None,
-    after: Callable[[Any], Any] | None = None,
+    before: Callable[..., object] | None = None,
+    after: Callable[..., object] | None = None,
 ) -> Iterator[None]:
     """Replaces the module's arguments and results when it is called inside the block.
 
@@ -53,10 +52,10 @@ def replaced(
     """
     mark = object()
 
-    def give(_: nn.Module, given: tuple[Any, ...]) -> Any:
+    def give(_: nn.Module, given: tuple[object, ...]) -> object:
         return before(given) if before is not None and mark in _HERE.get() else None
 
-    def leave(_: nn.Module, __: tuple[Any, ...], made: Any) -> Any:
+    def leave(_: nn.Module, __: object, made: object) -> object:
         return after(made) if after is not None and mark in _HERE.get() else None
 
     handles = []

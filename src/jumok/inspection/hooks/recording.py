@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -84,7 +84,7 @@ class Call:
         return numpy_of(self.logits.float().log_softmax(dim=-1))
 
     @cached_property
-    def best(self) -> tuple[list[Any], list[Any]]:
+    def best(self) -> tuple[list[list[list[float]]], list[list[list[int]]]]:
         """The largest of them and their ids, row by row and token by token."""
         choices = self.log_probabilities.shape[-1]
         found = torch.from_numpy(self.log_probabilities).topk(min(BEST, choices), dim=-1)

@@ -17,7 +17,7 @@ Source: as in `lens.py`, for stacked RNNs; Sutskever et al. 2014 (stacks of them
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -62,21 +62,25 @@ def watch_recurrent(model: nn.Module) -> Iterator[dict[str, RecurrentInputs]]:
     """Keeps the inputs of each recurrent stack inside the block, by its path in the model."""
     given: dict[str, RecurrentInputs] = {}
 
-    def reads(stack: str) -> Any:
+    def reads(stack: str) -> Callable[[tuple[Tensor, ...]], None]:
         return lambda args: given.update({stack: RecurrentInputs(args[0])})
 
-    def writes(stack: str) -> Any:
-        def hear(args: tuple[Any, ...]) -> None:
+    def writes(stack: str) -> Callable[[tuple[object, ...]], None]:
+        def hear(args: tuple[object, ...]) -> None:
             if len(args) == 2:  # a step passes its state too
-                given[stack] = RecurrentInputs(args[1], args[0])
+                memory, tokens = args
+                assert isinstance(memory, Memory)
+                assert isinstance(tokens, torch.Tensor)
+                given[stack] = RecurrentInputs(tokens, memory)
 
         return hear
 
     with ExitStack() as watching:
         for path, module in model.named_modules():
-            if isinstance(module, RecurrentEncoder | RecurrentDecoder):
-                hear = reads(path) if isinstance(module, RecurrentEncoder) else writes(path)
-                watching.enter_context(hooked(module, hear))
+            if isinstance(module, RecurrentEncoder):
+                watching.enter_context(hooked(module, reads(path)))
+            elif isinstance(module, RecurrentDecoder):
+                watching.enter_context(hooked(module, writes(path)))
         yield given
 
 

@@ -1,7 +1,7 @@
 """`jumok.states_of`: the vectors of every token of many texts, for probes and statistics."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from jumok.inspection.hooks.recording import Pass, Recorder, Shared
 from jumok.inspection.sites import numpy_of
 from jumok.inspection.trace import Array, Axis
 from jumok.layers.block import Stack
+from jumok.narrowing import taking
 from jumok.systems.base import System
 from jumok.systems.language_model import LanguageModel
 from jumok.systems.masked_model import MaskedModel
@@ -26,11 +27,19 @@ from jumok.tracing.recording.recorded_sites import About
 
 Numbers = npt.NDArray[np.int64]
 
-READS: dict[type[System], Callable[[Any, Sequence[str], int], object]] = {
-    Translator: lambda system, texts, size: system.sentence_vectors(texts, size),
-    MaskedModel: lambda system, texts, size: system.sentence_vectors(texts, size),
-    TextClassification: lambda system, texts, size: system.probabilities(texts, size),
-    LanguageModel: lambda system, texts, size: system.score(texts, batch_size=size),
+READS: dict[type[System], Callable[[System, Sequence[str], int], object]] = {
+    Translator: taking(
+        Translator, lambda system, texts, size: system.sentence_vectors(texts, size)
+    ),
+    MaskedModel: taking(
+        MaskedModel, lambda system, texts, size: system.sentence_vectors(texts, size)
+    ),
+    TextClassification: taking(
+        TextClassification, lambda system, texts, size: system.probabilities(texts, size)
+    ),
+    LanguageModel: taking(
+        LanguageModel, lambda system, texts, size: system.score(texts, batch_size=size)
+    ),
 }
 """How each kind of model reads texts without writing any."""
 
