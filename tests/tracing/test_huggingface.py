@@ -15,8 +15,15 @@ from jumok.plot.board import board
 from tests.tracing import huggingface as small
 
 TEXT, TARGET = "the cat sat on the mat", "a dog barked"
-CAUSAL = {"gpt2": small.gpt2, "llama": small.llama}
-SEQUENCES = {"marian": small.marian, "t5": small.t5}
+CAUSAL = {
+    "gpt2": small.gpt2,
+    "llama": small.llama,
+    "mistral": small.mistral,
+    "opt": small.opt,
+    "gpt-neox": small.gpt_neox,
+}
+SEQUENCES = {"marian": small.marian, "t5": small.t5, "bart": small.bart}
+MASKED = {"bert": small.bert, "distilbert": small.distilbert}
 
 
 def shown(trace: jumok.Trace, folder: Path) -> None:
@@ -120,8 +127,9 @@ def test_an_encoder_and_a_decoder_have_three_kinds(family, target, tmp_path):
     shown(trace, tmp_path)
 
 
-def test_a_masked_model_fills_its_gaps(tmp_path):
-    model, tokenizer = small.bert()
+@pytest.mark.parametrize("family", MASKED)
+def test_a_masked_model_fills_its_gaps(family, tmp_path):
+    model, tokenizer = MASKED[family]()
     text = "the [MASK] sat on the mat"
     trace = jumok.from_transformers(model, tokenizer, text)
     read = torch.tensor([tokenizer(text).input_ids])

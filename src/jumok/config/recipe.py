@@ -9,7 +9,7 @@ import copy
 import difflib
 import json
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import get_args
 
@@ -19,7 +19,9 @@ from jumok.config.families import DEFAULT_KIND, Config, families
 from jumok.config.section import RecipeContext, Section, located
 from jumok.environment import recipe_variables
 from jumok.errors import ConfigError, Place
-from jumok.plugins import load_plugin
+from jumok.kinds import KINDS
+from jumok.places import resolve
+from jumok.plugins import load_plugin, loaded
 from jumok.shipped import find_recipe
 
 DEEPEST = 16
@@ -108,6 +110,7 @@ def parse_config(
     context = RecipeContext(folder=recipe.parent if recipe else "", variables=variables)
     load_plugins(values.get("plugins"), context, recipe)
     family = _family(values, recipe)
+    values = _with_loaded_plugins(values, family)
     try:
         return family.model_validate(values, context=context)
     except ValidationError as error:
@@ -190,6 +193,44 @@ def load_plugins(named: object, context: RecipeContext, recipe: Path | None) -> 
             except ValueError as error:
                 place = Place(recipe) if recipe else None
                 raise ConfigError(f"plugins: {error}", got=str(file), place=place) from error
+
+
+def _with_loaded_plugins(values: dict[str, object], family: type[Config]) -> dict[str, object]:
+    """The values, whose `plugins` also name those of `jumok --plugin` that the other values use.
+
+    So the recipe of the run can be followed, and the bundle names what it needs.
+    """
+    named = values.get("plugins", ())
+    if not isinstance(named, list | tuple):
+        return values  # validation reports it
+    known = {Path(str(file)).name for file in named}
+    texts = set(_texts_in({key: each for key, each in values.items() if key != "plugins"}))
+    further = [
+        str(plugin.file).replace("$", "$$")
+        for name, plugin in loaded().items()
+        if name not in known and any(_uses(texts, family, *each) for each in plugin.registered)
+    ]
+    return {**values, "plugins": [*named, *further]} if further else values
+
+
+def _texts_in(value: object) -> Iterator[str]:
+    """All texts among the values of a recipe."""
+    if isinstance(value, str | Path):
+        yield str(value)
+    inner = value.values() if isinstance(value, Mapping) else value
+    if isinstance(inner, Iterable) and not isinstance(inner, str):
+        for each in inner:
+            yield from _texts_in(each)
+
+
+def _uses(texts: set[str], family: type[Config], role: str, name: str) -> bool:
+    """Whether a recipe uses what a plugin registered under this name."""
+    if role == "kind":
+        recipe = KINDS[name].recipe
+        return recipe is not None and resolve(recipe) is family
+    if role == "format" and any(f".{name}" in Path(text).suffixes for text in texts):
+        return True
+    return name in texts
 
 
 def _family(values: Mapping[str, object], recipe: Path | None) -> type[Config]:
