@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
+import grimp
 import pytest
 import typer
 from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
@@ -383,3 +384,15 @@ def test_late_imports_name_modules() -> None:
 def test_no_room_is_crowded() -> None:
     rooms = Counter(path.parent for path in MODULES if path.name != "__init__.py")
     assert {room: count for room, count in rooms.items() if count > MOST_FILES} == {}
+
+
+def test_modules_do_not_import_each_other_in_a_circle():
+    """Whether at once, late, inside a function or for types alone."""
+    graph = grimp.build_graph("jumok", exclude_type_checking_imports=False, cache_dir=None)
+    imported = {
+        module: {*graph.find_modules_directly_imported_by(module)} for module in graph.modules
+    }
+    while free := {module for module, others in imported.items() if not others & imported.keys()}:
+        imported = {module: others for module, others in imported.items() if module not in free}
+    circle = imported.keys() & set().union(*imported.values())
+    assert not circle, sorted(circle)

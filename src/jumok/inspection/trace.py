@@ -23,6 +23,7 @@ from jumok.data.files.atomic import atomic_file
 from jumok.errors import MissingExtraError
 from jumok.inspection.findings import JUDGED, TraceFindings, findings_json
 from jumok.inspection.page.picture import TracePicture
+from jumok.places import resolve
 
 if TYPE_CHECKING:
     import pandas
@@ -32,6 +33,7 @@ Mask = npt.NDArray[np.bool_]
 Level = Literal["weights", "qk", "full"]
 FORMAT = 4
 HEAD, STREAM, ALSO = "trace.json", "stream.", "also{}/"
+PAGE = "jumok.inspection.page.notebook:Page"  # by its name: the page shows traces
 BEST = 5
 """The number of most probable tokens that a step keeps."""
 
@@ -299,9 +301,7 @@ class Trace:
         self, include: Container[str] | None = None, exclude: Container[str] | None = None
     ) -> dict[str, object]:
         """The page, as a notebook displays it."""
-        from jumok.inspection.page.notebook import Page
-
-        return Page(self)._repr_mimebundle_(include, exclude)
+        return resolve(PAGE)(self)._repr_mimebundle_(include, exclude)
 
 
 def write_traces(file: Path, traces: Sequence[Trace]) -> None:

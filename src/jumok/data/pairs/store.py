@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from jumok.data.cache import Flat, FlatWriter, Lengths, cached_folder, digest, map_flat, opened
-from jumok.data.pairs.corpus import Corpus, Pair, read_pairs
+from jumok.data.pairs.corpus import Corpus, read_pairs
+from jumok.data.pairs.pair import Pair
 from jumok.data.report import CorpusReport
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import DataError, Place
