@@ -23,6 +23,7 @@ export function header(raw, state, onGiven) {
   const parts = {
     title: element("span", {}),
     model: element("small", {}),
+    changes: element("small", { class: "changes" }),
     in: element("dt", {}),
     examples: element("div", { class: "examples", role: "group", hidden: !live || !raw.examples?.length }),
     out: element("dt", {}),
@@ -48,7 +49,7 @@ export function header(raw, state, onGiven) {
   };
   const file = pictures && fileButton(raw.token, (picture) => onGiven({ picture }), fault);
   const node = element("header", {},
-    element("h1", {}, parts.title, parts.model), parts.language,
+    element("h1", {}, parts.title, parts.model, parts.changes), parts.language,
     element("dl", {}, parts.in, element("dd", { class: pictures ? "given" : null }, input, ...(pictures ? file.nodes : []), parts.seen, parts.examples),
       parts.out, parts.output), parts.fault);
   const update = (trace, text) => {
@@ -60,6 +61,8 @@ export function header(raw, state, onGiven) {
     parts.seen.alt = trace.picture ? trace.text : "";
     parts.title.textContent = text.title;
     parts.model.textContent = trace.model;
+    parts.changes.hidden = !trace.changes.length;
+    parts.changes.textContent = text.changedModel(trace.changes.join("; "));
     parts.in.textContent = text.input;
     parts.examples.setAttribute("aria-label", text.examples);
     parts.out.textContent = text.output;

@@ -13,19 +13,20 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
+from typing import ClassVar, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from jumok.attention.role import Part
 from jumok.data.files.atomic import atomic_file
-from jumok.errors import MissingExtraError
+from jumok.inspection.changes import changes_here
 from jumok.inspection.findings import JUDGED, TraceFindings, findings_json
 from jumok.inspection.page.picture import TracePicture
+from jumok.late import late_imports
 from jumok.places import resolve
 
-if TYPE_CHECKING:
+with late_imports("a trace as a table of pandas", extra="research"):
     import pandas
 
 Array = npt.NDArray[np.float32]
@@ -169,6 +170,8 @@ class Trace:
         fingerprint: that of the model (`jumok.bundle.fingerprint`): names need not be unique.
             Empty where it is not known.
         index: the index of this input among all recorded texts or images, from 0.
+        changes: the changes of the model in this trace, by `jumok.changed` and `jumok.patched`
+            ("head off: cross 2.3"): it is then not what the model of this fingerprint computes.
     """
 
     __pydantic_config__: ClassVar[dict[str, object]] = JUDGED
@@ -187,6 +190,7 @@ class Trace:
     tree: "Trace | None" = None
     fingerprint: str = ""
     index: int = 0
+    changes: tuple[str, ...] = field(default_factory=changes_here)
 
     def hypothesis(self, token: int) -> "Trace":
         """The hypothesis of a tree that ends with this token of the target, as a trace."""
@@ -251,10 +255,6 @@ class Trace:
         Raises:
             MissingExtraError: pandas is not installed.
         """
-        try:
-            import pandas
-        except ImportError:
-            raise MissingExtraError("a trace as a table of pandas", "research") from None
         frames = [pandas.DataFrame(self._columns(site)) for site in self.sites]
         return pandas.concat(frames, ignore_index=True) if frames else pandas.DataFrame()
 
@@ -285,6 +285,7 @@ class Trace:
             "model": self.model,
             "fingerprint": self.fingerprint,
             "index": self.index,
+            "changes": list(self.changes),
             "task": self.task,
             "level": self.level,
             "text": self.text,

@@ -21,6 +21,7 @@ import torch
 from jumok.attention.observe import Attention
 from jumok.data.tokenizer import END, PAD
 from jumok.decoding import Hypothesis
+from jumok.inspection.changes import changes_here
 from jumok.inspection.sites import numpy_of
 from jumok.inspection.trace import BEST, Array, Level
 from jumok.shapes import Float, Int, Tensor
@@ -160,6 +161,7 @@ class Pass:
         calls: the records of the decoder.
         found: the hypotheses of a search, for each row, best first; empty without a search.
         numbers: for each row, its index among all inputs.
+        changes: the changes under which the model worked, in words.
     """
 
     source: Tensor | None = None
@@ -169,6 +171,7 @@ class Pass:
     calls: list[Call] = field(default_factory=list)
     found: Sequence[Sequence[Hypothesis]] = ()
     numbers: Sequence[int] = ()
+    changes: tuple[str, ...] = field(default_factory=changes_here)
     _lines: dict[tuple[str, Fact], Array] = field(default_factory=dict)
 
     def lines(self, site: str, fact: Fact) -> Array:

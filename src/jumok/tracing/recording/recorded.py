@@ -77,6 +77,7 @@ def _read(about: About, heard: Pass, row: int, level: Level) -> Trace:
     return Trace(
         model=about.name,
         fingerprint=about.fingerprint,
+        changes=heard.changes,
         task=about.task,
         level=level,
         text=" ".join(axes["text"].texts) if "text" in axes else "",
@@ -114,6 +115,7 @@ def _written(
     return Trace(
         model=about.name,
         fingerprint=about.fingerprint,
+        changes=heard.changes,
         task=about.task,
         level=level,
         text=" ".join(axes["source"].texts) if "source" in axes else "",
