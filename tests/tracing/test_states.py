@@ -102,7 +102,7 @@ def test_what_has_no_states_is_refused(tmp_path):
         jumok.states_of(captioner, ["a"], 1)
     assert str(error.value) == (
         "this kind of model has no states of texts.\n"
-        "  expected: LanguageModel, MaskedModel, TextClassification, Translator\n"
+        "  expected: a translator, a language model, a masked model or a text classifier\n"
         "  got:      Captioner"
     )
     rnn = jumok.load(recurrent(tmp_path / "rnn", attention="dot", order="luong"), device="cpu")

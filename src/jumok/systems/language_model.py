@@ -200,6 +200,10 @@ class LanguageModel(System):
             choose = drawer(generator, options.filters())
         yield from stream(self.decoder, memory, options.limits(), choose, prompt)
 
+    def read_texts(self, texts: Sequence[str], batch_size: int) -> None:
+        """Reads texts for `jumok.states_of`, without writing any."""
+        self.score(texts, batch_size=batch_size)
+
     @at_work
     def score(self, texts: Sequence[str], *, batch_size: int = 32) -> list[TextScore]:
         """The log-probabilities of given texts, each a document of its own.
