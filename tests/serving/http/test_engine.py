@@ -124,7 +124,7 @@ def test_a_deadline_that_is_certainly_missed_is_refused_at_once():
     work.gate.clear()
     work.begun.clear()
     held(made, work)
-    with pytest.raises(RequestRefused, match="the queue takes about 5.0 seconds") as refused:
+    with pytest.raises(RequestRefused, match="the queue takes about 5") as refused:
         made.submit(job(work, "b", seconds=2.0))
     assert refused.value.status == 429
     assert 4 <= refused.value.retry_after <= 6
@@ -144,9 +144,10 @@ def test_an_error_belongs_to_the_request_that_caused_it():
         made.submit(each)
     work.gate.set()
     assert (good.future.result(30), other.future.result(30)) == (["GOOD"], ["MORE"])
-    with pytest.raises(RequestRefused, match="this text is bad. Expected: a good one.") as refused:
+    with pytest.raises(RequestRefused, match="this text is bad") as refused:
         bad.future.result(30)
     assert refused.value.status == 400
+    assert refused.value.text == "this text is bad. Expected: a good one."
 
 
 def test_a_failed_batch_is_computed_again_in_halves():

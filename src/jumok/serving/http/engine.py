@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from jumok.errors import JumokError
+from jumok.serving.http.logs import fault_of, log
 from jumok.serving.http.meters import Meters
 from jumok.serving.http.refusals import RequestRefused, refusal_of
 from jumok.serving.http.settings import ServeLimits
@@ -297,7 +298,7 @@ class Engine:
                     job.future.set_result([job.answers[each] for each in range(len(job.given))])
 
     def _fault(self, error: Exception, batch: Sequence[tuple[Job, int]], again: bool) -> None:
-        self.meters.faults.labels(self.name).inc()
+        self._note_fault(error)
         if again:
             half = (len(batch) + 1) // 2
             self._run(batch[:half], again=False)
@@ -307,6 +308,10 @@ class Engine:
             for job, _ in batch:
                 self._fail(job, engine_failed())
         self._failed(error)
+
+    def _note_fault(self, error: Exception) -> None:
+        self.meters.faults.labels(self.name).inc()
+        log({"event": "fault", "model": self.name, "error": fault_of(error)})
 
     def _failed(self, error: Exception) -> None:
         self._faults += 1
@@ -342,7 +347,7 @@ class Engine:
         except JumokError as error:
             found = refusal_of(error)
         except Exception as error:  # the other requests must be answered
-            self.meters.faults.labels(self.name).inc()
+            self._note_fault(error)
             found = engine_failed()
             self._failed(error)
         if found is OVER or isinstance(found, RequestRefused):

@@ -1,9 +1,7 @@
 """What every request passes: its id, its key, the limit of its body, the log and the metrics."""
 
 import asyncio
-import json
 import re
-import sys
 import time
 from http import HTTPStatus
 from secrets import token_hex
@@ -12,6 +10,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from jumok.serving.http.access import bearer, check_key
+from jumok.serving.http.logs import fault_of, log
 from jumok.serving.http.models import Service
 from jumok.serving.http.refusals import RequestRefused, dialect_of, response_to
 
@@ -39,7 +38,7 @@ class Gate:
         try:
             await self._pass(scope, receive, passage)
         except Exception as error:
-            passage.error = type(error).__name__  # its text may have texts of the client in it
+            passage.error = fault_of(error)
             if passage.status == 0:
                 refused = RequestRefused(500, "internal_error", "The server failed.")
                 await response_to(refused, scope["path"], passage.id)(scope, receive, passage.send)
@@ -96,7 +95,6 @@ class Gate:
         meters.requests.labels(route, str(passage.status)).inc()
         meters.seconds.labels(route).observe(seconds)
         line: dict[str, object] = {
-            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "id": passage.id,
             "method": scope["method"],
             "route": route,
@@ -105,7 +103,7 @@ class Gate:
         }
         if passage.error:
             line["error"] = passage.error
-        print(json.dumps(line), file=sys.stdout, flush=True)
+        log(line)
 
 
 class _Passage:

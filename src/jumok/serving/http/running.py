@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import signal
 import socket
-import sys
 from collections.abc import Callable, Generator
 from types import FrameType
 
@@ -12,6 +11,7 @@ import uvicorn
 
 from jumok.errors import ConfigError, JumokError
 from jumok.serving.http.app import application
+from jumok.serving.http.logs import fault_of, log
 from jumok.serving.http.models import Service, serve_models
 from jumok.serving.http.settings import ServeSettings
 from jumok.systems.catalog import OpenedModel
@@ -118,6 +118,7 @@ def serve_forever(
     config = uvicorn.Config(
         application(service),
         log_config=None,
+        log_level="critical",  # what uvicorn reports is in the log already
         access_log=False,
         server_header=False,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
@@ -135,5 +136,5 @@ def serve_forever(
         return 0
     if isinstance(failed[0], JumokError):
         raise failed[0]
-    print(f"the model failed: {type(failed[0]).__name__}: {failed[0]}", file=sys.stderr)
+    log({"event": "end", "error": fault_of(failed[0])})
     return BROKEN
