@@ -1,6 +1,7 @@
 """OpenAI's routes, by its own client."""
 
 import json
+import time
 
 import openai
 import pytest
@@ -125,3 +126,20 @@ def test_what_is_not_supported_is_refused(api, given, text):
     with pytest.raises(openai.BadRequestError, match=text) as error:
         api.completions.create(**{"model": "letters", "prompt": "a", **given})
     assert error.value.body["type"] == "invalid_request_error"
+
+
+def test_a_stream_whose_client_hangs_up_ends(client, served):
+    def metric(name: str) -> float:
+        lines = client.get("/metrics").text.splitlines()
+        return sum(float(line.split(" ")[-1]) for line in lines if line.startswith(name))
+
+    before = metric("jumok_cancelled_total")
+    body = {"model": "letters", "prompt": "a", "max_tokens": 16_000, "stream": True}
+    with client.stream("POST", "/v1/completions", json=body) as answer:
+        assert next(answer.iter_lines()).startswith("data: {")
+    until = time.monotonic() + 60
+    while metric("jumok_queue_requests") and time.monotonic() < until:
+        time.sleep(0.05)
+    assert metric("jumok_queue_requests") == metric("jumok_queue_tokens") == 0.0
+    assert metric("jumok_cancelled_total") == before + 1
+    assert metric('jumok_tokens_total{direction="out"}') < 16_000

@@ -28,7 +28,8 @@ def application(service: Service) -> ASGIApp:
     for router in (own.router, openai.router, libretranslate.router):
         app.include_router(router)
     app.add_api_route("/metrics", metrics, methods=["GET"])
-    for kind in (RequestRefused, RequestValidationError, HTTPException, JumokError, ClientGone):
+    known = (RequestRefused, RequestValidationError, HTTPException, JumokError, ClientGone)
+    for kind in (*known, Exception):
         app.add_exception_handler(kind, refuse)
     guarded: ASGIApp = Gate(app, service)
     if not service.settings.cors:
@@ -63,7 +64,8 @@ def _refused(request: Request, error: Exception) -> RequestRefused:
         return refusal_of(error)
     if isinstance(error, RequestValidationError):
         return _wrong_fields(request, error)
-    assert isinstance(error, HTTPException)
+    if not isinstance(error, HTTPException):  # the gate logs it
+        return RequestRefused(500, "internal_error", "The server failed at this request.")
     known = {
         404: ("not_found", "There is no such route."),
         405: ("method_not_allowed", f"This route does not answer {request.method}."),

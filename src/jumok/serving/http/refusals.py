@@ -31,9 +31,15 @@ class RequestRefused(Exception):  # noqa: N818 - the client's request failed, no
         retry_after: int | None = None,
         allow: str | None = None,
     ) -> None:
-        self.status, self.code, self.text = status, code, text
-        self.parameter, self.retry_after, self.allow = parameter, retry_after, allow
+        self.status, self.code, self.text = status, code, whole(text)
+        self.parameter = None if parameter is None else whole(parameter)
+        self.retry_after, self.allow = retry_after, allow
         super().__init__(text)
+
+
+def whole(text: str) -> str:
+    """The text with "?" for half characters (unpaired surrogates), which no answer can contain."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def invalid(text: str, parameter: str | None = None) -> RequestRefused:
