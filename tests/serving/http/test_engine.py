@@ -92,7 +92,8 @@ def test_a_place_is_reserved_before_any_work(limits, text):
     made.submit(waiting)
     with pytest.raises(RequestRefused, match=text) as refused:
         made.submit(job(work, "de"))
-    assert (refused.value.status, refused.value.retry_after) == (429, 1)
+    assert refused.value.status == 429
+    assert refused.value.retry_after in (1, 2)  # a second, with jitter
     made.drop(waiting)  # its client hung up: the place is free
     last = job(work, "de")
     made.submit(last)

@@ -221,6 +221,13 @@ def test_problems_have_a_code_and_a_text(client, route, body, status, code, text
     assert problem["request_id"] == answer.headers["x-request-id"] == "this-one"
 
 
+def test_the_routes_are_described(client):
+    paths = client.get("/openapi.json").json()["paths"]
+    own = {f"/v1/{name}" for name in ("translate", "classify", "fill", "caption", "score")}
+    assert own | {"/translate", "/languages", "/v1/completions", "/metrics"} <= set(paths)
+    assert client.get("/docs").status_code == 404  # its scripts would come from elsewhere
+
+
 def test_other_content_types_are_refused(client):
     answer = client.post("/v1/translate", content=b"a", headers={"Content-Type": "text/plain"})
     assert (answer.status_code, answer.json()["code"]) == (415, "unsupported_media_type")

@@ -139,12 +139,12 @@ def serve(
 
       jumok serve runs/demo/model
 
-      curl -d q="The cat saw a dog." -d source=en -d target=ko localhost:5000/translate
+      curl localhost:5000/translate -d "q=A cat ran.&source=en&target=ko"
 
       jumok serve ko=runs/a/model lm=runs/b/model --host 0.0.0.0 --key-file keys
 
-    SIGTERM or Ctrl-C lets the running requests finish. http://localhost:5000/docs
-    lists all routes.
+    SIGTERM or Ctrl-C lets the running requests finish. The path /openapi.json
+    describes all routes.
     """
     keys = () if key_file is None else access.read_keys(key_file)
     access.check_address(host, keys, open_)

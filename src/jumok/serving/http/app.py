@@ -23,7 +23,8 @@ CORS_SECONDS = 20 * 24 * 3600
 
 def application(service: Service) -> ASGIApp:
     """The application that serves these models."""
-    app = FastAPI(title="jumok", version=version("jumok"), redoc_url=None)
+    # FastAPI's pages of documentation load scripts from elsewhere; the description itself does not.
+    app = FastAPI(title="jumok", version=version("jumok"), docs_url=None, redoc_url=None)
     app.state.service = service
     for router in (own.router, openai.router, libretranslate.router):
         app.include_router(router)

@@ -15,8 +15,6 @@ from jumok.serving.http.models import Service
 from jumok.serving.http.refusals import RequestRefused, dialect_of, response_to
 
 ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
-WITHOUT_KEY = ("/health", "/languages", "/frontend/settings")
-"""Paths that are answered without a key, as LibreTranslate does."""
 
 
 class Gate:
@@ -62,7 +60,7 @@ class Gate:
             return
         if self.service.closed:
             raise RequestRefused(503, "stopping", "The server is stopping.", retry_after=5)
-        if dialect_of(path) != "libretranslate" or path in ("/metrics", "/docs", "/openapi.json"):
+        if dialect_of(path) != "libretranslate" or path in ("/metrics", "/openapi.json"):
             key = bearer(headers.get("authorization"))
             check_key(self.service.settings.keys, key, missing=401)
 
