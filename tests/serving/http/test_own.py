@@ -193,7 +193,7 @@ def test_a_card_says_what_a_model_is(client):
             {"text": "a", "return": ["attention"], "attention": {"layer": 3}},
             400,
             "invalid_request",
-            "The model has 3 layers, from 0: there is no layer 3",
+            "the model has no such layer. Expected: a layer from 0 to 2",
         ),
         (
             "translate",

@@ -1,7 +1,7 @@
 """Translations with what the model attended to, and their facts in JSON."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from jumok.alignment.aligner import Aligner
@@ -20,6 +20,8 @@ MOST_CELLS = 250_000
 """Weights in the attention of one text."""
 
 DIGITS = 4
+
+LAST = -1
 
 
 @dataclass(frozen=True)
@@ -43,16 +45,39 @@ class Explaining:
     """Lines of text with what `return` asks for.
 
     Attributes:
-        setting: the layer and the head of the attention that is returned; None: none is.
+        setting: the layer and the head of the attention that is returned; a layer of LAST is the
+            last one. None: no attention is returned.
     """
 
     translating: Translating
     setting: AlignmentSetting | None = None
 
     def run(self, given: Sequence[tuple[str, str]]) -> list[Explained]:
-        found = self.translating.run(given)
-        texts = [text for text, _ in given]
-        return [self._explained(*each) for each in zip(texts, found, strict=True)]
+        if not self.translating.alignments and self.setting is None:
+            return [Explained(each) for each in self.translating.run(given)]
+        with self.translating.system.at_work():  # where reading the models does not change them
+            self.translating.system.check_alignments()
+            self._check_layer()
+            found = self.translating.run(given)
+            texts = [text for text, _ in given]
+            return [self._explained(*each) for each in zip(texts, found, strict=True)]
+
+    def _check_layer(self) -> None:
+        """Checks that the model has the layer.
+
+        Raises:
+            DataError: it has not.
+        """
+        layers = self._layers()
+        if self.setting is not None and self.setting.layer >= layers:
+            raise DataError(
+                "the model has no such layer.",
+                expected=f"a layer from 0 to {layers - 1}",
+                got=str(self.setting.layer),
+            )
+
+    def _layers(self) -> int:
+        return min(len(model.cross_sites) for model in self.translating.system.models)
 
     def _explained(self, text: str, translation: Translation) -> Explained:
         system = self.translating.system
@@ -63,14 +88,15 @@ class Explaining:
                 expected="each sentence as a text of its own",
                 got="a text that was translated in several segments, or has no translation",
             )
-        if not alone or not system.aligner.aligns:
+        if not alone:
             return Explained(translation)
         links = self._links(system, translation) if self.translating.alignments else None
         if self.setting is None:
             return Explained(translation, links)
+        layer = self._layers() - 1 if self.setting.layer < 0 else self.setting.layer
         head = "mean" if self.setting.head is None else self.setting.head
-        matrix = self._attention(system, translation, self.setting)
-        facts = {"layer": self.setting.layer, "head": head, "matrix": matrix}
+        matrix = self._attention(system, translation, replace(self.setting, layer=layer))
+        facts = {"layer": layer, "head": head, "matrix": matrix}
         return Explained(translation, links, facts)
 
     def _links(self, system: Translator, translation: Translation) -> list[float] | None:
@@ -105,9 +131,8 @@ def _weights(
 ) -> Float[Tensor, "target source"]:
     ids = system.tokenizer.ids(translation.source_tokens)
     (batch,) = source_batches([ids], sentences=1)
-    with system.at_work():
-        memory = system.read(batch)
-        return aligner.between_pieces(memory, [system.tokenizer.ids(translation.tokens)])[0]
+    memory = system.read(batch)
+    return aligner.between_pieces(memory, [system.tokenizer.ids(translation.tokens)])[0]
 
 
 def translation_facts(text: str, explained: Explained, wanted: frozenset[str]) -> Facts:

@@ -21,7 +21,7 @@ from jumok.serving.http.asking import (
     deadline_of,
     service_of,
 )
-from jumok.serving.http.explaining import Explaining, translation_facts
+from jumok.serving.http.explaining import LAST, Explaining, translation_facts
 from jumok.serving.http.models import ServedModel, Service, loaded
 from jumok.serving.http.refusals import RequestRefused, invalid
 from jumok.serving.http.works import (
@@ -165,9 +165,7 @@ async def translate(request: Request, asked: TranslateQuestion) -> JSONResponse:
     wanted = frozenset(asked.return_) | ({"alternatives"} if asked.alternatives else set())
     nbest = asked.alternatives + 1
     aligned = "alignment" in wanted
-    setting = _setting(system, asked.attention) if "attention" in wanted else None
-    if aligned or setting:
-        system.check_alignments()
+    setting = _setting(asked.attention) if "attention" in wanted else None
     work = Explaining(Translating(system, max(asked.beam, nbest), nbest, aligned), setting)
     costs = [model.cost(text) * nbest for text in texts]
     check_tokens(service, sum(costs), "text")
@@ -202,11 +200,8 @@ def _check_alternatives(service: Service, count: int) -> None:
         raise RequestRefused(400, "too_many_alternatives", text, parameter="alternatives")
 
 
-def _setting(system: Translator, asked: WhichAttention) -> AlignmentSetting:
-    layers = min(len(model.cross_sites) for model in system.models)
-    layer = layers - 1 if asked.layer is None else asked.layer
-    if layers and layer >= layers:
-        raise invalid(f"The model has {layers} layers, from 0: there is no layer {layer}.", "layer")
+def _setting(asked: WhichAttention) -> AlignmentSetting:
+    layer = LAST if asked.layer is None else asked.layer
     return AlignmentSetting(layer, False, None if asked.head == "mean" else asked.head)
 
 
