@@ -99,6 +99,12 @@ OPTIONS = {
         *WRITTEN,
         *MACHINE,
     },
+    "serve": {
+        *("given", "--port", "--host", "--key-file", "--open", "--cors"),
+        *("--max-body", "--max-texts", "--max-tokens", "--queue-requests", "--queue-tokens"),
+        *("--batch-tokens", "--deadline", "--grace"),
+        *(MACHINE - {"--batch"}),
+    },
     "info": {"model", "--json"},
     "explain": {
         *("model", "given", "--row", "--part", "--layer", "--head", "--target", "--beam", "-b"),

@@ -27,6 +27,7 @@ from jumok.cli.verbs.look import look
 from jumok.cli.verbs.plot import plot
 from jumok.cli.verbs.recipes import recipes
 from jumok.cli.verbs.score import score
+from jumok.cli.verbs.serve import serve
 from jumok.cli.verbs.smallworld import smallworld
 from jumok.cli.verbs.train import train
 from jumok.cli.verbs.translate import translate
@@ -75,6 +76,7 @@ app.command(rich_help_panel=USE)(classify)
 app.command(rich_help_panel=USE)(embed)
 app.command(rich_help_panel=USE)(generate)
 app.command(rich_help_panel=USE)(fill)
+app.command(rich_help_panel=USE)(serve)
 app.command(rich_help_panel=JUDGE)(evaluate)
 app.command(rich_help_panel=JUDGE)(score)
 app.command(rich_help_panel=JUDGE)(info)

@@ -179,12 +179,19 @@ class LanguageModel(System):
             ConfigError: options are out of range.
             ModelError: logits are not finite numbers.
         """
+        tokens = self.generate_tokens(prompt, options, max_tokens=max_tokens)
+        return certain_text(self.tokenizer, prompt, tokens)
+
+    def generate_tokens(
+        self, prompt: str = "", options: DecodingOptions = DEFAULTS, *, max_tokens: int = 256
+    ) -> Iterator[int]:
+        """The tokens of the text that `generate` writes with the same arguments."""
         ids = self.tokenizer.encode(text_of(prompt, "prompt"))
         options = replace(
             options, nbest=1, minimum_length=0, maximum_length=len(ids) + max_tokens,
             maximum_ratio=None, forbidden=(PAD, UNKNOWN, START),
         )  # fmt: skip
-        return certain_text(self.tokenizer, prompt, self.each_at_work(self._tokens(ids, options)))
+        return self.each_at_work(self._tokens(ids, options))
 
     def _tokens(self, prompt: list[int], options: DecodingOptions) -> Iterator[int]:
         memory = self.model.nothing()

@@ -211,7 +211,7 @@ class Translator(GivenTranslations, FileTranslator):
             _refuse_glossary(terms)
         bare = Bare(texts, kept) if kept is not None and kept.usual else None
         lines = texts if bare is None else bare.texts
-        parts = self._parts(lines, split)
+        parts = self.segments(lines, split)
         forced = forced_beginnings(parts, len(texts), prefixes, self.tokenizer)
         aligned = alignments or (bare is not None and bare.any)
         writer = self._writer(options, aligned, kept, terms)
@@ -247,7 +247,8 @@ class Translator(GivenTranslations, FileTranslator):
         """Whether the target language writes no spaces between words."""
         return language_code(self.target_language) in WITHOUT_SPACES
 
-    def _parts(self, lines: Sequence[str], split: Split) -> list[Segment]:
+    def segments(self, lines: Sequence[str], split: Split = "auto") -> list[Segment]:
+        """What is translated at once: the lines, cut as `translate` cuts them."""
         languages = self.source_language, self.target_language
         apart = cuts_sentences(split, languages, self.sentences)
         limit = None if split == "none" else self.max_tokens
