@@ -11,19 +11,19 @@ from typing import Annotated
 
 import typer
 
-from jumok.cli.verbs.align import align
 from jumok.cli.verbs.caption import caption
 from jumok.cli.verbs.classify import classify
 from jumok.cli.verbs.demo import demo
 from jumok.cli.verbs.embed import embed
 from jumok.cli.verbs.evaluate import evaluate
-from jumok.cli.verbs.explain import explain
 from jumok.cli.verbs.fill import fill
 from jumok.cli.verbs.generate import generate
-from jumok.cli.verbs.heads import heads
 from jumok.cli.verbs.info import info
+from jumok.cli.verbs.inside.align import align
+from jumok.cli.verbs.inside.explain import explain
+from jumok.cli.verbs.inside.heads import heads
+from jumok.cli.verbs.inside.look import look
 from jumok.cli.verbs.lab import lab
-from jumok.cli.verbs.look import look
 from jumok.cli.verbs.plot import plot
 from jumok.cli.verbs.recipes import recipes
 from jumok.cli.verbs.score import score

@@ -30,13 +30,13 @@ MOST_FAULTS = 3
 WRITERS = 16
 """Generated texts that are written at the same time."""
 
-OVER: Any = object()
+OVER: object = object()
 
 
 class Work(Protocol):
     """What is asked of each text. Equal works are computed together; hashable."""
 
-    def run(self, given: Sequence[Any]) -> Sequence[Any]:
+    def run(self, given: Sequence[Any]) -> Sequence[object]:
         """An answer for each."""
         ...
 
@@ -44,7 +44,7 @@ class Work(Protocol):
 class Writing(Protocol):
     """A text that is written token by token."""
 
-    def parts(self) -> Iterator[Any]:
+    def parts(self) -> Iterator[object]:
         """One item for each token."""
         ...
 
@@ -60,15 +60,15 @@ class Job:
     """
 
     work: Work
-    given: Sequence[Any]
+    given: Sequence[object]
     costs: Sequence[int]
     deadline: float
     arrived: float = field(default_factory=time.monotonic)
     started: float | None = None
     ended: float | None = None
     over: bool = False
-    future: "Future[list[Any]]" = field(default_factory=Future)
-    answers: dict[int, Any] = field(default_factory=dict)
+    future: "Future[list[object]]" = field(default_factory=Future)
+    answers: dict[int, object] = field(default_factory=dict)
 
     @property
     def cost(self) -> int:
@@ -87,11 +87,11 @@ class WritingJob:
     writing: Writing
     cost: int
     deadline: float
-    send: Callable[[Any], None]
+    send: Callable[[object], None]
     arrived: float = field(default_factory=time.monotonic)
     started: float | None = None
     over: bool = False
-    stream: Iterator[Any] | None = None
+    stream: Iterator[object] | None = None
 
 
 class Engine:
@@ -288,7 +288,7 @@ class Engine:
             self._faults = 0
             self._answered(batch, answers)
 
-    def _answered(self, batch: Sequence[tuple[Job, int]], answers: Sequence[Any]) -> None:
+    def _answered(self, batch: Sequence[tuple[Job, int]], answers: Sequence[object]) -> None:
         with self._turn:
             for (job, place), answer in zip(batch, answers, strict=True):
                 job.answers[place] = answer
@@ -332,7 +332,7 @@ class Engine:
 
     def _write(self, job: WritingJob) -> None:
         """One more token of a generated text."""
-        found: Any = OVER
+        found: object = OVER
         try:
             if job.stream is None:
                 job.started = time.monotonic()

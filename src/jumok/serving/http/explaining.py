@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from jumok.alignment.aligner import Aligner
-from jumok.alignment.extract import AlignmentSetting
+from jumok.alignment.setting import AlignmentSetting
 from jumok.data.pairs.batches import source_batches
 from jumok.errors import DataError
 from jumok.serving.http.refusals import RequestRefused
@@ -96,7 +96,7 @@ class Explaining:
         layer = self._layers() - 1 if self.setting.layer < 0 else self.setting.layer
         head = "mean" if self.setting.head is None else self.setting.head
         matrix = self._attention(system, translation, replace(self.setting, layer=layer))
-        facts = {"layer": layer, "head": head, "matrix": matrix}
+        facts: dict[str, object] = {"layer": layer, "head": head, "matrix": matrix}
         return Explained(translation, links, facts)
 
     def _links(self, system: Translator, translation: Translation) -> list[float] | None:

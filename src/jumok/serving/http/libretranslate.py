@@ -6,7 +6,6 @@ Source: LibreTranslate 1.9.6, `libretranslate/app.py`.
 import json
 from collections.abc import Mapping, Sequence
 from email.parser import BytesParser
-from typing import Any
 from urllib.parse import parse_qsl
 
 from fastapi import APIRouter
@@ -36,14 +35,14 @@ ALIASES = {"pb": "pt", "zt": "zh"}
 BEAM = 5
 
 
-async def fields_of(request: Request) -> dict[str, Any]:
+async def fields_of(request: Request) -> dict[str, object]:
     """What a client sends: JSON, a form, or values in the address.
 
     Raises:
         RequestRefused: it is none of these, or the key is wrong.
     """
     kind, body = request.headers.get("content-type", ""), await request.body()
-    found: dict[str, Any] = dict(request.query_params)
+    found: dict[str, object] = dict(request.query_params)
     kind_only = kind.partition(";")[0].strip().lower()
     if kind_only == "application/json":
         found |= _json(body)
@@ -60,7 +59,7 @@ async def fields_of(request: Request) -> dict[str, Any]:
     return found
 
 
-def _json(body: bytes) -> Mapping[str, Any]:
+def _json(body: bytes) -> Mapping[str, object]:
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):
@@ -127,23 +126,24 @@ async def translate(request: Request) -> JSONResponse:
     return JSONResponse(body, headers={"Server-Timing": found.timing})
 
 
-def _texts_of(service: Service, q: Any) -> list[str]:
+def _texts_of(service: Service, q: object) -> list[str]:
     """The texts of a request.
 
     Raises:
         RequestRefused: there is none, or one is not a text.
     """
-    texts: list[str] = q if isinstance(q, list) else [q]
+    given = q if isinstance(q, list) else [q]
     if q is None or q == "" or q == []:
         raise invalid("Invalid request: missing q parameter", "q")
-    if not all(isinstance(each, str) for each in texts):
+    texts = [each for each in given if isinstance(each, str)]
+    if len(texts) < len(given):
         raise invalid("Invalid request: q is a text or an array of texts", "q")
     check_count(service, len(texts), "q")
     check_whole(texts, "q")
     return texts
 
 
-def _code(fields: Mapping[str, Any], name: str) -> str:
+def _code(fields: Mapping[str, object], name: str) -> str:
     code = fields.get(name)
     if not isinstance(code, str) or not code:
         raise invalid(f"Invalid request: missing {name} parameter", name)

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from jumok.alignment.extract import AlignmentSetting
+from jumok.alignment.setting import AlignmentSetting
 from jumok.serving.http.asking import (
     Answered,
     answered,

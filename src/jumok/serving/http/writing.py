@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Any
 
 from starlette.requests import Request
 
@@ -33,7 +32,7 @@ class TextsInWriting:
         self._model, self._meters = model, service_of(request).meters
         self._begun = time.monotonic()
         self._loop = asyncio.get_running_loop()
-        self._queue: asyncio.Queue[tuple[int, Any]] = asyncio.Queue()
+        self._queue: asyncio.Queue[tuple[int, object]] = asyncio.Queue()
         self._jobs: list[WritingJob] = []
         for number, (text, cost) in enumerate(zip(texts, costs, strict=True)):
             job = WritingJob(text, cost, deadline, self._sender(number))
@@ -44,8 +43,8 @@ class TextsInWriting:
                 raise
             self._jobs.append(job)
 
-    def _sender(self, number: int) -> Callable[[Any], None]:
-        def send(part: Any) -> None:  # in the engine's thread
+    def _sender(self, number: int) -> Callable[[object], None]:
+        def send(part: object) -> None:  # in the engine's thread
             self._loop.call_soon_threadsafe(self._queue.put_nowait, (number, part))
 
         return send
@@ -76,7 +75,7 @@ class TextsInWriting:
                     self._meters.first_token.labels(self._model.id).observe(begun)
                     first = False
                 left -= part is OVER
-                yield number, None if part is OVER else part
+                yield number, part if isinstance(part, str) else None
         finally:
             self.drop()
             self._meters.tokens.labels("out").inc(sum(text.tokens for text in self.texts))

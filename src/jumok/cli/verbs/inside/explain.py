@@ -10,7 +10,7 @@ from rich.table import Table
 from jumok.cli import options as option
 from jumok.cli.saved_trace import saved_trace
 from jumok.cli.screen import console
-from jumok.cli.verbs.look import Beams, Given
+from jumok.cli.verbs.inside.look import Beams, Given
 from jumok.late import late_imports
 
 with late_imports():
