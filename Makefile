@@ -36,7 +36,7 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(UV)
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.core
-	$(INSTALL) -e ".[documents,formats,huggingface,images,track,ko,lab,notebook,plot,research,vectors]" --group dev
+	$(INSTALL) -e ".[documents,formats,huggingface,images,track,ko,lab,notebook,plot,research,serve,vectors]" --group dev
 	@touch $@
 
 demo: $(VENV)/.core

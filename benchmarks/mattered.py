@@ -28,19 +28,17 @@ def found_of(model: Path, texts: list[str]) -> list[dict[str, Any]]:
     """The attributions of each translation, by words."""
     family = load_family(model, device="cpu")
     traces = [family.trace(text, level="weights", extras=WORDS) for text in texts]
-    return [trace.notes["mattered"]["words"] for trace in traces]
+    return [trace.findings.attribution["words"] for trace in traces]
 
 
 def agreement(found: list[dict[str, Any]]) -> list[tuple[str, float, float]]:
     """Each method's mean rank correlation with occlusion, and how often the first is the same."""
-    names = list(found[0]["measures"])
-    tables = np.array([row for each in found for row in each["ranks"]], dtype=float)
+    names = list(found[0].measures)
+    tables = np.array([row for each in found for row in each.ranks], dtype=float)
     correlations = np.nanmean(tables, axis=0)[:, names.index("blank")]
     first = {
         name: [
-            int(np.abs(row).argmax())
-            for each in found
-            for row in each["measures"][name][each["read"]]
+            int(np.abs(row).argmax()) for each in found for row in each.measures[name][each.read]
         ]
         for name in names
     }
@@ -51,11 +49,11 @@ def agreement(found: list[dict[str, Any]]) -> list[tuple[str, float, float]]:
 def shares(found: list[dict[str, Any]]) -> dict[str, list[float]]:
     """The source's mean share in each fifth of the sentences, by measure."""
     means = {}
-    for name in found[0]["shares"]:
+    for name in found[0].shares:
         fifths: list[list[float]] = [[] for _ in range(FIFTHS)]
         for each in found:
-            for place, share in enumerate(each["shares"][name]):
-                fifths[place * FIFTHS // len(each["shares"][name])].append(share)
+            for place, share in enumerate(each.shares[name]):
+                fifths[place * FIFTHS // len(each.shares[name])].append(share)
         means[name] = [float(np.mean(fifth)) for fifth in fifths]
     return means
 
@@ -72,7 +70,7 @@ def main() -> None:
         texts = [line.strip() for line in islice(lines, arguments.sentences)]
     start = process_time()
     found = found_of(arguments.model, texts)
-    words = sum(len(each["ranks"]) for each in found)
+    words = sum(len(each.ranks) for each in found)
     print(f"{len(texts)} sentences, {words} words, {process_time() - start:.0f} CPU-seconds\n")
     print("| measure | Spearman with occlusion | same word first |\n| --- | --- | --- |")
     for name, correlation, same in agreement(found):

@@ -31,21 +31,26 @@ def main() -> None:
     """Print one row a recipe; exit with 1 if any differs."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.same_steps", description=__doc__)
     parser.add_argument("other", type=Path, help="another checkout of jumok")
-    parser.add_argument("--recipes", nargs="*", default=names(), help="default: all, in order")
+    parser.add_argument(
+        "--recipes", nargs="*", help="default: all that both checkouts have, in order"
+    )
     parser.add_argument("--steps", type=int, default=10)
     given = parser.parse_args()
     checkouts = {"this": HERE, "other": given.other.resolve()}
     runs = WORK / "same_steps"
     shutil.rmtree(runs, ignore_errors=True)
     print("| recipe | equal losses | equal validation |\n|---|---|---|", flush=True)
-    same = [row(name, checkouts, runs, given.steps) for name in given.recipes]
+    recipes = given.recipes or names(checkouts["other"])
+    same = [row(name, checkouts, runs, given.steps) for name in recipes]
     sys.exit(0 if all(same) else 1)
 
 
-def names() -> list[str]:
-    """All recipes; one that begins with another one's model comes after it."""
-    found = sorted((HERE / "recipes").glob("*.toml"))
-    return sorted((path.stem for path in found), key=lambda name: name.endswith("-pretrained"))
+def names(other: Path) -> list[str]:
+    """The recipes of both checkouts; one that begins with another one's model comes after it."""
+    ours, theirs = (
+        {path.stem for path in (each / "recipes").glob("*.toml")} for each in (HERE, other)
+    )
+    return sorted(ours & theirs, key=lambda name: (name.endswith("-pretrained"), name))
 
 
 def row(name: str, checkouts: dict[str, Path], runs: Path, steps: int) -> bool:

@@ -1,13 +1,14 @@
 """The table of kinds: every place that a record names is there, and nothing is left out."""
 
 import dataclasses
+import json
 
 import pytest
 
 from jumok.cli.verbs.evaluate import OPTIONAL
 from jumok.config.families import RECIPES, TranslationConfig
 from jumok.errors import ConfigError
-from jumok.kinds import KINDS, Kind, register_kind
+from jumok.kinds import KINDS, Kind, page_facts, register_kind
 from jumok.places import resolve
 from jumok.systems.base import System
 from jumok.tracing.request import Tracer
@@ -58,3 +59,17 @@ def test_a_recipe_of_no_kind_is_refused(tmp_path):
     with pytest.raises(ConfigError, match="no kind of model has recipes of this class") as caught:
         prepare(config, tmp_path, tmp_path, print)
     assert 'jumok.register("kind", NAME, jumok.Kind(...))' in str(caught.value)
+
+
+@pytest.mark.parametrize("task", KINDS)
+def test_the_page_knows_every_kind_by_its_record(task):
+    facts = page_facts(task, pictures=False)
+    assert facts == {"reads": KINDS[task].reads, "writes": KINDS[task].writes, "texts": {}}
+    assert json.loads(json.dumps(facts)) == facts
+
+
+def test_the_page_shows_a_kind_that_is_not_known_without_views_of_its_output():
+    assert page_facts("of a plugin", pictures=True) == {
+        "reads": "picture", "writes": None, "texts": {},
+    }  # fmt: skip
+    assert page_facts("of a plugin", pictures=False)["reads"] == "text"

@@ -13,6 +13,7 @@ def test_public_names_are_these_and_all_can_be_used() -> None:
         "DecodingOptions",
         "JumokError",
         "Kind",
+        "Recording",
         "Tokenizer",
         "Trace",
         "Translation",
@@ -49,9 +50,9 @@ def test_paths_may_be_strings(tiny_bundle: Path, tmp_path: Path, monkeypatch) ->
     tokenizer = jumok.Tokenizer.load(str(tiny_bundle / "tokenizer.model"))
     tokenizer.save("copy.model")
     assert jumok.Tokenizer.load("copy.model").hash == tokenizer.hash
-    with jumok.record(model, level="weights") as trace:
+    with jumok.record(model, level="weights") as recording:
         model.translate(["the cat"], beam=1)
-    trace.save("trace.npz")
+    recording.save("trace.npz")
     kept = jumok.load_trace("trace.npz", of=str(tiny_bundle))
     jumok.page(kept).save("page.html")
     jumok.plot.save(jumok.plot.grid(kept), "grid.svg")

@@ -30,10 +30,11 @@ export function toggled(text, map, cell) {
     .map(([each, sign]) => `${each % width}${sign}${Math.floor(each / width)}`).join(" ");
 }
 
-/** The gold links that are stored in a trace, as text. */
+/** The gold links that are stored in a trace, as text; the possible ones include the sure ones. */
 export function goldText({ sure = [], possible = [] } = {}) {
   const written = (links, sign) => links.map(([source, target]) => `${source}${sign}${target}`);
-  return [...written(sure, "-"), ...written(possible, "p")].join(" ");
+  const certain = new Set(sure.map(String));
+  return [...written(sure, "-"), ...written(possible.filter((link) => !certain.has(String(link))), "p")].join(" ");
 }
 
 /** The strongest cell of each row: the links that the map gives. */

@@ -6,11 +6,6 @@ import { visible } from "./trace.js";
 const MOST_FILE_BYTES = 32 * 1024 ** 2; // the server accepts no larger file
 const SENT = "sent:"; // the prefix of the name of an image that was uploaded
 
-/** Whether the input of this task is an image. */
-export function readsPictures(task) {
-  return task === "captioning" || task === "image-classification";
-}
-
 /**
  * The head of the page. It is built once and its texts are updated in place: a field that is
  * rebuilt during typing would lose the Hangul syllable that is being composed.
@@ -21,13 +16,14 @@ export function readsPictures(task) {
 export function header(raw, state, onGiven) {
   const live = Boolean(raw.token);
   let texts = {};
-  const pictures = live && readsPictures(raw.task);
+  const pictures = live && raw.kind.reads === "picture";
   const input = live
     ? element("input", { id: "text", value: state.get("text"), autocomplete: "off", spellcheck: "false" })
     : element("span", {});
   const parts = {
     title: element("span", {}),
     model: element("small", {}),
+    changes: element("small", { class: "changes" }),
     in: element("dt", {}),
     examples: element("div", { class: "examples", role: "group", hidden: !live || !raw.examples?.length }),
     out: element("dt", {}),
@@ -53,7 +49,7 @@ export function header(raw, state, onGiven) {
   };
   const file = pictures && fileButton(raw.token, (picture) => onGiven({ picture }), fault);
   const node = element("header", {},
-    element("h1", {}, parts.title, parts.model), parts.language,
+    element("h1", {}, parts.title, parts.model, parts.changes), parts.language,
     element("dl", {}, parts.in, element("dd", { class: pictures ? "given" : null }, input, ...(pictures ? file.nodes : []), parts.seen, parts.examples),
       parts.out, parts.output), parts.fault);
   const update = (trace, text) => {
@@ -65,6 +61,8 @@ export function header(raw, state, onGiven) {
     parts.seen.alt = trace.picture ? trace.text : "";
     parts.title.textContent = text.title;
     parts.model.textContent = trace.model;
+    parts.changes.hidden = !trace.changes.length;
+    parts.changes.textContent = text.changedModel(trace.changes.join("; "));
     parts.in.textContent = text.input;
     parts.examples.setAttribute("aria-label", text.examples);
     parts.out.textContent = text.output;

@@ -3,7 +3,7 @@
 import { UNCHANGED, after, changed, changes, isOf } from "./changes.js";
 import { download, element } from "./dom.js";
 import { goldText } from "./gold.js";
-import { asker, header, readsPictures } from "./header.js";
+import { asker, header } from "./header.js";
 import { State } from "./state.js";
 import { Trace, sharpest } from "./trace.js";
 import { words } from "./words.js";
@@ -30,29 +30,29 @@ function viewsOf(trace, live) {
 }
 
 /** What the first trace says about a model; later ones contain it only on request. */
-function knownOf({ notes, other }) {
-  const { stacks = {}, places = {} } = notes.layers ?? {};
+function knownOf({ findings, other }) {
+  const { stacks = {}, positions = {} } = findings.layers ?? {};
   // An RNN has no positions; the view would only say so.
-  const placed = Object.values(places).some(({ kind }) => kind && !kind.startsWith("recurrent"));
+  const placed = Object.values(positions).some(({ kind }) => kind && !kind.startsWith("recurrent"));
   return { layered: Object.keys(stacks).length > 0, placed, beside: Boolean(other) };
 }
 
 /** The initial state: the model's alignment setting, or the sharpest head of its first trace. */
 function defaultsOf(raw, trace, live) {
   if (!trace.sites.length) return { lang: ownLanguage(), text: raw.text };
-  const reading = trace.notes.reading || {};
-  const at = reading.at_input ? "reads" : "writes";
+  const { setting, own_rows: ownRows, gold } = trace.findings;
+  const at = setting?.at_input ?? ownRows ? "reads" : "writes";
   // If either side has a single word, tokens show more: the letters, if it is spelt.
   const unit = Object.values(trace.axes).every((axis) => axis.texts.length < 2) ? "pieces" : "words";
   return {
     view: viewsOf(trace, live)[0],
     part: trace.parts()[0],
-    layer: String(reading.layer ?? ""),
-    head: String(reading.head ?? ("layer" in reading ? "mean" : headToOpen(trace, unit, at))),
+    layer: String(setting?.layer ?? ""),
+    head: String(setting?.head ?? (setting ? "mean" : headToOpen(trace, unit, at))),
     reading: at,
     unit,
     text: raw.text,
-    gold: goldText(trace.notes.gold),
+    gold: goldText(gold),
     against: raw.other && raw.other.text !== raw.text ? raw.other.text : "",
     lang: ownLanguage(),
   };
@@ -65,7 +65,7 @@ function ownLanguage() {
 export function start(raw, root) {
   let trace = new Trace(raw);
   const live = Boolean(raw.token);
-  const pictures = readsPictures(raw.task);
+  const pictures = raw.kind.reads === "picture";
   let known = knownOf(raw);
   Object.assign(trace, known);
   const state = new State(location.hash, defaultsOf(raw, trace, live), (turned) => {
@@ -83,7 +83,7 @@ export function start(raw, root) {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => render());
   let shown = ""; // the current image; "" is the one that the page opened with
   const ask = raw.token && asker(raw.token, (found, { text, picture, prefix, begun }) => {
-    const { notes, baseline } = trace;
+    const { findings, baseline } = trace;
     const same = pictures ? picture === shown : text === trace.text;
     const whole = same ? baseline || trace : undefined;
     if (pictures) {
@@ -103,16 +103,16 @@ export function start(raw, root) {
     Object.assign(trace, known, prefix.length ? { begun: { tokens: prefix, pieces: begun } } : {});
     // In a modified model, the effects of heads and words remain those of the original model.
     if (other && whole) {
-      const worth = { without: notes.without, mattered: notes.mattered };
+      const { ablation, attribution } = findings;
       Object.assign(trace, { baseline: whole, change: JSON.stringify(changes(state)) });
-      Object.assign(trace.notes, worth);
+      Object.assign(trace.findings, { ablation, attribution });
     }
     top.fault(null);
     render();
   }, (fault) => top.fault(fault));
   const again = ask && ((text = trace.text, prefix = [], picture = shown, begun = []) => {
     const same = pictures ? picture === shown : text === trace.text;
-    const written = same ? (trace.baseline || trace).notes.written : null;
+    const written = same ? (trace.baseline || trace).findings.written : null;
     const view = state.get("view");
     const wanted = {
       worth: view === "heads", words: view === "mattered", tree: view === "theatre", layers: view === "layers" || !trace.sites.length,
@@ -140,7 +140,7 @@ export function start(raw, root) {
     const inPanel = Boolean(focused?.closest("#panel"));
     const open = [...document.querySelectorAll("#panel details[open][id]")].map(({ id }) => id);
     const at = [scrollX, scrollY];
-    const text = words(state.get("lang"), trace.task);
+    const text = words(state.get("lang"), trace.kind);
     const names = viewsOf(trace, live);
     const name = names.includes(state.get("view")) ? state.get("view") : names[0];
     document.documentElement.lang = state.get("lang");

@@ -132,6 +132,11 @@ export class Trace {
     if (raw.other) this.other = new Trace(raw.other);
   }
 
+  /** Whether the model writes from left to right. */
+  get writesText() {
+    return this.kind.writes === "text" || this.kind.writes === "continuation";
+  }
+
   parts() {
     return ["cross", "encoder", "decoder", "image"].filter((part) => this.of(part).length);
   }

@@ -13,6 +13,7 @@ export const WORDS = {
     mattered: "Attribution",
     theatre: "Beam search tree",
     beam: "Predictions",
+    changedModel: (changes) => `changed model: ${changes}`,
     input: "Input",
     picturePath: "Input: path of an image",
     chooseFile: "Choose a file…",
@@ -174,6 +175,7 @@ export const WORDS = {
     mattered: "기여도",
     theatre: "빔 탐색 트리",
     beam: "단계별 예측",
+    changedModel: (changes) => `바꾼 모델: ${changes}`,
     input: "입력",
     picturePath: "입력: 이미지 파일의 경로",
     chooseFile: "파일 고르기…",
@@ -329,7 +331,7 @@ export const WORDS = {
 };
 
 /** The texts; some differ from task to task. */
-export function words(language, task) {
+export function words(language, { reads, writes, texts }) {
   const known = Object.hasOwn(WORDS, language) ? language : "en";
-  return { ...WORDS[known], ...LAYERS[known], ...TASKS[known][task] };
+  return { ...WORDS[known], ...LAYERS[known], ...TASKS[known][`${reads}-${writes}`], ...texts[known] };
 }

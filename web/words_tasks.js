@@ -1,4 +1,4 @@
-/** The texts that differ where the task is not translation. */
+/** The texts that differ where the model does not write a text from a text, by what it reads and writes. */
 
 const OWN_EN = {
   decoder: "self-attention (text → text)",
@@ -49,7 +49,7 @@ const MATTERED_KO = {
 
 export const TASKS = {
   en: {
-    captioning: {
+    "picture-text": {
       ...SWITCHES_EN,
       cross: "cross-attention (caption → image)",
       image: "image self-attention (cells → cells)",
@@ -57,7 +57,7 @@ export const TASKS = {
       ...MATTERED_EN,
       boardHelp: "Rows are words of the caption (queries), and columns are cells of the image (row,column), the keys. The stronger a cell's colour, the more the word attended to it.",
     },
-    "language-model": {
+    "text-continuation": {
       ...OWN_EN, ...SWITCHES_EN,
       output: "Continuation",
       readsWrites: (read, next) => `reads ${read} → next ${next}`,
@@ -65,7 +65,7 @@ export const TASKS = {
       boardHelp: "Rows and columns are words of the text. The stronger a cell's colour, the more attention the row's word pays to the column's word while the next word is predicted. No word attends to what comes after it.",
       beamHelp: "The model's predictions at each token of the text, and their probabilities: first the tokens of the prompt, then those that the model wrote.",
     },
-    "masked-lm": {
+    "text-gaps": {
       ...OWN_EN, ...SWITCHES_EN,
       beam: "Gaps",
       output: "Filled text",
@@ -74,14 +74,14 @@ export const TASKS = {
       after: (token) => `at ${token}`,
       lensHelp: "What the model would predict if it stopped after each layer, from the top (the embedding alone) to the bottom (its real output). Columns are the tokens that were read; each cell shows the most probable token at that position, with a stronger colour the more probable it is, from 0 to 1. Click a cell for its five most probable tokens.",
     },
-    "text-classification": {
+    "text-label": {
       ...OWN_EN, ...SWITCHES_EN,
       beam: "Labels",
       output: "Label",
       boardHelp: "Rows and columns are words of the text. The stronger a cell's colour, the more attention the row's word pays to the column's word.",
       beamHelp: "The probability of each label.",
     },
-    "image-classification": {
+    "picture-label": {
       ...SWITCHES_EN,
       image: "image self-attention (cells → cells)",
       beam: "Labels",
@@ -92,7 +92,7 @@ export const TASKS = {
     },
   },
   ko: {
-    captioning: {
+    "picture-text": {
       ...SWITCHES_KO,
       cross: "캡션 → 이미지 (크로스 어텐션)",
       image: "칸 → 칸 (이미지 셀프 어텐션)",
@@ -100,7 +100,7 @@ export const TASKS = {
       ...MATTERED_KO,
       boardHelp: "행은 캡션의 단어(쿼리)이고 열은 이미지의 칸(행,열), 곧 키입니다. 색이 뚜렷할수록 그 단어가 그 칸에 더 많이 주목했다는 뜻입니다.",
     },
-    "language-model": {
+    "text-continuation": {
       ...OWN_KO, ...SWITCHES_KO,
       output: "이어 쓴 텍스트",
       readsWrites: (read, next) => `${read} 읽음 → 다음 ${next}`,
@@ -108,7 +108,7 @@ export const TASKS = {
       boardHelp: "행과 열은 텍스트의 단어입니다. 칸의 색이 뚜렷할수록 다음 단어를 예측할 때 행의 단어가 열의 단어에 더 많이 주목했다는 뜻입니다. 어느 단어도 뒤에 오는 단어에는 주목하지 못합니다.",
       beamHelp: "텍스트의 토큰마다 모델의 예측과 그 확률을 보여 줍니다. 프롬프트의 토큰이 먼저, 모델이 이어 쓴 토큰이 그다음에 나옵니다.",
     },
-    "masked-lm": {
+    "text-gaps": {
       ...OWN_KO, ...SWITCHES_KO,
       beam: "빈칸",
       output: "채운 텍스트",
@@ -117,14 +117,14 @@ export const TASKS = {
       after: (token) => `${token} 자리`,
       lensHelp: "층마다 그 층에서 멈춘다면 모델이 무엇을 예측할지 보여 줍니다. 맨 위는 임베딩만 있을 때이고, 맨 아래는 실제 출력입니다. 열은 읽은 토큰이고, 칸에는 그 자리에서 확률이 가장 높은 토큰이 적혀 있으며 확률이 높을수록 진합니다(0에서 1까지). 칸을 누르면 확률이 높은 다섯 개가 나옵니다.",
     },
-    "text-classification": {
+    "text-label": {
       ...OWN_KO, ...SWITCHES_KO,
       beam: "레이블",
       output: "레이블",
       boardHelp: "행과 열은 텍스트의 단어입니다. 칸의 색이 뚜렷할수록 행의 단어가 열의 단어에 더 많이 주목했다는 뜻입니다.",
       beamHelp: "레이블마다 확률을 보여 줍니다.",
     },
-    "image-classification": {
+    "picture-label": {
       ...SWITCHES_KO,
       image: "칸 → 칸 (이미지 셀프 어텐션)",
       beam: "레이블",

@@ -10,7 +10,7 @@ Heavy modules are imported when a name of theirs is first used, so that `jumok -
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jumok.errors import JumokError
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from jumok.decoding import DecodingOptions
     from jumok.evaluation.text import score_text
     from jumok.inspection.page.notebook import page
+    from jumok.inspection.recording import Recording
     from jumok.inspection.trace import Axis, Trace
     from jumok.inspection.trace_file import load_trace
     from jumok.kinds import Kind
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
     from jumok.tracing.changes import changed, patched
     from jumok.tracing.given import trace_of
     from jumok.tracing.huggingface import from_transformers
-    from jumok.tracing.record import record
-    from jumok.tracing.states import states_of
+    from jumok.tracing.recording.record import record
+    from jumok.tracing.recording.states import states_of
     from jumok.training.from_python import train
 
 __version__: str
@@ -44,6 +45,7 @@ __all__ = [
     "DecodingOptions",
     "JumokError",
     "Kind",
+    "Recording",
     "Tokenizer",
     "Trace",
     "Translation",
@@ -75,6 +77,7 @@ _HOMES = {
     "Axis": "jumok.inspection.trace",
     "Config": "jumok.config",
     "DecodingOptions": "jumok.decoding",
+    "Recording": "jumok.inspection.recording",
     "Tokenizer": "jumok.data.tokenizer",
     "Trace": "jumok.inspection.trace",
     "Translation": "jumok.systems.translation.result",
@@ -86,15 +89,15 @@ _HOMES = {
     "load_trace": "jumok.inspection.trace_file",
     "page": "jumok.inspection.page.notebook",
     "patched": "jumok.tracing.changes",
-    "record": "jumok.tracing.record",
+    "record": "jumok.tracing.recording.record",
     "score_text": "jumok.evaluation.text",
-    "states_of": "jumok.tracing.states",
+    "states_of": "jumok.tracing.recording.states",
     "trace": "jumok.tracing.catalog",
     "trace_of": "jumok.tracing.given",
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Imports a public name's module when the name is first used (PEP 562)."""
     if name in ("lab", "plot"):
         return import_module(f"jumok.{name}")

@@ -8,11 +8,14 @@ A new kind of model is a record here and the files that it names. One from outsi
 added by `register`, before its recipe or its bundle is read.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from jumok.errors import ConfigError
 from jumok.places import resolve
+
+Writes = Literal["text", "continuation", "gaps", "label"]
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,10 @@ class Kind:
     Attributes:
         verb: the command that uses it.
         reads: its input: a text, or an image's file.
+        writes: its output: a text, written from left to right; the continuation of its input; the
+            gaps of its input; or a label. The page has views and texts for each.
+        texts: by language ("en", "ko"), texts of the page that are others for this kind, by their
+            names in `web/words.js`: {"en": {"output": "Summary"}, "ko": {"output": "요약"}}.
         system: the class of a loaded bundle, a `jumok.systems.base.System`.
         trace: its `jumok.tracing.request.Tracer`: what `jumok look` shows. None: it shows nothing.
         about: (system, name) -> About: what `jumok.record` has to know. None: it records nothing.
@@ -43,6 +50,8 @@ class Kind:
     system: str
     trace: str | None = None
     about: str | None = None
+    writes: Writes = "text"
+    texts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     recipe: str | None = None
     build: str | None = None
     training: str | None = None
@@ -78,7 +87,7 @@ KINDS: dict[str, Kind] = {
         reads="text",
         system="jumok.systems.translation.translator:Translator",
         trace="jumok.tracing.translation:TRANSLATION",
-        about="jumok.tracing.about:about_translator",
+        about="jumok.tracing.recording.about:about_translator",
         recipe="jumok.config.families:TranslationConfig",
         training="jumok.training.tasks.translation:TranslationTask.prepare",
         evaluate="jumok.cli.evaluation.translation:evaluate_translation",
@@ -91,7 +100,7 @@ KINDS: dict[str, Kind] = {
         reads="picture",
         system="jumok.systems.captioner:Captioner",
         trace="jumok.tracing.captions:CAPTION",
-        about="jumok.tracing.about:about_captioner",
+        about="jumok.tracing.recording.about:about_captioner",
         recipe="jumok.config.families:CaptionConfig",
         training="jumok.training.tasks.captions:CaptioningTask.prepare",
         evaluate="jumok.cli.evaluation.captions:evaluate_captions",
@@ -103,9 +112,10 @@ KINDS: dict[str, Kind] = {
     "image-classification": Kind(
         verb="classify",
         reads="picture",
+        writes="label",
         system="jumok.systems.image_classifier:ImageClassification",
         trace="jumok.tracing.pictures:PICTURE_CLASS",
-        about="jumok.tracing.about:about_image_classifier",
+        about="jumok.tracing.recording.about:about_image_classifier",
         recipe="jumok.config.families:ImageClassificationConfig",
         training="jumok.training.tasks.image_classification:ImageClassificationTask.prepare",
         evaluate="jumok.cli.evaluation.pictures:evaluate_pictures",
@@ -116,9 +126,10 @@ KINDS: dict[str, Kind] = {
     "language-model": Kind(
         verb="generate",
         reads="text",
+        writes="continuation",
         system="jumok.systems.language_model:LanguageModel",
         trace="jumok.tracing.language_model:LANGUAGE_MODEL",
-        about="jumok.tracing.about:about_language_model",
+        about="jumok.tracing.recording.about:about_language_model",
         recipe="jumok.config.families:LanguageModelConfig",
         training="jumok.training.tasks.language_model:LanguageModelTask.prepare",
         evaluate="jumok.cli.evaluation.language_model:evaluate_language_model",
@@ -128,9 +139,10 @@ KINDS: dict[str, Kind] = {
     "text-classification": Kind(
         verb="classify",
         reads="text",
+        writes="label",
         system="jumok.systems.text_classifier:TextClassification",
         trace="jumok.tracing.texts:TEXT_CLASS",
-        about="jumok.tracing.about:about_text_classifier",
+        about="jumok.tracing.recording.about:about_text_classifier",
         recipe="jumok.config.families:TextClassificationConfig",
         training="jumok.training.tasks.text_classification:TextClassificationTask.prepare",
         evaluate="jumok.cli.evaluation.texts:evaluate_labels",
@@ -141,9 +153,10 @@ KINDS: dict[str, Kind] = {
     "masked-lm": Kind(
         verb="fill",
         reads="text",
+        writes="gaps",
         system="jumok.systems.masked_model:MaskedModel",
         trace="jumok.tracing.texts:GAPS",
-        about="jumok.tracing.about:about_masked_model",
+        about="jumok.tracing.recording.about:about_masked_model",
         recipe="jumok.config.families:MaskedLanguageModelConfig",
         training="jumok.training.tasks.masked:MaskedLanguageModelTask.prepare",
         evaluate="jumok.cli.evaluation.texts:evaluate_guesses",
@@ -154,11 +167,26 @@ KINDS: dict[str, Kind] = {
     "bert": Kind(
         verb="look",
         reads="text",
+        writes="gaps",
         system="jumok.systems.bert:Bert",
         trace="jumok.tracing.bert:BERT",
     ),
 }
 """By the task that a bundle names."""
+
+
+def page_facts(task: str, *, pictures: bool) -> dict[str, Any]:
+    """What the page has to know of a kind, as plain JSON.
+
+    Args:
+        pictures: whether the trace has an image: a trace may be of a kind that is not known here,
+            of a plugin that was not loaded, and then has no views of its output.
+    """
+    kind = KINDS.get(task)
+    if kind is None:
+        return {"reads": "picture" if pictures else "text", "writes": None, "texts": {}}
+    texts = {language: dict(named) for language, named in kind.texts.items()}
+    return {"reads": kind.reads, "writes": kind.writes, "texts": texts}
 
 
 def register_kind(task: str, kind: Kind) -> None:

@@ -25,7 +25,7 @@ from typing import Any
 from jumok import places
 from jumok.errors import ConfigError
 
-Part = Callable[..., Any]
+Part = Callable[..., object]
 
 PARTS: dict[str, dict[str, str | Part]] = {
     "norm": {

@@ -10,9 +10,10 @@ import hashlib
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from contextvars import ContextVar
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from jumok import parts
 from jumok.errors import BundleError, ConfigError, JumokError, Place
@@ -20,17 +21,28 @@ from jumok.kinds import Kind, register_kind
 
 
 class Plugin(NamedTuple):
-    """A plugin that has been run: its file, and the SHA-256 of its content then."""
+    """A plugin that has been run: its file, the SHA-256 of its content, and what it registered,
+    by role and name.
+    """
 
     file: Path
     digest: str
+    registered: frozenset[tuple[str, str]] = frozenset()
+
+    @property
+    def in_models(self) -> bool:
+        """Whether models may need it: a format is needed by their data only."""
+        return any(role != "format" for role, _ in self.registered)
 
 
 LOADED: dict[str, Plugin] = {}
 """The plugins of this process by the names of their files."""
 
+REGISTERED: ContextVar[set[tuple[str, str]] | None] = ContextVar("jumok_registered", default=None)
+"""What the plugin that is being run has registered so far."""
 
-def register(role: str, name: str, part: Callable[..., Any] | str | Kind) -> None:
+
+def register(role: str, name: str, part: Callable[..., object] | str | Kind) -> None:
     """Adds a part, a format or a kind of model from outside of jumok, under a name for recipes.
 
         jumok.register("score", "cosine", CosineScore)
@@ -43,6 +55,13 @@ def register(role: str, name: str, part: Callable[..., Any] | str | Kind) -> Non
     Raises:
         ConfigError: there is no such role, or the name is taken by something else.
     """
+    _add(role, name, part)
+    registered = REGISTERED.get()
+    if registered is not None:
+        registered.add((role, name))
+
+
+def _add(role: str, name: str, part: Callable[..., object] | str | Kind) -> None:
     if role == "kind":
         if not isinstance(part, Kind):
             raise ConfigError("a kind of model is a jumok.Kind.", got=type(part).__name__)
@@ -89,6 +108,8 @@ def load_plugin(file: Path | str) -> str:
         )
     module = module_from_spec(spec)
     sys.modules[spec.name] = module
+    registered: set[tuple[str, str]] = set()
+    outer = REGISTERED.set(registered)
     try:
         spec.loader.exec_module(module)
     except JumokError:
@@ -100,13 +121,23 @@ def load_plugin(file: Path | str) -> str:
             got=f"{type(error).__name__}: {error}",
             place=Place(file, line),
         ) from error
-    LOADED[file.name] = Plugin(file.absolute(), digest)
+    finally:
+        REGISTERED.reset(outer)
+    LOADED[file.name] = Plugin(file.absolute(), digest, frozenset(registered))
     return file.name
 
 
+def loaded() -> Mapping[str, Plugin]:
+    """The plugins of this process by the names of their files."""
+    return LOADED
+
+
 def digests_of(files: Iterable[Path]) -> dict[str, str]:
-    """The names and digests of plugins that have been loaded, as a bundle holds them."""
-    return {file.name: LOADED[file.name].digest for file in files}
+    """The names and digests of a recipe's plugins, as a bundle holds them: those that only register
+    formats are not needed to use the model, and left out.
+    """
+    known = {file.name: LOADED[file.name] for file in files}
+    return {name: plugin.digest for name, plugin in known.items() if plugin.in_models}
 
 
 def file_of(name: str) -> Path:

@@ -8,7 +8,6 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from jumok.errors import ConfigError, Place
 
@@ -89,12 +88,12 @@ def _nearest(name: str) -> str | None:
     return f"did you mean {near[0]}? {LIST}" if near else None
 
 
-def needs_of(values: Any) -> Needs:
+def needs_of(values: object) -> Needs:
     """The folders in $JUMOK_DATA and $JUMOK_RUNS that a recipe's values name."""
     data: dict[str, None] = {}
     runs: dict[str, None] = {}
 
-    def search(value: Any) -> None:
+    def search(value: object) -> None:
         if isinstance(value, dict):
             for each in value.values():
                 search(each)

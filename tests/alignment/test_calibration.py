@@ -9,7 +9,7 @@ import torch
 
 from jumok.alignment import calibration
 from jumok.alignment.calibration import choose_setting, mutual_information
-from jumok.alignment.extract import AlignmentSetting
+from jumok.alignment.setting import AlignmentSetting
 from jumok.bundle.reading import read_bundle
 from jumok.bundle.weights import load_model
 

@@ -6,7 +6,8 @@ import pytest
 import torch
 from rich.cells import cell_len
 
-from jumok.alignment.extract import AlignmentSetting, cross_attention, default_setting
+from jumok.alignment.extract import cross_attention
+from jumok.alignment.setting import AlignmentSetting, default_setting
 from jumok.alignment.words import links, merge_words, pharaoh
 from jumok.attention.observe import Observable, observe
 from jumok.bundle.reading import read_bundle

@@ -197,7 +197,7 @@ def test_a_head_that_is_clicked_off_is_off(live):
     page.locator(f'[id="switch-{site}:2"]').click()
     off = traced("the cat sat", change=Change(off={site: [2]}))
     playwright.expect(page.locator("dd.changed")).to_have_text(off.output)
-    forced = traced("the cat sat", whole.notes["written"], change=Change(off={site: [2]}))
+    forced = traced("the cat sat", whole.findings.written, change=Change(off={site: [2]}))
     rows = page.locator("#panel table").first.locator("tbody tr")
     last = rows.last.locator("td").last.inner_text()
     worth = sum(s.log_probability for s in forced.steps) - sum(
@@ -244,11 +244,11 @@ def test_the_tree_is_asked_for_when_it_is_wanted(live):
 
 def test_a_search_goes_on_from_a_chosen_node(live):
     page, traced = live
-    nodes = traced("the cat sat").notes["search"]["nodes"]
-    other = next(i for i, n in enumerate(nodes) if n["parent"] == -1 and n["fate"] == "kept" and i)
+    nodes = traced("the cat sat").findings.search.nodes
+    other = next(i for i, n in enumerate(nodes) if n.parent == -1 and n.fate == "kept" and i)
     page.get_by_role("tab", name="Beam search tree").click()
     page.locator(f"#node-{other}").click()
     page.locator("#go-on").click()
-    expected = traced("the cat sat", prefix=[nodes[other]["token"]])
-    assert expected.notes["written"][0] == nodes[other]["token"]
+    expected = traced("the cat sat", prefix=[nodes[other].token])
+    assert expected.findings.written[0] == nodes[other].token
     playwright.expect(page.locator("dd").last).to_have_text(expected.output)

@@ -1,18 +1,18 @@
 """Layers and positions in a real browser: what is shown is what was recorded."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from jumok.data.tokenizer import Tokenizer
+from jumok.inspection.findings import read_findings
 from jumok.inspection.trace import Trace
 from jumok.tracing.catalog import load_family
 from jumok.tracing.comparison import Comparison
 from jumok.tracing.request import Analyses
 from tests.conftest import TINY_TEXT
-from tests.inspection.traces import HOSTILE, trace
+from tests.inspection.traces import HOSTILE, found, trace
 from tests.systems.test_recurrent import bundle
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
@@ -38,7 +38,7 @@ def layered(read="pre", place=None, second=True, **names):
                 "written": [[0.25] * target, [0.0625] * target],
             },
         },
-        "places": {
+        "positions": {
             "encoder": place
             or {
                 "kind": "learned",
@@ -51,8 +51,9 @@ def layered(read="pre", place=None, second=True, **names):
             "decoder": {"kind": "learned", "same": "encoder"},
         },
     }
-    against = {"against": {"encoder": WORDS | {"cosines": COSINES}}} if second else {}
-    return replace(recorded, notes={**recorded.notes, "layers": layers, **against})
+    similarity = {"encoder": WORDS | {"cosines": COSINES}} if second else None
+    known = read_findings({"layers": layers, "similarity": similarity})
+    return found(recorded, layers=known.layers, similarity=known.similarity)
 
 
 def test_the_grid_shows_the_likeliest_token_and_its_probability(opened):
@@ -113,7 +114,7 @@ def test_of_an_rnn_each_layer_is_read_in_the_place_of_the_top(opened, of_an_rnn)
     assert len(header) == len(of_an_rnn.steps) + 1
     assert [row[0] for row in rows] == ["no state", "Layer 1", "Layer 2"]
     shown = [[float(cell.split()[-1]) for cell in row[1:]] for row in rows]
-    written = of_an_rnn.notes["layers"]["stacks"]["decoder"]["written"]
+    written = of_an_rnn.findings.layers.stacks["decoder"].written
     np.testing.assert_allclose(shown, written, atol=6e-4)
 
 
@@ -124,12 +125,12 @@ def test_of_an_rnn_a_word_is_compared_with_itself_alone(opened, of_an_rnn, stack
     playwright.expect(reader.page.locator("#panel .help")).to_contain_text("a space of its own")
     header, *rows = reader.table()
     assert alone in header[2]
-    moved = np.array(of_an_rnn.notes["layers"]["stacks"][stack]["moved"])
+    moved = np.array(of_an_rnn.findings.layers.stacks[stack].moved)
     words = of_an_rnn.axes["source" if stack == "encoder" else "target"].words
     own = moved[:, [word == 1 for word in words]].mean(axis=1)
     np.testing.assert_allclose([float(row[2]) for row in rows], own, atol=6e-4)
     assert [row[0] for row in rows] == ["embedding", "Layer 1", "Layer 2"]
-    cosines = np.array(of_an_rnn.notes["against"][stack]["cosines"])[:, 1]
+    cosines = np.array(of_an_rnn.findings.similarity[stack].cosines)[:, 1]
     found = np.abs(cosines - [[float(row[1])] for row in rows]).max(axis=0)
     assert found.min() < 6e-4, "they are those of one word of the other sentence"
 

@@ -10,7 +10,7 @@ import jumok
 from jumok.inspection.hooks.intervene import Change, RowEdit
 from jumok.inspection.trace import Trace
 from jumok.tracing.catalog import load_family
-from tests.inspection.traces import HOSTILE
+from tests.inspection.traces import HOSTILE, found
 from tests.systems.lm import write_lm
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
@@ -46,21 +46,21 @@ def test_tables_show_what_was_measured(opened, recorded, unit, row):
     reader.choose("Rows and columns", unit)
     reader.page.locator(f"#written-{row}").click()
     bars, here, mean, shares = tables(reader)
-    facts = recorded.notes["mattered"]["words" if unit == "words" else "pieces"]
-    assert list(facts["measures"]) == MEASURES
+    facts = recorded.findings.attribution["words" if unit == "words" else "pieces"]
+    assert list(facts.measures) == MEASURES
     source = recorded.axes["source"]
     names = source.texts if unit == "words" else [t.lstrip("▁") or "·" for t in source.tokens]
-    measured = np.array([facts["measures"][name]["source"][row] for name in MEASURES]).T
+    measured = np.array([facts.measures[name]["source"][row] for name in MEASURES]).T
     if unit == "words":  # what no word has is the last row: of attention all adds up to 1
         names = [*names, "rest (</s>)"]
-        left = np.array([[facts["rest"][name]["source"][row] for name in MEASURES]])
+        left = np.array([[facts.rest[name]["source"][row] for name in MEASURES]])
         measured = np.vstack([measured, left])
         assert measured[:, 0].sum() == pytest.approx(1, abs=1e-4)
     assert [each[0] for each in bars] == list(names)
     np.testing.assert_allclose(numbers(bars), measured, atol=6e-5)
-    np.testing.assert_allclose(numbers(here), facts["ranks"][row], atol=0.006)
-    np.testing.assert_allclose(numbers(mean), facts["mean_ranks"], atol=0.006)
-    expected = 100 * np.array([facts["shares"][name] for name in ("product", "slope", "blank")]).T
+    np.testing.assert_allclose(numbers(here), facts.ranks[row], atol=0.006)
+    np.testing.assert_allclose(numbers(mean), facts.mean_ranks, atol=0.006)
+    expected = 100 * np.array([facts.shares[name] for name in ("product", "slope", "blank")]).T
     np.testing.assert_allclose(numbers(shares), expected, atol=0.06)
 
 
@@ -72,7 +72,7 @@ def test_what_was_written_before_is_measured_too(opened, recorded):
     reader.choose("Attribution to", "the prefix")
     bars = tables(reader)[0]
     assert [each[0] for each in bars] == [*recorded.axes["target"].texts, "rest (<s>)"]
-    facts = recorded.notes["mattered"]["words"]["measures"]
+    facts = recorded.findings.attribution["words"].measures
     bars = bars[:-1]
     names = ["rollout", "flow", "product", "slope", "blank"]
     measured = np.array([facts[name]["target"][1] for name in names]).T
@@ -87,9 +87,9 @@ def test_a_language_model_shows_what_it_had_read(opened, tmp_path):
     reader.page.locator("#written-2").click()
     bars, *rest = tables(reader)
     assert len(rest) == 2, "nothing is shared with a source"
-    facts = trace.notes["mattered"]["pieces"]
+    facts = trace.findings.attribution["pieces"]
     assert len(bars) == 3, "START and two tokens"
-    measured = np.array([facts["measures"][name]["text"][2][:3] for name in MEASURES]).T
+    measured = np.array([facts.measures[name]["text"][2][:3] for name in MEASURES]).T
     np.testing.assert_allclose(numbers(bars), measured, atol=6e-5)
     assert reader.page.get_by_label("Attribution to", exact=True).count() == 0
 
@@ -99,8 +99,8 @@ def test_the_picture_says_the_shares_of_each_measure(opened, recorded):
     reader = opened(recorded)
     reader.tab(VIEW)
     said = reader.page.locator("#panel canvas").get_attribute("aria-label")
-    facts = recorded.notes["mattered"]["words"]["measures"]
-    left = recorded.notes["mattered"]["words"]["rest"]
+    facts = recorded.findings.attribution["words"].measures
+    left = recorded.findings.attribution["words"].rest
     texts = (*recorded.axes["source"].texts, "rest (</s>)")
     for name, title in (("weights", "attention"), ("blank", "occlusion")):
         values = np.array([*facts[name]["source"][0], left[name]["source"][0]])
@@ -147,8 +147,7 @@ def test_page_is_accessible(opened, recorded):
 
 
 def test_a_page_without_measures_has_no_such_view(opened, recorded):
-    notes = {name: note for name, note in recorded.notes.items() if name != "mattered"}
-    reader = opened(replace(recorded, notes=notes))
+    reader = opened(found(recorded, attribution=None))
     assert reader.page.get_by_role("tab", name=VIEW).count() == 0
     assert reader.page.get_by_role("tab").count() > 4
 
@@ -173,12 +172,12 @@ def test_a_word_that_is_clicked_out_is_blanked(live):
     change = Change(blank=tuple(tokens))
     blanked = traced("the cat sat", change=change)
     playwright.expect(page.locator("dd.changed")).to_have_text(blanked.output)
-    forced = traced("the cat sat", whole.notes["written"], change=change)
+    forced = traced("the cat sat", whole.findings.written, change=change)
     assert changes(page) == pytest.approx(worth(forced, whole), abs=0.005)
     assert page.locator("#blank-1").get_attribute("aria-pressed") == "false"
     assert page.locator("#panel canvas").count() == 1, "what mattered is that of the whole model"
     page.get_by_role("tab", name="Beam search tree").click()
-    nodes = [node for node in blanked.notes["search"]["nodes"] if node["fate"] != "lost"]
+    nodes = [node for node in blanked.findings.search.nodes if node.fate != "lost"]
     playwright.expect(page.locator(".tree button")).to_have_count(len(nodes))
     page.get_by_role("tab", name=VIEW).click()
     page.locator("#undo").click()
@@ -205,7 +204,7 @@ def test_a_row_that_is_set_changes_the_output(live):
     row = RowEdit("decoder.blocks.2.cross_attention", 1, (0.0, 0.0, 1.0), 1)
     other = traced("the cat sat", change=Change(rows=(row,)))
     playwright.expect(page.locator("dd.changed")).to_have_text(other.output)
-    forced = traced("the cat sat", whole.notes["written"], change=Change(rows=(row,)))
+    forced = traced("the cat sat", whole.findings.written, change=Change(rows=(row,)))
     assert changes(page) == pytest.approx(worth(forced, whole), abs=0.005)
     # The page recomputes the row from its vectors; what was recorded is the row that was set.
     cells = page.locator("#panel table").last.locator("tbody tr").nth(2).locator("td")
@@ -213,7 +212,7 @@ def test_a_row_that_is_set_changes_the_output(live):
     assert computed - difference == pytest.approx(1.0, abs=0.01)
     page.locator("#look-only-all").click()
     row = replace(row, head=None)
-    forced = traced("the cat sat", whole.notes["written"], change=Change(rows=(row,)))
+    forced = traced("the cat sat", whole.findings.written, change=Change(rows=(row,)))
     shown = page.locator("#panel table").first.locator("tbody td").last
     playwright.expect(shown).to_have_text(f"{worth(forced, whole):.3f}")
     page.locator("#undo").click()

@@ -16,6 +16,7 @@ from jumok.serving.local import LocalServer
 from jumok.serving.pictures import ServedPictures
 from jumok.systems.captioner import Captioner
 from jumok.tracing.comparison import Comparison
+from tests.inspection.traces import found
 from tests.systems.pictures import write_captioner, write_noise
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
@@ -33,7 +34,7 @@ def recorded(tmp_path_factory) -> Trace:
 
 def values_of(recorded: Trace, unit: str, row: int) -> np.ndarray:
     """(measures cells)"""
-    measures = recorded.notes["mattered"][unit]["measures"]
+    measures = recorded.findings.attribution[unit].measures
     assert list(measures) == MEASURES
     return np.array([measures[name]["picture"][row] for name in MEASURES])
 
@@ -68,11 +69,11 @@ def test_tables_show_what_was_measured(opened, recorded):
     assert [row[0] for row in cells] == [f"{y},{x}" for y in range(1, 5) for x in range(1, 5)]
     shown = np.array([[float(cell) for cell in row[1:]] for row in cells])
     np.testing.assert_allclose(shown, values.T, atol=6e-5)
-    facts = recorded.notes["mattered"]["words"]
-    for table, expected in ((here, facts["ranks"][1]), (mean, facts["mean_ranks"])):
+    facts = recorded.findings.attribution["words"]
+    for table, expected in ((here, facts.ranks[1]), (mean, facts.mean_ranks)):
         ranks = np.array([[float(cell) for cell in row[1:]] for row in table])
         np.testing.assert_allclose(ranks, expected, atol=0.006)
-    expected = 100 * np.array([facts["shares"][name] for name in ("product", "slope", "blank")]).T
+    expected = 100 * np.array([facts.shares[name] for name in ("product", "slope", "blank")]).T
     told = np.array([[number(cell) for cell in row[1:]] for row in shares])
     np.testing.assert_allclose(told, expected, atol=0.06)
 
@@ -152,13 +153,13 @@ def test_what_was_written_before_has_bars(opened, recorded):
     assert reader.page.locator("#maps").count() == 0
     bars = tables(reader)[0]
     assert [row[0] for row in bars] == [*recorded.axes["target"].texts, "rest (<s>)"]
-    facts = recorded.notes["mattered"]["words"]
+    facts = recorded.findings.attribution["words"]
     names = ["rollout", "flow", "product", "slope", "blank"]
     shown = np.array([[float(cell) for cell in row[1:]] for row in bars])
-    rest = [facts["rest"].get(name, {}).get("target") for name in names]
+    rest = [facts.rest.get(name, {}).get("target") for name in names]
     expected = np.array(
         [
-            [*facts["measures"][name]["target"][2], 0.0 if left is None else left[2]]
+            [*facts.measures[name]["target"][2], 0.0 if left is None else left[2]]
             for name, left in zip(names, rest, strict=True)
         ]
     ).T
@@ -206,8 +207,7 @@ def test_the_live_page_asks_for_it_where_there_are_cells(browser, tmp_path, memo
     def traced(text, target=None, **asked):
         return jumok.trace(served, text, target, **asked)
 
-    first = jumok.trace(served, file)
-    first = replace(first, notes={k: v for k, v in first.notes.items() if k != "mattered"})
+    first = found(jumok.trace(served, file), attribution=None)
     pictures = ServedPictures(str(file), lambda path: None)
     server = LocalServer(lambda token: html(first, token), answers(Comparison(traced), pictures))
     threading.Thread(target=server.serve_forever, daemon=True).start()

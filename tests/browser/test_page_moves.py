@@ -7,8 +7,10 @@ from functools import partial
 import numpy as np
 import pytest
 
+from jumok.inspection.findings import SearchLeaf, SearchTree, read_findings
 from jumok.inspection.page.document import page as html
 from jumok.inspection.trace import Axis, Site, Trace
+from jumok.kinds import KINDS, Kind
 from jumok.serving.answers import answers
 from jumok.serving.local import LocalServer
 from jumok.tracing.comparison import Comparison
@@ -151,12 +153,12 @@ def language_model() -> Trace:
         weights / weights.sum(-1, keepdims=True),
     )
     nodes = [
-        node(-1, "▁c", -0.5, -30.5, "kept") | {"token": 7},
-        node(-1, "▁x", -0.7, -30.7, "kept") | {"token": 9},
-        node(0, "d", -0.9, -31.4, "kept") | {"token": 8},
-        node(1, "y", -0.1, -30.8, "kept") | {"token": 6},
+        node(-1, "▁c", -0.5, -30.5, "kept", 7),
+        node(-1, "▁x", -0.7, -30.7, "kept", 9),
+        node(0, "d", -0.9, -31.4, "kept", 8),
+        node(1, "y", -0.1, -30.8, "kept", 6),
     ]
-    leaves = [{"node": 3, "weights": []}, {"node": 2, "weights": []}]
+    search = SearchTree(tuple(nodes), (SearchLeaf(3), SearchLeaf(2)))
     ranks = [[[None, None], [None, None]], [[1, 0.5], [0.5, 1]], [[1, 0.5], [0.5, 1]]]
     bars = [[1.0, 0, 0], [0.5, 0.5, 0], [0.2, 0.5, 0.3]]
     words = {
@@ -164,14 +166,13 @@ def language_model() -> Trace:
         "measures": {"weights": {"text": bars}, "slope": {"text": bars}},
         "rest": {"weights": {"text": [0.4, 0.3, 0.2]}},
     }  # fmt: skip
-    notes = {
-        "written": [7, 8], "prompt": 2, "reading": {"at_input": True},
-        "search": {"nodes": nodes, "leaves": leaves}, "mattered": {"words": words, "pieces": words},
-    }  # fmt: skip
+    plain = {"written": [7, 8], "prompt": 2, "own_rows": True}
+    known = read_findings(plain | {"attribution": {"words": words, "pieces": words}})
     step = trace().steps[0]
     steps = tuple(replace(step, token=token) for token in tokens)
+    findings = replace(known, search=search)
     return Trace(
-        "lm", "weights", "a b", " cd", {"text": axis}, (site,), steps, notes, "language-model"
+        "lm", "weights", "a b", " cd", {"text": axis}, (site,), steps, findings, "language-model"
     )
 
 
@@ -296,3 +297,26 @@ def test_an_example_is_one_click_away(browser):
     context.close()
     server.shutdown()
     server.server_close()
+
+
+KIND = Kind(
+    verb="look",
+    reads="text",
+    system="a_plugin:Summarizer",
+    writes="label",
+    texts={"en": {"output": "Summary of it"}, "ko": {"output": "요약문"}},
+)
+
+
+@pytest.mark.parametrize(
+    ("language", "output", "labels"),
+    [("en-US", "Summary of it", "Labels"), ("ko-KR", "요약문", "레이블")],
+)
+def test_a_kind_from_outside_has_its_views_and_texts_without_javascript(
+    opened, monkeypatch, language, output, labels
+):
+    monkeypatch.setitem(KINDS, "summaries", KIND)
+    page = opened(replace(trace(), task="summaries"), language).page
+    assert page.locator("header dt").all_inner_texts()[-1] == output
+    assert page.locator("#tab-beam").inner_text() == labels
+    assert page.locator("#tab-theatre").count() == 0, "a label is not searched for"

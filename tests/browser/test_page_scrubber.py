@@ -17,7 +17,7 @@ from jumok.serving.local import LocalServer
 from jumok.serving.pictures import ServedPictures
 from jumok.tracing.catalog import load_family
 from jumok.tracing.comparison import Comparison
-from tests.inspection.traces import HOSTILE, trace
+from tests.inspection.traces import HOSTILE, found, trace
 from tests.systems.pictures import READER, write_captioner, write_pictures
 from tests.systems.untrained import write_classifier
 
@@ -236,7 +236,7 @@ def test_views_stand_where_they_have_something_to_show(opened, pixels, caption):
     assert "tab-theatre" not in tabs(pixels)
     assert {"tab-scrubber", "tab-theatre", "tab-beam"} <= set(tabs(caption))
     assert "tab-scrubber" not in tabs(trace())
-    assert "tab-heads" not in tabs(replace(caption, notes={"written": []}))
+    assert "tab-heads" not in tabs(found(caption, ablation=None))
 
 
 def test_a_live_picture_can_be_looked_at_without_a_head(browser, captioner, picture):

@@ -64,7 +64,7 @@ def test_a_demo_trains_translates_draws_and_reports(tmp_path, monkeypatch, short
     )
     # After three seconds a model may write no word yet; then there is nothing to attribute.
     wrote = any(word is not None for word in data["axes"]["target"]["words"][1:])
-    assert bool(data["notes"].get("mattered")) == wrote
+    assert ("attribution" in data["findings"]) == wrote
     again = CliRunner().invoke(app, ["demo", "--minutes", "0.05"])
     assert again.exit_code == 0, again.output
 

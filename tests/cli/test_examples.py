@@ -14,7 +14,7 @@ from jumok.bundle.reading import read_bundle
 from jumok.bundle.writing import write_bundle
 from jumok.cli.examples import examples_for
 from jumok.cli.main import app
-from jumok.cli.verbs import look
+from jumok.cli.verbs.inside import look
 from jumok.data.tokenizer import Tokenizer
 from jumok.inspection.page.document import page
 from jumok.inspection.trace import Trace

@@ -13,6 +13,7 @@ from jumok.bundle.writing import write_bundle
 from jumok.config.pictures import ImageClassifierConfig
 from jumok.config.recurrent import RecurrentConfig
 from jumok.data.tokenizer import Tokenizer
+from jumok.evaluation.alignment import parse_gold
 from jumok.inspection.page.document import payload
 from jumok.inspection.trace_file import load_trace
 from jumok.models.catalog import DataSizes, build
@@ -220,7 +221,7 @@ def test_gold_links_travel_with_the_trace(models, tmp_path):
     given = ("look", model, text, "--target", "b a", "--device", "cpu")
     done = call(*given, "--gold", "0-0 2p1", "--save", file)
     assert done.exit_code == 0, done.output
-    assert load_trace(file).notes["gold"] == {"sure": [[0, 0]], "possible": [[2, 1]]}
+    assert load_trace(file).findings.gold == parse_gold("0-0 2p1")
     message = str(fault(*given, "--gold", "0-7", "--save", tmp_path / "x.html"))
     assert "there is no such word to link." in message
     assert "3 words of the source and 2 of “b a”" in message

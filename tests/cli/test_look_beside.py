@@ -28,7 +28,7 @@ def test_a_second_sentence_is_in_the_page_and_its_words_are_compared(tiny_bundle
     look(tiny_bundle, "the cat sat", "--against", "the cat", "--save", file, "--target", "개가")
     data = shown(file)
     assert (data["text"], data["other"]["text"]) == ("the cat sat", "the cat")
-    against = data["notes"]["against"]["encoder"]
+    against = data["findings"]["similarity"]["encoder"]
     assert against["texts"] == ["the", "cat"]
     assert against["cosines"][0][1][1] == pytest.approx(1.0, abs=1e-4)
     assert data["level"] == "qk"

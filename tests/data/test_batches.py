@@ -19,7 +19,8 @@ from jumok.data.pairs.batches import (
     source_batches,
     validation_batches,
 )
-from jumok.data.pairs.corpus import Corpus, Pair, read_pairs
+from jumok.data.pairs.corpus import Corpus, read_pairs
+from jumok.data.pairs.pair import Pair
 from jumok.data.pairs.sampler import PairSampler
 from jumok.data.pairs.store import Filters, PairStore, prepare, prepare_pairs
 from jumok.data.pictures.batches import PictureBatch

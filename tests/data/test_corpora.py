@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumok.data.pairs.corpus import Corpus, Pair, read_pairs
+from jumok.data.pairs.corpus import Corpus, read_pairs
+from jumok.data.pairs.pair import Pair
 from jumok.errors import ConfigError, DataError
 
 

@@ -12,7 +12,7 @@ import pytest
 from jumok.data.cache import cached_folder
 from jumok.data.captions.store import Item, pixel_reader, store_inputs
 from jumok.data.files.images import ImageSource
-from jumok.data.pairs.corpus import Pair
+from jumok.data.pairs.pair import Pair
 from jumok.data.pairs.store import prepare_pairs
 from jumok.data.pictures.corpus import PictureSource, Shape
 from jumok.data.pictures.store import prepare_pictures

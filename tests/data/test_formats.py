@@ -9,7 +9,8 @@ import pytest
 
 from jumok.data.files.formats import kind_of
 from jumok.data.files.reading import read_lines
-from jumok.data.pairs.corpus import Corpus, Pair, read_pairs
+from jumok.data.pairs.corpus import Corpus, read_pairs
+from jumok.data.pairs.pair import Pair
 from jumok.data.texts.corpus import TextCorpus, read_examples
 from jumok.errors import DataError
 

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jumok.data.pairs import store as store_module
-from jumok.data.pairs.corpus import Corpus, Pair
+from jumok.data.pairs.corpus import Corpus
+from jumok.data.pairs.pair import Pair
 from jumok.data.pairs.store import Filters, open_store, prepare, prepare_pairs
 from jumok.data.report import CorpusReport
 from jumok.data.tokenizer import Tokenizer

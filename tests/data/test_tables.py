@@ -7,7 +7,8 @@ import pyarrow.parquet
 import pytest
 
 from jumok.data.files.reading import MENDED
-from jumok.data.pairs.corpus import Corpus, Pair, read_pairs
+from jumok.data.pairs.corpus import Corpus, read_pairs
+from jumok.data.pairs.pair import Pair
 from jumok.data.report import CorpusReport
 from jumok.errors import DataError, MissingExtraError
 from tests.missing import uninstall

@@ -55,6 +55,12 @@ def test_decode_writes_neither_specials_nor_line_breaks(tokenizer: Tokenizer) ->
     assert tokenizer.decode([*ids, newline, *ids]) == "a man  a man"
 
 
+def test_ids_are_those_of_the_names(tokenizer: Tokenizer) -> None:
+    ids = tokenizer.encode("the cat \u732b")
+    assert tokenizer.ids(tokenizer.pieces(ids)) == ids
+    assert tokenizer.ids(["no such subword"]) == [UNKNOWN]
+
+
 def test_normalize_composes_and_blanks_control_characters() -> None:
     assert normalize(unicodedata.normalize("NFD", "학교")) == "학교"
     assert normalize("a\tb\x00c\x1bd\u2028e\x85f▁g") == "a b c d e f g"

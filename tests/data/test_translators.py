@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from jumok.data.pairs.corpus import Corpus, Pair, read_pairs
+from jumok.data.pairs.corpus import Corpus, read_pairs
+from jumok.data.pairs.pair import Pair
 from jumok.data.report import CorpusReport
 from jumok.errors import ConfigError, DataError, MissingExtraError
 from tests.missing import uninstall

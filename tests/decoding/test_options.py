@@ -3,8 +3,9 @@ from dataclasses import replace
 import pytest
 import torch
 
+from jumok.attention.heard import Ear, listening_to
 from jumok.decoding import DecodingOptions, decode
-from jumok.decoding.beam import beam_search
+from jumok.decoding.beam import CANDIDATES, beam_search
 from jumok.decoding.filters import temperature, top_k, top_p
 from jumok.decoding.greedy import greedy
 from jumok.decoding.limits import Limits
@@ -38,6 +39,25 @@ def test_decode_searches_with_the_beam_asked_for() -> None:
     assert decode(table(), MEMORY, options, prefixes) == beam_search(
         table(), MEMORY, 4, limits, ranker, 2, 2.0, prefixes
     )
+
+
+def test_the_candidates_of_a_beam_of_one_are_reported() -> None:
+    """Greedy decoding has no candidates: with a listener, a beam of one is searched."""
+    decoder, seen = table(), []
+    options = DecodingOptions(beam=1, maximum_length=6)
+    with listening_to(decoder, {CANDIDATES: Ear(seen.append)}):
+        found = decode(decoder, MEMORY, options)
+        decode(table(), MEMORY, options)  # another decoder
+    limits, ranker = options.limits(), options.ranker()
+    assert found == beam_search(table(), MEMORY, 1, limits, ranker)
+    assert all(len(step.tokens[0]) == 2 for step in seen)  # 2 candidates for each place
+    kept = [
+        int(step.tokens[row][step.kept[row]])
+        for step in seen
+        for row, sentence in enumerate(step.sentences.tolist())
+        if sentence == 0 and step.kept[row].any()
+    ]
+    assert kept == list(found[0][0].tokens)
 
 
 def test_decode_samples_with_its_seed() -> None:

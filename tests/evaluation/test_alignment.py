@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from jumok.alignment.gold import GoldLinks
 from jumok.errors import DataError
-from jumok.evaluation.alignment import GoldLinks, parse_gold, read_gold, score_links, with_gold
+from jumok.evaluation.alignment import parse_gold, read_gold, score_links, with_gold
 from tests.inspection.traces import trace
 
 
@@ -59,8 +60,8 @@ def test_gold_for_another_text_is_refused():
 
 def test_links_belong_to_the_words_of_the_trace():
     recorded = replace(trace(), output="고양이가 뛰었다")
-    links = with_gold(recorded, parse_gold("0-0 2p1 1-1")).notes["gold"]
-    assert links == {"sure": [(0, 0), (1, 1)], "possible": [(2, 1)]}
+    links = with_gold(recorded, parse_gold("0-0 2p1 1-1")).findings.gold
+    assert links == gold({(0, 0), (1, 1)}, {(2, 1)})
     with pytest.raises(DataError, match="there is no such word to link") as caught:
         with_gold(recorded, parse_gold("0-0 2-2"))
     assert "3 words of the source and 2 of “고양이가 뛰었다”" in str(caught.value)

@@ -5,11 +5,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from jumok.alignment.extract import AlignmentSetting, cross_attention
+from jumok.alignment.extract import cross_attention
+from jumok.alignment.gold import GoldLinks
+from jumok.alignment.setting import AlignmentSetting
 from jumok.alignment.words import links, merge_words
 from jumok.data.pairs.corpus import Corpus
 from jumok.errors import DataError
-from jumok.evaluation.alignment import GoldLinks, score_links
+from jumok.evaluation.alignment import score_links
 from jumok.evaluation.alignment_settings import SettingTable, read_aligned
 from jumok.smallworld.corpus import write
 from jumok.systems.translation.pairs import LONGEST, align_pairs, encode_pairs

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from jumok.alignment.extract import AlignmentSetting
+from jumok.alignment.setting import AlignmentSetting
 from jumok.bundle.reading import read_bundle
 from jumok.data.captions.boxes import Boxes, GroundedNoun
 from jumok.data.captions.corpus import Captioned

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from jumok.alignment.extract import AlignmentSetting
+from jumok.alignment.setting import AlignmentSetting
 from jumok.errors import ConfigError
 from jumok.evaluation.alignment import AlignmentScores
 from jumok.evaluation.heads.pairs import aligned, check_same_heads

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from jumok.alignment.extract import AlignmentSetting
-from jumok.attention.observe import observe
+from jumok.alignment.setting import AlignmentSetting
+from jumok.attention.observe import observe, sites
 from jumok.data.captions.boxes import Boxes, GroundedNoun
 from jumok.data.captions.corpus import Captioned
 from jumok.data.files.images import ImageSource
@@ -23,7 +23,6 @@ from jumok.evaluation.heads.pictures import (
 from jumok.evaluation.pointing import Gold, NounAttention, score_pointing
 from jumok.inspection.heads.cards import HeadCard
 from jumok.inspection.heads.grid_cards import GridCard
-from jumok.inspection.hooks.intervene import sites
 from jumok.systems.captioner import Captioner
 from jumok.systems.image_classifier import ImageClassification
 from tests.systems.pictures import READER, write_captioner, write_pictures

@@ -3,13 +3,12 @@
 import pytest
 import torch
 
-from jumok.attention.observe import observe
+from jumok.attention.observe import observe, sites
 from jumok.data.texts.batches import batches_of_guesses
 from jumok.data.texts.masking import Masking, word_starts
 from jumok.data.tokenizer import END, START
 from jumok.errors import DataError
 from jumok.evaluation.heads.texts import guessing_losses, text_head_cards_over
-from jumok.inspection.hooks.intervene import sites
 from jumok.systems.language_model import LanguageModel
 from jumok.systems.text_classifier import TextClassification
 from tests.systems.lm import write_lm

@@ -48,6 +48,19 @@ every = 3
 decode_pairs = 4
 beam = 1
 """
+TRAINED_ON = """
+[data]
+train = [{ file = "rows.en" }]
+documents = "line"
+[training]
+steps = 6
+tokens_per_batch = 256
+tokens_per_micro_batch = 256
+checkpoint_every = 3
+threads = 1
+[validation]
+every = 3
+"""
 
 
 def blocks(language: str = "en") -> list[str]:
@@ -207,6 +220,61 @@ def test_a_route_serves_any_model(tiny_bundle):
     assert [each["text"] for each in found] == [
         each.text for each in model.translate(["the cat", "I am"])
     ]
+
+
+def test_a_block_of_own_parts_trains_resumes_writes_and_shows_itself(tmp_path):
+    """The keys of the page, with sizes for a test: grouped queries and QK-norm, too."""
+    Path("my_block.py").write_text(code("class DynamicTanh"), "utf-8")
+    (keys,) = re.findall(
+        r"```toml\n(.*?)```", (DOCS / "extending.md").read_text("utf-8"), re.DOTALL
+    )
+    sizes = "dim = 32\nlayers = 2\nfeedforward = 24\nmax_length = 32\ndropout = 0.1\n"
+    Path("block.toml").write_text(f'name = "block"\n{keys}{sizes}{TRAINED_ON}', "utf-8")
+    whole = jumok.train("block.toml", "whole", screen=Recorder())
+    with pytest.raises(Killed):
+        jumok.train("block.toml", "cut", screen=killed_at(Recorder, 4))
+    cut = jumok.train("block.toml", "cut", resume=True, screen=Recorder())
+    first, second = (load_file(run.model / "model.safetensors") for run in (whole, cut))
+    assert all(torch.equal(first[name], second[name]) for name in first)
+    assert "decoder.blocks.1.after_feedforward.norm.slope" in first
+    model = jumok.load(whole.model)
+    block = model.modules()[0].decoder.blocks[0]
+    assert type(block.feedforward).__name__ == "ReGLU"
+    states, gate = torch.randn(1, 3, 32), block.feedforward
+    expected = (states @ gate.gate.weight.T).relu() * (states @ gate.inner.weight.T)
+    torch.testing.assert_close(gate(states), expected @ gate.outer.weight.T)
+    (said,) = model.answer(["one two"])
+    assert said["text"]
+    trace = jumok.trace(model, "one two")
+    assert [site.weights.shape[0] for site in trace.sites] == [4, 4]
+    jumok.page(trace).save("page.html")
+
+
+def test_a_plugin_of_the_command_line_is_in_the_recipe_of_the_run_and_in_the_bundle(tmp_path):
+    (tmp_path / "my_norm.py").write_text(code("class ScaleNorm"), "utf-8")
+    (tmp_path / "my_format.py").write_text(code("def read_fastalign"), "utf-8")
+    (tmp_path / "other.py").write_text(
+        'import jumok\njumok.register("norm", "unused", print)\n', "utf-8"
+    )
+    rows = Path("rows.en").read_text().splitlines()
+    Path("corpus.fastalign").write_text("".join(f"{a} ||| {a}\n" for a in rows), "utf-8")
+    given = [
+        each for name in ("my_norm", "my_format", "other") for each in ("--plugin", f"{name}.py")
+    ]
+    sizes = ("training.steps=2", "model.dim=16", "training.threads=1", "model.norm_kind=scale")
+    done = CliRunner().invoke(
+        app,
+        [
+            *(*given, "train", "--data", "corpus.fastalign", "--columns", "0,1", "--name", "mine"),
+            *(word for key in sizes for word in ("--set", key)),
+        ],
+    )
+    assert done.exit_code == 0, done.output
+    recipe = jumok.load_config("runs/mine/recipe.toml")
+    assert [file.name for file in recipe.plugins] == ["my_norm.py", "my_format.py"]
+    config = json.loads(Path("runs/mine/model/config.json").read_text("utf-8"))
+    assert list(config["plugins"]) == ["my_norm.py"]
+    assert f"jumok --plugin {tmp_path}/my_norm.py translate runs/mine/model" in done.output
 
 
 def exec_block(text: str, names: dict[str, object]) -> None:

@@ -9,11 +9,12 @@ import torch
 import jumok
 from jumok.alignment.norms import contribution_norms
 from jumok.data.tokenizer import END, START
-from jumok.inspection.attribution import Attributions, attributions_of, token_groups
+from jumok.inspection.attribution import attributions_of, mean_ranks, token_groups
 from jumok.inspection.gradients_and_occlusion import gradients, occlude_words, written_from
 from jumok.inspection.heads.ranks import spearman
-from jumok.inspection.hooks.capture import sequence_edges, watch
+from jumok.inspection.hooks.capture import watch
 from jumok.inspection.rollout import Layers, decoder_flow, decoder_rollout
+from jumok.inspection.sites import of_writers
 from jumok.inspection.trace import Axis
 
 NAMES = ["weights", "norms", "rollout", "flow", "product", "slope", "blank"]
@@ -32,7 +33,7 @@ def read_all(model) -> torch.Tensor:
 @pytest.fixture(scope="module")
 def parts(tiny_bundle):
     model = jumok.load(tiny_bundle, device="cpu").models[0]
-    sites = watch(model, partial(read_all, model), sequence_edges(model), "qk").sites
+    sites = watch(model, partial(read_all, model), of_writers(), "qk").sites
     text = written_from(model, READ, TOLD, WRITTEN)
     return text, sites, attributions_of(text, sites, {"source": SOURCE, "target": TARGET})
 
@@ -95,9 +96,7 @@ def test_ranks_are_of_what_is_shown(parts, unit):
 
 def test_a_measure_that_finds_all_alike_is_left_out_of_the_mean():
     tables = np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([[1.0, np.nan], [np.nan, np.nan]])
-    found = Attributions("source", "target", {}, tables, {})
-    np.testing.assert_allclose(found.mean_ranks, [[1.0, 0.5], [0.5, 1.0]])
-    assert found.facts()["ranks"][1] == [[1.0, None], [None, None]]
+    np.testing.assert_allclose(mean_ranks(tables), [[1.0, 0.5], [0.5, 1.0]])
 
 
 @pytest.mark.parametrize("name", ["product", "slope", "blank"])
@@ -110,21 +109,13 @@ def test_the_share_of_the_source_is_of_all_that_was_read(parts, name):
     assert set(found.shares) == {"product", "slope", "blank"}
 
 
-def test_facts_are_plain_json(parts):
-    import json
-
-    facts = json.loads(json.dumps(parts[2]["words"].facts(), allow_nan=False))
-    assert len(facts["measures"]["blank"]["source"]) == 2
-    assert np.shape(facts["mean_ranks"]) == (7, 7)
-
-
 def test_an_rnn_has_no_layers_to_be_followed(tiny_bundle):
     from jumok.config.recurrent import RecurrentConfig
     from jumok.models.recurrent import RecurrentModel
 
     torch.manual_seed(3)
     model = RecurrentModel(RecurrentConfig(dim=16, embedding=12), 31).eval()
-    sites = watch(model, partial(read_all, model), sequence_edges(model), "qk").sites
+    sites = watch(model, partial(read_all, model), of_writers(), "qk").sites
     text = written_from(model, READ, TOLD, WRITTEN)
     found = attributions_of(text, sites, {"source": SOURCE, "target": TARGET})["words"]
     assert list(found.measures) == ["weights", "norms", "product", "slope", "blank"]
@@ -138,15 +129,15 @@ def test_a_language_model_is_compared_on_what_it_has_read():
     """Its first word was written with nothing but START before it: there is nothing to rank."""
     from jumok.config.causal import CausalConfig
     from jumok.inspection.gradients_and_occlusion import written_alone
-    from jumok.inspection.hooks.capture import Edge
     from jumok.models.causal import CausalLanguageModel
+    from jumok.tracing.language_model import AT_WHAT_WAS_WRITTEN
 
     torch.manual_seed(5)
     config = CausalConfig(dim=16, heads=2, layers=2, feedforward=11)
     model = CausalLanguageModel(config, 31).eval().requires_grad_(False)
     tokens = [START, 7, 9, 11, 12]
     read = torch.tensor([tokens])
-    seen = watch(model, lambda: model.hidden(read), lambda _: Edge("decoder", "text", "text"))
+    seen = watch(model, lambda: model.hidden(read), AT_WHAT_WAS_WRITTEN)
     axis = Axis(("<s>", "▁die", "▁Kat", "ze", "▁ist"), (None, 0, 1, 1, 2), ("die", "Katze", "ist"))
     text = written_alone(model.decoder, model.hidden, tokens)
     found = attributions_of(text, seen.sites, {"text": axis})

@@ -127,67 +127,65 @@ def traced(folder: Path, changes: dict[str, object]) -> tuple[Captioner, Path, T
 @KINDS
 def test_a_caption_says_what_mattered_by_cells(tmp_path, changes):
     captioner, file, trace = traced(tmp_path, changes)
-    facts = trace.notes["mattered"]
+    facts = trace.findings.attribution
     names = ["weights", "norms", "product", "slope", "blank", "patch"]
     if not changes:
         names[2:2] = ["rollout", "flow"]
     pieces, words = facts["pieces"], facts["words"]
-    assert (words["read"], words["own"], list(words["measures"])) == ("picture", "target", names)
+    assert (words.read, words.own, list(words.measures)) == ("picture", "target", names)
     count, of_words = len(trace.steps), len(trace.axes["target"].texts)
     for name in names:
-        assert np.shape(pieces["measures"][name]["picture"]) == (count, 16)
-        assert np.shape(words["measures"][name]["picture"]) == (of_words, 16)
-    assert "target" not in words["measures"]["patch"], "only the picture has pixels"
+        assert np.shape(pieces.measures[name]["picture"]) == (count, 16)
+        assert np.shape(words.measures[name]["picture"]) == (of_words, 16)
+    assert "target" not in words.measures["patch"], "only the picture has pixels"
     site = max((s for s in trace.sites if s.part == "cross"), key=lambda each: each.layer)
     np.testing.assert_allclose(
-        pieces["measures"]["weights"]["picture"], site.weights.mean(0)[:count], rtol=1e-4
+        pieces.measures["weights"]["picture"], site.weights.mean(0)[:count], rtol=1e-4
     )
     pixels = captioner.read(file)[None]
     ids = captioner.tokenizer.encode(TEXT)
     painted = occlude_patches(
         captioner.model, pixels, torch.tensor([[START, *ids]]), torch.tensor([*ids, END]), carry_on
     )
-    np.testing.assert_allclose(
-        pieces["measures"]["patch"]["picture"], painted, rtol=1e-3, atol=1e-5
-    )
+    np.testing.assert_allclose(pieces.measures["patch"]["picture"], painted, rtol=1e-3, atol=1e-5)
     of_piece = trace.axes["target"].words
     for word in range(of_words):
         steps = [token - 1 for token, each in enumerate(of_piece) if each == word]
         for name in names:
-            mean = np.mean([pieces["measures"][name]["picture"][step] for step in steps], axis=0)
+            mean = np.mean([pieces.measures[name]["picture"][step] for step in steps], axis=0)
             np.testing.assert_allclose(
-                words["measures"][name]["picture"][word], mean, rtol=1e-3, atol=1e-5
+                words.measures[name]["picture"][word], mean, rtol=1e-3, atol=1e-5
             )
-    first, last = (np.abs(words["measures"][name]["picture"][1]) for name in ("weights", "patch"))
-    assert words["ranks"][1][0][-1] == pytest.approx(spearman(first, last), abs=1e-3)
+    first, last = (np.abs(words.measures[name]["picture"][1]) for name in ("weights", "patch"))
+    assert words.ranks[1][0][-1] == pytest.approx(spearman(first, last), abs=1e-3)
 
 
 def test_the_share_of_the_picture_is_of_all_that_was_read(tmp_path):
     _, _, trace = traced(tmp_path, {})
-    pieces = trace.notes["mattered"]["pieces"]
+    pieces = trace.findings.attribution["pieces"]
     for name in ("product", "slope", "blank"):
-        measure = pieces["measures"][name]
+        measure = pieces.measures[name]
         seen, before = (np.abs(measure[axis]).sum(axis=1) for axis in ("picture", "target"))
-        np.testing.assert_allclose(pieces["shares"][name], seen / (seen + before), rtol=1e-3)
-    assert set(pieces["shares"]) == {"product", "slope", "blank"}
+        np.testing.assert_allclose(pieces.shares[name], seen / (seen + before), rtol=1e-3)
+    assert set(pieces.shares) == {"product", "slope", "blank"}
 
 
 def test_features_cannot_be_painted_over(tmp_path):
     captioner = loaded(tmp_path / "m", {"encoder": GIVEN})
     file = tmp_path / "a.npy"
     np.save(file, np.random.default_rng(3).normal(size=(6, 5)).astype(np.float32))
-    facts = jumok.trace(captioner, file, TEXT).notes["mattered"]["words"]
-    assert "patch" not in facts["measures"]
-    assert np.shape(facts["measures"]["blank"]["picture"]) == (3, 6)
+    facts = jumok.trace(captioner, file, TEXT).findings.attribution["words"]
+    assert "patch" not in facts.measures
+    assert np.shape(facts.measures["blank"]["picture"]) == (3, 6)
 
 
 def test_one_vector_has_no_cells_that_could_matter(tmp_path):
     captioner = loaded(tmp_path / "m", {"memory": "one"})
     (file,) = write_pictures(tmp_path / "pictures", 1)
-    assert "mattered" not in jumok.trace(captioner, file, TEXT).notes
+    assert jumok.trace(captioner, file, TEXT).findings.attribution is None
 
 
 def test_nothing_is_asked_where_nobody_wants_to_know(tmp_path):
     captioner = loaded(tmp_path / "m", {})
     (file,) = write_pictures(tmp_path / "pictures", 1)
-    assert "mattered" not in jumok.trace(captioner, file, TEXT, extras=NOTHING).notes
+    assert jumok.trace(captioner, file, TEXT, extras=NOTHING).findings.attribution is None

@@ -8,7 +8,8 @@ import jumok
 from jumok.alignment.norms import contribution_norms, given_norms
 from jumok.config.recurrent import RecurrentConfig
 from jumok.data.tokenizer import END, START
-from jumok.inspection.hooks.capture import layer_of, part_of, sequence_edges, watch
+from jumok.inspection.hooks.capture import watch
+from jumok.inspection.sites import of_writers
 from jumok.models.catalog import DataSizes, build
 
 
@@ -27,26 +28,13 @@ def test_heads_that_say_the_opposite_give_nothing_together():
     assert contribution_norms(weights, value, torch.ones(1, 2)).item() == 0.0
 
 
-@pytest.mark.parametrize(
-    ("site", "part", "layer"),
-    [
-        ("encoder.blocks.11.self_attention", "encoder", 11),
-        ("decoder.blocks.2.self_attention", "decoder", 2),
-        ("decoder.blocks.0.cross_attention", "cross", 0),
-        ("decoder.attention", "cross", 0),
-    ],
-)
-def test_a_site_knows_who_looks_and_where(site, part, layer):
-    assert (part_of(site), layer_of(site)) == (part, layer)
-
-
 def looked(model, source, target):
     """The sites of one parallel pass, and its log-probabilities."""
 
     def run():
         return model.decoder(model.encode(source), target)[0].log_softmax(-1)
 
-    seen = watch(model, run, sequence_edges(model), "qk")
+    seen = watch(model, run, of_writers(), "qk")
     return seen.sites, seen.result
 
 
@@ -128,7 +116,7 @@ def test_rows_and_columns_are_named(translator):
 
 def test_pieces_can_be_given_as_they_are(translator):
     trace = jumok.trace(translator, "the cat sat", [5, 9])
-    assert trace.notes["written"] == [5, 9]
+    assert trace.findings.written == (5, 9)
     with pytest.raises(jumok.JumokError, match="no such token"):
         jumok.trace(translator, "the cat sat", [5, 350])
 

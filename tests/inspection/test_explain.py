@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from jumok.alignment.setting import AlignmentSetting
 from jumok.errors import DataError, ModelError
 from jumok.inspection.explain import choose, explain, row_name, rows_of
 from jumok.inspection.trace_file import load_trace
-from tests.inspection.traces import trace
+from tests.inspection.traces import found, trace
 
 
 def test_a_row_adds_up():
@@ -52,9 +53,7 @@ def test_a_row_is_found_by_its_word_or_number(word, part, expected):
 def test_a_written_word_is_read_where_the_alignments_are_read():
     recorded = trace()
     assert choose(recorded, "뛰었다", "cross", None, at_input=True)[1] == 2
-    at_input = replace(
-        recorded, notes={**recorded.notes, "reading": {"layer": 1, "at_input": True}}
-    )
+    at_input = found(recorded, setting=AlignmentSetting(1, at_input=True))
     site, row = choose(at_input, "뛰었다", "cross", None)
     assert (site.layer, row) == (1, 2)
     assert row_name(at_input, site, 1) == "step 2: has read 고양이가, writes 뛰었다"

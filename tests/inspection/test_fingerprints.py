@@ -46,13 +46,15 @@ def test_fingerprints_are_compared_as_far_as_both_are_known(one, two, same):
 def test_every_trace_carries_the_fingerprint_and_its_file_too(tiny_bundle, tmp_path):
     system = jumok.load(tiny_bundle, device="cpu")
     traced = jumok.trace(system, "the cat", "개가")
-    with jumok.record(system) as heard:
+    with jumok.record(system) as recording:
         system.translate(["the cat", "the dog"], beam=2)
-    with jumok.record(system.models[0]) as bare:
+    with jumok.record(system.models[0]) as alone:
         system.translate(["the cat"], beam=1)
+    heard, bare = recording.trace, alone.trace
     wanted = fingerprint_in(tiny_bundle)
-    inner = [heard.tree, *heard.also]
-    assert {each.fingerprint for each in (traced, heard, *inner)} == {wanted}
+    every = [traced, heard.tree, *recording.traces]
+    assert len(every) == 4
+    assert {each.fingerprint for each in every} == {wanted}
     assert bare.fingerprint == wanted.partition("-")[0], "nobody knows the config of a bare model"
     traced.save(tmp_path / "t.npz")
     for of in (None, tiny_bundle, str(tiny_bundle), system, heard):

@@ -42,7 +42,7 @@ def test_words_over_cells_by_hand():
     one = [[0.5, 0.5, 0, 0, 0, 0], [0, 0, 0, 0, 0, 1.0], [1 / 6] * 6]
     other = [[1 / 6] * 6, [1 / 6] * 6, [1.0, 0, 0, 0, 0, 0]]
     meter = words_look([one, other], [START, 7, PAD])
-    card, even = (meter.card("decoder.blocks.1.cross_attention", head, RAW) for head in (0, 1))
+    card, even = (meter.card("decoder.blocks.1.cross_attention", 1, head, RAW) for head in (0, 1))
     assert (card.part, card.layer, card.head, card.grid) == ("cross", 1, 0, (2, 3))
     assert card.entropy == pytest.approx(log(2) / 2)
     assert card.uniform_share == pytest.approx(log(2) / 2 / log(6))
@@ -68,7 +68,7 @@ def test_cells_over_cells_by_hand():
     0 1 2     0 looks at 4, 1 at 2, 2 at itself,
     3 4 5     3 at 0, 4 at 3, 5 at 3
     """
-    card = cells_look((2, 3), [4, 2, 2, 0, 3, 3]).card("stack.stages.1.2", 0, RAW)
+    card = cells_look((2, 3), [4, 2, 2, 0, 3, 3]).card("stack.stages.1.2", 1, 0, RAW)
     assert (card.part, card.layer, card.residual_gate) == ("image", 1, 0.25)
     assert card.offsets is not None
     shares = {
@@ -88,7 +88,7 @@ def test_cells_over_cells_by_hand():
 
 def test_offsets_beyond_eight_are_counted_together():
     """A row of twelve cells: the first four look at the last one, 11 to 8 away."""
-    card = cells_look((1, 12), [11, 11, 11, 11, *range(4, 12)]).card("stack.0.1", 0, RAW)
+    card = cells_look((1, 12), [11, 11, 11, 11, *range(4, 12)]).card("stack.0.1", 0, 0, RAW)
     assert reach((1, 12)) == (0, 8)
     assert card.offsets is not None
     (row,) = card.offsets
@@ -102,7 +102,7 @@ def test_distance_of_even_weight_is_that_of_all_pairs():
     found = [
         sqrt((a // 3 - b // 3) ** 2 + (a % 3 - b % 3) ** 2) for a in range(6) for b in range(6)
     ]
-    card = cells_look((2, 3), [0] * 6).card("stack.0.1", 0, RAW)
+    card = cells_look((2, 3), [0] * 6).card("stack.0.1", 0, 0, RAW)
     assert card.even_distance == pytest.approx(sum(found) / 36)
     assert distances((2, 3)).flatten().tolist() == pytest.approx(found)
 
@@ -118,7 +118,7 @@ def test_batches_and_steps_add_up():
             here = weights[row : row + 1, :, step : step + 1], torch.tensor([step])
             parts.look(*here, tokens[row : row + 1, step : step + 1], tokens[row : row + 1])
     for head in range(2):
-        one, other = (meter.card("decoder.attention", head, RAW) for meter in (whole, parts))
+        one, other = (meter.card("decoder.attention", 0, head, RAW) for meter in (whole, parts))
         assert one.entropy == pytest.approx(other.entropy)
         np.testing.assert_allclose(one.where, other.where, rtol=1e-6)
 

@@ -4,13 +4,12 @@ import pytest
 import torch
 
 from jumok.attention.multihead import MultiHeadAttention
-from jumok.attention.observe import observe
+from jumok.attention.observe import heads_of, observe, sites
 from jumok.config import CaptionerConfig, TransformerConfig
 from jumok.config.causal import CausalConfig
 from jumok.config.recurrent import RecurrentConfig
 from jumok.data.tokenizer import END, START
 from jumok.errors import ModelError
-from jumok.inspection.hooks.capture import heads_of
 from jumok.inspection.hooks.intervene import (
     Change,
     RowEdit,
@@ -18,7 +17,6 @@ from jumok.inspection.hooks.intervene import (
     changed,
     edited_words,
     set_rows,
-    sites,
     switched_off,
     without_each_head,
     words_of,

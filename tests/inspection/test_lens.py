@@ -32,10 +32,8 @@ def trace(tiny_bundle):
 
 
 def test_after_the_last_layer_the_prediction_is_the_models_own(trace):
-    stack = trace.notes["layers"]["stacks"]["decoder"]
-    for step, best, written in zip(
-        trace.steps, stack["best"][-1], stack["written"][-1], strict=True
-    ):
+    stack = trace.findings.layers.stacks["decoder"]
+    for step, best, written in zip(trace.steps, stack.best[-1], stack.written[-1], strict=True):
         assert [piece for piece, _ in best] == [piece for piece, _ in step.best]
         expected = np.exp([value for _, value in step.best])
         np.testing.assert_allclose([value for _, value in best], expected, atol=2e-5)
@@ -49,15 +47,15 @@ def test_every_layer_is_read_by_the_last_norm_and_the_output_matrix(trace, tiny_
     stream = torch.from_numpy(trace.streams["decoder"])
     normed = F.layer_norm(stream, (24,), stored[f"{last}.weight"], stored[f"{last}.bias"])
     expected = (normed @ table.T).softmax(-1)
-    stack = trace.notes["layers"]["stacks"]["decoder"]
-    assert stack["read"] == "pre"
-    assert np.array(stack["written"]).shape == (4, len(trace.steps))
+    stack = trace.findings.layers.stacks["decoder"]
+    assert stack.read == "pre"
+    assert np.array(stack.written).shape == (4, len(trace.steps))
     for layer in range(4):
-        for place, token in enumerate([*trace.notes["written"], 3]):
-            assert stack["written"][layer][place] == pytest.approx(
+        for place, token in enumerate([*trace.findings.written, 3]):
+            assert stack.written[layer][place] == pytest.approx(
                 float(expected[layer, place, token]), abs=2e-5
             )
-            values = [value for _, value in stack["best"][layer][place]]
+            values = [value for _, value in stack.best[layer][place]]
             np.testing.assert_allclose(values, expected[layer, place].topk(5).values, atol=2e-5)
 
 
@@ -66,7 +64,7 @@ def test_words_are_compared_with_their_own_row_of_the_table(trace, tiny_bundle):
     ids = load_family(tiny_bundle, device="cpu").trace.args[0].tokenizer.encode("the cat sat")
     rows = stored["encoder.embedding.table"][[*ids, 3]]
     expected = F.cosine_similarity(torch.from_numpy(trace.streams["encoder"]), rows[None], dim=-1)
-    found = trace.notes["layers"]["stacks"]["encoder"]["moved"]
+    found = trace.findings.layers.stacks["encoder"].moved
     np.testing.assert_allclose(found, expected, atol=2e-5)
 
 
@@ -81,10 +79,10 @@ def test_a_post_norm_model_is_read_without_another_norm():
         hidden = model.hidden(tokens)
         logits = model.decoder.logits(hidden)[0]
     facts = layer_facts(model, seen.arrays(), words, [5, 7, 11], lambda ids: list(map(str, ids)))
-    assert facts["decoder"]["read"] == "post"
+    assert facts["decoder"].read == "post"
     expected = logits.softmax(-1)[range(3), [5, 7, 11]]
-    np.testing.assert_allclose(facts["decoder"]["written"][-1], expected, atol=2e-5)
-    assert facts["decoder"]["best"][-1][0][0][0] == str(int(logits[0].argmax()))
+    np.testing.assert_allclose(facts["decoder"].written[-1], expected, atol=2e-5)
+    assert facts["decoder"].best[-1][0][0][0] == str(int(logits[0].argmax()))
 
 
 def test_an_encoder_predicts_nothing():
@@ -117,7 +115,7 @@ def test_moved_is_the_cosine_by_hand():
 def test_nobody_who_does_not_ask_pays(tiny_bundle):
     family = load_family(tiny_bundle, device="cpu")
     bare = family.trace("the cat sat", "개가", extras=NOTHING)
-    assert bare.notes["layers"] == {}
+    assert bare.findings.layers is None
     assert not bare.streams
     asked = family.trace("the cat sat", "개가", level="weights", extras=ONLY_LAYERS)
     assert not asked.streams

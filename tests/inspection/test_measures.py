@@ -8,7 +8,7 @@ from math import log
 import pytest
 import torch
 
-from jumok.attention.observe import observe
+from jumok.attention.observe import observe, sites
 from jumok.config import TransformerConfig
 from jumok.config.recurrent import RecurrentConfig
 from jumok.data.pairs.batches import Batch, collate
@@ -21,8 +21,7 @@ from jumok.inspection.heads.measures import (
     SiteMeter,
     translation_losses,
 )
-from jumok.inspection.hooks.capture import part_of
-from jumok.inspection.hooks.intervene import sites, switched_off
+from jumok.inspection.hooks.intervene import switched_off
 from jumok.models.encoder_decoder import Transformer
 from jumok.models.memory import SequenceToSequence
 from jumok.models.recurrent import RecurrentModel
@@ -53,6 +52,16 @@ QUIET = HeadCard(
     importance=0.5,
     raw_importance=0.1,
 )
+
+
+PLACES = {
+    "encoder.blocks.0.self_attention": ("encoder", 0),
+    "encoder.blocks.1.self_attention": ("encoder", 1),
+    "decoder.blocks.0.self_attention": ("decoder", 0),
+    "decoder.blocks.0.cross_attention": ("cross", 0),
+    "decoder.blocks.1.self_attention": ("decoder", 1),
+    "decoder.blocks.1.cross_attention": ("cross", 1),
+}
 
 
 def looked(
@@ -262,7 +271,7 @@ def test_cards_are_those_of_the_weights_that_were_looked_with(model):
     for card in cards:
         entropies = rows[card.site, card.head]
         assert card.entropy == pytest.approx(sum(entropies) / len(entropies), abs=1e-5)
-        assert card.part == part_of(card.site)
+        assert (card.part, card.layer) == PLACES[card.site]
 
 
 def test_batches_add_up(model):

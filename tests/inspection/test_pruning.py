@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 import torch
 
+from jumok.attention.observe import sites
 from jumok.config import TransformerConfig
 from jumok.inspection.heads.pruning import pruning_curves, pruning_order
-from jumok.inspection.hooks.intervene import sites
 from jumok.models.encoder_decoder import Transformer
 from tests.inspection.test_measures import QUIET
 

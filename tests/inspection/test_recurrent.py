@@ -12,6 +12,7 @@ from torch import nn
 from jumok.bundle.reading import WEIGHTS
 from jumok.data.tokenizer import END, START, Tokenizer
 from jumok.inspection.context_similarity import context_similarity
+from jumok.inspection.findings import StackPositions
 from jumok.inspection.hooks.intervene import Change
 from jumok.inspection.position_encodings import position_facts
 from jumok.tracing.catalog import Family, load_family
@@ -133,12 +134,12 @@ def test_a_word_is_compared_with_itself_read_alone(trace, deep, family):
             ]
             for number, states in enumerate(layers)
         ]
-        found = np.array(trace.notes["layers"]["stacks"][stack]["moved"])
+        found = np.array(trace.findings.layers.stacks[stack].moved)
         np.testing.assert_allclose(found, expected, atol=2e-5)
         np.testing.assert_allclose(found[0], 1.0, atol=1e-5)
         assert (found[1:, 1:] < 0.9999).all()
     np.testing.assert_allclose(
-        [layer[0] for layer in trace.notes["layers"]["stacks"]["decoder"]["moved"]], 1.0, atol=1e-5
+        [layer[0] for layer in trace.findings.layers.stacks["decoder"].moved], 1.0, atol=1e-5
     )
 
 
@@ -149,8 +150,8 @@ def test_every_layer_is_read_out_in_the_place_of_the_top(trace, deep, family):
     memory = encoder_by_torch(stored, read)[-1]
     states = decoder_by_torch(stored, memory, wrote)
     found = (states[-1] @ memory.T).softmax(-1) @ memory  # the score is a dot product
-    stack = trace.notes["layers"]["stacks"]["decoder"]
-    assert stack["read"] == "recurrent"
+    stack = trace.findings.layers.stacks["decoder"]
+    assert stack.read == "recurrent"
     written = [*wrote[1:], END]
     for layer, state in enumerate([torch.zeros_like(states[-1]), *states[1:]]):
         known = torch.cat([state, found], dim=1)
@@ -159,8 +160,8 @@ def test_every_layer_is_read_out_in_the_place_of_the_top(trace, deep, family):
         )
         expected = (shown @ stored["encoder.embedding.table"].T).softmax(-1)
         chosen = expected[range(len(written)), written]
-        np.testing.assert_allclose(stack["written"][layer], chosen, atol=2e-5)
-        for place, best in enumerate(stack["best"][layer]):
+        np.testing.assert_allclose(stack.written[layer], chosen, atol=2e-5)
+        for place, best in enumerate(stack.best[layer]):
             values = [value for _, value in best]
             np.testing.assert_allclose(values, expected[place].topk(5).values, atol=2e-5)
 
@@ -171,17 +172,17 @@ def test_at_the_top_layer_the_prediction_is_the_models_own(kind, tmp_path, token
     family = load_family(bundle(tmp_path / "model", tokenizer, **KINDS[kind]), device="cpu")
     for change in (Change(), Change(off={"decoder.attention": [0]}), Change(blank=(1,))):
         trace = family.trace(SOURCE, TARGET, change=change, extras=ONLY_LAYERS)
-        stacks = trace.notes["layers"]["stacks"]
+        stacks = trace.findings.layers.stacks
         layers = KINDS[kind].get("decoder_layers", 1)
-        assert np.array(stacks["decoder"]["written"]).shape == (layers + 1, len(trace.steps))
+        assert np.array(stacks["decoder"].written).shape == (layers + 1, len(trace.steps))
         for step, best, written in zip(
-            trace.steps, stacks["decoder"]["best"][-1], stacks["decoder"]["written"][-1],
+            trace.steps, stacks["decoder"].best[-1], stacks["decoder"].written[-1],
             strict=True,
         ):  # fmt: skip
             expected = np.exp([value for _, value in step.best])
             np.testing.assert_allclose([value for _, value in best], expected, atol=2e-5)
             assert written == pytest.approx(np.exp(step.log_probability), abs=2e-5)
-        assert "best" not in stacks["encoder"], "an encoder predicts nothing"
+        assert stacks["encoder"].best is None, "an encoder predicts nothing"
 
 
 def test_one_word_in_two_sentences(deep, family):
@@ -190,8 +191,8 @@ def test_one_word_in_two_sentences(deep, family):
     texts = ("the cat sat", "and the cat")
     one, other = (family.trace(text, "개가", level="full", extras=NOTHING) for text in texts)
     found = context_similarity(one, other)
-    assert found["encoder"]["texts"] == ["and", "the", "cat"]
-    assert found["encoder"]["cosines"][0][1][2] == pytest.approx(1.0, abs=1e-5)
+    assert found["encoder"].texts == ("and", "the", "cat")
+    assert found["encoder"].cosines[0][1][2] == pytest.approx(1.0, abs=1e-5)
     encode = family.system.tokenizer.encode
     layers = [encoder_by_torch(stored, [*encode(text), END]) for text in texts]
     words = [
@@ -201,15 +202,15 @@ def test_one_word_in_two_sentences(deep, family):
     for layer in range(3):
         cat = [states[layer][at].mean(0) for states, at in zip(layers, words, strict=True)]
         expected = float(F.cosine_similarity(cat[0], cat[1], dim=0))
-        assert found["encoder"]["cosines"][layer][1][2] == pytest.approx(expected, abs=2e-5)
-    assert np.array(found["decoder"]["cosines"]).shape == (4, 1, 1)
-    assert found["decoder"]["axis"] == "target"
+        assert found["encoder"].cosines[layer][1][2] == pytest.approx(expected, abs=2e-5)
+    assert np.array(found["decoder"].cosines).shape == (4, 1, 1)
+    assert found["decoder"].axis == "target"
 
 
 def test_an_rnn_knows_places_by_the_order_itself(family):
     assert position_facts(family.system.models[0]) == {
-        "encoder": {"kind": "recurrent-both", "same": None},
-        "decoder": {"kind": "recurrent", "same": None},
+        "encoder": StackPositions("recurrent-both"),
+        "decoder": StackPositions("recurrent"),
     }
 
 
@@ -218,11 +219,11 @@ def test_a_captioner_with_an_rnn_has_its_decoders_layers(tmp_path):
     folder = write_captioner(tmp_path / "captioner", decoder=decoder)
     (picture,) = write_pictures(tmp_path / "pictures", 1)
     trace = load_family(folder, device="cpu").trace(str(picture), extras=ONLY_LAYERS)
-    layers = trace.notes["layers"]
-    assert list(layers["stacks"]) == list(layers["places"]) == ["decoder"]
-    assert len(layers["stacks"]["decoder"]["best"]) == 3
+    layers = trace.findings.layers
+    assert list(layers.stacks) == list(layers.positions) == ["decoder"]
+    assert len(layers.stacks["decoder"].best) == 3
     np.testing.assert_allclose(
-        layers["stacks"]["decoder"]["written"][-1],
+        layers.stacks["decoder"].written[-1],
         np.exp([step.log_probability for step in trace.steps]),
         atol=2e-5,
     )
@@ -230,6 +231,6 @@ def test_a_captioner_with_an_rnn_has_its_decoders_layers(tmp_path):
 
 def test_nobody_who_does_not_ask_pays(family):
     bare = family.trace(SOURCE, TARGET, extras=NOTHING)
-    assert bare.notes["layers"] == {}
+    assert bare.findings.layers is None
     assert not bare.streams
     assert not family.trace(SOURCE, TARGET, level="weights", extras=ONLY_LAYERS).streams

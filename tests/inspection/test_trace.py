@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jumok.errors import BundleError, DataError
-from jumok.inspection.trace import HEAD
+from jumok.inspection.trace import FORMAT, HEAD
 from jumok.inspection.trace_file import load_trace
 from tests.inspection.traces import HOSTILE, trace
 
@@ -81,8 +81,13 @@ def test_a_file_of_another_kind_is_refused(tmp_path):
     assert "not a trace" in broken(tmp_path, replace_by_arrays)
 
 
-def test_a_trace_of_a_newer_format_is_refused(tmp_path):
-    assert "another format" in broken(tmp_path, lambda file: rewritten(file, format=4))
+def test_a_trace_of_another_format_is_refused(tmp_path):
+    newer = broken(tmp_path, lambda file: rewritten(file, format=FORMAT + 1))
+    assert "another format" in newer
+    assert "pip install --upgrade jumok" in newer
+    older = broken(tmp_path, lambda file: rewritten(file, format=3))
+    assert "got:      format 3" in older
+    assert "record it again with this jumok" in older
 
 
 def test_a_trace_that_is_not_there_is_named(tmp_path):

@@ -1,7 +1,12 @@
 """Traces small enough to follow by hand, and hostile enough for a page."""
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 
+from jumok.alignment.setting import AlignmentSetting
+from jumok.inspection.findings import Fate, SearchLeaf, SearchNode, SearchTree, TraceFindings
 from jumok.inspection.trace import Axis, Site, Step, Trace
 
 HOSTILE = (
@@ -27,28 +32,32 @@ def axis(tokens: tuple[str, ...], start: bool, end: bool) -> Axis:
     )
 
 
-def node(parent: int, piece: str, logp: float, total: float, fate: str) -> dict[str, object]:
-    facts = {"parent": parent, "token": 5, "log_probability": logp, "total": total, "fate": fate}
-    return facts | {"piece": piece}
+def node(
+    parent: int, piece: str, logp: float, total: float, fate: Fate, token: int = 5
+) -> SearchNode:
+    return SearchNode(parent, token, piece, logp, total, fate)
 
 
-def notes(sites: list[Site], heads: int, columns: int, written: list[str]) -> dict[str, object]:
+def findings(sites: list[Site], heads: int, columns: int, written: list[str]) -> TraceFindings:
     """Two hypotheses: one ended, the other lost."""
-    even = [0.1, 0.2, 0.3, 0.4, *[0.0] * columns][:columns]
-    return {
-        "written": list(range(4, 3 + len(written))),
-        "search": {
-            "nodes": [
-                node(-1, "고양이가", -0.5, -0.5, "kept"),
-                node(-1, "<b>", -1.5, -1.5, "kept"),
-                node(0, "</s>", -0.5, -1.0, "finished"),
-                node(1, "</s>", -2.5, -4.0, "lost"),
-            ],
-            "leaves": [{"node": 2, "weights": [even[::-1]]}, {"node": 1, "weights": [even]}],
-        },
-        "reading": {"layer": 0, "at_input": False},
-        "without": {site.name: [[-0.25] * len(written)] * heads for site in sites},
-    }
+    even = np.array([[0.1, 0.2, 0.3, 0.4, *[0.0] * columns][:columns]])
+    nodes = (
+        node(-1, "고양이가", -0.5, -0.5, "kept"),
+        node(-1, "<b>", -1.5, -1.5, "kept"),
+        node(0, "</s>", -0.5, -1.0, "finished"),
+        node(1, "</s>", -2.5, -4.0, "lost"),
+    )
+    return TraceFindings(
+        written=tuple(range(4, 3 + len(written))),
+        search=SearchTree(nodes, (SearchLeaf(2, even[:, ::-1]), SearchLeaf(1, even))),
+        setting=AlignmentSetting(0, at_input=False),
+        ablation={site.name: np.full((heads, len(written)), -0.25) for site in sites},
+    )
+
+
+def found(recorded: Trace, **findings: Any) -> Trace:
+    """The trace with some of its findings replaced."""
+    return replace(recorded, findings=replace(recorded.findings, **findings))
 
 
 def trace(
@@ -106,5 +115,5 @@ def trace(
         axes=axes,
         sites=tuple(sites),
         steps=steps,
-        notes=notes(sites, heads, len(source) + 1, written),
+        findings=findings(sites, heads, len(source) + 1, written),
     )

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from jumok.alignment.gold import GoldLinks
 from jumok.config.transformer import TransformerConfig
 from jumok.data.tokenizer import Tokenizer
-from jumok.evaluation.alignment import GoldLinks
 from jumok.lab import tatoeba
 from jumok.lab.experiments import alignment
 from jumok.lab.experiments.alignment import FRENCH, KOREAN, TriedSetting

@@ -1,7 +1,5 @@
 """The figure of what mattered shows the trace's own numbers."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -11,6 +9,7 @@ from jumok.errors import ModelError
 from jumok.inspection.trace import Trace
 from jumok.plot import paper
 from jumok.systems.captioner import Captioner
+from tests.inspection.traces import found
 from tests.systems.pictures import write_captioner, write_noise
 
 pytest.importorskip("matplotlib", reason="needs the extra plot")
@@ -28,11 +27,11 @@ def recorded(tiny_bundle) -> Trace:
 
 
 def test_bars_are_shares_of_each_measure_and_hollow_below_0(recorded):
-    facts = recorded.notes["mattered"]["words"]
+    facts = recorded.findings.attribution["words"]
     panels = plot.mattered(recorded, "짖었다").axes[:7]
-    for axes, (name, measure) in zip(panels, facts["measures"].items(), strict=True):
-        left = facts["rest"].get(name, {}).get("source")
-        values = np.array(measure["source"][1] + ([] if left is None else [left[1]]))
+    for axes, (name, measure) in zip(panels, facts.measures.items(), strict=True):
+        left = facts.rest.get(name, {}).get("source")
+        values = np.append(measure["source"][1], [] if left is None else left[1])
         lengths = [bar.get_width() for bar in axes.patches]
         np.testing.assert_allclose(lengths, 100 * np.abs(values) / np.abs(values).sum())
         hollow = [bar.get_facecolor()[3] == 0 for bar in axes.patches]
@@ -47,14 +46,14 @@ def test_bars_are_shares_of_each_measure_and_hollow_below_0(recorded):
 
 
 def test_correlations_and_shares_are_those_of_the_trace(recorded):
-    facts = recorded.notes["mattered"]["pieces"]
+    facts = recorded.findings.attribution["pieces"]
     axes = plot.mattered(recorded, 2, unit="pieces").axes
     here, mean, shares = axes[7], axes[8], axes[-1]
-    np.testing.assert_allclose(here.images[0].get_array(), facts["ranks"][2])
-    np.testing.assert_allclose(mean.images[0].get_array(), facts["mean_ranks"])
+    np.testing.assert_allclose(here.images[0].get_array(), facts.ranks[2])
+    np.testing.assert_allclose(mean.images[0].get_array(), facts.mean_ranks)
     assert here.images[0].get_clim() == mean.images[0].get_clim() == (0.0, 1.0)
     heights = [bar.get_height() for bars in shares.containers for bar in bars]
-    expected = [100 * share for each in facts["shares"].values() for share in each]
+    expected = [100 * share for each in facts.shares.values() for share in each]
     np.testing.assert_allclose(heights, expected)
 
 
@@ -68,15 +67,15 @@ def test_a_word_that_was_not_written_is_named(recorded, word):
 
 def test_a_trace_that_does_not_say_is_refused(recorded):
     with pytest.raises(ModelError, match="contains no attributions"):
-        plot.mattered(replace(recorded, notes={}))
+        plot.mattered(found(recorded, attribution=None))
 
 
 def test_maps_of_a_picture_are_shares_on_one_scale(tmp_path):
     captioner = Captioner.load(write_captioner(tmp_path / "model"), device="cpu")
     trace = jumok.trace(captioner, write_noise(tmp_path / "noise.png"), "the cat sat")
-    facts = trace.notes["mattered"]["words"]
+    facts = trace.findings.attribution["words"]
     shares = {}
-    for name, measure in facts["measures"].items():
+    for name, measure in facts.measures.items():
         values = np.array(measure["picture"])
         shares[name] = values / np.abs(values).sum(axis=1, keepdims=True)
     most = max(np.abs(each).max() for each in shares.values())

@@ -9,7 +9,7 @@ import pytest
 from jumok import plot
 from jumok.errors import ModelError
 from jumok.plot import paper
-from tests.inspection.traces import trace
+from tests.inspection.traces import found, trace
 
 pytest.importorskip("matplotlib", reason="needs the extra plot")
 
@@ -44,8 +44,9 @@ def test_what_the_mask_hides_is_said():
 
 def test_switches_are_the_sums_over_the_tokens():
     recorded = trace(layers=1, heads=2)
-    notes = {"without": {"cross.0": [[-0.5, -0.25], [0.125, 0.0]], "encoder.0": [[1.0], [2.0]]}}
-    (axes,) = plot.switches(replace(recorded, notes=notes)).axes
+    crossed, own = np.array([[-0.5, -0.25], [0.125, 0.0]]), np.array([[1.0], [2.0]])
+    ablated = found(recorded, ablation={"cross.0": crossed, "encoder.0": own})
+    (axes,) = plot.switches(ablated).axes
     assert lengths(axes) == [-0.75, 0.125, 1.0, 2.0]
     names = [label.get_text() for label in axes.get_yticklabels()]
     assert names[0] == "cross-attention (target → source) 1.1"
@@ -68,7 +69,7 @@ def test_what_cannot_be_drawn_is_said():
     with pytest.raises(ModelError, match=r"no such row\.\n  expected: 1 to 3\n  got:      8"):
         plot.row(recorded, 7)
     with pytest.raises(ModelError, match="contains no head-ablation results"):
-        plot.switches(replace(recorded, notes={}))
+        plot.switches(found(recorded, ablation=None))
     with pytest.raises(ModelError, match="nothing was written"):
         plot.choices(replace(recorded, steps=()))
     bare = [replace(site, query=None, key=None, value=None) for site in recorded.sites]

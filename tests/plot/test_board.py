@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from jumok.alignment.setting import AlignmentSetting
 from jumok.errors import ModelError
 from jumok.inspection.trace import Axis
 from jumok.plot.board import board, chosen_site, matrix
-from tests.inspection.traces import trace
+from tests.inspection.traces import found, trace
 
 
 def test_words_are_looked_at_by_all_their_pieces_and_look_as_these_do_on_average():
@@ -35,7 +36,7 @@ def test_reading_is_that_of_the_models_alignments_where_nobody_says():
     site = chosen_site(recorded, None, None)
     assert (site.part, site.layer) == ("cross", 0), "where alignments are read"
     values = matrix(site, "mean")
-    at_input = replace(recorded, notes={"reading": {"layer": 0, "at_input": True}})
+    at_input = found(recorded, setting=AlignmentSetting(0, at_input=True))
     for each, name in ((recorded, "writes"), (at_input, "reads")):
         left = board(each, site, values).values
         np.testing.assert_array_equal(left, board(each, site, values, reading=name).values)

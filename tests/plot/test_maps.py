@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from jumok import plot
+from jumok.alignment.setting import AlignmentSetting
 from jumok.errors import ModelError
 from jumok.evaluation.alignment import parse_gold, with_gold
 from jumok.inspection.page.picture import TracePicture
 from jumok.inspection.trace import Step, grid_axis
 from jumok.plot import paper
-from tests.inspection.traces import HOSTILE, trace
+from tests.inspection.traces import HOSTILE, found, trace
 
 pytest.importorskip("matplotlib", reason="needs the extra plot")
 pytest.importorskip("PIL.Image", reason="needs the package pillow")
@@ -64,8 +65,7 @@ def test_long_texts_are_drawn_whole_with_as_many_words_as_fit():
 
 def test_the_head_is_the_one_that_alignments_are_read_from():
     recorded = trace()
-    notes = {**recorded.notes, "reading": {"layer": 1, "at_input": False, "head": 2}}
-    read = replace(recorded, notes=notes)
+    read = found(recorded, setting=AlignmentSetting(1, at_input=False, head=2))
 
     def drawn(**asked):
         (image,) = maps(plot.alignment(read, **asked))

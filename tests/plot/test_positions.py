@@ -10,6 +10,7 @@ import torch
 from jumok import plot
 from jumok.config import TransformerConfig
 from jumok.errors import ModelError
+from jumok.inspection.findings import LayerFindings, TraceFindings
 from jumok.inspection.position_encodings import position_facts
 from jumok.inspection.trace import Trace
 from jumok.models.catalog import DataSizes, build
@@ -34,7 +35,7 @@ def of(kind: str, **more: object) -> Trace:
         }
     )
     places = position_facts(build(sizes, DataSizes(vocabulary=23)))
-    return replace(trace(), notes={"layers": {"places": places}})
+    return replace(trace(), findings=TraceFindings(layers=LayerFindings(positions=places)))
 
 
 def test_the_waves_of_the_paper_are_drawn_with_their_cosine_by_distance():
@@ -72,7 +73,7 @@ def test_rotary_angles_are_drawn_by_distance():
 def test_learned_tables_have_a_scale_and_a_range_of_their_own():
     learned = of("learned")
     image, curve, _ = plot.positions(learned, "decoder").axes
-    table = np.array(learned.notes["layers"]["places"]["decoder"]["picture"])
+    table = np.array(learned.findings.layers.positions["decoder"].picture)
     assert image.images[0].get_clim() == pytest.approx((-np.abs(table).max(), np.abs(table).max()))
     (band,) = curve.collections
     units = table / np.linalg.norm(table, axis=1, keepdims=True)

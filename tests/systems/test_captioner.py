@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import jumok
-from jumok.alignment.extract import AlignmentSetting
+from jumok.alignment.setting import AlignmentSetting
 from jumok.decoding import DecodingOptions
 from jumok.errors import BundleError, DataError, ModelError
 from jumok.systems.captioner import Captioner

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import jumok
-from jumok.alignment.extract import AlignmentSetting
+from jumok.alignment.setting import AlignmentSetting
 from jumok.bundle.card import BundleConfig, Card
 from jumok.bundle.writing import write_bundle
 from jumok.config import RecurrentConfig
@@ -80,7 +80,7 @@ def test_coverage_is_read_off_the_one_attention(with_attention):
 def test_a_trace_holds_the_one_attention(with_attention):
     trace = jumok.trace(Translator.load(with_attention), "the cat sat", target="the mat")
     assert [(site.name, site.kind) for site in trace.sites] == [("decoder.attention", "additive")]
-    assert "reading" in trace.notes
+    assert trace.findings.setting == AlignmentSetting(0, at_input=False)
 
 
 def test_without_attention_there_is_nothing_to_trace(without):

@@ -20,7 +20,7 @@ from jumok.decoding import DecodingOptions
 from jumok.inspection.hooks.intervene import switched_off
 from jumok.layers.block import Block
 from jumok.models.catalog import DataSizes, build
-from jumok.tracing.record import record
+from jumok.tracing.recording.record import record
 from tests.conftest import TINY_TEXT
 from tests.parity.torch_weights import roughen
 from tests.systems.lm import write_lm
@@ -77,9 +77,9 @@ def site_facts(trace: jumok.Trace) -> list[Any]:
 
 
 def recorded(system: Any, texts: list[str]) -> Any:
-    with record(system, "qk") as trace:
+    with record(system, "qk") as recording:
         system.translate(texts, SHORT)
-    return [(one.index, one.text, *site_facts(one)) for one in (trace, *trace.also)]
+    return [(one.index, one.text, *site_facts(one)) for one in recording.traces]
 
 
 def jobs_of(system: Any, number: int) -> Callable[[], Any]:
@@ -163,7 +163,7 @@ def test_who_watches_or_changes_a_model_does_it_for_its_own_thread(translator, m
     with (
         ThreadPoolExecutor(1) as pool,
         observe(model, lambda *_: seen.append(threading.get_ident())),
-        record(translator, "full") as trace,
+        record(translator, "full") as recording,
         switched_off(model, heads, {"decoder.blocks.0.cross_attention": 3}),
     ):
         theirs = pool.submit(lambda: facts(translator.translate(TEXTS, SHORT))).result()
@@ -172,8 +172,8 @@ def test_who_watches_or_changes_a_model_does_it_for_its_own_thread(translator, m
     assert theirs == alone
     assert mine != alone[:1]
     assert set(seen) == {threading.get_ident()}
+    (trace,) = recording.traces
     assert trace.text.startswith("the cat sat")
-    assert trace.also == ()
 
 
 def test_two_threads_record_at_once(translator):

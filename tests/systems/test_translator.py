@@ -10,7 +10,8 @@ import pytest
 import torch
 
 import jumok
-from jumok.alignment.extract import AlignmentSetting, cross_attention
+from jumok.alignment.extract import cross_attention
+from jumok.alignment.setting import AlignmentSetting
 from jumok.alignment.words import merge_words
 from jumok.bundle.reading import read_bundle
 from jumok.bundle.weights import load_model

@@ -93,6 +93,54 @@ def llama() -> tuple[Any, Any]:
     return made(transformers.LlamaForCausalLM, config), with_spaces(start=True)
 
 
+def mistral() -> tuple[Any, Any]:
+    config = transformers.MistralConfig(
+        vocab_size=SIZE, hidden_size=24, intermediate_size=30, num_hidden_layers=2,
+        num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=61,
+        bos_token_id=1, eos_token_id=2, pad_token_id=0, **EAGER,
+    )  # fmt: skip
+    return made(transformers.MistralForCausalLM, config), with_spaces(start=True)
+
+
+def opt() -> tuple[Any, Any]:
+    """Its positions begin at 2."""
+    config = transformers.OPTConfig(
+        vocab_size=SIZE, hidden_size=24, ffn_dim=30, num_hidden_layers=2, num_attention_heads=3,
+        word_embed_proj_dim=24, max_position_embeddings=61,
+        bos_token_id=1, eos_token_id=2, pad_token_id=0, **EAGER,
+    )  # fmt: skip
+    return made(transformers.OPTForCausalLM, config), with_spaces(start=True)
+
+
+def gpt_neox() -> tuple[Any, Any]:
+    """Attention and feed-forward side by side, rotary positions in a quarter of each head."""
+    config = transformers.GPTNeoXConfig(
+        vocab_size=SIZE, hidden_size=24, intermediate_size=30, num_hidden_layers=2,
+        num_attention_heads=3, max_position_embeddings=61,
+        bos_token_id=0, eos_token_id=0, pad_token_id=0, **EAGER,
+    )  # fmt: skip
+    return made(transformers.GPTNeoXForCausalLM, config), byte_level()
+
+
+def bart() -> tuple[Any, Any]:
+    config = transformers.BartConfig(
+        vocab_size=SIZE, d_model=24, encoder_layers=2, decoder_layers=3,
+        encoder_attention_heads=3, decoder_attention_heads=3, encoder_ffn_dim=30,
+        decoder_ffn_dim=30, max_position_embeddings=61, pad_token_id=0, bos_token_id=1,
+        eos_token_id=2, decoder_start_token_id=0, forced_eos_token_id=2, **EAGER,
+    )  # fmt: skip
+    return made(transformers.BartForConditionalGeneration, config), with_spaces(start=False)
+
+
+def distilbert() -> tuple[Any, Any]:
+    tokenizer = word_pieces()
+    config = transformers.DistilBertConfig(
+        vocab_size=len(tokenizer), dim=24, n_layers=2, n_heads=3, hidden_dim=30,
+        max_position_embeddings=61, pad_token_id=0, **EAGER,
+    )  # fmt: skip
+    return made(transformers.DistilBertForMaskedLM, config), tokenizer
+
+
 def bert(kind: Any = transformers.BertForMaskedLM, **changes: Any) -> tuple[Any, Any]:
     tokenizer = word_pieces()
     config = transformers.BertConfig(

@@ -7,8 +7,9 @@ import pytest
 import torch
 
 import jumok
+from jumok.attention.observe import sites
 from jumok.errors import ModelError
-from jumok.inspection.hooks.intervene import Change, RowEdit, sites
+from jumok.inspection.hooks.intervene import Change, RowEdit
 from tests.parity.torch_weights import roughen
 from tests.systems.lm import write_lm
 from tests.systems.pictures import READER, write_captioner, write_noise
@@ -73,6 +74,26 @@ def test_translating_and_tracing_in_the_block_are_changed_alike(translator):
     for one, other in zip(traced.sites, off.sites, strict=True):
         assert (one.weights == other.weights).all()
     assert forced.steps != jumok.trace(translator, TEXTS[0], "고양이").steps
+
+
+def test_traces_name_the_changes_of_the_model(translator, tmp_path):
+    off, steered = "cross 2.3", {"decoder.blocks.1": lambda stream: stream + 1}
+    with jumok.changed(translator, off, words_off=[0]), jumok.patched(translator, steered):
+        changed = jumok.trace(translator, TEXTS[0])
+    assert changed.changes == ("head off: cross 2.3", "word off: 1", "patched: decoder.blocks.1")
+    assert jumok.trace(translator, TEXTS[0]).changes == ()
+    changed.save(tmp_path / "changed.npz")
+    assert jumok.load_trace(tmp_path / "changed.npz").changes == changed.changes
+    jumok.page(changed).save(tmp_path / "changed.html")
+    assert "head off: cross 2.3" in (tmp_path / "changed.html").read_text("utf-8")
+    with jumok.changed(translator, weights={("cross 2.1", 0): [1.0]}):
+        assert jumok.trace(translator, TEXTS[0]).changes == ("weights set: cross 2.1, query 1",)
+
+    with jumok.record(translator) as recording:  # also where only some of it is changed
+        translator.translate([TEXTS[0]])
+        with jumok.changed(translator, {CROSS: [1]}):
+            translator.translate([TEXTS[1]])
+    assert [trace.changes for trace in recording.traces] == [(), ("head off: cross 2.2",)]
 
 
 def test_other_threads_use_the_model_as_it_is(translator):

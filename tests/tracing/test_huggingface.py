@@ -15,8 +15,15 @@ from jumok.plot.board import board
 from tests.tracing import huggingface as small
 
 TEXT, TARGET = "the cat sat on the mat", "a dog barked"
-CAUSAL = {"gpt2": small.gpt2, "llama": small.llama}
-SEQUENCES = {"marian": small.marian, "t5": small.t5}
+CAUSAL = {
+    "gpt2": small.gpt2,
+    "llama": small.llama,
+    "mistral": small.mistral,
+    "opt": small.opt,
+    "gpt-neox": small.gpt_neox,
+}
+SEQUENCES = {"marian": small.marian, "t5": small.t5, "bart": small.bart}
+MASKED = {"bert": small.bert, "distilbert": small.distilbert}
 
 
 def shown(trace: jumok.Trace, folder: Path) -> None:
@@ -61,7 +68,7 @@ def test_a_causal_model_is_traced_token_by_token(family, target, tmp_path):
         assert step.log_probability == pytest.approx(value, abs=1e-5)
         most = wanted[place].topk(5).values.tolist()
         assert [each for _, each in step.best] == pytest.approx(most, abs=1e-5)
-    assert trace.notes["prompt"] == len(prompt) - 1
+    assert trace.findings.prompt == len(prompt) - 1
     shown(trace, tmp_path)
 
 
@@ -120,15 +127,16 @@ def test_an_encoder_and_a_decoder_have_three_kinds(family, target, tmp_path):
     shown(trace, tmp_path)
 
 
-def test_a_masked_model_fills_its_gaps(tmp_path):
-    model, tokenizer = small.bert()
+@pytest.mark.parametrize("family", MASKED)
+def test_a_masked_model_fills_its_gaps(family, tmp_path):
+    model, tokenizer = MASKED[family]()
     text = "the [MASK] sat on the mat"
     trace = jumok.from_transformers(model, tokenizer, text)
     read = torch.tensor([tokenizer(text).input_ids])
     out = model(read, output_attentions=True)
     same(trace.sites, out.attentions)
     assert {site.part for site in trace.sites} == {"encoder"}
-    (gap,) = trace.notes["gaps"]
+    (gap,) = trace.findings.gaps
     assert read[0, gap] == tokenizer.mask_token_id
     wanted = out.logits[0, gap].log_softmax(-1)
     (step,) = trace.steps

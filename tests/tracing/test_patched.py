@@ -66,8 +66,9 @@ def test_step_by_step_is_as_all_at_once(translator):
     vectors = torch.randn(3, 48, generator=torch.Generator().manual_seed(5))
     with jumok.patched(translator, {"decoder.blocks.0": vectors}, positions=[1, 2]):
         written = translator.translate([TEXTS[0]], OPTIONS)[0]
-        with jumok.record(translator, level="full") as stepwise:
+        with jumok.record(translator, level="full") as recording:
             translator.translate([TEXTS[0]], OPTIONS)
+        stepwise = recording.trace
         at_once = jumok.trace(translator, TEXTS[0], ids_of(translator, written), level="full")
     assert np.allclose(stepwise.streams["decoder"][1][1:3], vectors[1:3], atol=1e-6)
     count = min(each.streams["decoder"].shape[1] for each in (stepwise, at_once))

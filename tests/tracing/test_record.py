@@ -1,6 +1,6 @@
 """What is recorded while a model is used is what it does when everything is run at once."""
 
-from dataclasses import replace
+from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import jumok
+from jumok.attention.observe import sites
 from jumok.bundle.card import BundleConfig, Card
 from jumok.bundle.writing import write_bundle
 from jumok.config import TransformerConfig
@@ -15,7 +16,6 @@ from jumok.config.recurrent import RecurrentConfig
 from jumok.data.tokenizer import END, PAD, START, Tokenizer
 from jumok.decoding import DecodingOptions
 from jumok.errors import ModelError
-from jumok.inspection.hooks.intervene import sites
 from jumok.inspection.page.document import page
 from jumok.inspection.trace import Level
 from jumok.inspection.trace_file import load_trace
@@ -74,16 +74,17 @@ def test_a_search_is_recorded_as_the_pass_over_what_it_wrote(tiny_bundle, rnn, k
     system = jumok.load(tiny_bundle if kind == "transformer" else rnn)
     options = replace(SHORT, beam=beam)
     (plain,) = system.translate(["the cat sat"], options)
-    with jumok.record(system, level="qk") as trace:
+    with jumok.record(system, level="qk") as recording:
         (watched,) = system.translate(["the cat sat"], options)
+    trace = recording.trace
     assert watched == plain, "recording changes no output"
     assert trace.axes["target"].tokens[1:] == plain.tokens
     assert trace.axes["source"].texts == ("the", "cat", "sat")
-    pieces = trace.notes["written"]
+    pieces = trace.findings.written
     same(trace, jumok.trace(system, "the cat sat", pieces))
     values = [step.log_probability for step in trace.steps]
     assert values == pytest.approx(plain.token_log_probabilities, abs=1e-4)
-    assert trace.also == (), "the second pass, which reads alignments, is no other sentence"
+    (_,) = recording.traces  # the second pass, which reads alignments, is no other sentence
 
 
 @pytest.fixture(scope="module")
@@ -103,9 +104,9 @@ def wide(tmp_path_factory) -> Path:
 def recorded(
     system: Translator, level: Level, beam: int
 ) -> tuple[list[Translation], list[jumok.Trace]]:
-    with jumok.record(system, level=level) as trace:
+    with jumok.record(system, level=level) as recording:
         found = system.translate(THREE, replace(SHORT, beam=beam))
-    every = [trace, *trace.also]
+    every = recording.traces
     return found, [*every, *(each.tree for each in every if each.tree is not None)]
 
 
@@ -144,8 +145,9 @@ def test_steps_in_one_call_are_recorded_as_those_of_the_parts(
 
 def test_hypotheses_that_lost_are_recorded_once_each(tiny_bundle):
     system = jumok.load(tiny_bundle)
-    with jumok.record(system, level="qk") as trace:
+    with jumok.record(system, level="qk") as recording:
         system.translate(["the cat sat"], SHORT)
+    trace = recording.trace
     tree = trace.tree
     axis = tree.axes["target"]
     leaves = set(range(len(axis.tokens))) - set(axis.parents)
@@ -166,54 +168,56 @@ def test_hypotheses_that_lost_are_recorded_once_each(tiny_bundle):
 
 def test_the_page_shows_a_recorded_search(tiny_bundle):
     system = jumok.load(tiny_bundle)
-    with jumok.record(system) as trace:
+    with jumok.record(system) as recording:
         system.translate(["the cat sat"], SHORT)
-    nodes = trace.notes["search"]["nodes"]
+    trace = recording.trace
+    nodes = trace.findings.search.nodes
     paths = []
     for index in range(len(nodes)):
         path, at = [], index
         while at >= 0:
             path.insert(0, nodes[at])
-            at = nodes[at]["parent"]
+            at = nodes[at].parent
         paths.append(path)
-        assert nodes[index]["total"] == pytest.approx(
-            sum(node["log_probability"] for node in path), abs=1e-4
+        assert nodes[index].total == pytest.approx(
+            sum(node.log_probability for node in path), abs=1e-4
         )
     reading = system.aligner.readings[0]
-    for leaf in trace.notes["search"]["leaves"][:3]:
-        pieces = [node["token"] for node in paths[leaf["node"]] if node["token"] != END]
+    for leaf in trace.findings.search.leaves[:3]:
+        pieces = [node.token for node in paths[leaf.node] if node.token != END]
         cross = [s for s in jumok.trace(system, "the cat sat", pieces).sites
                  if s.part == "cross"][reading.layer]  # fmt: skip
         rows = cross.weights.mean(0)[1:] if reading.at_input else cross.weights.mean(0)[:-1]
-        np.testing.assert_allclose(leaf["weights"], rows, atol=1e-4)
+        np.testing.assert_allclose(leaf.weights, rows, atol=1e-4)
     assert "tab" in page(trace)
 
 
 def test_a_recording_is_saved_with_its_tree_and_other_sentences(tiny_bundle, tmp_path):
     system = jumok.load(tiny_bundle)
     texts = ["the cat sat", "the dog barked and the cat sat"]
-    with jumok.record(system, level="full") as trace:
+    with jumok.record(system, level="full") as recording:
         found = system.translate(texts, SHORT)
-    both = (trace, *trace.also)
+    trace = recording.trace
+    both = recording.traces
     assert {each.output for each in both} == {each.text for each in found}
     assert {len(each.axes["source"].texts) for each in both} == {3, 7}
     longer, shorter = sorted(both, key=lambda each: -len(each.text))
-    same(shorter, jumok.trace(system, texts[0], shorter.notes["written"]))
-    same(longer, jumok.trace(system, texts[1], longer.notes["written"]))
-    trace.save(tmp_path / "t.npz")
-    loaded = load_trace(tmp_path / "t.npz")
-    assert loaded.head() == trace.head()
-    np.testing.assert_array_equal(loaded.tree.sites[-1].weights, trace.tree.sites[-1].weights)
-    np.testing.assert_array_equal(
-        loaded.also[0].streams["decoder"], trace.also[0].streams["decoder"]
-    )
+    same(shorter, jumok.trace(system, texts[0], shorter.findings.written))
+    same(longer, jumok.trace(system, texts[1], longer.findings.written))
+    recording.save(tmp_path / "t.npz")
+    first, second = jumok.Recording.load(tmp_path / "t.npz").traces
+    assert [first.head(), second.head()] == [each.head() for each in both]
+    np.testing.assert_array_equal(first.tree.sites[-1].weights, trace.tree.sites[-1].weights)
+    np.testing.assert_array_equal(second.streams["decoder"], both[1].streams["decoder"])
+    assert load_trace(tmp_path / "t.npz").head() == trace.head()
 
 
 def test_streams_of_a_search_are_those_of_the_pass(tiny_bundle):
     system = jumok.load(tiny_bundle)
-    with jumok.record(system, level="full") as trace:
+    with jumok.record(system, level="full") as recording:
         system.translate(["the cat sat"], SHORT)
-    whole = jumok.trace(system, "the cat sat", trace.notes["written"], level="full", extras=NOTHING)
+    trace = recording.trace
+    whole = jumok.trace(system, "the cat sat", trace.findings.written, level="full", extras=NOTHING)
     assert trace.streams.keys() == {"encoder", "decoder"}
     for stack, stream in whole.streams.items():
         np.testing.assert_allclose(trace.streams[stack], stream, atol=1e-4)
@@ -223,9 +227,10 @@ def test_streams_of_a_search_are_those_of_the_pass(tiny_bundle):
 def test_captions_are_recorded_with_their_gates(tmp_path, picture, changes):
     folder = write_captioner(tmp_path / "c", **changes)
     system = jumok.load(folder)
-    with jumok.record(system, level="qk") as trace:
+    with jumok.record(system, level="qk") as recording:
         (caption,) = system.caption([picture], beam=3, looks=True)
-    expected = load_family(folder).trace(picture, trace.notes["written"], extras=NOTHING)
+    trace = recording.trace
+    expected = load_family(folder).trace(picture, trace.findings.written, extras=NOTHING)
     assert trace.output == caption.text
     same(trace, expected)
     assert trace.picture == expected.picture
@@ -241,17 +246,19 @@ def test_a_language_model_is_recorded_while_it_writes(tmp_path, options):
     system = jumok.load(folder)
     decoding = DecodingOptions(**options)
     plain = "".join(system.generate("ab", decoding, max_tokens=4))
-    with jumok.record(system, level="qk") as trace:
+    with jumok.record(system, level="qk") as recording:
         assert "".join(system.generate("ab", decoding, max_tokens=4)) == plain
-    ids = trace.notes["written"]
+    trace = recording.trace
+    ids = list(trace.findings.written)
     assert ids[:2] == system.tokenizer.encode("ab")
     same(trace, load_family(folder).trace("ab", ids[2:]))
 
 
 def test_readers_and_classifiers_are_recorded(tmp_path, picture):
     system = untrained()
-    with jumok.record(system, level="qk") as trace:
+    with jumok.record(system, level="qk") as recording:
         system.fill(["the [MASK] sat on ___"])
+    trace = recording.trace
     expected = jumok.trace(system, "the [MASK] sat on ___", extras=NOTHING)
     same(trace, expected)
     assert trace.axes == expected.axes
@@ -260,8 +267,9 @@ def test_readers_and_classifiers_are_recorded(tmp_path, picture):
         (write_classifier(tmp_path / "cnn"), picture),
     ):
         system = jumok.load(folder)
-        with jumok.record(system, level="qk") as trace:
+        with jumok.record(system, level="qk") as recording:
             (said,) = system.classify([given])
+        trace = recording.trace
         assert trace.output == said.label
         assert dict(trace.steps[0].best) == pytest.approx(
             {label: np.log(value) for label, value in said.probabilities.items()}, abs=1e-4
@@ -278,10 +286,11 @@ def test_weights_are_those_before_dropout_while_training():
     model = build(config, DataSizes(vocabulary=31)).train()
     source = torch.tensor([[5, 6, 7, END], [5, 6, END, PAD]])
     target = torch.tensor([[START, 8, 9], [START, 8, PAD]])
-    with jumok.record(model) as trace:
+    with jumok.record(model) as recording:
         logits = model.decoder(model.encode(source, source != PAD), target)
         logits.sum().backward()
-    (other,) = trace.also
+    trace = recording.trace
+    other = recording.traces[1]
     assert trace.axes["source"].tokens == ("5", "6", "7", "</s>")
     assert other.axes["target"].tokens == ("<s>", "8")
     for each in (trace, other):
@@ -303,10 +312,20 @@ def test_nobody_listens_after_the_block(tiny_bundle):
     assert all(not each._forward_hooks and not each._forward_pre_hooks for each in model.modules())
 
 
-def test_what_happens_to_nothing_is_an_empty_trace(tiny_bundle):
-    with jumok.record(jumok.load(tiny_bundle)) as trace:
-        pass
-    assert trace.sites == ()
+def test_what_happens_to_nothing_is_an_empty_recording(tiny_bundle, tmp_path):
+    with jumok.record(jumok.load(tiny_bundle)) as recording:
+        assert recording.traces == ()
+    with pytest.raises(ModelError, match="nothing was recorded"):
+        _ = recording.trace
+    with pytest.raises(ModelError, match=r"use the model inside the block of jumok\.record"):
+        recording.save(tmp_path / "t.npz")
+
+
+def test_a_trace_does_not_change(tiny_bundle):
+    with jumok.record(system := jumok.load(tiny_bundle)) as recording:
+        system.translate(["the cat sat"], SHORT)
+    with pytest.raises(FrozenInstanceError):
+        recording.trace.output = "another"
 
 
 def test_a_model_without_attention_cannot_be_recorded():
@@ -316,8 +335,9 @@ def test_a_model_without_attention_cannot_be_recorded():
 
 
 def test_no_norms_and_vectors_are_kept_of_weights_alone(tiny_bundle):
-    with jumok.record(system := jumok.load(tiny_bundle)) as trace:
+    with jumok.record(system := jumok.load(tiny_bundle)) as recording:
         system.translate(["the cat sat"], SHORT)
+    trace = recording.trace
     assert all(site.query is None and site.norms is None for site in trace.sites)
 
 

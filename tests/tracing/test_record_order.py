@@ -59,10 +59,10 @@ CALLS = ["translate", "beam", "score", "caption", "fill", "classify", "pictures"
 @pytest.mark.parametrize("call", CALLS)
 def test_traces_come_in_the_order_of_what_was_given(calls, call):
     system, run = calls[call]
-    with jumok.record(system) as trace:
+    with jumok.record(system) as recording:
         run()
         run()
-    found = (trace, *trace.also)
+    found = recording.traces
     numbers = [one.index for one in found]
     assert numbers == sorted(numbers)
     assert set(numbers) == set(range(10)), "a second call counts on"
@@ -79,13 +79,12 @@ def test_traces_are_handed_out_one_by_one(calls, call, tmp_path):
     with jumok.record(system) as kept:
         run()
     handed: list[jumok.Trace] = []
-    with jumok.record(system, each=handed.append) as trace:
+    with jumok.record(system, each=handed.append) as recording:
         run()
         if call in ("translate", "caption"):
             assert len({one.index for one in handed}) >= 3, "batch by batch, while it works"
-    assert trace.sites == ()
-    assert trace.also == ()
-    expected = (kept, *kept.also)
+    assert recording.traces == ()
+    expected = kept.traces
     handed.sort(key=lambda one: one.index)
     assert [one.index for one in handed] == [one.index for one in expected]
     for mine, theirs in zip(handed, expected, strict=True):

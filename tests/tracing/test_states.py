@@ -60,8 +60,9 @@ def test_every_kind_that_reads_texts_has_states(kind, tmp_path):
 
 
 def record(system: object, text: str) -> jumok.Trace:
-    with jumok.record(system, level="full") as trace:
+    with jumok.record(system, level="full") as recording:
         system.score([text])
+    trace = recording.trace
     return trace
 
 
@@ -101,7 +102,7 @@ def test_what_has_no_states_is_refused(tmp_path):
         jumok.states_of(captioner, ["a"], 1)
     assert str(error.value) == (
         "this kind of model has no states of texts.\n"
-        "  expected: LanguageModel, MaskedModel, TextClassification, Translator\n"
+        "  expected: a translator, a language model, a masked model or a text classifier\n"
         "  got:      Captioner"
     )
     rnn = jumok.load(recurrent(tmp_path / "rnn", attention="dot", order="luong"), device="cpu")

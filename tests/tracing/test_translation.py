@@ -116,7 +116,7 @@ def test_each_step_has_its_token_and_the_likeliest(traced, family):
     for step in trace.steps:
         assert step.best == tuple(sorted(step.best, key=lambda pair: -pair[1]))
         assert dict(step.best).get(step.token, -99.0) <= step.best[0][1]
-    for changes in trace.notes["without"].values():
+    for changes in trace.findings.ablation.values():
         assert all(len(change) == len(trace.steps) for change in changes)
 
 
@@ -184,8 +184,9 @@ def test_a_language_model_goes_on_as_it_writes(tmp_path):
     trace = family.trace("a b")
     greedy = replace(family.options, beam=1)
     written = "".join(system.generate("a b", greedy, max_tokens=4))
-    assert trace.notes["prompt"] == 3
-    assert trace.notes["reading"] == {"at_input": True}, "the page shows a word's own row"
+    assert trace.findings.prompt == 3
+    assert trace.findings.setting is None
+    assert trace.findings.at_input, "the page shows a word's own row"
     assert len(trace.axes["text"].tokens) <= system.context
     assert written.startswith(trace.output.rstrip("\ufffd"))
     (scored,) = system.score(["a bc"])
@@ -255,7 +256,7 @@ def test_heads_can_be_off_in_every_family(captioners, picture, tmp_path):
         off.log_probability - on.log_probability
         for off, on in zip(without.steps, whole.steps, strict=True)
     ]
-    assert whole.notes["without"][site][2] == pytest.approx(changes, abs=1e-4)
+    assert whole.findings.ablation[site][2] == pytest.approx(changes, abs=1e-4)
     with pytest.raises(ModelError, match="no such head"):
         family.trace(picture, change=Change(off={site: [3]}))
 
@@ -264,15 +265,15 @@ def test_what_was_forced_stands_before_the_tree(captioners, picture):
     """A leaf's rows are what its own pieces looked at, after those that were forced."""
     family = load_family(captioners["rnn"])
     trace = family.trace(picture, prefix=[7], extras=Analyses(ablation=False))
-    nodes = trace.notes["search"]["nodes"]
-    leaf = next(each for each in trace.notes["search"]["leaves"] if each["weights"])
-    pieces, at = [], leaf["node"]
+    nodes = trace.findings.search.nodes
+    leaf = next(each for each in trace.findings.search.leaves if each.weights.size)
+    pieces, at = [], leaf.node
     while at >= 0:
-        pieces.insert(0, nodes[at]["token"])
-        at = nodes[at]["parent"]
+        pieces.insert(0, nodes[at].token)
+        at = nodes[at].parent
     alone = family.trace(picture, [7, *(piece for piece in pieces if piece != END)])
-    rows = alone.sites[0].weights.mean(0)[1 : 1 + len(leaf["weights"])]
-    np.testing.assert_allclose(leaf["weights"], rows, atol=1e-4)
+    rows = alone.sites[0].weights.mean(0)[1 : 1 + len(leaf.weights)]
+    np.testing.assert_allclose(leaf.weights, rows, atol=1e-4)
 
 
 @pytest.mark.parametrize("family", ["translation", "language model", "gaps"])
@@ -347,8 +348,8 @@ def test_without_the_tree_the_output_is_the_same(tiny_bundle):
         "the cat sat", options=options, extras=Analyses(ablation=False, search_tree=False)
     )
     assert (bare.output, bare.steps) == (whole.output, whole.steps)
-    assert bare.notes["search"] == {"left_out": True}
-    assert whole.notes["search"]["nodes"]
+    assert bare.findings.search is None
+    assert whole.findings.search.nodes
 
 
 def test_where_nothing_was_written_no_word_mattered(tiny_bundle):
@@ -358,4 +359,4 @@ def test_where_nothing_was_written_no_word_mattered(tiny_bundle):
     output.register_forward_hook(lambda *call: call[-1] + ends)
     trace = jumok.trace(translator, "the cat sat")
     assert (trace.output, trace.axes["target"].texts) == ("", ())
-    assert "mattered" not in trace.notes
+    assert trace.findings.attribution is None

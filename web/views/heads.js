@@ -5,10 +5,10 @@ import { readable, total } from "../trace.js";
 
 const NOTICED = 0.01; // nats: smaller changes are not shown
 
-headsView.needs = (trace, live) => trace.steps.length > 0 && (live || Object.keys(trace.notes.without ?? {}).length > 0);
+headsView.needs = (trace, live) => trace.steps.length > 0 && (live || Object.keys(trace.findings.ablation ?? {}).length > 0);
 
 export function headsView(trace, state, words, ask) {
-  const without = trace.notes.without || {};
+  const without = trace.findings.ablation ?? {};
   const sites = trace.parts().flatMap((part) => trace.of(part)).filter((site) => without[site.name]);
   const sums = sites.flatMap((site) => without[site.name].map(total));
   const most = Math.max(NOTICED, ...sums.map((sum) => -sum));

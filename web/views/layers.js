@@ -12,7 +12,7 @@ const SHOWS = { lens: lensView, apart: apartView, places: placesView };
 layersView.needs = (trace) => trace.layered;
 
 export function layersView(trace, state, words, ask) {
-  const { stacks } = trace.notes.layers ?? {};
+  const { stacks } = trace.findings.layers ?? {};
   if (!stacks) {
     if (ask && !trace.layersAsked) ask();
     trace.layersAsked = true; // once: the answer is another trace
@@ -36,7 +36,7 @@ function axisOf(trace, stack) {
 }
 
 function lensView(trace, state, words) {
-  const { stacks } = trace.notes.layers;
+  const { stacks } = trace.findings.layers;
   const names = Object.keys(stacks).filter((name) => stacks[name].best);
   const { stack, controls } = stackChosen(names, state, words);
   const { best, written, read: how } = stacks[stack];
@@ -83,10 +83,10 @@ function cellChosen(state, rows, columns) {
 }
 
 function apartView(trace, state, words, ask) {
-  const { stacks } = trace.notes.layers;
+  const { stacks } = trace.findings.layers;
   const { stack, controls } = stackChosen(Object.keys(stacks), state, words);
   const axis = axisOf(trace, stack);
-  const against = trace.notes.against?.[stack];
+  const against = trace.findings.similarity?.[stack];
   const other = against && { texts: against.texts };
   const word = Math.min(state.get("word") === "" ? longestShared(axis.texts, other?.texts ?? []) : state.number("word"),
     axis.texts.length - 1);

@@ -14,11 +14,9 @@ const SHARE_SHADES = { product: 0.42, slope: 0.68, blank: 0.95 };
 
 const MAPS_AT = [8, 46]; // px: where the maps over an image begin
 
-const TASKS_WITH_WORDS = ["translation", "language-model"];
-
 export function matteredView(trace, state, words, ask) {
   const whole = trace.baseline || trace;
-  const known = trace.notes.mattered;
+  const known = trace.findings.attribution;
   const body = [];
   if (!known) {
     if (!trace.baseline && !trace.wanted) {
@@ -51,12 +49,11 @@ export function matteredView(trace, state, words, ask) {
 }
 
 matteredView.needs = (trace, live) =>
-  Boolean(trace.notes.mattered) || (live && (TASKS_WITH_WORDS.includes(trace.task) || looksAtCells(trace)));
+  Boolean(trace.findings.attribution) || (live && trace.writesText && hasParts(trace.axes.picture));
 
-/** Whether the caption's words attend to cells; of a single vector, no part belongs to a cell. */
-function looksAtCells(trace) {
-  const grid = trace.task === "captioning" && trace.axes.picture?.grid;
-  return Boolean(grid) && grid[0] * grid[1] > 1;
+/** Whether the input has words or cells; of an image as a single vector, no part belongs to a cell. */
+function hasParts(picture) {
+  return !picture || picture.tokens.length > 1;
 }
 
 /** What is shown: words or tokens, for the chosen one. */
@@ -98,7 +95,7 @@ function gather(whole, known, state, words) {
 
 /** The first word that the model wrote: in a language model the prompt comes before it. */
 function firstWritten(whole, facts, unit) {
-  const prompt = whole.notes.prompt ?? 0;
+  const prompt = whole.findings.prompt;
   if (unit === "pieces") return Math.min(prompt, whole.steps.length - 1);
   return whole.axes[facts.own].words[prompt + 1] ?? 0;
 }

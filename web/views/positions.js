@@ -8,9 +8,9 @@ import { curves, pictureOrTable, stackChosen } from "./stacks.js";
 const LARGEST_CELL = 9; // px
 
 export function placesView(trace, state, words) {
-  const { places } = trace.notes.layers;
-  const { stack, controls } = stackChosen(Object.keys(places), state, words);
-  const place = places[places[stack].same ?? stack];
+  const { positions } = trace.findings.layers;
+  const { stack, controls } = stackChosen(Object.keys(positions), state, words);
+  const place = positions[positions[stack].same ?? stack];
   const help = `${words.placesHelp} ${words[`kind_${place.kind}`]}`;
   if (place.kind.startsWith("recurrent") || place.kind === "other") {
     return { help: words.placesHelp, controls, body: [element("p", {}, words[`kind_${place.kind}`])] };

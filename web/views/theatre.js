@@ -26,17 +26,18 @@ function path(nodes, id) {
 }
 
 /** Only models that write from left to right use beam search; of weights from elsewhere none is recorded. */
-theatreView.needs = (trace) => ["translation", "captioning", "language-model"].includes(trace.task)
+theatreView.needs = (trace) => trace.writesText
   && trace.sites.some((site) => site.kind !== "given");
 
 export function theatreView(trace, state, words, ask) {
-  const { nodes, leaves, left_out: leftOut } = trace.notes.search ?? {};
-  if (ask && leftOut) {
+  const { search } = trace.findings;
+  if (ask && !search) {
     if (!trace.treeAsked) ask();
     trace.treeAsked = true; // once: the answer is another trace
     return { help: words.theatreHelp, controls: [], body: [] };
   }
-  if (!nodes?.length) return { help: words.theatreHelp, controls: [], body: [element("p", {}, words.noSearch)] };
+  if (!search?.nodes.length) return { help: words.theatreHelp, controls: [], body: [element("p", {}, words.noSearch)] };
+  const { nodes, leaves } = search;
   const hideLost = state.get("lost") === "hide";
   const columns = steps(nodes).map((ids) =>
     (hideLost ? ids.filter((id) => nodes[id].fate !== "lost") : ids));
@@ -78,7 +79,7 @@ function score(nodes, id) {
 function whatWasWritten(trace, nodes, leaves) {
   const ids = leaves.map(({ node }) => node);
   const ended = ids.filter((id) => nodes[id].fate === "finished");
-  const written = (trace.notes.written ?? []).slice(trace.begun?.tokens.length ?? 0).join(" ");
+  const written = trace.findings.written.slice(trace.begun?.tokens.length ?? 0).join(" ");
   const spells = (id) => path(nodes, id).map((at) => nodes[at].token).join(" ");
   const end = (id) => (nodes[id].fate === "finished" ? [`${written} ${nodes[id].token}`.trim(), written] : [written]);
   const same = ids.find((id) => end(id).includes(spells(id)));
@@ -173,7 +174,7 @@ function mapOf(trace, nodes, leaves, line) {
   const alive = line.filter((id) => nodes[id].fate !== "lost");
   const last = alive[alive.length - 1];
   const leaf = leaves.find(({ node }) => path(nodes, node).includes(last));
-  if (last === undefined || !leaf?.weights.length) return null;
+  if (last === undefined || !leaf?.weights?.length) return null;
   const columns = trace.of("cross")[0].columnTokens.map(readable);
   const rows = alive.slice(0, leaf.weights.length).map((id) => readable(nodes[id].piece));
   return {

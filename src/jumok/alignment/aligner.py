@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import torch
 
-from jumok.alignment.extract import AlignmentSetting, cross_attention
+from jumok.alignment.extract import cross_attention
+from jumok.alignment.setting import AlignmentSetting
 from jumok.alignment.words import merge_words
 from jumok.data.tokenizer import END, START, Tokenizer, plain_words
 from jumok.decoding.ensemble import JointMemory

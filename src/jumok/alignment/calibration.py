@@ -8,7 +8,8 @@ from operator import itemgetter
 
 import torch
 
-from jumok.alignment.extract import AlignmentSetting, cross_attentions
+from jumok.alignment.extract import cross_attentions
+from jumok.alignment.setting import AlignmentSetting
 from jumok.data.pairs.batches import collate, on_device
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Float, Tensor

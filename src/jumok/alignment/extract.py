@@ -9,42 +9,15 @@ chosen by measurement for each model (`jumok.alignment.calibration`).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 
 from jumok.alignment.norms import given_norms, output_weight
+from jumok.alignment.setting import AlignmentSetting
 from jumok.attention.observe import Attention, observe
 from jumok.errors import ModelError
 from jumok.models.memory import Memory, SequenceToSequence
 from jumok.shapes import Float, Int, Tensor
-
-
-@dataclass(frozen=True)
-class AlignmentSetting:
-    """Where alignments are extracted.
-
-    Attributes:
-        layer: of the decoder's cross-attentions, from 0.
-        at_input: True: at the step that reads a token; False: at the step that writes it.
-        head: from 0; None: all heads together.
-        norms: by the norm of the attended value, | weight value W_O |, not by the weight alone.
-    """
-
-    layer: int
-    at_input: bool
-    head: int | None = None
-    norms: bool = False
-
-
-def default_setting(layers: int) -> AlignmentSetting | None:
-    """The setting for a model that was not measured: the last layer but one, writing step.
-
-    None for a model without cross-attention.
-
-    Source: Garg et al. 2019, Jointly learning to align and translate, section 3.
-    """
-    return AlignmentSetting(max(0, layers - 2), at_input=False) if layers else None
 
 
 @torch.no_grad()
@@ -65,14 +38,15 @@ def cross_attentions(
     Raises:
         ModelError: no such layer or head.
     """
+    by_layer = model.cross_sites
     for reading in readings:
-        if not 0 <= reading.layer < len(model.cross_sites):
+        if not 0 <= reading.layer < len(by_layer):
             raise ModelError(
                 "the model has no such layer.",
-                expected=f"1 to {len(model.cross_sites)}, of the decoder's cross-attentions",
+                expected=f"1 to {len(by_layer)}, of the decoder's cross-attentions",
                 got=str(reading.layer + 1),
             )
-    sites = [model.cross_sites[reading.layer] for reading in readings]
+    sites = [by_layer[reading.layer] for reading in readings]
     seen: list[list[Tensor]] = [[] for _ in readings]
 
     def keep(name: str, attention: Attention) -> None:

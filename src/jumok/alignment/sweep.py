@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
-from jumok.alignment.extract import AlignmentSetting
 from jumok.alignment.norms import given_norms, output_weight
+from jumok.alignment.setting import AlignmentSetting
 from jumok.attention.observe import Attention, observe
 from jumok.models.memory import Memory, SequenceToSequence
 from jumok.shapes import Float, Int, Tensor

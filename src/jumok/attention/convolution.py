@@ -15,6 +15,7 @@ from torch import nn
 
 from jumok.attention.core import attend, attend_with_weights
 from jumok.attention.observe import Attention, Observable
+from jumok.attention.role import Role
 from jumok.kernels.noise import Noise
 from jumok.shapes import Float, Tensor
 
@@ -35,6 +36,7 @@ class PixelAttention(Observable):
         value_dim: width of one head's value.
         noise: where dropout masks come from.
         dropout: share of the weights dropped while training.
+        role: its place in the model (`Observable.role`).
     """
 
     def __init__(
@@ -45,8 +47,10 @@ class PixelAttention(Observable):
         value_dim: int,
         noise: Noise,
         dropout: float = 0.0,
+        role: Role | None = None,
     ) -> None:
         super().__init__()
+        self.role = role
         self.heads = heads
         self.query = nn.Conv2d(channels, heads * head_dim, 1)
         self.key = nn.Conv2d(channels, heads * head_dim, 1, bias=False)

@@ -1,16 +1,20 @@
-"""Methods that report their arguments and results to the listeners of this context.
+"""Events: what modules, methods, searches and systems report to the listeners of this context.
 
-A model is shared by all threads that use it, so its listeners are not stored in it: what other
-threads do with the model is not reported, and nothing on the model changes.
+An event has an owner, the object that reports it, and a name: a method with `heard` reports its
+calls under its own name, and whatever else happens is reported by `tell`: the attention of a module
+(`attention/observe.py`), the candidates of a search, the rows of a batch. A model is shared by all
+threads that use it, so its listeners are not stored in it: what other threads do with the model is
+not reported, and nothing on the model changes. Without listeners an event costs the reading of one
+context variable.
 """
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial, wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 Given = ParamSpec("Given")
 Made = TypeVar("Made")
@@ -26,25 +30,26 @@ class Working(threading.local):
 
 @dataclass(frozen=True)
 class Ear:
-    """A listener to one method.
+    """A listener to one event.
 
     Attributes:
-        before: receives the method's arguments; None: they are not wanted.
+        before: receives the facts of an event, or the arguments of a method; None: they are not
+            wanted.
         after: receives the method's result.
         working: shared by the methods of one owner: calls among these are not reported.
     """
 
     before: Callable[..., None] | None = None
-    after: Callable[[Any], None] | None = None
+    after: Callable[..., None] | None = None
     working: Working = field(default_factory=Working)
 
     def hear(
         self,
         name: str,
-        method: Callable[[], Any],
-        given: Sequence[Any],
-        named: Mapping[str, Any],
-    ) -> Any:
+        method: Callable[[], Made],
+        given: Sequence[object],
+        named: Mapping[str, object],
+    ) -> Made:
         """Calls the method, and reports its arguments and its result."""
         working = self.working.names
         quiet = bool(working)
@@ -65,7 +70,7 @@ class Ear:
 _EARS: ContextVar[Mapping[tuple[int, str], tuple[Ear, ...]] | None] = ContextVar(
     "jumok_ears", default=None
 )
-"""By the id of the owner and the method's name."""
+"""By the id of the owner and the name of the event."""
 
 
 def heard(
@@ -81,38 +86,47 @@ def heard(
         if not ears:
             return method(self, *given, **named)
 
-        run: Callable[[], Any] = partial(method, self, *given, **named)
+        run: Callable[[], Made] = partial(method, self, *given, **named)
         for ear in ears:
             run = partial(ear.hear, name, run, given, named)
-        made: Made = run()
-        return made
+        return run()
 
     return call  # type: ignore[return-value]  # callers cannot name self
 
 
 @contextmanager
-def listening_to(owner: object, ears: Mapping[str, Ear]) -> Iterator[None]:
-    """Listens to these methods of `owner`, by name, in this context inside the block."""
-    before = _EARS.get() or {}
-    here = {
-        (id(owner), name): (*before.get((id(owner), name), ()), ear) for name, ear in ears.items()
-    }
-    token = _EARS.set({**before, **here})
+def listening_to_each(ears: Iterable[tuple[object, str, Ear]]) -> Iterator[None]:
+    """Listens in this context inside the block: to each owner's event of this name."""
+    here = dict(_EARS.get() or {})
+    for owner, event, ear in ears:
+        here[id(owner), event] = (*here.get((id(owner), event), ()), ear)
+    token = _EARS.set(here)
     try:
         yield
     finally:
         _EARS.reset(token)
 
 
-def tell(owner: object, event: str, *facts: Any) -> None:
-    """Reports an event of `owner` that is not a method call to its listeners."""
+def listening_to(owner: object, ears: Mapping[str, Ear]) -> AbstractContextManager[None]:
+    """Listens to these events of one owner, by name, in this context inside the block."""
+    return listening_to_each((owner, event, ear) for event, ear in ears.items())
+
+
+def listeners(owner: object, event: str) -> tuple[Callable[..., None], ...]:
+    """The functions that receive the facts of this event in this context."""
     everybody = _EARS.get()
-    for ear in () if everybody is None else everybody.get((id(owner), event), ()):
-        assert ear.before is not None
-        ear.before(*facts)
+    if everybody is None:
+        return ()
+    ears = everybody.get((id(owner), event), ())
+    return tuple(ear.before for ear in ears if ear.before is not None)
+
+
+def tell(owner: object, event: str, *facts: object) -> None:
+    """Reports an event of `owner` that is not a method call to its listeners."""
+    for listener in listeners(owner, event):
+        listener(*facts)
 
 
 def is_heard(owner: object, event: str) -> bool:
     """Whether `owner` has a listener to this event in this context."""
-    everybody = _EARS.get()
-    return everybody is not None and (id(owner), event) in everybody
+    return bool(listeners(owner, event))

@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from typing import Any, Generic, TypeVar, overload
 
 Value = TypeVar("Value")
+Owner = TypeVar("Owner")
 
 _VALUES: ContextVar[Mapping[tuple[int, str], Any] | None] = ContextVar("jumok_here", default=None)
 """By the id of the owner and the attribute's name."""
@@ -46,7 +47,7 @@ def having_any() -> bool:
 
 
 @contextmanager
-def having(name: str, values: Mapping[Any, Any]) -> Iterator[None]:
+def having(name: str, values: Mapping[Owner, object]) -> Iterator[None]:
     """Gives the attribute `name` of these owners these values in this context, inside the block."""
     before = _VALUES.get() or {}
     here = {(id(owner), name): value for owner, value in values.items()}

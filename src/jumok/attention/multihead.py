@@ -4,7 +4,6 @@ Source: Vaswani et al. 2017, section 3.2.2; lecture 002.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from torch import nn
 
@@ -17,8 +16,9 @@ from jumok.attention.core import (
     repeat_heads,
     split_heads,
 )
-from jumok.attention.interfaces import HeadParts, product_scale
+from jumok.attention.interfaces import HeadParts, HeadProcess, OutputProcess, product_scale
 from jumok.attention.observe import Attention, Observable
+from jumok.attention.role import Role
 from jumok.attention.scores import DotScore, ScaledDotScore
 from jumok.kernels.linear import Linear
 from jumok.kernels.noise import DropoutMask, Noise
@@ -49,6 +49,7 @@ class MultiHeadAttention(Observable, StepPart):
             queries (Ainslie et al. 2023); None: each head has its own.
         bias: whether the projections have biases.
         parts: the score, and what heads are put through before and after it.
+        role: its place in the model (`Observable.role`).
     """
 
     def __init__(
@@ -62,8 +63,10 @@ class MultiHeadAttention(Observable, StepPart):
         kv_heads: int | None = None,
         bias: bool = True,
         parts: HeadParts = HeadParts(),  # noqa: B008 - frozen
+        role: Role | None = None,
     ) -> None:
         super().__init__()
+        self.role = role
         self.heads, self.kv_heads = heads, kv_heads or heads
         self.query = Linear(dim, heads * head_dim, bias)
         self.key = Linear(dim, self.kv_heads * head_dim, bias)
@@ -139,11 +142,13 @@ class MultiHeadAttention(Observable, StepPart):
 
         With fewer heads of keys the widths tell: the kernel refuses these itself.
         """
-        linear = self.query, self.key, self.value, self.output
-        query, key, value, output = map(weights_for_step, linear)
+        query, key = weights_for_step(self.query, Linear), weights_for_step(self.key, Linear)
+        value, output = weights_for_step(self.value, Linear), weights_for_step(self.output, Linear)
         parts = (*self.process_queries, *self.process_keys, *self.process_output)
         scale = self.score.scale
-        if scale is None or None in (query, key, value, output) or parts or self.bias is not None:
+        if query is None or key is None or value is None or output is None:
+            return None
+        if scale is None or parts or self.bias is not None:
             return None
         if type(self.score) not in (DotScore, ScaledDotScore):  # others transform the vectors
             return None
@@ -187,6 +192,8 @@ class MultiHeadAttention(Observable, StepPart):
         return found
 
 
-def _listed(parts: Sequence[Any]) -> Any:
+def _listed(parts: Sequence[HeadProcess | OutputProcess]) -> nn.ModuleList | tuple[()]:
     """The processes as submodules; without any, nothing is called at every step."""
-    return nn.ModuleList(parts) if parts else ()
+    modules = [part for part in parts if isinstance(part, nn.Module)]
+    assert len(modules) == len(parts), "a process is a module"
+    return nn.ModuleList(modules) if modules else ()

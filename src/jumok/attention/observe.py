@@ -6,15 +6,17 @@ outputs, and reports what it did; a single step of a decoder's block is reported
 too (`layers/block_step.py`). Gates and edits take the readable path.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 
 from torch import nn
 
+from jumok.attention.heard import Ear, listeners, listening_to_each
 from jumok.attention.here import Here, having_any
+from jumok.attention.role import Part, Role
+from jumok.errors import ModelError
 from jumok.shapes import Bool, Float, Tensor
 
 Weights = Float[Tensor, "batch heads query key"]
@@ -49,14 +51,16 @@ class Attention:
 
 Observer = Callable[[Attention], None]
 
-_OBSERVERS: ContextVar[Mapping[int, tuple[Observer, ...]]] = ContextVar("jumok_observers")
-"""By the id of each attention module, its observers in this context."""
+ATTENTION = "attention"
+"""The event that an attention module reports: an `Attention` (`attention/heard.py`)."""
 
 
 class Observable(nn.Module):
     """A module whose attention can be observed and edited, and whose heads can be ablated.
 
     Attributes:
+        role: what attends to what here, and in which layer; set where the model is built. None:
+            nothing has set it, and traces and head cards refuse the module (`role_of`).
         heads: the number of heads.
         gate: (heads), or (batch heads) with one for each sentence: the factor of each head's output
             before the heads are mixed; None: no factor. It is the only way to intervene in a head:
@@ -65,6 +69,7 @@ class Observable(nn.Module):
         edit: replaces the module's weights, in the readable path; None: they are not replaced.
     """
 
+    role: Role | None = None
     heads: int = 1
     gate: Here[Float[Tensor, "*batch heads"] | None] = Here()
     edit: Here[WeightEdit | None] = Here()
@@ -72,8 +77,7 @@ class Observable(nn.Module):
     @property
     def observers(self) -> tuple[Observer, ...]:
         """The observers of this module in this context: other threads have their own."""
-        watched = _OBSERVERS.get(None)
-        return () if watched is None else watched.get(id(self), ())
+        return listeners(self, ATTENTION)
 
     @property
     def unchanged(self) -> bool:
@@ -96,6 +100,52 @@ class Observable(nn.Module):
         return weights if edit is None else edit(weights, position)
 
 
+def sites(model: nn.Module) -> dict[str, Observable]:
+    """Every attention module by its path in the model, its site."""
+    return {name: each for name, each in model.named_modules() if isinstance(each, Observable)}
+
+
+def heads_of(model: nn.Module) -> dict[str, int]:
+    """How many heads each attention module has, by its site."""
+    return {site: module.heads for site, module in sites(model).items()}
+
+
+def role_of(site: str, module: Observable) -> Role:
+    """The role of the attention module at this site.
+
+    Raises:
+        ModelError: the module has no role.
+    """
+    if module.role is None:
+        raise ModelError(
+            "the role of this attention module is not known.",
+            expected="encoder, decoder, cross or image, and the number of the layer",
+            got=f"{type(module).__name__} at {site!r}" if site else type(module).__name__,
+            do='set it where the module is built: module.role = Role("encoder", layer), with Role '
+            "from jumok.attention.role",
+        )
+    return module.role
+
+
+def roles_of(model: nn.Module) -> dict[str, Role]:
+    """The role of every attention module by its site.
+
+    Raises:
+        ModelError: a module has no role.
+    """
+    return {site: role_of(site, module) for site, module in sites(model).items()}
+
+
+def sites_of(model: nn.Module, part: Part) -> tuple[str, ...]:
+    """The sites of one part, the lowest layer's first.
+
+    Raises:
+        ModelError: a module has no role.
+    """
+    of_part = [(role.layer, site) for site, role in roles_of(model).items() if role.part == part]
+    return tuple(site for _, site in sorted(of_part, key=lambda each: each[0]))
+
+
 @contextmanager
 def observe(
     model: nn.Module,
@@ -110,13 +160,10 @@ def observe(
         wanted: chooses sites by name, which is the module's path in the model, for instance
             "decoder.blocks.2.cross_attention"; None observes all.
     """
-    watched = dict(_OBSERVERS.get({}))
-    for site, module in model.named_modules():
-        if isinstance(module, Observable) and (wanted is None or wanted(site)):
-            told = watched.get(id(module), ())
-            watched[id(module)] = (*told, partial(observer, site))
-    token = _OBSERVERS.set(watched)
-    try:
+    ears = (
+        (module, ATTENTION, Ear(partial(observer, site)))
+        for site, module in sites(model).items()
+        if wanted is None or wanted(site)
+    )
+    with listening_to_each(ears):
         yield
-    finally:
-        _OBSERVERS.reset(token)

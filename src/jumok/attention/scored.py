@@ -9,6 +9,7 @@ import math
 
 from jumok.attention.interfaces import ScoreFunction
 from jumok.attention.observe import Attention, Observable
+from jumok.attention.role import Role
 from jumok.attention.scores import CoverageScore
 from jumok.kernels.noise import Noise
 from jumok.shapes import Allowed, Float, States, Tensor
@@ -21,10 +22,18 @@ class ScoredAttention(Observable):
         score: compares a query and a key.
         dropout: share of the weights dropped while training.
         noise: where dropout masks come from.
+        role: its place in the model (`Observable.role`).
     """
 
-    def __init__(self, score: ScoreFunction, noise: Noise, dropout: float = 0.0) -> None:
+    def __init__(
+        self,
+        score: ScoreFunction,
+        noise: Noise,
+        dropout: float = 0.0,
+        role: Role | None = None,
+    ) -> None:
         super().__init__()
+        self.role = role
         self.score = score
         self.noise = noise
         self.dropout = dropout

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -83,7 +83,7 @@ class BundleConfig:
         source_language, target_language: codes such as "en"; "" where unknown.
         max_tokens: the longest sentence the model was trained for; longer lines are split.
         alignment_layer, alignment_at_input, alignment_head: the alignment setting
-            (`jumok.alignment.extract.AlignmentSetting`); no layer where it was not measured.
+            (`jumok.alignment.setting.AlignmentSetting`); no layer where it was not measured.
         sentences: for a translator, the median number of sentences in a source line of its
             training data, which decides whether lines are cut into sentences; None where it was
             not measured.
@@ -93,7 +93,7 @@ class BundleConfig:
     """
 
     task: str
-    model: dict[str, Any]
+    model: dict[str, object]
     vocabulary_size: Natural = 0
     labels: tuple[str, ...] = ()
     source_language: str = ""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
@@ -132,7 +132,7 @@ def read_bundle(folder: Path) -> Bundle:
     return Bundle(folder=folder, config=about, card=card, jumok=head.jumok, tensors=tensors)
 
 
-def _typed(kind: type[Typed], values: Mapping[str, Any], file: Path) -> Typed:
+def _typed(kind: type[Typed], values: Mapping[str, object], file: Path) -> Typed:
     """A file's JSON, with every key validated.
 
     Raises:
@@ -266,7 +266,7 @@ def previous_folder(folder: Path) -> Path:
     return folder.with_name(f".{folder.name}.previous")
 
 
-def _read_json(file: Path) -> dict[str, Any]:
+def _read_json(file: Path) -> dict[str, object]:
     try:
         value = json.loads(file.read_text(encoding="utf-8"))
     except (ValueError, OSError, RecursionError) as error:

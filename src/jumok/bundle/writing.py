@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from safetensors.torch import save
 from torch import Tensor
@@ -133,5 +133,5 @@ def _put_in_place(new: Path, folder: Path) -> None:
     shutil.rmtree(previous, ignore_errors=True)
 
 
-def _write_json(file: Path, value: dict[str, Any]) -> None:
+def _write_json(file: Path, value: Mapping[str, object]) -> None:
     file.write_text(json.dumps(value, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")

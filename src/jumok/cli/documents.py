@@ -21,7 +21,7 @@ with late_imports():
     from jumok.documents import catalog, plain
 
 if TYPE_CHECKING:
-    from jumok.cli.verbs.translate import Answers
+    from jumok.cli.answers import Answers
     from jumok.systems.translation.result import Translation
 
 

@@ -15,7 +15,8 @@ with late_imports():
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from jumok.inspection.trace import Part, Trace
+    from jumok.attention.role import Part
+    from jumok.inspection.trace import Trace
 
 FIGURE = "A figure instead of a page"
 SUFFIXES = (".svg", ".pdf", ".png")

@@ -11,22 +11,23 @@ from typing import Annotated
 
 import typer
 
-from jumok.cli.verbs.align import align
 from jumok.cli.verbs.caption import caption
 from jumok.cli.verbs.classify import classify
 from jumok.cli.verbs.demo import demo
 from jumok.cli.verbs.embed import embed
 from jumok.cli.verbs.evaluate import evaluate
-from jumok.cli.verbs.explain import explain
 from jumok.cli.verbs.fill import fill
 from jumok.cli.verbs.generate import generate
-from jumok.cli.verbs.heads import heads
 from jumok.cli.verbs.info import info
+from jumok.cli.verbs.inside.align import align
+from jumok.cli.verbs.inside.explain import explain
+from jumok.cli.verbs.inside.heads import heads
+from jumok.cli.verbs.inside.look import look
 from jumok.cli.verbs.lab import lab
-from jumok.cli.verbs.look import look
 from jumok.cli.verbs.plot import plot
 from jumok.cli.verbs.recipes import recipes
 from jumok.cli.verbs.score import score
+from jumok.cli.verbs.serve import serve
 from jumok.cli.verbs.smallworld import smallworld
 from jumok.cli.verbs.train import train
 from jumok.cli.verbs.translate import translate
@@ -75,6 +76,7 @@ app.command(rich_help_panel=USE)(classify)
 app.command(rich_help_panel=USE)(embed)
 app.command(rich_help_panel=USE)(generate)
 app.command(rich_help_panel=USE)(fill)
+app.command(rich_help_panel=USE)(serve)
 app.command(rich_help_panel=JUDGE)(evaluate)
 app.command(rich_help_panel=JUDGE)(score)
 app.command(rich_help_panel=JUDGE)(info)

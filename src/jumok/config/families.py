@@ -1,6 +1,6 @@
 """Which sections a recipe has, for each kind of model."""
 
-from typing import Annotated, Any, ClassVar, get_args
+from typing import Annotated, ClassVar, get_args
 
 from pydantic import Field, field_validator, model_validator
 
@@ -74,7 +74,7 @@ class TranslationConfig(Config):
 
     @field_validator("model", mode="before")
     @classmethod
-    def _kind_may_be_left_out(cls, model: Any) -> Any:
+    def _kind_may_be_left_out(cls, model: object) -> object:
         return {"kind": DEFAULT_KIND} | model if isinstance(model, dict) else model
 
     @model_validator(mode="after")
@@ -238,8 +238,12 @@ RECIPES: tuple[type[Config], ...] = (
 
 def sections_of(recipe: type[Config]) -> tuple[type[ModelSection], ...]:
     """The sections [model] of a recipe, one for each kind of model."""
-    model: Any = recipe.model_fields["model"].annotation
-    return get_args(model) or (model,)
+    annotation = recipe.model_fields["model"].annotation
+    kinds: tuple[type[ModelSection], ...] = get_args(annotation)
+    if kinds:
+        return kinds
+    assert isinstance(annotation, type)
+    return (annotation,)
 
 
 def _kinds(recipe: type[Config]) -> list[str]:

@@ -9,17 +9,19 @@ import copy
 import difflib
 import json
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 from pydantic import ValidationError
 
 from jumok.config.families import DEFAULT_KIND, Config, families
-from jumok.config.section import Section, located
+from jumok.config.section import RecipeContext, Section, located
 from jumok.environment import recipe_variables
 from jumok.errors import ConfigError, Place
-from jumok.plugins import load_plugin
+from jumok.kinds import KINDS
+from jumok.places import resolve
+from jumok.plugins import load_plugin, loaded
 from jumok.shipped import find_recipe
 
 DEEPEST = 16
@@ -46,7 +48,7 @@ def load_config(
     return parse_config(read_recipe(file), overrides, file, variables)
 
 
-def read_recipe(recipe: Path) -> dict[str, Any]:
+def read_recipe(recipe: Path) -> dict[str, object]:
     """The keys and values of a recipe's file, not validated."""
     place = Place(recipe)
     do = "correct that line"
@@ -90,7 +92,7 @@ ADVICE = """a recipe is a file NAME.toml. For a language model of this text, wri
 
 
 def parse_config(
-    values: dict[str, Any],
+    values: Mapping[str, object],
     overrides: Sequence[str] = (),
     recipe: Path | None = None,
     variables: Mapping[str, str] | None = None,
@@ -105,9 +107,10 @@ def parse_config(
         variables = recipe_variables()
     _check_depth(values, Place(recipe) if recipe else None)
     values = overridden(values, overrides)
-    context = {"folder": recipe.parent if recipe else "", "variables": variables}
+    context = RecipeContext(folder=recipe.parent if recipe else "", variables=variables)
     load_plugins(values.get("plugins"), context, recipe)
     family = _family(values, recipe)
+    values = _with_loaded_plugins(values, family)
     try:
         return family.model_validate(values, context=context)
     except ValidationError as error:
@@ -119,7 +122,7 @@ def parse_config(
         ) from error
 
 
-def overridden(values: Mapping[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
+def overridden(values: Mapping[str, object], overrides: Sequence[str]) -> dict[str, object]:
     """A copy of a recipe's values with the overrides applied, not validated.
 
     Raises:
@@ -132,9 +135,9 @@ def overridden(values: Mapping[str, Any], overrides: Sequence[str]) -> dict[str,
     return changed
 
 
-def _check_depth(values: Mapping[str, Any], place: Place | None) -> None:
+def _check_depth(values: Mapping[str, object], place: Place | None) -> None:
     """Raises a ConfigError if sections are nested too deeply."""
-    level: list[Any] = [values]
+    level: list[dict[str, object] | list[object]] = [dict(values)]
     for _ in range(DEEPEST):
         level = [
             inner
@@ -151,7 +154,7 @@ def _check_depth(values: Mapping[str, Any], place: Place | None) -> None:
         )
 
 
-def _override(values: dict[str, Any], override: str) -> None:
+def _override(values: dict[str, object], override: str) -> None:
     dotted, equals, text = override.partition("=")
     if not equals or not dotted:
         raise ConfigError(
@@ -161,9 +164,10 @@ def _override(values: dict[str, Any], override: str) -> None:
         )
     *sections, key = dotted.split(".")
     for section in sections:
-        values = values.setdefault(section, {})
-        if not isinstance(values, dict):
+        inner = values.setdefault(section, {})
+        if not isinstance(inner, dict):
             raise ConfigError(f"{section!r} in {dotted!r} is a value, not a section.", got=override)
+        values = inner
     try:
         values[key] = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
@@ -174,7 +178,7 @@ def _override(values: dict[str, Any], override: str) -> None:
         ) from error
 
 
-def load_plugins(named: object, context: Mapping[str, Any], recipe: Path | None) -> None:
+def load_plugins(named: object, context: RecipeContext, recipe: Path | None) -> None:
     """Loads the plugins of a recipe, which may register what its other keys name.
 
     Raises:
@@ -191,7 +195,45 @@ def load_plugins(named: object, context: Mapping[str, Any], recipe: Path | None)
                 raise ConfigError(f"plugins: {error}", got=str(file), place=place) from error
 
 
-def _family(values: Mapping[str, Any], recipe: Path | None) -> type[Config]:
+def _with_loaded_plugins(values: dict[str, object], family: type[Config]) -> dict[str, object]:
+    """The values, whose `plugins` also name those of `jumok --plugin` that the other values use.
+
+    So the recipe of the run can be followed, and the bundle names what it needs.
+    """
+    named = values.get("plugins", ())
+    if not isinstance(named, list | tuple):
+        return values  # validation reports it
+    known = {Path(str(file)).name for file in named}
+    texts = set(_texts_in({key: each for key, each in values.items() if key != "plugins"}))
+    further = [
+        str(plugin.file).replace("$", "$$")
+        for name, plugin in loaded().items()
+        if name not in known and any(_uses(texts, family, *each) for each in plugin.registered)
+    ]
+    return {**values, "plugins": [*named, *further]} if further else values
+
+
+def _texts_in(value: object) -> Iterator[str]:
+    """All texts among the values of a recipe."""
+    if isinstance(value, str | Path):
+        yield str(value)
+    inner = value.values() if isinstance(value, Mapping) else value
+    if isinstance(inner, Iterable) and not isinstance(inner, str):
+        for each in inner:
+            yield from _texts_in(each)
+
+
+def _uses(texts: set[str], family: type[Config], role: str, name: str) -> bool:
+    """Whether a recipe uses what a plugin registered under this name."""
+    if role == "kind":
+        recipe = KINDS[name].recipe
+        return recipe is not None and resolve(recipe) is family
+    if role == "format" and any(f".{name}" in Path(text).suffixes for text in texts):
+        return True
+    return name in texts
+
+
+def _family(values: Mapping[str, object], recipe: Path | None) -> type[Config]:
     """The sections of the recipe's kind of model."""
     model = values.get("model", {})
     kind = model.get("kind", DEFAULT_KIND) if isinstance(model, dict) else DEFAULT_KIND
@@ -262,7 +304,7 @@ def _of_kind(sections: list[type[Section]], location: tuple[str | int, ...]) -> 
     )
 
 
-def _sections(annotation: Any) -> Iterator[type[Section]]:
+def _sections(annotation: object) -> Iterator[type[Section]]:
     """The Sections inside an annotation such as `tuple[CorpusConfig, ...]` or `X | None`."""
     if isinstance(annotation, type) and issubclass(annotation, Section):
         yield annotation

@@ -4,9 +4,9 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from string import Template
-from typing import Annotated, Any
+from typing import Annotated, TypedDict
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo
 
 from jumok.parts import unknown
 
@@ -18,17 +18,28 @@ Side = Annotated[int, Field(ge=1, le=16384)]
 """Pixels along one side of an image: a damaged file must not ask for gigabytes for one image."""
 
 
-def _locate(path: Path, info: Any) -> Path:
-    # `info` is pydantic's ValidationInfo, a protocol that cannot be checked at run time.
-    return located(path, info.context or {})
+class RecipeContext(TypedDict, total=False):
+    """What the paths of a recipe are relative to.
+
+    Attributes:
+        folder: that of the recipe; "" where it has no file.
+        variables: the values of `$NAME` in paths.
+    """
+
+    folder: Path | str
+    variables: Mapping[str, str]
 
 
-def located(path: Path | str, context: Mapping[str, Any]) -> Path:
+def _locate(path: Path, info: ValidationInfo) -> Path:
+    return located(path, info.context or RecipeContext())
+
+
+def located(path: Path | str, context: RecipeContext) -> Path:
     """The absolute path: `$NAME` is replaced, and relative paths are relative to the recipe's
     folder.
 
     Args:
-        context: the recipe's "folder", and the values of "variables".
+        context: the recipe's.
 
     Raises:
         ValueError: a variable is not set, or the path is none.

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import tomli_w
 
@@ -15,10 +14,11 @@ def recipe_text(config: Config) -> str:
     It has the keys that were given in a recipe or by --set; paths are absolute. Keys with default
     values are left out.
     """
-    return tomli_w.dumps(_plain(config.model_dump(exclude_unset=True, exclude_none=True)))
+    given = config.model_dump(exclude_unset=True, exclude_none=True)
+    return tomli_w.dumps({key: _plain(value) for key, value in given.items()})
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """As TOML types; a $ in a path is doubled, so that it stays a $."""
     if isinstance(value, Path):
         return str(value).replace("$", "$$")

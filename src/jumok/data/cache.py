@@ -2,17 +2,18 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
 from jumok.data.files.atomic import atomic_folder
 from jumok.errors import DataError, Place
+from jumok.json_types import JsonObject
 
 STORE = "store.json"
 LAYOUT = 2  # of every store: 2 has the digests of its files
@@ -24,16 +25,16 @@ Lengths = npt.NDArray[np.int64]
 class Flat:
     """Sequences one after another: the i-th is `values[ends[i] - lengths[i] : ends[i]]`."""
 
-    values: npt.NDArray[np.unsignedinteger[Any]]
+    values: npt.NDArray[np.unsignedinteger]
     ends: Lengths
     lengths: npt.NDArray[np.int32]
 
-    def __getitem__(self, index: int) -> npt.NDArray[np.unsignedinteger[Any]]:
+    def __getitem__(self, index: int) -> npt.NDArray[np.unsignedinteger]:
         end = int(self.ends[index])
         return self.values[end - int(self.lengths[index]) : end]
 
 
-def map_flat(folder: Path, name: str, kind: np.dtype[Any], limit: int) -> Flat:
+def map_flat(folder: Path, name: str, kind: np.dtype[np.unsignedinteger], limit: int) -> Flat:
     """The sequences of this name in a store's folder, mapped into memory.
 
     Values and ends are used as indices of tables and of C arrays, so all of them are checked here,
@@ -61,7 +62,7 @@ def map_flat(folder: Path, name: str, kind: np.dtype[Any], limit: int) -> Flat:
 class FlatWriter:
     """A `Flat` that grows on disk. It is a context manager, which closes the files."""
 
-    def __init__(self, folder: Path, name: str, kind: np.dtype[Any]) -> None:
+    def __init__(self, folder: Path, name: str, kind: np.dtype[np.unsignedinteger]) -> None:
         self._kind, self._end = kind, 0
         self._files: list[BinaryIO] = [
             (folder / f"{name}.values").open("wb"),
@@ -76,7 +77,7 @@ class FlatWriter:
             for file in self._files:
                 stack.enter_context(file)
 
-    def append(self, values: npt.NDArray[np.unsignedinteger[Any]], lengths: Lengths) -> None:
+    def append(self, values: npt.NDArray[np.unsignedinteger], lengths: Lengths) -> None:
         """Adds sequences of these lengths, whose values follow one another."""
         ends = self._end + np.cumsum(lengths, dtype=np.int64)
         self._files[0].write(values.astype(self._kind).tobytes())
@@ -87,7 +88,7 @@ class FlatWriter:
 def cached_folder(
     cache: Path,
     identity: object,
-    fill: Callable[[Path], dict[str, Any]],
+    fill: Callable[[Path], Mapping[str, object]],
     what: str = "prepared corpus",
 ) -> Path:
     """The folder of this content in the cache; if there is none, `fill` writes it.
@@ -121,7 +122,7 @@ def cached_folder(
 
 
 @contextmanager
-def opened(folder: Path, what: str, source: str) -> Iterator[dict[str, Any]]:
+def opened(folder: Path, what: str, source: str) -> Iterator[JsonObject]:
     """The contents of `store.json` of a store, after all of its files were checked.
 
     Args:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 from jumok.errors import DataError
+from jumok.json_types import JsonObject
 
 EXAMPLES = 5
 
@@ -88,7 +88,7 @@ class CorpusReport:
         lines += [f"  suspicious, {reason}: {count}" for reason, count in self.noticed.items()]
         return "\n".join(lines)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The report as plain dicts, lists, numbers and strings."""
         counts = {
             kind: {reason: [c.lines, c.first] for reason, c in group.items()}
@@ -107,7 +107,7 @@ class CorpusReport:
         }
 
     @classmethod
-    def from_json(cls, stored: dict[str, Any]) -> "CorpusReport":
+    def from_json(cls, stored: JsonObject) -> "CorpusReport":
         """The report from the result of `to_json`."""
         mended, dropped, noticed = (
             {reason: Count(lines, first) for reason, (lines, first) in stored[kind].items()}

@@ -213,6 +213,10 @@ class Tokenizer:
     def pieces(self, ids: Sequence[int]) -> list[str]:
         return [self._processor.id_to_piece(int(id)) for id in ids]
 
+    def ids(self, pieces: Sequence[str]) -> list[int]:
+        """The id of each subword, by its name; that of UNKNOWN where there is none."""
+        return [self._processor.piece_to_id(piece) for piece in pieces]
+
     def words(self, ids: Sequence[int]) -> list[int]:
         """For each id the index (from 0) of the word it belongs to.
 

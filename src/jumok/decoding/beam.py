@@ -1,12 +1,13 @@
 """Beam search over all sentences of a batch at once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, inf
 from typing import TypeAlias, TypeVar
 
 import torch
 
+from jumok.attention.heard import listeners
 from jumok.decoding.beginning import forced_everywhere, read_beginning
 from jumok.decoding.hypothesis import Hypothesis
 from jumok.decoding.limits import Limits, Prefixes
@@ -44,7 +45,8 @@ class Candidates:
     finished: Bool[Tensor, "sentences candidates"]
 
 
-Watch: TypeAlias = Callable[[Candidates], None]
+CANDIDATES = "candidates"
+"""The event that a beam search reports at every step, with its decoder as the owner."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,6 @@ def beam_search(
     patience: float | None = 1.0,
     prefixes: Prefixes | None = None,
     attention: ReadAttention | None = None,
-    watch: Watch | None = None,
 ) -> list[list[Hypothesis]]:
     """The `nbest` best hypotheses found for every row of the memory, best first.
 
@@ -124,13 +125,14 @@ def beam_search(
     live one can still get a score above the worst that is kept. Fewer than `nbest` are returned
     where fewer are found.
 
+    The candidates of every step are reported to the decoder's listeners (event `CANDIDATES`).
+
     Args:
         patience: Source: Kasai et al. 2022, "A Call for Clarity in Beam Search". None: only the
             second rule stops a search. It finds the better score, but takes up to as many steps as
             the maximum length, and with a length penalty it may find long repetitions.
         prefixes: the forced beginning of each row, without START. None: nothing.
         attention: gives the last step's attention; used only with a coverage penalty.
-        watch: receives the candidates of every step.
 
     Raises:
         ConfigError: a beam that is empty or smaller than `nbest`; a coverage penalty without
@@ -144,7 +146,8 @@ def beam_search(
     forced = limits.forced_tokens(prefixes, longest, decoder.vocabulary_size)
     enough = None if patience is None else max(nbest, ceil(beam * patience))
     pool = Pool(len(longest), nbest, enough, ranker.same)
-    search = Search(beam, limits, ranker, memory.allowed, longest, pool, watch)
+    heard_by = listeners(decoder, CANDIDATES)
+    search = Search(beam, limits, ranker, memory.allowed, longest, pool, heard_by)
     return run(search, decoder, memory, forced, attention)
 
 
@@ -226,7 +229,11 @@ def check_attention(ranker: Ranker, attention: ReadAttention | None) -> None:
 
 
 class Search:
-    """The constants of a search, and the pool of finished hypotheses."""
+    """The constants of a search, and the pool of finished hypotheses.
+
+    Attributes:
+        heard_by: what receives the candidates of every step.
+    """
 
     def __init__(
         self,
@@ -236,9 +243,9 @@ class Search:
         allowed: Bool[Tensor, "batch source"] | None,
         longest: Int[Tensor, " batch"],
         pool: Pool,
-        watch: Watch | None = None,
+        heard_by: Sequence[Callable[[Candidates], None]] = (),
     ) -> None:
-        self.watch = watch
+        self.heard_by = heard_by
         self.beam, self.limits, self.ranker, self.pool = beam, limits, ranker, pool
         self.allowed, self.longest = allowed, longest
         most = int(longest.max()) if len(longest) else 0
@@ -285,13 +292,15 @@ class Search:
         settled = self.pool.settled(beams.sentences, self._bound(beams, live_values[:, 0], length))
         going = (~(settled | at_limit)).nonzero()[:, 0]
         order = order[going]
-        if self.watch is not None:
+        if self.heard_by:
             kept_here = torch.zeros_like(ended)
             kept_here[going] = kept_here[going].scatter(1, order, True)
             kept_here &= values > -inf
-            self.watch(
-                Candidates(beams.sentences, parents, tokens, chosen, values, kept_here, finishing)
+            candidates = Candidates(
+                beams.sentences, parents, tokens, chosen, values, kept_here, finishing
             )
+            for listener in self.heard_by:
+                listener(candidates)
         kept, rows = beams.keep(going, parents[going].gather(1, order))
         extended = kept.extend(
             live_values[going], tokens[going].gather(1, order), chosen[going].gather(1, order)

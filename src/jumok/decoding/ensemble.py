@@ -3,13 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
-from typing import Any
+from typing import Generic, TypeVar
 
 import torch
 
 from jumok.errors import ModelError
 from jumok.models.memory import Decoder, Memory, logits_of
 from jumok.shapes import Float, Int, Tensor
+
+State = TypeVar("State")
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ def join_memories(members: Sequence[Memory]) -> JointMemory:
     return JointMemory(first.states, first.allowed, first.lengths, tuple(members))
 
 
-class Ensemble:
+class Ensemble(Generic[State]):
     """A Decoder whose probability of a token is the mean of its members' probabilities.
 
         p(token) = (p_1(token) + ... + p_n(token)) / n
@@ -55,7 +57,7 @@ class Ensemble:
         ModelError: no members, or vocabularies of different sizes.
     """
 
-    def __init__(self, members: Sequence[Decoder[Any]]) -> None:
+    def __init__(self, members: Sequence[Decoder[State]]) -> None:
         sizes = [member.vocabulary_size for member in members]
         if not sizes or len(set(sizes)) > 1:
             raise ModelError(
@@ -67,20 +69,20 @@ class Ensemble:
         self.members = list(members)
         self.vocabulary_size = sizes[0]
 
-    def start(self, memory: Memory) -> list[Any]:
+    def start(self, memory: Memory) -> list[State]:
         """The members' states. `memory` comes from `join_memories`."""
         pairs = zip(self.members, self._memories(memory), strict=True)
         return [member.start(its) for member, its in pairs]
 
     def step(
-        self, tokens: Int[Tensor, " batch"], state: list[Any]
-    ) -> tuple[Float[Tensor, "batch vocabulary"], list[Any]]:
+        self, tokens: Int[Tensor, " batch"], state: list[State]
+    ) -> tuple[Float[Tensor, "batch vocabulary"], list[State]]:
         """Reads one token a row; returns the logarithm of the mean probability of the next one."""
         pairs = zip(self.members, state, strict=True)
         logits, states = zip(*[member.step(tokens, its) for member, its in pairs], strict=True)
         return log_mean_probability(logits), list(states)
 
-    def reorder(self, state: list[Any], rows: Int[Tensor, " rows"]) -> list[Any]:
+    def reorder(self, state: list[State], rows: Int[Tensor, " rows"]) -> list[State]:
         """Every member's state whose row i is the old row rows[i]."""
         pairs = zip(self.members, state, strict=True)
         return [member.reorder(its, rows) for member, its in pairs]

@@ -5,8 +5,9 @@ from typing import TypeVar
 
 import torch
 
+from jumok.attention.heard import is_heard
 from jumok.data.tokenizer import PAD, START
-from jumok.decoding.beam import ReadAttention, Watch, beam_search, check_beam
+from jumok.decoding.beam import CANDIDATES, ReadAttention, beam_search, check_beam
 from jumok.decoding.constrained import constrained_search
 from jumok.decoding.constraints import Constraints
 from jumok.decoding.filters import Filter, temperature, top_k, top_p
@@ -122,19 +123,19 @@ def decode(
     options: DecodingOptions,
     prefixes: Prefixes | None = None,
     attention: ReadAttention | None = None,
-    watch: Watch | None = None,
     constraints: list[Constraints] | None = None,
     same: Same | None = None,
 ) -> list[list[Hypothesis]]:
     """`options.nbest` hypotheses for every row of the memory, best first (samples: as sampled).
 
+    A beam of one uses beam search, too, if the decoder has a listener to the candidates.
+
     Args:
         prefixes: the forced beginning of each row, without START. None: nothing.
         attention: gives the last step's attention to the source; needed for a coverage penalty
             (`jumok.decoding.coverage`).
-        watch: receives every step of a beam search; a beam of one then uses beam search too.
         constraints: the phrases that each row must contain (`jumok.decoding.constrained`); such a
-            search is not watched. None: no constraints.
+            search reports no candidates. None: no constraints.
         same: for beam search: the key of hypotheses that count as one (`Ranker`). None: all count.
 
     Raises:
@@ -156,7 +157,7 @@ def decode(
             decoder, memory, options.beam, limits, constraints, ranker,
             options.nbest, options.patience, prefixes, attention,
         )  # fmt: skip
-    if options.beam == 1 and not options.coverage_penalty and watch is None:
+    if options.beam == 1 and not options.coverage_penalty and not is_heard(decoder, CANDIDATES):
         return [[best] for best in greedy(decoder, memory, limits, ranker, prefixes)]
     return beam_search(
         decoder,
@@ -168,5 +169,4 @@ def decode(
         options.patience,
         prefixes,
         attention,
-        watch,
     )

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from jumok.data.files.damage import ANYTHING
+from jumok.data.files.elements import XmlElement
 from jumok.documents.segment import (
     DocumentSegment,
     Piece,
@@ -54,7 +54,7 @@ class _Part:
         look: equal for parts of one format, which become one span.
     """
 
-    element: Any
+    element: XmlElement
     text: str
     look: bytes
 
@@ -75,7 +75,7 @@ class _Sentence:
             return
         parts = [part for part in self.parts if part.text or part.look == b"point"]
         anchor = parts[0].element
-        parent = anchor.getparent()
+        parent = _parent_of(anchor)
         at = parent.index(anchor)
         nodes = place(self.segment, translated)
         new = list(self._elements(0, len(translated.text), nodes, translated.text, self.plain))
@@ -89,7 +89,7 @@ class _Sentence:
 
     def _elements(
         self, first: int, last: int, nodes: Sequence[PlacedInline], text: str, look: _Part
-    ) -> Iterator[Any]:
+    ) -> Iterator[XmlElement]:
         at = first
         for node in nodes:
             if node.start > at:
@@ -106,12 +106,19 @@ class _Sentence:
             yield _with_text(look, text[at:last])
 
 
-def _with_text(part: _Part, text: str) -> Any:
+def _parent_of(element: XmlElement) -> XmlElement:
+    """What a part of a paragraph is in."""
+    parent = element.getparent()
+    assert parent is not None
+    return parent
+
+
+def _with_text(part: _Part, text: str) -> XmlElement:
     """A copy of the part, with another text."""
     new = deepcopy(part.element)
     runs = [new] if new.tag == f"{W}r" else list(new.iter(f"{W}r"))
     for run in runs[1:]:
-        run.getparent().remove(run)
+        _parent_of(run).remove(run)
     for child in list(runs[0]):
         if child.tag != f"{W}rPr":
             runs[0].remove(child)
@@ -122,7 +129,7 @@ def _with_text(part: _Part, text: str) -> Any:
     return new
 
 
-def _pad(element: Any, before: str, after: str) -> None:
+def _pad(element: XmlElement, before: str, after: str) -> None:
     """Adds the white space that the translation has lost at its ends."""
     texts = list(element.iter(f"{W}t"))
     if texts and before:
@@ -138,7 +145,7 @@ class DocxDocument:
     content: bytes
 
     @cached_property
-    def _trees(self) -> dict[str, Any]:
+    def _trees(self) -> dict[str, XmlElement]:
         parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
         with zipfile.ZipFile(io.BytesIO(self.content)) as archive:
             names = [name for name in archive.namelist() if _is_text(name)]
@@ -213,7 +220,7 @@ def read_docx(content: bytes) -> DocxDocument:
     return document
 
 
-def _sentences(container: Any) -> Iterator[_Sentence]:
+def _sentences(container: XmlElement) -> Iterator[_Sentence]:
     """The sentences to translate in a paragraph, or in a part of one."""
     _split_runs(container)
     parts: list[_Part] = []
@@ -231,14 +238,14 @@ def _sentences(container: Any) -> Iterator[_Sentence]:
     yield from _sentence(parts)
 
 
-def _has_text(child: Any) -> bool:
+def _has_text(child: XmlElement) -> bool:
     return next(child.iter(f"{W}t"), None) is not None
 
 
-def _split_runs(container: Any) -> None:
+def _split_runs(container: XmlElement) -> None:
     """Gives each tab, line break and image that shares a run with text a run of its own."""
     for run in container.findall(f"{W}r"):
-        groups: list[list[Any]] = []
+        groups: list[list[XmlElement]] = []
         for child in run:
             if child.tag in SILENT:
                 continue
@@ -249,15 +256,16 @@ def _split_runs(container: Any) -> None:
         if len(groups) < 2:
             continue
         format_ = run.find(f"{W}rPr")
-        parent, at = run.getparent(), run.getparent().index(run)
+        parent = _parent_of(run)
+        at = parent.index(run)
         parent.remove(run)
         for offset, group in enumerate(groups):
-            new = run.makeelement(run.tag, dict(run.attrib))
+            new = run.makeelement(f"{W}r", dict(run.attrib))
             new.extend([*([deepcopy(format_)] if format_ is not None else []), *group])
             parent.insert(at + offset, new)
 
 
-def _part(child: Any) -> _Part | None:
+def _part(child: XmlElement) -> _Part | None:
     """A child of a paragraph as a part; None: it is not a run, or it ends the sentence."""
     if child.tag in WRAPPERS:
         runs = [run for run in child if run.tag == f"{W}r"]
@@ -282,7 +290,7 @@ def _part(child: Any) -> _Part | None:
     return None
 
 
-def _look(run: Any) -> bytes:
+def _look(run: XmlElement) -> bytes:
     """A run's format as bytes, without what spelling checkers write into it."""
     format_ = run.find(f"{W}rPr")
     if format_ is None:

@@ -7,8 +7,9 @@ option --use-fuzzy.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
+from jumok.data.files.elements import PoUnit
 from jumok.documents.document import Languages, check_language
 from jumok.documents.html import tagged_pieces
 from jumok.documents.segment import DocumentSegment, Paragraph, Translated, paragraph, rendered
@@ -57,6 +58,16 @@ class _Message:
         return "\n".join(lines)
 
 
+class PoStore(Protocol):
+    """A catalog, as translate-toolkit reads it."""
+
+    def getheaderplural(self) -> Sequence[str | None]:
+        """The number of plural forms, and the formula that chooses one."""
+        ...
+
+    def __bytes__(self) -> bytes: ...
+
+
 @dataclass(frozen=True)
 class PoDocument:
     """A catalog.
@@ -67,8 +78,8 @@ class PoDocument:
     """
 
     content: bytes
-    store: Any
-    entries: Sequence[tuple[Any, tuple[_Message, ...]]]
+    store: PoStore
+    entries: Sequence[tuple[PoUnit, tuple[_Message, ...]]]
 
     @property
     def segments(self) -> Sequence[DocumentSegment]:

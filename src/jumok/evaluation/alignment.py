@@ -12,20 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from jumok.alignment.gold import GoldLinks
 from jumok.alignment.words import Link
 from jumok.data.files.reading import read_lines
 from jumok.errors import DataError, Place
 from jumok.inspection.trace import Trace
 
 MOST_DIGITS = 9
-
-
-@dataclass(frozen=True)
-class GoldLinks:
-    """The links of one pair of sentences; `possible` holds the sure ones too."""
-
-    sure: frozenset[Link]
-    possible: frozenset[Link]
 
 
 @dataclass(frozen=True)
@@ -131,8 +124,7 @@ def with_gold(trace: Trace, gold: GoldLinks) -> Trace:
                 got=f"{first}-{second}",
                 do="give the translation that the links belong to with --target",
             )
-    links = {"sure": sorted(gold.sure), "possible": sorted(gold.possible - gold.sure)}
-    return replace(trace, notes={**trace.notes, "gold": links})
+    return replace(trace, findings=replace(trace.findings, gold=gold))
 
 
 def _link(word: str, place: Place | None) -> tuple[Link, bool]:

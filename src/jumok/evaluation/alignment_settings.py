@@ -7,7 +7,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-from jumok.alignment.extract import AlignmentSetting
+from jumok.alignment.gold import GoldLinks
+from jumok.alignment.setting import AlignmentSetting
 from jumok.alignment.sweep import every_setting
 from jumok.data.files.tables import Column
 from jumok.data.pairs.corpus import Corpus, read_pairs
@@ -15,7 +16,6 @@ from jumok.data.tokenizer import normalize, plain_words
 from jumok.errors import DataError, Place
 from jumok.evaluation.alignment import (
     AlignmentScores,
-    GoldLinks,
     LinkCounts,
     parse_gold,
     read_gold,

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from jumok.alignment.extract import AlignmentSetting
+from jumok.alignment.setting import AlignmentSetting
+from jumok.attention.observe import heads_of
 from jumok.data.files.images import PictureFiles, read_image
 from jumok.evaluation.pointing import Gold, NounAttention, points
 from jumok.evaluation.text import bleu_tokenizer
-from jumok.inspection.hooks.capture import heads_of
 from jumok.shapes import Tensor
 from jumok.systems.caption import Looks
 from jumok.systems.captioner import Captioner

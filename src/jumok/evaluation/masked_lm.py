@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -66,7 +65,7 @@ class MaskedAccuracy:
 def score_masked_lm(model: MaskedLanguageModel, batches: Iterable[MaskedBatch]) -> MaskedAccuracy:
     """Predicts all masked tokens of a text in one pass. The model must be in evaluation mode."""
     device = next(model.parameters()).device
-    parts: list[list[Any]] = []
+    parts: list[list[npt.NDArray[np.float64]]] = []
     for batch in batches:
         allowed = None if batch.allowed is None else batch.allowed.to(device)
         chosen = batch.chosen.to(device)

@@ -4,15 +4,26 @@ It matches words by stem, synonym and paraphrase from tables of 60 MB, so the or
 used. Source: Denkowski and Lavie 2014, "Meteor Universal".
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from shutil import which
-from typing import Any
+from typing import Protocol, runtime_checkable
 
 from jumok.errors import ConfigError
 from jumok.late import late_imports
 
 with late_imports("METEOR", extra="meteor"):
     from pycocoevalcap.meteor import meteor
+
+
+@runtime_checkable  # the tests check annotations while they run
+class MeteorProgram(Protocol):
+    """The program, while it runs."""
+
+    def compute_score(
+        self, wanted: Mapping[int, Sequence[str]], written: Mapping[int, Sequence[str]]
+    ) -> tuple[float, Sequence[float]]:
+        """The score of all texts together, and that of each; both by the number of the image."""
+        ...
 
 
 def meteor_score(
@@ -35,7 +46,7 @@ def meteor_score(
     return float(score)
 
 
-def meteor_program() -> Any:
+def meteor_program() -> Callable[[], MeteorProgram]:
     """The command that starts the program.
 
     Raises:

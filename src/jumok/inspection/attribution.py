@@ -29,16 +29,17 @@ source and target contributions to predictions in neural machine translation.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from jumok.inspection.findings import Attributions
 from jumok.inspection.gradients_and_occlusion import ForcedTarget, gradients, occlude_words
 from jumok.inspection.heads.ranks import rank_correlations
 from jumok.inspection.rollout import Layers, decoder_flow, decoder_rollout
 from jumok.inspection.trace import Axis, Site
+from jumok.shapes import Tensor
 
 Matrix = npt.NDArray[np.float64]
 Measure = Mapping[str, Matrix]
@@ -50,65 +51,13 @@ SHARED = ("product", "slope", "blank")
 They are gradient x input, the gradient's length, and occlusion.
 """
 
-DIGITS = 5
-
-
-@dataclass(frozen=True)
-class Attributions:
-    """The attribution of each output token, or word.
-
-    Attributes:
-        read: the axis that the measures are compared on: "source", or "picture"; for a model
-            that reads only its own output, the axis of that.
-        own: the axis of the output.
-        measures: by name.
-        ranks: for each output token the rank correlations of all measures, (measures, measures);
-            NaN where a measure is constant.
-        shares: by measure the source's share for each output token; empty without a source.
-        rest: by measure and axis, for each output token, the summed sizes of the tokens that are
-            left out (START, END); empty where none is left out.
-    """
-
-    read: str
-    own: str
-    measures: Mapping[str, Measure]
-    ranks: tuple[Matrix, ...]
-    shares: Mapping[str, Matrix]
-    rest: Mapping[str, Measure] = field(default_factory=dict)
-
-    @property
-    def mean_ranks(self) -> Matrix:
-        """The mean of `ranks`, ignoring NaN."""
-        together = np.stack(self.ranks)
-        count = (~np.isnan(together)).sum(axis=0)
-        mean: Matrix = np.nansum(together, axis=0) / np.where(count, count, np.nan)
-        return mean
-
-    def facts(self) -> dict[str, Any]:
-        """Plain JSON; NaN is null."""
-        return {
-            "read": self.read,
-            "own": self.own,
-            "measures": {
-                name: {axis: _plain(matrix) for axis, matrix in measure.items()}
-                for name, measure in self.measures.items()
-            },
-            "ranks": [_plain(each) for each in self.ranks],
-            "mean_ranks": _plain(self.mean_ranks),
-            "shares": {name: _plain(share) for name, share in self.shares.items()},
-            "rest": {
-                name: {axis: _plain(left) for axis, left in by_axis.items()}
-                for name, by_axis in self.rest.items()
-            },
-        }
-
 
 def attributions_of(
     text: ForcedTarget,
     sites: Sequence[Site],
     axes: Mapping[str, Axis],
     also: Mapping[str, Measure] | None = None,
-) -> dict[str, Attributions]:
+) -> dict[Literal["pieces", "words"], Attributions]:
     """The attributions by tokens (START and END included) and by words.
 
     The attribution of an input word is the sum over its tokens, and that to an output word the
@@ -239,16 +188,18 @@ def _compared(
         rank_correlations([np.abs(measure[read][row, ends <= step]) for measure in kept.values()])
         for row, step in enumerate(steps)
     )
-    return Attributions(read, own, kept, ranks, shares, rest if any(rest.values()) else {})
+    rest = rest if any(rest.values()) else {}
+    return Attributions(read, own, kept, ranks, mean_ranks(ranks), shares, rest)
 
 
-def _numbers(tensor: Any) -> Matrix:
+def mean_ranks(ranks: Sequence[Matrix]) -> Matrix:
+    """The mean of the correlations, ignoring NaN."""
+    together = np.stack(ranks)
+    count = (~np.isnan(together)).sum(axis=0)
+    mean: Matrix = np.nansum(together, axis=0) / np.where(count, count, np.nan)
+    return mean
+
+
+def _numbers(tensor: Tensor) -> Matrix:
     numbers: Matrix = tensor.double().cpu().numpy()
     return numbers
-
-
-def _plain(matrix: Matrix) -> list[Any]:
-    """Nested lists of rounded numbers; NaN is None."""
-    if matrix.ndim > 1:
-        return [_plain(row) for row in matrix]
-    return [None if np.isnan(each) else float(f"{each:.{DIGITS}g}") for each in matrix]

@@ -8,26 +8,26 @@ the word.
 Source: Ethayarajh 2019, How contextual are contextualized word representations?, sections 3 and 4.
 """
 
-from typing import Any
-
 import numpy as np
 
+from jumok.inspection.findings import ContextSimilarity
 from jumok.inspection.fingerprints import check_one_model
 from jumok.inspection.trace import Array, Axis, Trace
 
+AXES = {"encoder": ("source", "text"), "decoder": ("target", "text")}
+"""The axes that a stack may read, by its name in `Trace.streams`."""
 
-def context_similarity(trace: Trace, other: Trace) -> dict[str, Any]:
-    """The cosines for each stack whose streams both traces have, as plain JSON.
 
-    "axis": the stack's own; "texts": the other's words; "cosines": (layers + 1, words, words of
-    the other); "different": (layers + 1), the mean cosine of words that are not the same. A word's
-    vector is the mean of its tokens' vectors.
+def context_similarity(trace: Trace, other: Trace) -> dict[str, ContextSimilarity]:
+    """The cosines for each stack whose streams both traces have.
+
+    A word's vector is the mean of its tokens' vectors.
 
     Raises:
         BundleError: the traces are of two models.
     """
     check_one_model(trace, other)
-    facts: dict[str, Any] = {}
+    facts: dict[str, ContextSimilarity] = {}
     for stack, stream in trace.streams.items():
         axis = axis_of(trace, stack)
         if axis is None or stack not in other.streams or axis not in other.axes:
@@ -35,21 +35,22 @@ def context_similarity(trace: Trace, other: Trace) -> dict[str, Any]:
         mine, theirs = trace.axes[axis], other.axes[axis]
         cosines = cosines_of(word_vectors(stream, mine), word_vectors(other.streams[stack], theirs))
         unequal = np.array([[a != b for b in theirs.texts] for a in mine.texts])
-        facts[stack] = {
-            "axis": axis,
-            "texts": list(theirs.texts),
-            "cosines": cosines.round(5).tolist(),
-            "different": cosines[:, unequal].mean(axis=1).round(5).tolist()
-            if unequal.any()
-            else None,
-        }
+        apart = cosines[:, unequal].mean(axis=1, dtype=np.float64) if unequal.any() else None
+        facts[stack] = ContextSimilarity(
+            axis,
+            theirs.texts,
+            cosines.astype(np.float64).round(5),
+            None if apart is None else apart.round(5),
+        )
     return facts
 
 
 def axis_of(trace: Trace, stack: str) -> str | None:
-    """The axis whose tokens a stack reads: one side of a translation, or the only text."""
-    side = "source" if stack.startswith("encoder") else "target"
-    return next((name for name in (side, "text") if name in trace.axes), None)
+    """The axis whose tokens a stack reads: one side of a translation, or the only text.
+
+    None: it reads no text, but the cells of an image.
+    """
+    return next((name for name in AXES.get(stack, ()) if name in trace.axes), None)
 
 
 def word_vectors(stream: Array, axis: Axis) -> Array:

@@ -90,8 +90,8 @@ def choose(
 
 def _at_layer(trace: Trace, sites: list[Site], layer: int | None) -> Site:
     if layer is None:
-        read = trace.notes.get("reading", {}).get("layer") if sites[0].part == "cross" else None
-        layer = sites[-1].layer if read is None else int(read)
+        setting = trace.findings.setting if sites[0].part == "cross" else None
+        layer = sites[-1].layer if setting is None else setting.layer
     for site in sites:
         if site.layer == layer:
             return site
@@ -111,7 +111,7 @@ def rows_of(trace: Trace, site: Site, word: str, *, at_input: bool | None = None
     axis = trace.axes[site.queries]
     tokens = [readable(token) for token in axis.tokens]
     if at_input is None:
-        at_input = bool(trace.notes.get("reading", {}).get("at_input"))
+        at_input = trace.findings.at_input
     back = 0 if at_input or not steps(site) else 1
     if word in axis.texts:
         index = axis.texts.index(word)
@@ -137,7 +137,7 @@ def row_name(trace: Trace, site: Site, row: int) -> str:
         return f"row {row + 1}: {tokens[row]}"
     written = tokens[row + 1 :][:1] or [readable(step.token) for step in trace.steps[row:][:1]]
     # A language model only scores its prompt; it does not write it.
-    given = row < trace.notes.get("prompt", 0)
+    given = row < trace.findings.prompt
     then = f", {'next comes' if given else 'writes'} {written[0]}" if written else ""
     return f"step {row + 1}: has read {tokens[row]}{then}"
 

@@ -12,13 +12,13 @@ framework for Transformer circuits, "the residual stream".
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 
+from jumok.inspection.findings import Numbers, Predictions, StackLayers
 from jumok.inspection.hooks.intercept import hooked
 from jumok.inspection.trace import Array
 from jumok.layers.block import Stack
@@ -112,8 +112,8 @@ def watch_words(model: nn.Module) -> Iterator[dict[str, Tensor]]:
     """
     words: dict[str, Tensor] = {}
 
-    def hear(stack: str, module: Embedding) -> Any:
-        def keep(given: tuple[Any, ...]) -> None:
+    def hear(stack: str, module: Embedding) -> Callable[[tuple[Tensor, ...]], None]:
+        def keep(given: tuple[Tensor, ...]) -> None:
             words[stack] = F.embedding(given[0][0], module.table).detach()
 
         return keep
@@ -131,51 +131,49 @@ def layer_facts(
     words: Mapping[str, Tensor],
     written: Sequence[int],
     pieces: Callable[[Sequence[int]], Sequence[str]] | None,
-) -> dict[str, Any]:
-    """The layer analysis of the page as plain JSON, for each stack by its path.
+) -> dict[str, StackLayers]:
+    """The layer analysis of each stack, by its path.
 
-    "moved": (layers + 1, positions) cosines with the words' embeddings; for a stack with an output
-    layer also "best": for each layer and position the most probable tokens with their
-    probabilities, "written": the probability of the written token (None for a masked language
-    model), and "read": "pre" or "post", the place of the norms. A stack that reads no words is
-    left out. (For RNNs see `jumok.inspection.hooks.recurrent`.)
+    A stack that reads no words is left out. (For RNNs see `jumok.inspection.hooks.recurrent`.)
 
     Args:
         pieces: from ids to tokens; None: no predictions are computed.
     """
-    facts: dict[str, Any] = {}
+    facts: dict[str, StackLayers] = {}
     for stack, array in streams.items():
         if stack not in words:
             continue
         stream = torch.from_numpy(array).to(words[stack])
-        of_stack: dict[str, Any] = {"moved": rounded(moved(stream, words[stack]))}
+        facts[stack] = StackLayers(rounded(moved(stream, words[stack])))
         logits = reader_of(model, stack)
         if logits is not None and pieces is not None:
             norm = last_norm(model, stack)
             every = isinstance(model.get_submodule(stack), TransformerDecoder)
             found = lens_predictions(logits, norm, stream, written if every else None)
-            of_stack |= {
-                "read": "post" if isinstance(norm, nn.Identity) else "pre",
-                "best": named_predictions(found, pieces),
-                "written": None if found.written is None else rounded(found.written),
-            }
-        facts[stack] = of_stack
+            facts[stack] = replace(
+                facts[stack],
+                read="post" if isinstance(norm, nn.Identity) else "pre",
+                best=named_predictions(found, pieces),
+                written=None if found.written is None else rounded(found.written),
+            )
     return facts
 
 
 def named_predictions(
     found: LensPredictions, pieces: Callable[[Sequence[int]], Sequence[str]]
-) -> list[list[list[list[Any]]]]:
-    """As JSON: for each layer and position the tokens with their probabilities."""
-    return [
-        [
-            [list(pair) for pair in zip(pieces(tokens), values, strict=True)]
+) -> Predictions:
+    """For each layer and position the tokens with their probabilities."""
+    probabilities = rounded(found.probabilities).tolist()
+    return tuple(
+        tuple(
+            tuple(zip(pieces(tokens), values, strict=True))
             for tokens, values in zip(*layer, strict=True)
-        ]
-        for layer in zip(found.tokens.tolist(), rounded(found.probabilities), strict=True)
-    ]
+        )
+        for layer in zip(found.tokens.tolist(), probabilities, strict=True)
+    )
 
 
-def rounded(tensor: Tensor) -> Any:
-    """As JSON, rounded to five decimals."""
-    return tensor.double().cpu().numpy().round(5).tolist()
+def rounded(tensor: Tensor) -> Numbers:
+    """The numbers, rounded to five decimals."""
+    numbers: Numbers = tensor.double().cpu().numpy().round(5)
+    return numbers

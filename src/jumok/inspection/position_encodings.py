@@ -11,13 +11,16 @@ An RNN needs none of these: it reads one word after another.
 Source: Vaswani et al. 2017, section 3.5; Su et al. 2021, section 3.4.3; Press et al. 2022.
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from dataclasses import replace
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
 
 from jumok.attention.multihead import MultiHeadAttention
+from jumok.inspection.findings import Numbers, StackPositions
 from jumok.layers.block import Stack
 from jumok.layers.embedding import Embedding
 from jumok.layers.recurrent import RecurrentLayer
@@ -45,36 +48,14 @@ KINDS = {
 }
 
 
-class StackPositions(NamedTuple):
-    """The position encoding of one stack.
-
-    Attributes:
-        kind: its name in recipes: "sinusoidal", "learned", "rotary", "alibi", "none", ...; "other":
-            a registered one (`jumok/parts.py`).
-        picture: (positions or distances, dims, pairs of dims, or heads).
-        rows, columns: the names of its axes.
-        curves: by name, a value for each distance from 0.
-    """
-
-    kind: str
-    picture: Float[Tensor, "rows columns"] | None = None
-    rows: str = "position"
-    columns: str = "dimension"
-    curves: dict[str, Float[Tensor, " distances"]] = {}  # noqa: RUF012 - it is never written to
-
-
 @torch.inference_mode()
-def position_facts(model: nn.Module) -> dict[str, Any]:
-    """The position encoding of every stack that reads words, by its path, as plain JSON.
-
-    A stack with the encoding of an earlier stack has only "same", the path of that one. A recurrent
-    stack has the kind "recurrent", or "recurrent-both" where it also reads from the end.
-    """
-    facts: dict[str, Any] = {}
+def position_facts(model: nn.Module) -> dict[str, StackPositions]:
+    """The position encoding of every stack that reads words, by its path."""
+    facts: dict[str, StackPositions] = {}
     before: dict[str, StackPositions] = {}
     for path, module in model.named_modules():
         if isinstance(module, RecurrentEncoder | RecurrentDecoder):
-            facts[path] = {"kind": _order(module), "same": None}
+            facts[path] = StackPositions(_order(module))
         if not isinstance(module, Stack):
             continue
         stack = path.rpartition(".")[0]
@@ -83,14 +64,7 @@ def position_facts(model: nn.Module) -> dict[str, Any]:
         place = positions_of(model.get_submodule(f"{stack}.embedding"), module)
         same = next((name for name, other in before.items() if _equal(place, other)), None)
         before[stack] = place
-        facts[stack] = {"kind": place.kind, "same": same}
-        if same is None and place.picture is not None:
-            facts[stack] |= {
-                "rows": place.rows,
-                "columns": place.columns,
-                "picture": _json(place.picture),
-                "curves": {name: _json(curve) for name, curve in place.curves.items()},
-            }
+        facts[stack] = place if same is None else replace(place, same=same, picture=None, curves={})
     return facts
 
 
@@ -99,18 +73,18 @@ def positions_of(embedding: nn.Module, blocks: Stack) -> StackPositions:
     if isinstance(embedding, Embedding) and embedding.positions is not None:
         encoding = embedding.positions.encoding
         table = table_of(encoding)
-        return StackPositions(KINDS.get(type(encoding), "other"), table, curves=alike(table))
+        return _drawn(KINDS.get(type(encoding), "other"), table, alike(table))
     attention = next(iter(blocks)).self_attention
     assert isinstance(attention, MultiHeadAttention)
     rotary = next((p for p in attention.process_keys if isinstance(p, RotaryPositions)), None)
     if rotary is not None:
         angles = turned(rotary, MOST)
         curve = {"mean": angles.mean(dim=1)}
-        return StackPositions("rotary", angles, "distance", "pair of dimensions", curve)
+        return _drawn("rotary", angles, curve, "distance", "pair of dimensions")
     if isinstance(attention.bias, AlibiPositions):
         left = remaining(attention.bias, attention.heads, MOST)
         heads = {f"head {head}": curve for head, curve in enumerate(left.T, start=1)}
-        return StackPositions("alibi", left, "distance", "head", heads)
+        return _drawn("alibi", left, heads, "distance", "head")
     # positions from outside of jumok, which it cannot draw
     entered = [getattr(part, "enters", None) for part in (*attention.process_keys, attention.bias)]
     return StackPositions("other" if any(entered) else "none")
@@ -165,8 +139,20 @@ def _order(stack: RecurrentEncoder | RecurrentDecoder) -> str:
 def _equal(one: StackPositions, other: StackPositions) -> bool:
     if one.kind != other.kind or one.picture is None or other.picture is None:
         return one.kind == other.kind
-    return one.picture.shape == other.picture.shape and torch.equal(one.picture, other.picture)
+    return np.array_equal(one.picture, other.picture)
 
 
-def _json(tensor: Tensor) -> Any:
-    return tensor.double().cpu().numpy().round(4).tolist()
+def _drawn(
+    kind: str,
+    picture: Float[Tensor, "rows columns"],
+    curves: Mapping[str, Float[Tensor, " distances"]],
+    rows: str = "position",
+    columns: str = "dimension",
+) -> StackPositions:
+    named = {name: _numbers(curve) for name, curve in curves.items()}
+    return StackPositions(kind, None, _numbers(picture), rows, columns, named)
+
+
+def _numbers(tensor: Tensor) -> Numbers:
+    numbers: Numbers = tensor.double().cpu().numpy().round(4)
+    return numbers

@@ -9,35 +9,38 @@ import hashlib
 import io
 import json
 import zipfile
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import ClassVar, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from jumok.attention.role import Part
 from jumok.data.files.atomic import atomic_file
-from jumok.errors import MissingExtraError
+from jumok.inspection.changes import changes_here
+from jumok.inspection.findings import JUDGED, TraceFindings, findings_json
 from jumok.inspection.page.picture import TracePicture
+from jumok.late import late_imports
+from jumok.places import resolve
 
-if TYPE_CHECKING:
+with late_imports("a trace as a table of pandas", extra="research"):
     import pandas
 
 Array = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]
 Level = Literal["weights", "qk", "full"]
-Part = Literal["encoder", "decoder", "cross", "image"]
-FORMAT = 3
-HEAD, STREAM = "trace.json", "stream."
+FORMAT = 4
+HEAD, STREAM, ALSO = "trace.json", "stream.", "also{}/"
+PAGE = "jumok.inspection.page.notebook:Page"  # by its name: the page shows traces
 BEST = 5
 """The number of most probable tokens that a step keeps."""
 
-ARRAYS = ("weights", "norms", "bias", "allowed", "energy", "query", "key", "value")
+Number = TypeVar("Number", bound=np.generic)
 
-JUDGED = {"extra": "forbid", "arbitrary_types_allowed": True}
-"""How pydantic validates what is read from a file (`jumok.inspection.trace_file`)."""
+ARRAYS = ("weights", "norms", "bias", "allowed", "energy", "query", "key", "value")
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class Axis:
             hypothesis, -1 at the first. None: each token follows the one before.
     """
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = JUDGED
+    __pydantic_config__: ClassVar[dict[str, object]] = JUDGED
 
     tokens: tuple[str, ...]
     words: tuple[int | None, ...]
@@ -103,7 +106,7 @@ class Site:
             added to the features; None: none.
     """
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = JUDGED
+    __pydantic_config__: ClassVar[dict[str, object]] = JUDGED
 
     name: str
     kind: str
@@ -134,7 +137,7 @@ class Step:
         gate: the gate on the context vector, 0 to 1; None: the model has no such gate.
     """
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = JUDGED
+    __pydantic_config__: ClassVar[dict[str, object]] = JUDGED
 
     token: str
     log_probability: float
@@ -142,11 +145,9 @@ class Step:
     gate: float | None = None
 
 
-@dataclass
+@dataclass(frozen=True)
 class Trace:
     """The computation of one model for one sentence or one image.
-
-    A trace does not change, except that `jumok.record` fills it when its block ends.
 
     Attributes:
         model: its name.
@@ -162,17 +163,18 @@ class Trace:
             post-norm model the block's last norm. The positions are those of the stack's own axis.
             For an RNN the states of its layers
             (`jumok.inspection.hooks.recurrent.RecurrentStates`); `jumok.record` keeps none.
-        notes: further data for the views, as plain JSON.
+        findings: the results of the analyses: search tree, ablations, attributions, layers, ...
         tree: for a recorded search, a trace of every hypothesis that was in the beam, discarded
             ones included: the target's axis is a tree (`Axis.parents`), and each of its tokens has
             one row at every site.
-        also: the other traces of the same block: the other sentences, and later passes.
         fingerprint: that of the model (`jumok.bundle.fingerprint`): names need not be unique.
             Empty where it is not known.
         index: the index of this input among all recorded texts or images, from 0.
+        changes: the changes of the model in this trace, by `jumok.changed` and `jumok.patched`
+            ("head off: cross 2.3"): it is then not what the model of this fingerprint computes.
     """
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = JUDGED
+    __pydantic_config__: ClassVar[dict[str, object]] = JUDGED
 
     model: str
     level: Level
@@ -181,14 +183,14 @@ class Trace:
     axes: Mapping[str, Axis]
     sites: tuple[Site, ...]
     steps: tuple[Step, ...] = ()
-    notes: Mapping[str, Any] = field(default_factory=dict)
+    findings: TraceFindings = field(default_factory=TraceFindings)
     task: str = "translation"
     picture: TracePicture | None = None
     streams: Mapping[str, Array] = field(default_factory=dict)
     tree: "Trace | None" = None
-    also: tuple["Trace", ...] = ()
     fingerprint: str = ""
     index: int = 0
+    changes: tuple[str, ...] = field(default_factory=changes_here)
 
     def hypothesis(self, token: int) -> "Trace":
         """The hypothesis of a tree that ends with this token of the target, as a trace."""
@@ -217,18 +219,10 @@ class Trace:
         Raises:
             DataError: it cannot be written.
         """
-        parts = {f"{name}.npy": _packed(array) for name, array in self._arrays("")}
-        head = self.head()
-        head["digest"] = digest_of(head, parts)
-        with (
-            atomic_file(Path(file)) as partial,
-            zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive,
-        ):
-            archive.writestr(HEAD, json.dumps(head, ensure_ascii=False))
-            for name, part in parts.items():
-                archive.writestr(name, part)
+        write_traces(Path(file), [self])
 
-    def _arrays(self, prefix: str) -> Iterator[tuple[str, Array | Mask]]:
+    def arrays(self, prefix: str = "") -> Iterator[tuple[str, Array | Mask]]:
+        """All arrays, those of the tree included, with their names in a file."""
         for number, site in enumerate(self.sites):
             for name in ARRAYS:
                 array = getattr(site, name)
@@ -237,11 +231,9 @@ class Trace:
         for name, stream in self.streams.items():
             yield f"{prefix}{STREAM}{name}", stream
         if self.tree is not None:
-            yield from self.tree._arrays(f"{prefix}tree/")
-        for number, other in enumerate(self.also):
-            yield from other._arrays(f"{prefix}also{number}/")
+            yield from self.tree.arrays(f"{prefix}tree/")
 
-    def to_rows(self) -> Iterator[dict[str, Any]]:
+    def to_rows(self) -> Iterator[dict[str, object]]:
         """The attention weights as a table, row by row; see `to_frame`."""
         for site in self.sites:
             columns = self._columns(site)
@@ -263,14 +255,10 @@ class Trace:
         Raises:
             MissingExtraError: pandas is not installed.
         """
-        try:
-            import pandas
-        except ImportError:
-            raise MissingExtraError("a trace as a table of pandas", "research") from None
         frames = [pandas.DataFrame(self._columns(site)) for site in self.sites]
         return pandas.concat(frames, ignore_index=True) if frames else pandas.DataFrame()
 
-    def _columns(self, site: Site) -> dict[str, Any]:
+    def _columns(self, site: Site) -> dict[str, object]:
         """The columns of one attention module's table: arrays, or one value for all rows."""
         _, queries, keys = site.weights.shape
         seen = np.ones((queries, keys), np.bool_) if site.allowed is None else site.allowed
@@ -290,37 +278,58 @@ class Trace:
             "norm": np.full(len(head), np.nan, np.float32) if norm is None else norm,
         }
 
-    def head(self) -> dict[str, Any]:
+    def head(self) -> dict[str, object]:
         """All but the arrays, as plain JSON."""
-        sites = [
-            {key: value for key, value in site.__dict__.items() if key not in ARRAYS}
-            for site in self.sites
-        ]
         return {
             "format": FORMAT,
             "model": self.model,
             "fingerprint": self.fingerprint,
             "index": self.index,
+            "changes": list(self.changes),
             "task": self.task,
             "level": self.level,
             "text": self.text,
             "output": self.output,
             "axes": {name: asdict(axis) for name, axis in self.axes.items()},
             "picture": None if self.picture is None else asdict(self.picture),
-            "sites": sites,
+            "sites": [site_head(site) for site in self.sites],
             "steps": [asdict(step) for step in self.steps],
-            "notes": dict(self.notes),
+            "findings": findings_json(self.findings),
             "tree": None if self.tree is None else self.tree.head(),
-            "also": [other.head() for other in self.also],
         }
 
     def _repr_mimebundle_(
         self, include: Container[str] | None = None, exclude: Container[str] | None = None
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """The page, as a notebook displays it."""
-        from jumok.inspection.page.notebook import Page
+        return resolve(PAGE)(self)._repr_mimebundle_(include, exclude)
 
-        return Page(self)._repr_mimebundle_(include, exclude)
+
+def write_traces(file: Path, traces: Sequence[Trace]) -> None:
+    """Writes one file with these traces, one or more: the first is what `load_trace` returns.
+
+    Raises:
+        DataError: it cannot be written.
+    """
+    first, *others = traces
+    parts = {f"{name}.npy": _packed(array) for name, array in first.arrays()}
+    for number, other in enumerate(others):
+        named = other.arrays(ALSO.format(number))
+        parts |= {f"{name}.npy": _packed(array) for name, array in named}
+    head = first.head() | {"also": [other.head() for other in others]}
+    head["digest"] = digest_of(head, parts)
+    with (
+        atomic_file(file) as partial,
+        zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
+        archive.writestr(HEAD, json.dumps(head, ensure_ascii=False))
+        for name, part in parts.items():
+            archive.writestr(name, part)
+
+
+def site_head(site: Site) -> dict[str, object]:
+    """All of an attention module but the arrays, as plain JSON."""
+    return {key: value for key, value in site.__dict__.items() if key not in ARRAYS}
 
 
 def _packed(array: Array | Mask) -> bytes:
@@ -329,7 +338,7 @@ def _packed(array: Array | Mask) -> bytes:
     return stream.getvalue()
 
 
-def digest_of(head: Mapping[str, Any], parts: Mapping[str, bytes]) -> str:
+def digest_of(head: Mapping[str, object], parts: Mapping[str, bytes]) -> str:
     """The digest of everything in the file except the digest itself."""
     digest = hashlib.sha256(json.dumps(head, sort_keys=True).encode())
     for name in sorted(parts):
@@ -341,20 +350,18 @@ def _rows(site: Site, axis: str, path: list[int]) -> Site:
     """The site with only these positions of one axis, as queries and as keys."""
     asks, answers = site.queries == axis, site.keys == axis
 
-    def cut(array: Any, rows: bool, columns: bool) -> Any:
+    def cut(array: npt.NDArray[Number], rows: bool, columns: bool) -> npt.NDArray[Number]:
         """The selection from an array whose last two axes are (query key), or (position dim)."""
-        if array is None:
-            return None
         array = array[..., path, :] if rows else array
         return array[..., path] if columns else array
 
     return replace(
         site,
         weights=cut(site.weights, asks, answers),
-        norms=cut(site.norms, asks, answers),
-        bias=cut(site.bias, asks, answers),
-        allowed=cut(site.allowed, asks, answers),
-        query=cut(site.query, asks, False),
-        key=cut(site.key, answers, False),
-        value=cut(site.value, answers, False),
+        norms=None if site.norms is None else cut(site.norms, asks, answers),
+        bias=None if site.bias is None else cut(site.bias, asks, answers),
+        allowed=None if site.allowed is None else cut(site.allowed, asks, answers),
+        query=None if site.query is None else cut(site.query, asks, False),
+        key=None if site.key is None else cut(site.key, answers, False),
+        value=None if site.value is None else cut(site.value, answers, False),
     )

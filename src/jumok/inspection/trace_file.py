@@ -12,9 +12,8 @@ import os
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
@@ -22,6 +21,7 @@ from pydantic import TypeAdapter, ValidationError
 from jumok.errors import BundleError, Place
 from jumok.inspection.fingerprints import Fingerprinted, check_model
 from jumok.inspection.trace import (
+    ALSO,
     ARRAYS,
     FORMAT,
     HEAD,
@@ -33,13 +33,14 @@ from jumok.inspection.trace import (
     Trace,
     digest_of,
 )
+from jumok.json_types import JsonObject
 
 ALWAYS_UNPACKED = 64 << 20
 MOST_UNPACKED = 100
 """A trace may unpack to this many times its file's size; with almost all masked, it is 20 times."""
 
-DEEPEST = 8
-"""The deepest nesting of traces: a trace contains its search's and those recorded with it."""
+DEEPEST = 2
+"""The deepest nesting of traces: a trace contains that of its search."""
 
 HEADER = re.compile(
     r"\{'descr': '([<|][fb][1248])', 'fortran_order': (True|False), 'shape': (\([\d, ]*\)), \}\s*"
@@ -56,7 +57,7 @@ FAULTS = (
 
 
 def load_trace(file: Path | str, of: Fingerprinted | Path | str | None = None) -> Trace:
-    """The trace that `Trace.save` wrote.
+    """The trace that `Trace.save` wrote, or the first of a recording.
 
     Args:
         of: the expected model, loaded or by its folder; None: any.
@@ -64,6 +65,18 @@ def load_trace(file: Path | str, of: Fingerprinted | Path | str | None = None) -
     Raises:
         BundleError: no such file, or one that is truncated, edited, of another format or of
             another model, or too large when unpacked.
+    """
+    trace, *_ = load_traces(file)
+    if of is not None:
+        check_model(trace, of, Path(file))
+    return trace
+
+
+def load_traces(file: Path | str) -> list[Trace]:
+    """All traces of a file, in their order.
+
+    Raises:
+        BundleError: as in `load_trace`.
     """
     path = Path(file)
     if not os.path.isfile(path):  # as Path.is_file, but False of a name that no file can have
@@ -74,7 +87,7 @@ def load_trace(file: Path | str, of: Fingerprinted | Path | str | None = None) -
             place=Place(path),
         )
     try:
-        trace = _checked(path)
+        return _checked(path)
     except FAULTS as error:
         raise BundleError(
             "this is not a trace, or it is truncated or edited.",
@@ -82,12 +95,9 @@ def load_trace(file: Path | str, of: Fingerprinted | Path | str | None = None) -
             do="record it again: jumok look MODEL TEXT --save trace.npz",
             place=Place(path),
         ) from error
-    if of is not None:
-        check_model(trace, of, path)
-    return trace
 
 
-def _checked(path: Path) -> Trace:
+def _checked(path: Path) -> list[Trace]:
     with zipfile.ZipFile(path) as archive:
         _check_members(archive.infolist(), path)
         head = json.loads(archive.read(HEAD))
@@ -105,14 +115,21 @@ def _checked(path: Path) -> Trace:
         )
     digest = head.pop("digest")
     arrays = {name.removesuffix(".npy"): _array(name, part) for name, part in parts.items()}
-    trace = TypeAdapter(Trace).validate_python(_with_arrays(head, arrays, "", DEEPEST))
+    first = {name: value for name, value in head.items() if name != "also"}
+    others = ((ALSO.format(number), other) for number, other in enumerate(head["also"]))
+    traces = [
+        TypeAdapter(Trace).validate_python(_with_arrays(each, arrays, prefix, DEEPEST))
+        for prefix, each in (("", first), *others)
+    ]
     if arrays:
         raise ValueError(f"{next(iter(arrays))} belongs to nothing in it")
-    for each in _all(trace):
-        _check(each)
+    for trace in traces:
+        _check(trace)
+        if trace.tree is not None:
+            _check(trace.tree)
     if digest != digest_of(head, parts):
         raise ValueError("its digest is not that of what is in it")
-    return trace
+    return traces
 
 
 def _check_members(members: list[zipfile.ZipInfo], path: Path) -> None:
@@ -157,12 +174,12 @@ def _array(name: str, part: bytes) -> Array | Mask:
 
 
 def _with_arrays(
-    head: Mapping[str, Any], arrays: dict[str, Any], prefix: str, depth: int
-) -> dict[str, Any]:
+    head: JsonObject, arrays: dict[str, Array | Mask], prefix: str, depth: int
+) -> dict[str, object]:
     """The head with its arrays; each is removed from `arrays`."""
     if not depth:
         raise ValueError("traces in traces in traces")
-    values = {name: value for name, value in head.items() if name != "format"}
+    values: dict[str, object] = {k: value for k, value in head.items() if k != "format"}
     values["sites"] = [
         {**site, **{name: arrays.pop(f"{prefix}{number}.{name}", None) for name in ARRAYS}}
         for number, site in enumerate(head["sites"])
@@ -173,18 +190,7 @@ def _with_arrays(
     }
     if head["tree"] is not None:
         values["tree"] = _with_arrays(head["tree"], arrays, f"{prefix}tree/", depth - 1)
-    values["also"] = [
-        _with_arrays(other, arrays, f"{prefix}also{number}/", depth - 1)
-        for number, other in enumerate(head["also"])
-    ]
     return values
-
-
-def _all(trace: Trace) -> Iterator[Trace]:
-    """This trace and all traces in it."""
-    yield trace
-    for inner in (*([trace.tree] if trace.tree else []), *trace.also):
-        yield from _all(inner)
 
 
 def _check(trace: Trace) -> None:

@@ -1,11 +1,10 @@
 """Elementwise kernels: dropout, and ReLU with dropout."""
 
-from typing import Any
-
 import torch
 import torch.nn.functional as F
 
 from jumok.kernels import native
+from jumok.kernels.context import Context
 from jumok.kernels.noise import DropoutMask
 from jumok.shapes import Float, Tensor
 
@@ -30,18 +29,18 @@ def relu_dropout(
 
 class _Dropout(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, states: Tensor, drop: DropoutMask) -> Tensor:
+    def forward(ctx: Context, states: Tensor, drop: DropoutMask) -> Tensor:
         ctx.drop = drop
         return _dropped(states, drop)
 
     @staticmethod
-    def backward(ctx: Any, d_states: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: Context, d_states: Tensor) -> tuple[Tensor, None]:
         return _dropped(d_states, ctx.drop), None
 
 
 class _ReluDropout(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, states: Tensor, drop: DropoutMask | None) -> Tensor:
+    def forward(ctx: Context, states: Tensor, drop: DropoutMask | None) -> Tensor:
         bent = torch.empty_like(states)
         native.call(
             "relu_forward", states.dtype, states, bent, states.numel(), *native.numbers(drop)
@@ -51,7 +50,7 @@ class _ReluDropout(torch.autograd.Function):
         return bent
 
     @staticmethod
-    def backward(ctx: Any, d_states: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: Context, d_states: Tensor) -> tuple[Tensor, None]:
         (states,) = ctx.saved_tensors
         d_inner = torch.empty_like(states)
         native.call(
@@ -61,7 +60,7 @@ class _ReluDropout(torch.autograd.Function):
         return d_inner, None
 
 
-def _dropped(states: Tensor, drop: DropoutMask) -> Tensor:
+def _dropped(states: Tensor, drop: DropoutMask | None) -> Tensor:
     states = states.contiguous()
     kept = torch.empty_like(states)
     native.call("dropout", states.dtype, states, kept, states.numel(), *native.numbers(drop))

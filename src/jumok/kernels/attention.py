@@ -5,12 +5,12 @@ to 12 times as long for the backward pass in bfloat16 at the lengths of sentence
 """
 
 import ctypes
-from typing import Any
 
 import torch
 import torch.nn.functional as F
 
 from jumok.kernels import native
+from jumok.kernels.context import Context
 from jumok.kernels.noise import DropoutMask
 from jumok.shapes import Bool, Float, Tensor
 
@@ -77,7 +77,7 @@ def _step(
 class _Attention(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any,
+        ctx: Context,
         query: Tensor,
         key: Tensor,
         value: Tensor,
@@ -104,7 +104,7 @@ class _Attention(torch.autograd.Function):
         return found
 
     @staticmethod
-    def backward(ctx: Any, d_found: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Context, d_found: Tensor) -> tuple[Tensor | None, ...]:
         query, key, value, weights, reach = ctx.saved_tensors
         if d_found.stride(-1) != 1:
             d_found = d_found.contiguous()

@@ -13,13 +13,14 @@ Source: Szegedy et al. 2016, section 7 (label smoothing); Wu, Li et al. 2021, "R
 """
 
 import math
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import torch
 import torch.nn.functional as F
 
 from jumok.errors import ModelError
 from jumok.kernels import native
+from jumok.kernels.context import Context
 from jumok.kernels.linear import whole_rows
 from jumok.shapes import Float, Int, Tensor
 
@@ -85,7 +86,7 @@ def consistent_cross_entropy_plainly(
 class _ChunkedCrossEntropy(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any,
+        ctx: Context,
         hidden: Tensor,
         output: Tensor,
         targets: Tensor,
@@ -115,7 +116,7 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         return total
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Context, grad: Tensor) -> tuple[Tensor | None, ...]:
         grad_hidden, grad_output, grad_bias = ctx.saved_tensors
         scale = grad.to(grad_hidden.dtype)
         grad_bias = None if grad_bias is None else grad_bias * scale

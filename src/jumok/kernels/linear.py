@@ -1,13 +1,13 @@
 """Linear layers: for training, with few shapes; for inference, with copies of weights laid out."""
 
 import math
-from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 
 from jumok.kernels import native
+from jumok.kernels.context import Context
 from jumok.kernels.packed import AT_WORK, Look, Stamp, can_be_packed
 from jumok.kernels.step_part import StepPart
 from jumok.shapes import Float, Tensor
@@ -46,7 +46,7 @@ def whole_rows(states: Float[Tensor, "rows dim"]) -> Float[Tensor, "more_rows di
 
 class _Linear(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, states: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    def forward(ctx: Context, states: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         padded = whole_rows(states.flatten(0, -2))
         ctx.save_for_backward(padded, weight)
         ctx.biased = bias is not None
@@ -54,7 +54,7 @@ class _Linear(torch.autograd.Function):
         return F.linear(padded, weight, bias)[: rows.numel()].view(*rows, -1)
 
     @staticmethod
-    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+    def backward(ctx: Context, slope: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
         padded, weight = ctx.saved_tensors
         rows = slope.shape[:-1]
         slope = whole_rows(slope.flatten(0, -2))

@@ -4,7 +4,6 @@ import ctypes
 import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -28,7 +27,9 @@ SOURCES = tuple(
 SUFFIXES = {torch.float32: "f32", torch.bfloat16: "bf16"}
 LANES = 16
 
-Argument = Tensor | int | float | None | ctypes.Array[Any]
+Argument = (
+    Tensor | int | float | None | ctypes.Array[ctypes.c_int64] | ctypes.Array[ctypes.c_uint64]
+)
 
 
 @functools.cache

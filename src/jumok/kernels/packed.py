@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import torch
 import torch.nn.modules.module as of_torch
@@ -62,7 +62,7 @@ class Packs:
         self._copies: dict[int, tuple[nn.Module, Copy | None]] = {}
         self._lock = threading.Lock()
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[type[Packs], tuple[bool]]:
         """Makes copies and pickles of a system make their own copies of its weights."""
         return Packs, (True,)
 
@@ -84,7 +84,7 @@ class Packs:
         finally:
             AT_WORK.reset(token)
 
-    def copy_of(self, module: nn.Module, make: Callable[[Any], Made | None]) -> Made | None:
+    def copy_of(self, module: nn.Module, make: Callable[[nn.Module], Made | None]) -> Made | None:
         """The module's copy; made if there is none yet. None: a copy has no advantage.
 
         Args:

@@ -4,13 +4,14 @@ A kernel that does the work of several modules at once reads their weights and n
 may replace them only as long as the difference cannot be noticed.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator
+from operator import is_
 
 from torch import nn
 from torch.utils.hooks import RemovableHandle
 
 from jumok.kernels.packed import GLOBAL, Look, Stamp
+from jumok.shapes import Tensor
 
 HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
@@ -71,7 +72,7 @@ class Untouched:
             and self._kinds == [type(module) for module in modules]
             and self._names == [module.__dict__.keys() for module in modules]
             and all(map(_same, self._children, map(_children, (outer, *modules))))
-            and all(map(_same, self._hooks[len(GLOBAL) :], _hooks(modules)))
+            and _same(self._hooks[len(GLOBAL) :], _hooks(modules))
             and all(
                 _unwritten(stamps, _own(module), look)
                 for stamps, module in zip(self._stamps, (outer, *modules), strict=True)
@@ -90,32 +91,26 @@ def _replaces_a_method(kind: type[nn.Module], names: set[str]) -> bool:
     return any(callable(getattr(kind, name, None)) for name in names)
 
 
-def _children(module: nn.Module) -> Iterable[Any]:
+def _children(module: nn.Module) -> Iterable[nn.Module | None]:
     return module._modules.values()
 
 
-def _own(module: nn.Module) -> list[Any]:
+def _own(module: nn.Module) -> list[Tensor]:
     return [tensor for tensor in module._parameters.values() if tensor is not None]
 
 
-def _hooks(modules: Iterable[nn.Module]) -> list[Any]:
+def _hooks(modules: Iterable[nn.Module]) -> list[dict[int, object]]:
     return [module.__dict__[name] for module in modules for name in HOOKS]
 
 
-def _same(before: Any, now: Any) -> bool:
+def _same(before: Collection[object], now: Iterable[object]) -> bool:
     """Whether these are the same objects: two empty dictionaries of hooks are equal, not the
     same."""
-    if isinstance(before, dict):
-        return before is now
     found = list(now)
-    return len(before) == len(found) and all(map(_is, before, found))
+    return len(before) == len(found) and all(map(is_, before, found))
 
 
-def _is(one: object, other: object) -> bool:
-    return one is other
-
-
-def _unwritten(stamps: list[Stamp], tensors: list[Any], look: Look | None) -> bool:
+def _unwritten(stamps: list[Stamp], tensors: list[Tensor], look: Look | None) -> bool:
     return len(stamps) == len(tensors) and all(
         stamp.is_true(tensor, look) for stamp, tensor in zip(stamps, tensors, strict=True)
     )

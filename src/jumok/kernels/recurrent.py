@@ -7,11 +7,10 @@ product. Additive scores are never held once for each hidden unit.
 Readable twins: `GRUCell.advance` (layers/recurrent.py) and `additive_scores_plainly` below.
 """
 
-from typing import Any
-
 import torch
 
 from jumok.kernels import native
+from jumok.kernels.context import Context
 from jumok.kernels.linear import ROWS
 from jumok.shapes import Float, Tensor
 
@@ -59,7 +58,9 @@ def additive_scores_plainly(
 
 class _GRU(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, projected: Tensor, first: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    def forward(
+        ctx: Context, projected: Tensor, first: Tensor, weight: Tensor, bias: Tensor
+    ) -> Tensor:
         batch, length, _ = projected.shape
         dim = first.shape[1]
         rows = batch + -batch % ROWS  # few shapes of products: see `ROWS`
@@ -76,7 +77,7 @@ class _GRU(torch.autograd.Function):
         return seen[1:, :batch].transpose(0, 1)  # length batch dim -> batch length dim
 
     @staticmethod
-    def backward(ctx: Any, d_shown: Tensor) -> tuple[Tensor, ...]:
+    def backward(ctx: Context, d_shown: Tensor) -> tuple[Tensor, ...]:
         seen, gates, weight = ctx.saved_tensors
         length, batch, _ = gates.shape
         rows, dim = seen.shape[1:]
@@ -100,7 +101,7 @@ class _GRU(torch.autograd.Function):
 
 class _Additive(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, query: Tensor, key: Tensor, energy: Tensor) -> Tensor:
+    def forward(ctx: Context, query: Tensor, key: Tensor, energy: Tensor) -> Tensor:
         sizes = (*query.shape[:2], *key.shape[1:])
         scores = torch.empty(sizes[:3])
         native.call("additive_forward", query.dtype, query, key, energy, scores, *sizes)
@@ -108,7 +109,7 @@ class _Additive(torch.autograd.Function):
         return scores
 
     @staticmethod
-    def backward(ctx: Any, d_scores: Tensor) -> tuple[Tensor, ...]:
+    def backward(ctx: Context, d_scores: Tensor) -> tuple[Tensor, ...]:
         query, key, energy = ctx.saved_tensors
         slopes = [torch.zeros(tensor.shape) for tensor in (query, key, energy)]
         native.call(

@@ -1,11 +1,12 @@
 """Residual connection, dropout and layer norm in one pass."""
 
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 import torch
 from torch import nn
 
 from jumok.kernels import native
+from jumok.kernels.context import Context
 from jumok.kernels.noise import DropoutMask
 from jumok.kernels.plain import plain
 from jumok.shapes import States, Tensor
@@ -36,7 +37,7 @@ def add_norm_plainly(
 class _AddNorm(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any,
+        ctx: Context,
         stream: Tensor,
         update: Tensor,
         gain: Tensor,
@@ -60,7 +61,7 @@ class _AddNorm(torch.autograd.Function):
 
     @staticmethod
     def backward(
-        ctx: Any, d_total: Tensor | None, d_normed: Tensor | None
+        ctx: Context, d_total: Tensor | None, d_normed: Tensor | None
     ) -> tuple[Tensor | None, ...]:
         total, mean, rate, gain = ctx.saved_tensors
         dim = total.shape[-1]

@@ -3,10 +3,10 @@
 import json
 import shlex
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from jumok.errors import DataError, Place
 from jumok.lab.catalog import LABS, Lab
@@ -76,7 +76,28 @@ def run(lab: Lab, setting: Setting, folder: Path, language: Language) -> LabRepo
     return LabReport(lab, findings, seconds, files, note)
 
 
-def record(lab: Lab, findings: Findings, setting: Setting) -> dict[str, Any]:
+class LabText(TypedDict):
+    """What NAME.json holds in one language."""
+
+    title: str
+    claim: str
+    verdict: str
+    columns: list[str]
+    rows: list[list[str]]
+
+
+class LabRecord(TypedDict):
+    """What a page shows of NAME.json."""
+
+    lab: str
+    lectures: str
+    outcome: str
+    seeds: list[int]
+    cpu_seconds: float
+    text: dict[Language, LabText]
+
+
+def record(lab: Lab, findings: Findings, setting: Setting) -> dict[str, object]:
     """What NAME.json holds: the figures, and every text in both languages."""
     tables = {language: table(findings, language) for language in LANGUAGES}
     return {
@@ -159,7 +180,7 @@ def _apart(folder: Path, file: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return here[same:], there[same:]
 
 
-def _chapter(each: Mapping[str, Any], pictures: Path, language: Language) -> list[str]:
+def _chapter(each: LabRecord, pictures: Path, language: Language) -> list[str]:
     text, name = each["text"][language], each["lab"]
     lectures = HEADINGS["lectures" if "," in each["lectures"] else "lecture"].of(language)
     return [
@@ -185,11 +206,11 @@ def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> lis
     return [head, f"|{'---|' * len(columns)}", *body, ""]
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path) -> LabRecord:
     try:
-        read = json.loads(path.read_text("utf-8"))
+        read: LabRecord = json.loads(path.read_text("utf-8"))
         if read["lab"] == path.stem and {*LANGUAGES} <= set(read["text"]):
-            return dict(read)
+            return read
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(
             "this is not a lab's JSON.",

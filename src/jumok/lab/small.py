@@ -8,7 +8,6 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -34,7 +33,7 @@ from jumok.training.preparing.pairs import PreparedPairs, prepare, update_stream
 from jumok.training.task import Objective
 
 PIECES = TokenizerConfig(size=600, byte_fallback=False)
-SIZES: Mapping[str, Any] = {
+SIZES: Mapping[str, object] = {
     "dim": 64,
     "heads": 4,
     "encoder_layers": 2,
@@ -62,7 +61,7 @@ class Small:
         steps: of about `tokens` target tokens each.
     """
 
-    model: Mapping[str, Any] = field(default_factory=dict)
+    model: Mapping[str, object] = field(default_factory=dict)
     change: ModelChange | None = None
     objective: Objective = translation
     corpus: CorpusMaker = world.write
@@ -225,7 +224,7 @@ def config(small: Small, steps: int, seed: int, home: Path) -> TranslationConfig
     )
 
 
-def section(keys: Mapping[str, Any]) -> TransformerConfig | RecurrentConfig:
+def section(keys: Mapping[str, object]) -> TransformerConfig | RecurrentConfig:
     """The section [model]: an RNN's has none of a Transformer's usual sizes."""
     if keys.get("kind") == "rnn":
         return RecurrentConfig.model_validate(dict(keys))

@@ -5,9 +5,10 @@ Source: Tatoeba (tatoeba.org), CC BY 2.0 FR; the Hansards' links of Och and Ney 
 
 from pathlib import Path
 
+from jumok.alignment.gold import GoldLinks
 from jumok.data.files.reading import read_lines
 from jumok.data.pairs.corpus import Corpus, read_pairs
-from jumok.evaluation.alignment import GoldLinks, read_gold
+from jumok.evaluation.alignment import read_gold
 from jumok.lab.written import Splits, written
 
 PAIRS = Path("tatoeba") / "eng-fra.tsv.gz"

@@ -3,8 +3,6 @@
 Its readable twin is `Block.forward` in `jumok.layers.block`.
 """
 
-from typing import Any
-
 from torch import nn
 
 from jumok.attention.cache import KeyValueCache, by_rows
@@ -15,12 +13,6 @@ from jumok.kernels.packed import AT_WORK, Look
 from jumok.kernels.plain import Untouched
 from jumok.kernels.step_part import weights_for_step
 from jumok.shapes import Bool, Float, Tensor
-
-PARTS = (
-    *("self_attention", "after_self", "cross_attention", "after_cross"),
-    *("feedforward", "after_feedforward"),
-)
-"""The names of a block's modules, in the order of `BlockWeights`."""
 
 
 class BlockStep:
@@ -136,10 +128,14 @@ def block_step(block: nn.Module) -> BlockStep | None:
 
 def weights_of(block: nn.Module) -> step.BlockWeights | None:
     """What the parts of the block give to the kernel; None: one of them gives nothing."""
-    crosses = block.cross_attention is not None
-    given: list[Any] = []
-    for name in PARTS:
-        given.append(weights_for_step(getattr(block, name)))
-        if given[-1] is None and (crosses or "cross" not in name):
-            return None
-    return step.BlockWeights(*given)
+    own = weights_for_step(block.self_attention, step.AttentionWeights)
+    after_own = weights_for_step(block.after_self, step.ResidualWeights)
+    feedforward = weights_for_step(block.feedforward, step.FeedForwardWeights)
+    last = weights_for_step(block.after_feedforward, step.ResidualWeights)
+    if own is None or after_own is None or feedforward is None or last is None:
+        return None
+    cross = weights_for_step(block.cross_attention, step.AttentionWeights)
+    after_cross = weights_for_step(block.after_cross, step.ResidualWeights)
+    if block.cross_attention is not None and (cross is None or after_cross is None):
+        return None
+    return step.BlockWeights(own, after_own, cross, after_cross, feedforward, last)

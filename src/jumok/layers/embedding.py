@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from jumok.attention.here import Here
+from jumok.attention.role import Part
 from jumok.kernels.noise import Noise
 from jumok.layers.dropout import Dropout
 from jumok.layers.positions import Positions
@@ -44,6 +45,7 @@ class Embedding(nn.Module):
             all.
         word_dropout: share of whole words replaced by zeros while training.
         norm: what follows the sum, before dropout: a LayerNorm in BERT (Devlin et al. 2019).
+        part: "encoder": it reads whole texts; "decoder": it also reads token by token.
 
     Attributes:
         frozen: the rows of the table that training does not change
@@ -62,8 +64,10 @@ class Embedding(nn.Module):
         noise: Noise,
         word_dropout: float = 0.0,
         norm: nn.Module | None = None,
+        part: Part = "encoder",
     ) -> None:
         super().__init__()
+        self.part = part
         self.table = table
         self.positions = positions
         self.dropout = dropout

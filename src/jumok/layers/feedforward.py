@@ -56,7 +56,7 @@ class PlainFeedForward(nn.Module, StepPart):
 
     def step_weights(self) -> FeedForwardWeights | None:
         """Both layers, if the kernel has the activation between them."""
-        inner, outer = weights_for_step(self.inner), weights_for_step(self.outer)
+        inner, outer = weights_for_step(self.inner, Linear), weights_for_step(self.outer, Linear)
         if self.activation is not relu_dropout or inner is None or outer is None:
             return None
         return FeedForwardWeights(inner, outer)

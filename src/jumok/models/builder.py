@@ -9,11 +9,12 @@ from typing import Any
 
 from torch import nn
 
-from jumok.attention.interfaces import HeadParts
+from jumok.attention.interfaces import HeadParts, HeadProcess
 from jumok.attention.multihead import MultiHeadAttention
+from jumok.attention.role import Part, Role
 from jumok.config.stack import StackConfig
 from jumok.kernels.noise import Noise
-from jumok.layers.block import Block
+from jumok.layers.block import Block, Stack
 from jumok.layers.dropout import Dropout
 from jumok.layers.embedding import Embedding
 from jumok.layers.positions import AddedPositions, ConcatenatedPositions, Positions
@@ -29,22 +30,36 @@ class BlockBuilder:
     config: StackConfig
     noise: Noise
 
-    def embedding(self, table: nn.Parameter, norm: nn.Module | None = None) -> Embedding:
+    def embedding(
+        self, part: Part, table: nn.Parameter, norm: nn.Module | None = None
+    ) -> Embedding:
         """Tokens to vectors with positions, then dropout; `norm` comes before the dropout."""
         config = self.config
         dropout = Dropout(config.dropout, self.noise)
-        return Embedding(table, self._positions(), dropout, self.noise, config.word_dropout, norm)
+        return Embedding(
+            table, self._positions(), dropout, self.noise, config.word_dropout, norm, part
+        )
 
-    def norm(self) -> Any:
+    def norm(self) -> nn.Module:
         """A norm of the stream."""
-        return resolve("norm", self.config.norm_kind)(self.config.dim, self.config.norm_epsilon)
+        norm: nn.Module = resolve("norm", self.config.norm_kind)(
+            self.config.dim, self.config.norm_epsilon
+        )
+        return norm
 
     def first_norm(self) -> nn.Module:
         """The norm before the first block; the identity in post-norm models."""
         return self.norm() if self.config.norm == "pre" else nn.Identity()
 
-    def block(self, cross: bool) -> Block:
-        """One layer of an encoder or of a language model; of a decoder if `cross`."""
+    def stack(self, part: Part, layers: int, *, cross: bool = False) -> Stack:
+        """The blocks of an encoder or of a language model; of a decoder with a Memory if `cross`.
+
+        Args:
+            part: that of the self-attention.
+        """
+        return Stack(self._block(part, layer, cross) for layer in range(layers))
+
+    def _block(self, part: Part, layer: int, cross: bool) -> Block:
         config = self.config
         feedforward = resolve("feedforward", config.feedforward_kind)(
             config.dim,
@@ -54,9 +69,9 @@ class BlockBuilder:
             config.bias,
         )
         return Block(
-            self._attention(positions=True),
+            self._attention(Role(part, layer), positions=True),
             # the positions of the Memory and of the target have different origins
-            self._attention(positions=False) if cross else None,
+            self._attention(Role("cross", layer), positions=False) if cross else None,
             feedforward,
             self._residual(),
         )
@@ -65,7 +80,7 @@ class BlockBuilder:
     def _head_dim(self) -> int:
         return self.config.head_dim or self.config.dim // self.config.heads
 
-    def _attention(self, *, positions: bool) -> MultiHeadAttention:
+    def _attention(self, role: Role, *, positions: bool) -> MultiHeadAttention:
         config, head_dim = self.config, self._head_dim
         value_dim = config.value_dim or head_dim
         rotation = self._encoding("heads") if positions else None
@@ -87,9 +102,10 @@ class BlockBuilder:
                 [process(config.heads, value_dim) for process in output],
                 self._encoding("scores") if positions else None,
             ),
+            role,
         )
 
-    def _processes(self) -> list[Any]:
+    def _processes(self) -> list[HeadProcess]:
         """The processes of queries, or of keys: each has its own."""
         config = self.config
         kinds = [resolve("head_process", name) for name in config.process_heads]

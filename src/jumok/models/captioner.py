@@ -23,7 +23,6 @@ from jumok.config.captioner import (
 )
 from jumok.kernels.linear import Linear
 from jumok.kernels.noise import Noise
-from jumok.layers.block import Stack
 from jumok.layers.convolution import ConvolutionStack, scale_pixels
 from jumok.layers.dropout import Dropout
 from jumok.layers.embedding import StateEdit, embedding_table
@@ -50,7 +49,8 @@ class CaptionerModel(SequenceToSequence):
         super().__init__()
         self.noise = Noise()
         self.doubly_stochastic = config.doubly_stochastic
-        self.grid = config.encoder.grid if config.memory == "grid" else (1, 1)
+        self.one_vector = config.memory == "one"
+        self.grid = (1, 1) if self.one_vector else config.encoder.grid
         dim = config.decoder.dim
         self.cells: PixelEncoder | Features = (
             PixelEncoder(config.encoder, self.noise)
@@ -67,14 +67,10 @@ class CaptionerModel(SequenceToSequence):
             table = embedding_table(vocabulary_size, config.decoder.embedding)
             recurrent = config.decoder.recurrent(looks=config.memory == "grid")
             self.decoder = RecurrentParts(recurrent, self.noise).decoder(table, table)
-            sites = ["decoder.attention"]
         else:
             table = embedding_table(vocabulary_size, dim)
             parts = BlockBuilder(config.decoder, self.noise)
             self.decoder = TransformerDecoder(parts, config.decoder.layers, table, table)
-            blocks = range(config.decoder.layers)
-            sites = [f"decoder.blocks.{block}.cross_attention" for block in blocks]
-        self.cross_sites = tuple(sites) if config.memory == "grid" else ()
 
     @heard
     def encode(self, pictures: Tensor, allowed: Allowed | None = None) -> Memory:
@@ -158,10 +154,7 @@ class GridReader(nn.Module):
     def __init__(self, config: ReaderConfig, dim: int, noise: Noise) -> None:
         super().__init__()
         self.first_norm = nn.LayerNorm(dim)
-        layers = range(config.layers)
-        self.blocks = Stack(
-            BlockBuilder(config.stack(dim), noise).block(cross=False) for _ in layers
-        )
+        self.blocks = BlockBuilder(config.stack(dim), noise).stack("image", config.layers)
 
     def forward(
         self, cells: Float[Tensor, "batch cells dim"], allowed: Allowed | None = None

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from torch import nn
 
@@ -24,6 +23,7 @@ from jumok.models.image_classifier import ImageClassifier
 from jumok.models.masked import MaskedLanguageModel
 from jumok.models.recurrent import RecurrentModel
 from jumok.models.size import BYTES, memory, numbers_in
+from jumok.narrowing import taking
 
 
 @dataclass(frozen=True)
@@ -39,16 +39,29 @@ class DataSizes:
     labels: int = 0
 
 
-CATALOG: dict[type[ModelSection], Callable[[Any, DataSizes], nn.Module]] = {
-    TransformerConfig: lambda config, sizes: Transformer(config, sizes.vocabulary),
-    RecurrentConfig: lambda config, sizes: RecurrentModel(config, sizes.vocabulary),
-    CaptionerConfig: lambda config, sizes: CaptionerModel(config, sizes.vocabulary),
-    CausalConfig: lambda config, sizes: CausalLanguageModel(config, sizes.vocabulary),
-    MaskedConfig: lambda config, sizes: MaskedLanguageModel(config, sizes.vocabulary),
-    TextClassifierConfig: lambda config, sizes: TextClassifier(
-        config, sizes.vocabulary, sizes.labels
+CATALOG: dict[type[ModelSection], Callable[[ModelSection, DataSizes], nn.Module]] = {
+    TransformerConfig: taking(
+        TransformerConfig, lambda config, sizes: Transformer(config, sizes.vocabulary)
     ),
-    ImageClassifierConfig: lambda config, sizes: ImageClassifier(config, sizes.labels),
+    RecurrentConfig: taking(
+        RecurrentConfig, lambda config, sizes: RecurrentModel(config, sizes.vocabulary)
+    ),
+    CaptionerConfig: taking(
+        CaptionerConfig, lambda config, sizes: CaptionerModel(config, sizes.vocabulary)
+    ),
+    CausalConfig: taking(
+        CausalConfig, lambda config, sizes: CausalLanguageModel(config, sizes.vocabulary)
+    ),
+    MaskedConfig: taking(
+        MaskedConfig, lambda config, sizes: MaskedLanguageModel(config, sizes.vocabulary)
+    ),
+    TextClassifierConfig: taking(
+        TextClassifierConfig,
+        lambda config, sizes: TextClassifier(config, sizes.vocabulary, sizes.labels),
+    ),
+    ImageClassifierConfig: taking(
+        ImageClassifierConfig, lambda config, sizes: ImageClassifier(config, sizes.labels)
+    ),
 }
 SECTIONS = {section.model_fields["kind"].default: section for section in CATALOG}
 
@@ -88,7 +101,7 @@ def _build_of_plugin(config: ModelSection, sizes: DataSizes) -> nn.Module:
     )
 
 
-def model_config(values: Mapping[str, Any]) -> ModelSection:
+def model_config(values: Mapping[str, object]) -> ModelSection:
     """The [model] section from a bundle's values.
 
     Raises:

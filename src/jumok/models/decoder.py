@@ -9,7 +9,7 @@ from torch import nn
 from jumok.attention.core import causal
 from jumok.attention.heard import heard
 from jumok.kernels.linear import Projection
-from jumok.layers.block import BlockState, MemoryMask, Stack, reorder_blocks
+from jumok.layers.block import BlockState, MemoryMask, reorder_blocks
 from jumok.layers.packing import indexes_inside, same_document
 from jumok.models.builder import BlockBuilder
 from jumok.models.memory import Memory
@@ -52,9 +52,9 @@ class TransformerDecoder(nn.Module):
     ) -> None:
         super().__init__()
         self.vocabulary_size = output.shape[0]
-        self.embedding = parts.embedding(table)
+        self.embedding = parts.embedding("decoder", table)
         self.first_norm = parts.first_norm()
-        self.blocks = Stack(parts.block(cross) for _ in range(layers))
+        self.blocks = parts.stack("decoder", layers, cross=cross)
         self.output = Projection(output)
 
     @heard

@@ -11,7 +11,6 @@ from torch import nn
 from jumok.attention.heard import heard
 from jumok.config import TransformerConfig
 from jumok.kernels.noise import Noise
-from jumok.layers.block import Stack
 from jumok.layers.embedding import embedding_table, sentence_lengths
 from jumok.models.builder import BlockBuilder
 from jumok.models.decoder import TransformerDecoder, row_mask
@@ -41,8 +40,6 @@ class Transformer(SequenceToSequence):
         output = embedding_table(vocabulary_size, config.dim) if config.tied == "none" else table
         self.encoder = TransformerEncoder(parts, config.encoder_layers, source_table)
         self.decoder = TransformerDecoder(parts, config.decoder_layers, table, output)
-        layers = range(config.decoder_layers)
-        self.cross_sites = tuple(f"decoder.blocks.{layer}.cross_attention" for layer in layers)
 
     @heard
     def encode(self, tokens: Int[Tensor, "batch source"], allowed: Allowed | None = None) -> Memory:
@@ -61,9 +58,9 @@ class TransformerEncoder(nn.Module):
         self, parts: BlockBuilder, layers: int, table: nn.Parameter, norm: nn.Module | None = None
     ) -> None:
         super().__init__()
-        self.embedding = parts.embedding(table, norm)
+        self.embedding = parts.embedding("encoder", table, norm)
         self.first_norm = parts.first_norm()
-        self.blocks = Stack(parts.block(cross=False) for _ in range(layers))
+        self.blocks = parts.stack("encoder", layers)
 
     def forward(
         self, tokens: Int[Tensor, "batch source"], allowed: Allowed | None = None

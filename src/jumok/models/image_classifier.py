@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from jumok.attention.convolution import PixelAttention
+from jumok.attention.role import Role
 from jumok.config.pictures import ImageClassifierConfig
 from jumok.kernels.linear import Linear
 from jumok.kernels.noise import Noise
@@ -40,7 +41,8 @@ class ImageClassifier(nn.Module):
             stage = self.stack.stages[number - 1]
             assert isinstance(stage, nn.Sequential)
             if number in config.attention_after:
-                stage.append(self._attention(width, config))
+                role = Role("image", number - 1)
+                stage.append(self._attention(width, config, role))
             if number in config.mixing_after:
                 stage.append(PixelMixing(width))
         self.dropout = Dropout(config.dropout, self.noise)
@@ -60,8 +62,10 @@ class ImageClassifier(nn.Module):
         """The probability of each label; a row sums to 1."""
         return self(pixels).float().softmax(dim=1)
 
-    def _attention(self, channels: int, config: ImageClassifierConfig) -> PixelAttention:
+    def _attention(
+        self, channels: int, config: ImageClassifierConfig, role: Role
+    ) -> PixelAttention:
         """The number of heads, which divide the channels."""
         heads = config.attention_heads
         dim = channels // heads
-        return PixelAttention(channels, heads, dim, dim, self.noise, config.attention_dropout)
+        return PixelAttention(channels, heads, dim, dim, self.noise, config.attention_dropout, role)

@@ -5,6 +5,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from torch import nn
 
+from jumok.attention.observe import sites_of
 from jumok.kernels.linear import Projection
 from jumok.kernels.noise import Noise
 from jumok.layers.pooling import mean_of_real
@@ -68,7 +69,7 @@ class Decoder(Protocol[State]):
 
 
 def logits_of(
-    decoder: Decoder[Any], memory: Memory, tokens: Int[Tensor, "batch target"]
+    decoder: Decoder[State], memory: Memory, tokens: Int[Tensor, "batch target"]
 ) -> Float[Tensor, "batch target vocabulary"]:
     """The logits after every prefix, by a call of the module, so that its hooks run."""
     run = decoder if isinstance(decoder, nn.Module) else decoder.forward
@@ -116,13 +117,19 @@ class SequenceToSequence(nn.Module):
     Attributes:
         noise: the source of every dropout mask of this model.
         decoder: a TrainableDecoder.
-        cross_sites: the names of the decoder's cross-attentions, the lowest layer's first; empty
-            where the decoder has none.
+        one_vector: whether the Memory is one vector: attention to it, if there is any, has
+            nothing to choose from.
     """
 
     noise: Noise
     decoder: Any
-    cross_sites: tuple[str, ...] = ()
+    one_vector: bool = False
+
+    @property
+    def cross_sites(self) -> tuple[str, ...]:
+        """The paths of the decoder's cross-attentions, the lowest layer's first; empty where it has
+        none, and where the Memory is one vector."""
+        return () if self.one_vector else sites_of(self, "cross")
 
     def encode(self, source: Tensor, allowed: Allowed | None = None) -> Memory:
         """Reads the source once: tokens, or images.

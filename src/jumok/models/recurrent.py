@@ -12,6 +12,7 @@ from torch import nn
 
 from jumok.attention.heard import heard
 from jumok.attention.interfaces import ScoreFunction
+from jumok.attention.role import Part, Role
 from jumok.attention.scored import ScoredAttention
 from jumok.attention.scores import CoverageScore
 from jumok.config.recurrent import RecurrentConfig
@@ -51,15 +52,14 @@ class RecurrentModel(SequenceToSequence):
         table = embedding_table(*size)
         source_table = table if config.tied == "all" else embedding_table(*size)
         output = embedding_table(*size) if config.tied == "none" else table
-        self.attends = config.attention != "none"
+        self.one_vector = config.attention == "none"
         self.encoder = parts.encoder(source_table)
         self.decoder = parts.decoder(table, output)
-        self.cross_sites = ("decoder.attention",) if self.attends else ()
 
     @heard
     def encode(self, tokens: Int[Tensor, "batch source"], allowed: Allowed | None = None) -> Memory:
         """Reads the source once. `allowed` is True where a token is real; None where all are."""
-        if self.attends:
+        if not self.one_vector:
             return Memory(self.encoder(tokens, allowed), allowed)
         lengths = tokens.new_full((len(tokens),), tokens.shape[1])
         if allowed is not None:
@@ -108,7 +108,7 @@ class RecurrentParts:
         config = self.config
         widths = [config.embedding, *[config.dim] * (config.encoder_layers - 1)]
         readers = [self._reader(width) for width in widths]
-        return RecurrentEncoder(self._embedding(table), readers, self._dropout())
+        return RecurrentEncoder(self._embedding("encoder", table), readers, self._dropout())
 
     def decoder(self, table: nn.Parameter, output: nn.Parameter) -> RecurrentDecoder:
         """The decoder, with or without attention over a Memory of its own width."""
@@ -120,7 +120,9 @@ class RecurrentParts:
                 return RecurrentDecoder(self._decoder_parts(table, output, word, state))
             parts = self._decoder_parts(table, output, word + memory, state + memory + word)
             return ContextDecoder(parts)
-        attention = ScoredAttention(self._score(), self.noise, config.attention_dropout)
+        attention = ScoredAttention(
+            self._score(), self.noise, config.attention_dropout, Role("cross")
+        )
         if config.order == "bahdanau":
             parts = self._decoder_parts(table, output, word + memory, state + memory + word)
             if config.gate:
@@ -155,7 +157,7 @@ class RecurrentParts:
         cells = CellStack([self._cell(width, config.dim) for width in widths], self._dropout())
         layers, parts, dim = cells.shape
         return DecoderParts(
-            self._embedding(table),
+            self._embedding("decoder", table),
             cells,
             Linear(config.dim, layers * parts * dim),
             Linear(known, config.embedding),
@@ -180,9 +182,9 @@ class RecurrentParts:
     def _cell(self, inner: int, dim: int) -> Cell:
         return CELLS[self.config.cell](inner, dim)
 
-    def _embedding(self, table: nn.Parameter) -> Embedding:
-        config = self.config
-        return Embedding(table, None, self._dropout(), self.noise, config.word_dropout)
+    def _embedding(self, part: Part, table: nn.Parameter) -> Embedding:
+        dropout = self._dropout()
+        return Embedding(table, None, dropout, self.noise, self.config.word_dropout, part=part)
 
     def _dropout(self) -> Dropout:
         return Dropout(self.config.dropout, self.noise)

@@ -6,7 +6,6 @@ systems overcommit memory, and kill the process when it is used. Biases and norm
 
 import os
 from collections.abc import Callable
-from typing import Any
 
 from jumok.config.captioner import CaptionerConfig, CnnConfig, RnnDecoderConfig
 from jumok.config.causal import CausalConfig
@@ -16,6 +15,7 @@ from jumok.config.recurrent import RecurrentConfig
 from jumok.config.section import ModelSection
 from jumok.config.stack import StackConfig
 from jumok.config.transformer import TransformerConfig
+from jumok.narrowing import taking
 
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}
 TABLES = {"all": 1, "target": 2, "none": 3}
@@ -111,12 +111,12 @@ def _picture(config: ImageClassifierConfig, _: int, labels: int) -> int:
     return _convolutions(config) + among + labels * config.channels[-1]
 
 
-_COUNTED: dict[type[ModelSection], Callable[[Any, int, int], int]] = {
-    TransformerConfig: _transformer,
-    RecurrentConfig: _recurrent,
-    CaptionerConfig: _captioner,
-    CausalConfig: _causal,
-    MaskedConfig: _encoder,
-    TextClassifierConfig: _encoder,
-    ImageClassifierConfig: _picture,
+_COUNTED: dict[type[ModelSection], Callable[[ModelSection, int, int], int]] = {
+    TransformerConfig: taking(TransformerConfig, _transformer),
+    RecurrentConfig: taking(RecurrentConfig, _recurrent),
+    CaptionerConfig: taking(CaptionerConfig, _captioner),
+    CausalConfig: taking(CausalConfig, _causal),
+    MaskedConfig: taking(MaskedConfig, _encoder),
+    TextClassifierConfig: taking(TextClassifierConfig, _encoder),
+    ImageClassifierConfig: taking(ImageClassifierConfig, _picture),
 }

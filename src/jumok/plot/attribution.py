@@ -1,13 +1,14 @@
 """Attribution: every measure side by side, how far they agree, and source against prefix."""
 
+from collections.abc import Mapping
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from jumok.errors import ModelError
 from jumok.inspection.explain import readable
+from jumok.inspection.findings import Attributions, Numbers
 from jumok.inspection.trace import Trace
 from jumok.late import late_imports
 from jumok.plot.board import Unit
@@ -56,24 +57,24 @@ def mattered(trace: Trace, word: int | str = 0, *, unit: Unit = "words") -> "Fig
     Raises:
         ModelError: no such word, or a trace without attributions.
     """
-    facts = (trace.notes.get("mattered") or {}).get(unit)
+    facts = (trace.findings.attribution or {}).get(unit)
     if facts is None:
         raise ModelError(
             "this trace contains no attributions.",
             do="record a translation, a caption or a language model again, with nothing changed",
         )
-    own, read = trace.axes[facts["own"]], trace.axes[facts["read"]]
+    own, read = trace.axes[facts.own], trace.axes[facts.read]
     written = list(own.texts) if unit == "words" else [readable(step.token) for step in trace.steps]
     row = _number(word, written)
-    end = row + 1 if facts["own"] == facts["read"] else None
+    end = row + 1 if facts.own == facts.read else None
     columns = list(read.texts if unit == "words" else map(readable, read.tokens))[:end]
-    if unit == "words" and any(facts["read"] in each for each in facts["rest"].values()):
+    if unit == "words" and any(facts.read in each for each in facts.rest.values()):
         columns.append("rest")  # what is no word: START, END
-    shared = bool(facts["shares"])
-    lines = ceil(len(facts["measures"]) / ACROSS)
+    shared = bool(facts.shares)
+    lines = ceil(len(facts.measures) / ACROSS)
     tall = TALL * len(columns) + 0.9 if read.grid is None else 2.1 * lines + 0.5
     heights = [tall, 3.1, 2.0][: 3 if shared else 2]
-    figure = new_figure(1.35 * len(facts["measures"]) + 1.2, sum(heights))
+    figure = new_figure(1.35 * len(facts.measures) + 1.2, sum(heights))
     grid = figure.add_gridspec(len(heights), 1, height_ratios=heights)
     parts = [figure.add_subfigure(grid[place]) for place in range(len(heights))]
     if read.grid is None:
@@ -84,7 +85,7 @@ def mattered(trace: Trace, word: int | str = 0, *, unit: Unit = "words") -> "Fig
     _ranks(parts[1], facts, row, written[row])
     if shared:
         what = "source" if read.grid is None else "picture"
-        _shares(parts[2].subplots(), facts["shares"], written, row, what)
+        _shares(parts[2].subplots(), facts.shares, written, row, what)
     return finish(figure)
 
 
@@ -102,12 +103,12 @@ def _number(word: int | str, written: list[str]) -> int:
     return number
 
 
-def _bars(figure: "SubFigure", facts: dict[str, Any], row: int, columns: list[str]) -> None:
-    panels = figure.subplots(1, len(facts["measures"]), sharey=True)
-    for axes, (name, measure) in zip(panels, facts["measures"].items(), strict=True):
-        left = facts["rest"].get(name, {}).get(facts["read"])
+def _bars(figure: "SubFigure", facts: Attributions, row: int, columns: list[str]) -> None:
+    panels = figure.subplots(1, len(facts.measures), sharey=True)
+    for axes, (name, measure) in zip(panels, facts.measures.items(), strict=True):
+        left = facts.rest.get(name, {}).get(facts.read)
         words = len(columns) if left is None else len(columns) - 1
-        values = np.array(measure[facts["read"]][row][:words])
+        values = measure[facts.read][row][:words]
         if left is not None:
             values = np.append(values, left[row])
         shares = 100 * values / max(np.abs(values).sum(), 1e-30)
@@ -128,12 +129,10 @@ def _bars(figure: "SubFigure", facts: dict[str, Any], row: int, columns: list[st
 
 
 def _maps(
-    figure: "SubFigure", trace: Trace, facts: dict[str, Any], row: int, grid: tuple[int, int]
+    figure: "SubFigure", trace: Trace, facts: Attributions, row: int, grid: tuple[int, int]
 ) -> None:
     """A map over the image for each measure."""
-    shares = {
-        name: _shares_of(measure[facts["read"]]) for name, measure in facts["measures"].items()
-    }
+    shares = {name: _shares_of(measure[facts.read]) for name, measure in facts.measures.items()}
     most = max(float(np.abs(each).max()) for each in shares.values())
     picture = None if trace.picture is None else pixels_of(trace.picture)
     panels = figure.subplots(ceil(len(shares) / ACROSS), ACROSS, squeeze=False)
@@ -154,20 +153,18 @@ def _maps(
     colour_bar(figure, image, panels, "share of the measure")
 
 
-def _shares_of(measure: list[list[float]]) -> npt.NDArray[np.float64]:
+def _shares_of(values: Numbers) -> Numbers:
     """Each row as shares of its own sum of sizes."""
-    values = np.array(measure)
-    shares: npt.NDArray[np.float64] = values / np.abs(values).sum(axis=1, keepdims=True).clip(1e-30)
+    shares: Numbers = values / np.abs(values).sum(axis=1, keepdims=True).clip(1e-30)
     return shares
 
 
-def _ranks(figure: "SubFigure", facts: dict[str, Any], row: int, word: str) -> None:
+def _ranks(figure: "SubFigure", facts: Attributions, row: int, word: str) -> None:
     """Rank correlations as a table; those below 0 have the shade of 0."""
-    names = [NAMES[name] for name in facts["measures"]]
+    names = [NAMES[name] for name in facts.measures]
     panels = figure.subplots(1, 2)
-    tables = {f"Rank correlation for {word}": facts["ranks"][row], "Mean": facts["mean_ranks"]}
-    for axes, (title, table) in zip(panels, tables.items(), strict=True):
-        values = np.array(table, dtype=float)
+    tables = {f"Rank correlation for {word}": facts.ranks[row], "Mean": facts.mean_ranks}
+    for axes, (title, values) in zip(panels, tables.items(), strict=True):
         image = draw_map(axes, np.nan_to_num(values))
         for (i, j), value in np.ndenumerate(values):
             if not np.isnan(value):
@@ -183,12 +180,12 @@ def _ranks(figure: "SubFigure", facts: dict[str, Any], row: int, word: str) -> N
 
 
 def _shares(
-    axes: "Axes", shares: dict[str, list[float]], written: list[str], row: int, what: str
+    axes: "Axes", shares: Mapping[str, Numbers], written: list[str], row: int, what: str
 ) -> None:
     width = 0.8 / len(shares)
     for number, (name, share) in enumerate(shares.items()):
         places = np.arange(len(written)) + (number - (len(shares) - 1) / 2) * width
-        heights = 100 * np.array(share)
+        heights = 100 * share
         axes.bar(places, heights, width * 0.92, color=shade(number + 2), label=NAMES[name])
     axes.axvspan(row - 0.5, row + 0.5, color=MUTED, alpha=0.12, linewidth=0, zorder=0)
     axes.set_ylim(0, 100)

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from jumok.attention.role import Part
 from jumok.errors import ModelError
 from jumok.inspection.explain import explain, readable
-from jumok.inspection.trace import Part, Trace
+from jumok.inspection.trace import Trace
 from jumok.plot.board import PARTS, chosen_site, title_of
 from jumok.plot.paper import INK, MUTED, finish, new_figure, shade
 
@@ -73,12 +74,12 @@ def switches(trace: Trace) -> "Figure":
     Raises:
         ModelError: the trace has no such figures.
     """
-    without = trace.notes.get("without") or {}
+    ablation = trace.findings.ablation or {}
     sites = [
         site
         for part in PARTS
         for site in trace.sites
-        if site.part == part and without.get(site.name)
+        if site.part == part and site.name in ablation
     ]
     if not sites:
         raise ModelError(
@@ -88,9 +89,9 @@ def switches(trace: Trace) -> "Figure":
     names = [
         f"{title_of(site)} {site.layer + 1}.{head + 1}"
         for site in sites
-        for head in range(len(without[site.name]))
+        for head in range(len(ablation[site.name]))
     ]
-    values = [sum(change) for site in sites for change in without[site.name]]
+    values = [float(change) for site in sites for change in ablation[site.name].sum(axis=1)]
     figure = new_figure(6.4, TALL * len(names) + 1.1)
     axes = figure.subplots()
     _bars(axes, names, values, "{:.2f}")

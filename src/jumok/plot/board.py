@@ -5,9 +5,10 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from jumok.attention.role import Part
 from jumok.errors import ModelError
 from jumok.inspection.explain import readable
-from jumok.inspection.trace import Array, Axis, Part, Site, Trace
+from jumok.inspection.trace import Array, Axis, Site, Trace
 
 Head: TypeAlias = int | Literal["mean", "max"]
 Value = Literal["weights", "norms"]
@@ -57,8 +58,9 @@ def chosen_site(trace: Trace, part: Part | None, layer: int | None) -> Site:
     """
     sites = part_sites(trace, part)
     wanted = layer
-    if wanted is None and sites[0].part == "cross":
-        wanted = trace.notes.get("reading", {}).get("layer")
+    setting = trace.findings.setting
+    if wanted is None and sites[0].part == "cross" and setting is not None:
+        wanted = setting.layer
     if wanted is None:
         return sites[-1]
     for site in sites:
@@ -75,10 +77,9 @@ def chosen_head(trace: Trace, site: Site, head: Head | None) -> Head:
     """`head`; None: the head of the alignment setting if that is of this site, or the mean."""
     if head is not None:
         return head
-    reading = trace.notes.get("reading", {})
-    here = site.part == "cross" and reading.get("layer") == site.layer
-    known = reading.get("head") if here else None
-    return "mean" if known is None else int(known)
+    setting = trace.findings.setting if site.part == "cross" else None
+    known = setting.head if setting is not None and setting.layer == site.layer else None
+    return "mean" if known is None else known
 
 
 def title_of(site: Site) -> str:
@@ -134,7 +135,7 @@ def board(
     """
     queries, keys = trace.axes[site.queries], trace.axes[site.keys]
     if reading is None:
-        reading = "reads" if trace.notes.get("reading", {}).get("at_input") else "writes"
+        reading = "reads" if trace.findings.at_input else "writes"
     shift = int(site.part in ("decoder", "cross") and reading == "writes")
     named = range(shift, len(queries.tokens))
     if unit == "pieces":

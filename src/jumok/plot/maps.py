@@ -10,10 +10,11 @@ import numpy.typing as npt
 from rich.cells import cell_len
 
 from jumok.alignment.words import Link
+from jumok.attention.role import Part
 from jumok.errors import ModelError
 from jumok.inspection.explain import readable
 from jumok.inspection.page.picture import TracePicture
-from jumok.inspection.trace import Array, Part, Trace
+from jumok.inspection.trace import Array, Trace
 from jumok.late import late_imports
 from jumok.plot import paper
 from jumok.plot.board import (
@@ -90,9 +91,9 @@ def alignment(
     which = name or f"head {int(head) + 1}"
     what = "all heads together" if value == "norms" else which
     title = f"{title_of(site)}, layer {site.layer + 1}, {what}"
-    known = trace.notes.get("gold", {}) if site.part == "cross" and unit == "words" else {}
-    sure = known.get("sure", ()) if gold is None else gold
-    possible = known.get("possible", ()) if gold is None else ()
+    known = trace.findings.gold if site.part == "cross" and unit == "words" else None
+    sure = sorted(known.sure) if known is not None and gold is None else gold or ()
+    possible = sorted(known.possible - known.sure) if known is not None and gold is None else ()
     return _one(shown, title, BARS[value], {"-": sure, "--": possible})
 
 

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from functools import cache
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
+
+import numpy.typing as npt
 
 from jumok.data.files.atomic import atomic_file
 from jumok.errors import ConfigError, DataError
@@ -75,7 +77,7 @@ def new_figure(width: float, height: float) -> "Figure":
 
 
 @cache
-def _figure_class() -> Any:
+def _figure_class() -> "type[Figure]":
     """A figure that a notebook displays, whether or not pyplot is imported."""
 
     class NotebookFigure(matplotlib_figure.Figure):
@@ -87,7 +89,7 @@ def _figure_class() -> Any:
     return NotebookFigure
 
 
-def draw_map(axes: "Axes", values: Any) -> "AxesImage":
+def draw_map(axes: "Axes", values: npt.ArrayLike) -> "AxesImage":
     """Weights on the fixed scale from 0 to 1 that all figures share."""
     image = axes.imshow(values, cmap=colours(), vmin=0.0, vmax=1.0, aspect="equal")
     for side in axes.spines.values():
@@ -96,7 +98,9 @@ def draw_map(axes: "Axes", values: Any) -> "AxesImage":
     return image
 
 
-def colour_bar(figure: "Figure | SubFigure", image: "AxesImage", axes: Any, title: str) -> None:
+def colour_bar(
+    figure: "Figure | SubFigure", image: "AxesImage", axes: "Axes | Iterable[Axes]", title: str
+) -> None:
     """One bar for all panels; they have one scale."""
     bar = figure.colorbar(image, ax=axes, shrink=0.7, aspect=24, label=title)
     bar.outline.set_visible(False)
@@ -141,7 +145,7 @@ def families(texts: Iterable[str]) -> list[str]:
 
 def finish(figure: "Figure") -> "Figure":
     """Gives every text of the figure a font that has its letters."""
-    texts: list[Any] = figure.findobj(text.Text)
+    texts = [each for each in figure.findobj(text.Text) if isinstance(each, text.Text)]
     fonts = families(each.get_text() for each in texts)
     for each in texts:
         # Text between dollar signs is plain text here, not a formula.

@@ -1,10 +1,11 @@
 """Position encodings: the table of vectors or angles, and its curves over distance."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from jumok.errors import ModelError
+from jumok.inspection.findings import StackPositions
 from jumok.inspection.trace import Trace
 from jumok.plot.learning_curves import COLOURS
 from jumok.plot.paper import INK, MUTED, colours, diverging_colours, finish, new_figure
@@ -43,11 +44,12 @@ def positions(trace: Trace, stack: str | None = None) -> "Figure":
         MissingExtraError: matplotlib is not installed.
     """
     name, place = _chosen(trace, stack)
-    image = np.array(place["picture"])
-    most = (np.abs(image).max() or 1.0) if place["kind"] in OWN_SCALE else 1.0
+    image = place.picture
+    assert image is not None
+    most = (np.abs(image).max() or 1.0) if place.kind in OWN_SCALE else 1.0
     figure = new_figure(9.6, 3.8)
     left, right = figure.subplots(1, 2, width_ratios=(1.15, 1))
-    factors = place["kind"] == "alibi"  # from 0 to 1
+    factors = place.kind == "alibi"  # from 0 to 1
     drawn = left.imshow(
         image, cmap=colours() if factors else diverging_colours(),
         vmin=0 if factors else -most, vmax=most, aspect="auto",
@@ -56,35 +58,36 @@ def positions(trace: Trace, stack: str | None = None) -> "Figure":
     left.spines[:].set_visible(False)
     for axis in (left.xaxis, left.yaxis, right.xaxis):
         axis.get_major_locator().set_params(integer=True)
-    left.set_xlabel(place["columns"], color=MUTED)
-    left.set_ylabel(place["rows"], color=MUTED)
+    left.set_xlabel(place.columns, color=MUTED)
+    left.set_ylabel(place.rows, color=MUTED)
     bar = figure.colorbar(drawn, ax=left, shrink=0.8, aspect=24)
     bar.outline.set_visible(False)
     _curves(right, place)
-    figure.suptitle(f"position encoding of the {name}: {place['kind']}", fontsize=11, color=INK)
+    figure.suptitle(f"position encoding of the {name}: {place.kind}", fontsize=11, color=INK)
     return finish(figure)
 
 
-def _chosen(trace: Trace, stack: str | None) -> tuple[str, dict[str, Any]]:
+def _chosen(trace: Trace, stack: str | None) -> tuple[str, StackPositions]:
     """The name of the stack and its encoding, which may be that of another stack.
 
     Raises:
         ModelError: there is none.
     """
-    places: dict[str, dict[str, Any]] = (trace.notes.get("layers") or {}).get("places") or {}
+    layers = trace.findings.layers
+    places = {} if layers is None else layers.positions
     if not places:
         raise ModelError(
             "this trace contains no position encodings.",
             do='record it again: jumok look MODEL "..." --save FILE.npz',
         )
     known = {
-        name: places[place.get("same") or name]
+        name: places[place.same or name]
         for name, place in places.items()
-        if "picture" in places[place.get("same") or name]
+        if places[place.same or name].picture is not None
     }
     name = stack or next(iter(known), "")
     if name not in known:
-        kinds = ", ".join(f"{each}: {place['kind']}" for each, place in places.items())
+        kinds = ", ".join(f"{each}: {place.kind}" for each, place in places.items())
         raise ModelError(
             "there is no position encoding to draw.",
             expected=" or ".join(known) or "a model that encodes positions; an RNN needs none",
@@ -93,9 +96,9 @@ def _chosen(trace: Trace, stack: str | None) -> tuple[str, dict[str, Any]]:
     return name, known[name]
 
 
-def _curves(axes: "Axes", place: dict[str, Any]) -> None:
+def _curves(axes: "Axes", place: StackPositions) -> None:
     """The mean with the range of all pairs, or a curve for each head."""
-    curves: dict[str, list[float]] = place["curves"]
+    curves = place.curves
     along = range(len(next(iter(curves.values()))))
     if "least" in curves:
         axes.fill_between(
@@ -109,7 +112,7 @@ def _curves(axes: "Axes", place: dict[str, Any]) -> None:
         )
     if 1 < len(named) <= LEGEND:
         axes.legend(frameon=False, fontsize=8)
-    axes.set_title(CURVES.get(place["kind"], CURVES_OF_A_TABLE), fontsize=9, loc="left")
+    axes.set_title(CURVES.get(place.kind, CURVES_OF_A_TABLE), fontsize=9, loc="left")
     axes.set_xlabel("distance", color=MUTED)
-    axes.set_ylim(0 if place["kind"] == "alibi" else -1, 1.05)
+    axes.set_ylim(0 if place.kind == "alibi" else -1, 1.05)
     axes.spines[["top", "right"]].set_visible(False)

@@ -1,7 +1,7 @@
 """The answers to the live page: a request in JSON gets a trace in JSON."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 from jumok.errors import DataError, JumokError, Place
 from jumok.inspection.hooks.intervene import Change, RowEdit
@@ -19,7 +19,7 @@ def answers(sides: Comparison, pictures: ServedPictures | None = None) -> Answer
         pictures: the images of a model that reads images; None: the page sends texts.
     """
 
-    def answer(asked: Mapping[str, Any], heed: Callable[[], None]) -> dict[str, Any]:
+    def answer(asked: Mapping[str, object], heed: Callable[[], None]) -> dict[str, object]:
         given = None if pictures is None else pictures.chosen(asked.get("picture"))
         text, change = given or _text(asked.get("text")), _change(asked)
         worth, words, tree = (bool(asked.get(name)) for name in ("worth", "words", "tree"))
@@ -62,7 +62,7 @@ def _whole(number: object) -> TypeGuard[int]:
     return isinstance(number, int) and not isinstance(number, bool)
 
 
-def _change(asked: Mapping[str, Any]) -> Change:
+def _change(asked: Mapping[str, object]) -> Change:
     """The change of the model that the page asks for; invalid parts are ignored."""
     row = asked.get("row")
     rows = []
@@ -73,7 +73,7 @@ def _change(asked: Mapping[str, Any]) -> Change:
     return Change(_heads(asked.get("off")), tuple(_pieces(asked.get("blank"))), tuple(rows))
 
 
-def _weights(asked: list[Any]) -> list[float]:
+def _weights(asked: list[object]) -> list[float]:
     """The numbers of the list.
 
     Raises:
@@ -85,13 +85,14 @@ def _weights(asked: list[Any]) -> list[float]:
         raise DataError("a weight is too large.", do="give shares that sum to 1") from error
 
 
-def _pieces(asked: Any) -> list[int]:
+def _pieces(asked: object) -> list[int]:
     """The tokens, or positions, that the page names; empty where this is no list of integers."""
-    numbers = isinstance(asked, list) and all(map(_whole, asked))
-    return asked if numbers else []
+    if isinstance(asked, list) and all(map(_whole, asked)):
+        return asked
+    return []
 
 
-def _heads(asked: Any) -> dict[str, list[int]]:
+def _heads(asked: object) -> dict[str, list[int]]:
     """The heads that the page ablates, by site; invalid entries are ignored."""
     if not isinstance(asked, dict):
         return {}

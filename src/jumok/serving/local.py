@@ -20,15 +20,18 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from jumok.errors import JumokError
 
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
 Heed = Callable[[], None]
 """The cancellation check: raises `NobodyWaits` once the page has closed the connection."""
 
-Answer = Callable[[Mapping[str, Any], Heed], dict[str, Any]]
+Answer = Callable[[Mapping[str, object], Heed], dict[str, object]]
 
 Receive = Callable[[str, bytes], dict[str, str]]
 """Takes the name and the bytes of a file that the page sends; returns how to request it."""
@@ -64,7 +67,7 @@ class _InTime(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int:
+    def readinto(self, buffer: "WriteableBuffer") -> int:
         left = self._deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError("the request took too long")
@@ -102,7 +105,9 @@ class LocalServer(ThreadingHTTPServer):
         self.worker = ThreadPoolExecutor(1)
         super().__init__(("127.0.0.1", port), _Handler)
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
+    def handle_error(
+        self, request: socket.socket | tuple[bytes, socket.socket], client_address: object
+    ) -> None:
         """Ignores connections that were cut; other errors are reported as usual."""
         if not isinstance(sys.exception(), ConnectionError | TimeoutError):
             super().handle_error(request, client_address)
@@ -190,7 +195,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self._send(HTTPStatus.OK, "application/json", json.dumps(found).encode())
 
-    def _answer(self, asked: Mapping[str, Any]) -> None:
+    def _answer(self, asked: Mapping[str, object]) -> None:
         """Computes the answer unless the page closes the connection.
 
         Only the page knows which of its requests is the newest: it closes the others. Their order
@@ -266,5 +271,5 @@ class _Handler(BaseHTTPRequestHandler):
         except ConnectionError:
             self.close_connection = True  # the page was closed in the meantime
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, format: str, *args: object) -> None:
         """Logs nothing: the terminal shows the link, and the page shows errors."""

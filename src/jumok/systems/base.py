@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import wraps
 from pathlib import Path
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+from typing import Concatenate, Generic, ParamSpec, TypeVar, overload
 
 import torch
 from torch import nn
@@ -26,7 +26,7 @@ GIVEN, ROWS, FOUND = "given", "rows", "found"
 or images a call was given; for each row of the batch that is read next, which of them it is; and,
 for each row, what a search ended with."""
 
-Facts = dict[str, Any]
+Facts = dict[str, object]
 """Plain JSON."""
 
 Part = TypeVar("Part")
@@ -146,7 +146,7 @@ class System:
         if self._origins:
             self._loaded = _digests(self.modules())
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Adds digests of the models: where the copy is used the bundle may be missing."""
         if self._origins:
             with suppress(BundleError):  # it may be missing here, too
@@ -155,13 +155,16 @@ class System:
         return self.__dict__
 
 
+AnySystem = TypeVar("AnySystem", bound=System)
+
+
 def at_work(
-    method: Callable[Concatenate[Any, Given], Made],
-) -> Callable[Concatenate[Any, Given], Made]:
+    method: Callable[Concatenate[AnySystem, Given], Made],
+) -> Callable[Concatenate[AnySystem, Given], Made]:
     """A method of a system, during which its models are at work."""
 
     @wraps(method)
-    def call(self: Any, *given: Given.args, **named: Given.kwargs) -> Made:
+    def call(self: AnySystem, *given: Given.args, **named: Given.kwargs) -> Made:
         with self.at_work():
             return method(self, *given, **named)
 
@@ -171,9 +174,6 @@ def at_work(
 def _digests(models: Sequence[nn.Module]) -> tuple[Digest, ...]:
     """Digests of everything that the models compute with."""
     return tuple(digest(tensor) for model in models for tensor in model.state_dict().values())
-
-
-AnySystem = TypeVar("AnySystem", bound=System)
 
 
 def loaded_from(system: AnySystem, bundles: Sequence[Bundle]) -> AnySystem:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from pydantic import BaseModel, Field, ValidationError
@@ -81,7 +81,11 @@ class Bert(System):
     model: Shown[BertModel] = Shown()
 
     def __init__(
-        self, name: str, encoder: TransformerEncoder, tokenizer: Any, max_tokens: int
+        self,
+        name: str,
+        encoder: TransformerEncoder,
+        tokenizer: "tokenizers.Tokenizer",
+        max_tokens: int,
     ) -> None:
         self.name = name
         self.model = BertModel(encoder)
@@ -123,7 +127,7 @@ class Bert(System):
         """The tokens of a text, and their words."""
         found = self.tokenizer.encode(writable(text))
         count = max((word + 1 for word in found.word_ids if word is not None), default=0)
-        spans = [found.word_to_chars(word) for word in range(count)]
+        spans = filter(None, map(found.word_to_chars, range(count)))
         texts = tuple(text[start:end] for start, end in spans)
         return Cut(tuple(found.ids), tuple(found.tokens), tuple(found.word_ids), texts)
 
@@ -198,7 +202,7 @@ class _Sizes(BaseModel):
     name_or_path: str = Field("", alias="_name_or_path")
 
 
-def _read(folder: Path) -> tuple[_Sizes, TransformerEncoder, Any]:
+def _read(folder: Path) -> tuple[_Sizes, TransformerEncoder, "tokenizers.Tokenizer"]:
     """The config, the encoder with its weights, and the tokenizer.
 
     Raises:
@@ -241,7 +245,7 @@ def _check_size(section: MaskedConfig, sizes: _Sizes, file: Path) -> None:
         raise ValueError(f"{stored:,} numbers, and {CONFIG} describes about {needed:,}")
 
 
-def _tokenizer(file: Path, pieces: int) -> Any:
+def _tokenizer(file: Path, pieces: int) -> "tokenizers.Tokenizer":
     read = tokenizers.Tokenizer.from_file
     try:
         found = read(str(file))
@@ -298,20 +302,20 @@ def copy_bert(tensors: Mapping[str, Tensor], encoder: TransformerEncoder) -> Non
             _copy(tensors, f"{prefix}encoder.layer.{number}.{theirs}", ours)
 
 
-def _parts(block: Block) -> dict[str, Any]:
+def _parts(block: Block) -> dict[str, nn.Module]:
     """The parts of a block, by their names in a layer of BERT."""
-    looks, feedforward = block.self_attention, block.feedforward
-    assert isinstance(feedforward, PlainFeedForward)
-    return {
-        "attention.self.query": looks.query,
-        "attention.self.key": looks.key,
-        "attention.self.value": looks.value,
-        "attention.output.dense": looks.output,
-        "attention.output.LayerNorm": block.after_self.norm,
-        "intermediate.dense": feedforward.inner,
-        "output.dense": feedforward.outer,
-        "output.LayerNorm": block.after_feedforward.norm,
+    assert isinstance(block.feedforward, PlainFeedForward)
+    parts = {
+        "attention.self.query": "self_attention.query",
+        "attention.self.key": "self_attention.key",
+        "attention.self.value": "self_attention.value",
+        "attention.output.dense": "self_attention.output",
+        "attention.output.LayerNorm": "after_self.norm",
+        "intermediate.dense": "feedforward.inner",
+        "output.dense": "feedforward.outer",
+        "output.LayerNorm": "after_feedforward.norm",
     }
+    return {theirs: block.get_submodule(ours) for theirs, ours in parts.items()}
 
 
 def _copy(tensors: Mapping[str, Tensor], name: str, ours: nn.Module) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from jumok.alignment.extract import AlignmentSetting, cross_attentions
+from jumok.alignment.extract import cross_attentions
+from jumok.alignment.setting import AlignmentSetting
 from jumok.alignment.words import merge_words
 from jumok.attention.heard import tell
 from jumok.bundle.reading import Bundle

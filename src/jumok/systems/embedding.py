@@ -85,6 +85,10 @@ class SourceReader(System):
     tokenizer: Tokenizer
     max_tokens: int
 
+    def read_texts(self, texts: Sequence[str], batch_size: int) -> None:
+        """Reads texts for `jumok.states_of`, without writing any."""
+        self.sentence_vectors(texts, batch_size)
+
     @at_work
     def sentence_vectors(
         self, texts: Sequence[str], batch_size: int = 32

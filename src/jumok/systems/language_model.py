@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import torch
 
@@ -20,6 +20,7 @@ from jumok.decoding.topk import place_of_largest
 from jumok.decoding.window import Window
 from jumok.errors import BundleError, DataError, ModelError, Place
 from jumok.models.causal import CausalLanguageModel
+from jumok.models.decoder import TransformerState
 from jumok.shapes import Tensor
 from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, Shown, System, at_work, loaded_from
 from jumok.systems.device import PrecisionName
@@ -109,7 +110,7 @@ class LanguageModel(System):
 
     task = "language-model"
     model: Shown[CausalLanguageModel] = Shown()
-    decoder: Shown[Window[Any]] = Shown()
+    decoder: Shown[Window[TransformerState]] = Shown()
 
     def __init__(
         self,
@@ -178,12 +179,19 @@ class LanguageModel(System):
             ConfigError: options are out of range.
             ModelError: logits are not finite numbers.
         """
+        tokens = self.generate_tokens(prompt, options, max_tokens=max_tokens)
+        return certain_text(self.tokenizer, prompt, tokens)
+
+    def generate_tokens(
+        self, prompt: str = "", options: DecodingOptions = DEFAULTS, *, max_tokens: int = 256
+    ) -> Iterator[int]:
+        """The tokens of the text that `generate` writes with the same arguments."""
         ids = self.tokenizer.encode(text_of(prompt, "prompt"))
         options = replace(
             options, nbest=1, minimum_length=0, maximum_length=len(ids) + max_tokens,
             maximum_ratio=None, forbidden=(PAD, UNKNOWN, START),
         )  # fmt: skip
-        return certain_text(self.tokenizer, prompt, self.each_at_work(self._tokens(ids, options)))
+        return self.each_at_work(self._tokens(ids, options))
 
     def _tokens(self, prompt: list[int], options: DecodingOptions) -> Iterator[int]:
         memory = self.model.nothing()
@@ -198,6 +206,10 @@ class LanguageModel(System):
             generator = torch.Generator(memory.states.device).manual_seed(options.seed % 2**63)
             choose = drawer(generator, options.filters())
         yield from stream(self.decoder, memory, options.limits(), choose, prompt)
+
+    def read_texts(self, texts: Sequence[str], batch_size: int) -> None:
+        """Reads texts for `jumok.states_of`, without writing any."""
+        self.score(texts, batch_size=batch_size)
 
     @at_work
     def score(self, texts: Sequence[str], *, batch_size: int = 32) -> list[TextScore]:

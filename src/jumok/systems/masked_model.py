@@ -137,6 +137,10 @@ class MaskedModel(System):
         """Raises the DataError that `fill` would raise."""
         self._around_gaps(self.encode(text)[0])
 
+    def read_texts(self, texts: Sequence[str], batch_size: int) -> None:
+        """Reads texts for `jumok.states_of`, without writing any."""
+        self.sentence_vectors(texts, batch_size)
+
     @at_work
     def sentence_vectors(
         self, texts: Sequence[str], batch_size: int = 32

@@ -89,6 +89,10 @@ class TextClassification(System):
                 do="convert it, for example: iconv -f LATIN1 -t UTF-8",
             ) from None
 
+    def read_texts(self, texts: Sequence[str], batch_size: int) -> None:
+        """Reads texts for `jumok.states_of`, without writing any."""
+        self.probabilities(texts, batch_size)
+
     @at_work
     @torch.inference_mode()
     def probabilities(

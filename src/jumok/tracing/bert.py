@@ -13,8 +13,8 @@ from jumok.systems.bert import Bert
 from jumok.tracing.axes import LogProbabilities
 from jumok.tracing.checks import check_length
 from jumok.tracing.request import Tracer, TraceRequest
-from jumok.tracing.texts import at_itself
-from jumok.tracing.watch import look, notes_of
+from jumok.tracing.texts import AT_ITSELF
+from jumok.tracing.watch import findings_of, look
 
 
 def trace_bert(
@@ -44,7 +44,7 @@ def trace_bert(
 
     # Without predictions there is nothing that heads could have an effect on.
     asked = replace(asked, extras=replace(asked.extras, ablation=False))
-    looked = look(system.model, run, at_itself, [], asked)
+    looked = look(system.model, run, AT_ITSELF, [], asked)
     return Trace(
         model=asked.name,
         fingerprint=system.fingerprint,
@@ -56,7 +56,7 @@ def trace_bert(
         sites=looked.watched.sites,
         streams=looked.watched.streams,
         steps=(),
-        notes=notes_of([], looked) | {"gaps": []},
+        findings=findings_of([], looked),
     )
 
 

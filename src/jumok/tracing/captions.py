@@ -1,23 +1,25 @@
 """The trace of a captioner's decisions on one image: what each word attends to."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import numpy as np
 import torch
 from torch import nn
 
 from jumok.alignment.extract import cross_attention
+from jumok.attention.observe import heads_of
 from jumok.data.tokenizer import END, START
 from jumok.inspection.attribution import Measure
+from jumok.inspection.findings import Attributions, SearchTree
 from jumok.inspection.gradients_and_occlusion import occlude_patches, written_over
-from jumok.inspection.hooks.capture import heads_of, sequence_edges
 from jumok.inspection.hooks.intercept import hooked
 from jumok.inspection.hooks.intervene import changed
 from jumok.inspection.page.picture import TracePicture
+from jumok.inspection.sites import of_writers
 from jumok.inspection.trace import Axis, Trace, grid_axis
 from jumok.models.captioner import CaptionerModel as Model
 from jumok.models.captioner import GridWriter
@@ -29,7 +31,7 @@ from jumok.tracing.axes import LogProbabilities, steps_of, text_axis
 from jumok.tracing.checks import check_tokens, given_tokens
 from jumok.tracing.request import Tracer, TraceRequest
 from jumok.tracing.search import searched
-from jumok.tracing.watch import Looked, after_every_prefix, look, notes_of, word_attributions
+from jumok.tracing.watch import Looked, after_every_prefix, findings_of, look, word_attributions
 
 
 def trace_caption(
@@ -49,25 +51,25 @@ def trace_caption(
     tokenizer, model = captioner.tokenizer, captioner.model
     pixels = captioner.read(Path(picture))
     read = pixels[None].to(next(model.parameters()).device)
-    search: dict[str, Any] = {}
+    search: SearchTree | None = SearchTree()
     if asked.target is None:
         with changed(model, asked.change, heads_of(model)):
             write, search = _searched(captioner, read, asked)
     else:
         write = given_tokens(asked.target, tokenizer, captioner.max_tokens, "one caption")
     run, written = partial(after_every_prefix, model, read, write), [*write, END]
-    edges = sequence_edges(model, source="picture", reads="image")
-    looked = look(model, run, edges, written, asked, tokenizer.pieces)
+    looked = look(model, run, of_writers("picture", "image"), written, asked, tokenizer.pieces)
     with changed(model, asked.change, heads_of(model)):
         gates = _gates(model.decoder, run)
     axes = {
         "picture": grid_axis(*model.grid),
         "target": text_axis(tokenizer, write, before=(START,)),
     }
-    notes = notes_of(write, looked, search)
-    notes |= _worth(captioner, read, write, looked, axes, asked)
-    if captioner.reading is not None:
-        notes["reading"] = asdict(captioner.reading)
+    findings = replace(
+        findings_of(write, looked, search),
+        attribution=_attribution(captioner, read, write, looked, axes, asked),
+        setting=captioner.reading,
+    )
     return Trace(
         model=asked.name,
         fingerprint=captioner.fingerprint,
@@ -79,7 +81,7 @@ def trace_caption(
         sites=looked.watched.sites,
         streams=looked.watched.streams,
         steps=steps_of(tokenizer.pieces, written, looked.watched.result, gates),
-        notes=notes,
+        findings=findings,
         picture=None if captioner.reads_features else TracePicture.of(_rows(pixels)),
     )
 
@@ -88,7 +90,7 @@ def _searched(
     captioner: Captioner,
     read: Tensor,
     asked: TraceRequest,
-) -> tuple[list[int], dict[str, Any]]:
+) -> tuple[list[int], SearchTree | None]:
     """The tokens of the best caption, and the tree of all hypotheses.
 
     Their attention weights are extracted by the setting that `Captioner.caption` uses.
@@ -105,18 +107,18 @@ def _searched(
     )
 
 
-def _worth(
+def _attribution(
     captioner: Captioner,
     read: Tensor,
     write: Sequence[int],
     looked: Looked,
     axes: Mapping[str, Axis],
     asked: TraceRequest,
-) -> dict[str, Any]:
-    """The attributions to cells and words, as a note; one vector gives none to cells."""
+) -> Mapping[Literal["pieces", "words"], Attributions] | None:
+    """The attributions to cells and words; one vector gives none to cells."""
     model = captioner.model
     if not isinstance(model.writer, GridWriter):
-        return {}
+        return None
     begun = torch.tensor([[START, *write]], device=read.device)
     told = model, read, begun, torch.tensor([*write, END], device=read.device)
     patches = partial(_patches, captioner, *told, asked.extras.check_cancelled)

@@ -58,7 +58,7 @@ def trace(
         return tracer.trace(system, str(given), asked)
 
 
-def tracer_of(system: System) -> Tracer:
+def tracer_of(system: System) -> Tracer[System]:
     """What traces this kind of model.
 
     Raises:
@@ -67,7 +67,7 @@ def tracer_of(system: System) -> Tracer:
     place = KINDS[system.task].trace
     if place is None:
         raise no_attention()
-    found: Tracer = resolve(place)
+    found: Tracer[System] = resolve(place)
     return found
 
 

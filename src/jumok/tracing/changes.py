@@ -10,13 +10,13 @@ from contextlib import ExitStack, contextmanager
 
 from torch import nn
 
+from jumok.attention.observe import heads_of, roles_of, sites
 from jumok.errors import ModelError
-from jumok.inspection.hooks.capture import heads_of, layer_of, part_of
+from jumok.inspection.changes import naming
 from jumok.inspection.hooks.intervene import Change, Heads, RowEdit
 from jumok.inspection.hooks.intervene import changed as with_change
 from jumok.inspection.hooks.patching import Patch, patched_model
 from jumok.systems.base import System
-from jumok.tracing.about import ALONE
 from jumok.tracing.checks import no_attention
 
 Layers = Mapping[tuple[str, int], str]
@@ -56,20 +56,22 @@ def changed(
 
     Raises:
         ModelError: the model has no attention, or not the heads or positions that are named, or the
-            weights are not attention weights.
+            weights are not attention weights; heads are named, and an attention module has no role.
     """
     with ExitStack() as stack:
         for each in model.modules() if isinstance(model, System) else [model]:
             count = heads_of(each)
             if not count:
                 raise no_attention()
-            layers = _layers(each, count)
+            named = heads_off and not isinstance(heads_off, Mapping)
+            layers = _layers(each) if named or weights else {}  # paths need no names
             change = Change(
                 _heads(heads_off, layers, count),
                 tuple(words_off),
                 tuple(_rows(weights or {}, layers, count)),
             )
             stack.enter_context(with_change(each, change, count))
+            stack.enter_context(naming(tuple(_in_words(each, change))))
         yield
 
 
@@ -105,16 +107,29 @@ def patched(
     with ExitStack() as stack:
         for each in model.modules() if isinstance(model, System) else [model]:
             stack.enter_context(patched_model(each, patches, positions))
+            stack.enter_context(naming(tuple(f"patched: {path}" for path in patches)))
         yield
 
 
-def _layers(model: nn.Module, count: Mapping[str, int]) -> Layers:
+def _in_words(model: nn.Module, change: Change) -> Iterator[str]:
+    """A change as `Trace.changes` names it: by kind and layer, or by the path of a module without
+    a role; layers, heads and positions are counted from 1.
+    """
+    roles = {site: module.role for site, module in sites(model).items()}
+    names = {
+        site: f"{role.part} {role.layer + 1}" if role else site for site, role in roles.items()
+    }
+    for site, heads in change.off.items():
+        yield from (f"head off: {names[site]}.{head + 1}" for head in heads)
+    yield from (f"word off: {position + 1}" for position in change.blank)
+    for row in change.rows:
+        head = "" if row.head is None else f".{row.head + 1}"
+        yield f"weights set: {names[row.site]}{head}, query {row.query + 1}"
+
+
+def _layers(model: nn.Module) -> Layers:
     """The attention modules by kind and layer."""
-    facts = next((facts for kind, facts in ALONE.items() if isinstance(model, kind)), None)
-    if facts is None:  # a BERT, or an attention module alone
-        return {(part_of(site), layer_of(site)): site for site in count}
-    edges = facts(model, "").edges
-    return {(edges(site).part, layer_of(site)): site for site in count}
+    return {(role.part, role.layer): site for site, role in roles_of(model).items()}
 
 
 def _heads(named: str | Sequence[str] | Heads, layers: Layers, count: Mapping[str, int]) -> Heads:

@@ -61,8 +61,8 @@ class Comparison:
     ) -> tuple[Trace, Trace]:
         """Traces two sentences with one model, and compares the vectors of their words."""
         trace, other = first(level="full"), second(level="full")
-        notes = {**trace.notes, "against": context_similarity(trace, other)}
-        return self._kept(replace(trace, notes=notes)), self._kept(other)
+        findings = replace(trace.findings, similarity=context_similarity(trace, other))
+        return self._kept(replace(trace, findings=findings)), self._kept(other)
 
     def _kept(self, trace: Trace) -> Trace:
         """Drops what the level does not keep; words are compared before that."""

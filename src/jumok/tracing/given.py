@@ -5,9 +5,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from jumok.attention.role import Part
 from jumok.errors import ModelError
-from jumok.inspection.hooks.capture import numpy_of
-from jumok.inspection.trace import Array, Axis, Mask, Part, Site, Trace
+from jumok.inspection.findings import TraceFindings
+from jumok.inspection.sites import numpy_of
+from jumok.inspection.trace import Array, Axis, Mask, Site, Trace
 from jumok.shapes import Tensor
 
 Layer = npt.NDArray[np.floating] | Tensor
@@ -83,7 +85,7 @@ def trace_of(
         axes=axes,
         sites=tuple(sites),
         # A row belongs to its own token: whether a later step writes it is not known.
-        notes={"written": [], "search": {}, "without": {}, "reading": {"at_input": True}},
+        findings=TraceFindings(own_rows=True),
     )
 
 

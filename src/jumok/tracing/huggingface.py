@@ -11,13 +11,14 @@ from typing import Any
 import torch
 from torch import nn
 
+from jumok.attention.role import Part
 from jumok.errors import DataError, ModelError
-from jumok.inspection.trace import Axis, Part, Site, Step, Trace
+from jumok.inspection.findings import TraceFindings
+from jumok.inspection.trace import Axis, Site, Step, Trace
 from jumok.shapes import Tensor
 from jumok.tracing.axes import LogProbabilities, steps_of
 from jumok.tracing.checks import check_length
 from jumok.tracing.given import layers_of, looks_back, sites_of
-from jumok.tracing.language_model import OWN_ROW
 
 MOST_WRITTEN = 64
 """The default number of tokens that a model of transformers writes."""
@@ -114,7 +115,7 @@ class _Reader:
             *self._sites("decoder", out.decoder_attentions, axes, ("target", "target")),
             *self._sites("cross", out.cross_attentions, axes, ("target", "source")),
         ]
-        steps = steps_of(self._named, written, _log_probabilities(out)[: len(written)])
+        steps = steps_of(self._named, written, _log_probabilities(out.logits)[: len(written)])
         return self._trace("translation", text, self._plain(written), axes, sites, steps)
 
     def causal(self, text: str, target: str | None, most: int) -> Trace:
@@ -130,10 +131,10 @@ class _Reader:
         axes = {"text": self._axis(read)}
         sites = self._sites("decoder", out.attentions, axes, ("text", "text"))
         # The first token is not predicted; it is START where the tokenizer has one.
-        steps = steps_of(self._named, read[1:], _log_probabilities(out)[:-1])
+        steps = steps_of(self._named, read[1:], _log_probabilities(out.logits)[:-1])
         output = self._plain(read)[len(self._plain(prompt)) :]
-        notes = {"prompt": len(prompt) - 1, "reading": OWN_ROW}
-        return self._trace("language-model", text, output, axes, sites, steps, notes)
+        findings = TraceFindings(prompt=len(prompt) - 1, own_rows=True)
+        return self._trace("language-model", text, output, axes, sites, steps, findings)
 
     def whole(self, text: str, target: str | None) -> Trace:
         """A model that reads a text as a whole: an encoder, a masked model or a classifier."""
@@ -174,7 +175,8 @@ class _Reader:
             steps = steps_of(self._named, filled, found)
         places = dict(zip(gaps, filled, strict=False))
         output = self._plain([places.get(place, id) for place, id in enumerate(read)])
-        return self._trace("masked-lm", text, output, axes, sites, steps, {"gaps": gaps})
+        findings = TraceFindings(gaps=tuple(gaps))
+        return self._trace("masked-lm", text, output, axes, sites, steps, findings)
 
     def _label(
         self,
@@ -231,7 +233,11 @@ class _Reader:
         return torch.tensor([list(ids)], device=next(self.model.parameters()).device)
 
     def _sites(
-        self, part: Part, weights: Any, axes: Mapping[str, Axis], ends: tuple[str, str]
+        self,
+        part: Part,
+        weights: Sequence[Tensor | None] | None,
+        axes: Mapping[str, Axis],
+        ends: tuple[str, str],
     ) -> list[Site]:
         if not weights or all(each is None for each in weights):
             raise ModelError(
@@ -250,7 +256,7 @@ class _Reader:
         axes: Mapping[str, Axis],
         sites: Sequence[Site],
         steps: tuple[Step, ...],
-        notes: Mapping[str, Any] | None = None,
+        findings: TraceFindings | None = None,
     ) -> Trace:
         return Trace(
             model=self.name,
@@ -261,7 +267,7 @@ class _Reader:
             axes=axes,
             sites=tuple(sites),
             steps=steps,
-            notes={"written": [], "search": {}, "without": {}, **(notes or {})},
+            findings=findings or TraceFindings(),
         )
 
     def _set_aside(self, *more: int) -> set[int]:
@@ -325,7 +331,7 @@ def _after_start(written: Sequence[int], start: int) -> list[int]:
     return list(written[1:] if written and written[0] == start else written)
 
 
-def _log_probabilities(out: Any) -> LogProbabilities:
+def _log_probabilities(logits: Tensor) -> LogProbabilities:
     """(positions choices)"""
-    found: Tensor = out.logits[0].float().log_softmax(dim=-1)
+    found: Tensor = logits[0].float().log_softmax(dim=-1)
     return found

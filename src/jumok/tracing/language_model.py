@@ -2,34 +2,30 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import torch
 
+from jumok.attention.observe import heads_of
 from jumok.data.tokenizer import START
 from jumok.decoding import DecodingOptions
+from jumok.inspection.findings import SearchTree
 from jumok.inspection.gradients_and_occlusion import written_alone
-from jumok.inspection.hooks.capture import Edge, heads_of
 from jumok.inspection.hooks.intervene import changed
+from jumok.inspection.sites import Sequences, by_part
 from jumok.inspection.trace import Trace
 from jumok.systems.language_model import LanguageModel
 from jumok.tracing.axes import LogProbabilities, steps_of, text_axis
 from jumok.tracing.checks import check_length, check_tokens, given_tokens
 from jumok.tracing.request import Tracer, TraceRequest
 from jumok.tracing.search import searched
-from jumok.tracing.watch import look, notes_of, word_attributions
+from jumok.tracing.watch import findings_of, look, word_attributions
 
 MOST_WRITTEN = 24
 """The default number of tokens that are written after a prompt."""
 
 
-OWN_ROW = {"at_input": True}
-"""A word's map is the row of its own step, not that of the step before, which wrote it."""
-
-
-def at_what_was_written(_: str) -> Edge:
-    """The axes of self-attention over the text: every token to itself and those before it."""
-    return Edge("decoder", "text", "text")
+AT_WHAT_WAS_WRITTEN = by_part({"decoder": Sequences("text", "text")})
+"""Self-attention over the text: every token to itself and those before it."""
 
 
 def trace_language_model(
@@ -52,7 +48,7 @@ def trace_language_model(
     tokenizer, model, names = system.tokenizer, system.model, system.tokenizer.pieces
     prompt, room = tokenizer.encode(text), system.context - 1  # for START
     check_length(text or "(nothing)", prompt or [START], room, "a shorter text")
-    search: dict[str, Any] = {}
+    search: SearchTree | None = SearchTree()
     if asked.target is None:
         with changed(model, asked.change, heads_of(model)):
             write, search = _searched(system, prompt, asked)
@@ -64,10 +60,15 @@ def trace_language_model(
         read = torch.tensor([[START, *tokens]], device=model.decoder.embedding.table.device)
         return model.decoder.logits(model.hidden(read))[0, :-1].float().log_softmax(dim=-1)
 
-    looked = look(model, run, at_what_was_written, tokens, asked, names)
+    looked = look(model, run, AT_WHAT_WAS_WRITTEN, tokens, asked, names)
     axes = {"text": text_axis(tokenizer, tokens, before=(START,))}
     told = written_alone(model.decoder, model.hidden, [START, *tokens])
-    notes = notes_of(write, looked, search) | word_attributions(told, looked, axes, asked)
+    findings = replace(
+        findings_of(write, looked, search),
+        attribution=word_attributions(told, looked, axes, asked),
+        prompt=len(prompt),
+        own_rows=True,
+    )
     return Trace(
         model=asked.name,
         fingerprint=system.fingerprint,
@@ -79,7 +80,7 @@ def trace_language_model(
         sites=looked.watched.sites,
         streams=looked.watched.streams,
         steps=steps_of(names, tokens, looked.watched.result),
-        notes=notes | {"prompt": len(prompt), "reading": OWN_ROW},
+        findings=findings,
     )
 
 
@@ -87,7 +88,7 @@ def _searched(
     system: LanguageModel,
     prompt: Sequence[int],
     asked: TraceRequest,
-) -> tuple[list[int], dict[str, Any]]:
+) -> tuple[list[int], SearchTree | None]:
     """What is written after the prompt, and the tree of all hypotheses there."""
     check_tokens(asked.prefix, system.tokenizer.size)
     room = system.context - 1 - len(prompt)

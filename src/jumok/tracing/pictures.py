@@ -4,15 +4,17 @@ from pathlib import Path
 
 import numpy as np
 
+from jumok.attention.role import Part
 from jumok.data.pictures.batches import as_tensor
-from jumok.inspection.hooks.capture import Edge, pixel_grids
+from jumok.inspection.hooks.capture import pixel_grids
 from jumok.inspection.page.picture import TracePicture
+from jumok.inspection.sites import Sequences
 from jumok.inspection.trace import Trace, grid_axis
 from jumok.systems.image_classifier import ImageClassification
 from jumok.tracing.axes import LogProbabilities, steps_of
 from jumok.tracing.request import Tracer, TraceRequest
 from jumok.tracing.texts import label_of
-from jumok.tracing.watch import look, notes_of
+from jumok.tracing.watch import findings_of, look
 
 
 def trace_picture_class(
@@ -40,11 +42,11 @@ def trace_picture_class(
 
     grids = pixel_grids(model, run)
 
-    def edge(site: str) -> Edge:
-        return Edge("image", _name(grids[site]), _name(grids[site]))
+    def sequences(site: str, _: Part) -> Sequences:
+        return Sequences(_name(grids[site]), _name(grids[site]))
 
     said = label_of(asked.target, system.labels)
-    looked = look(model, run, edge, said, asked)
+    looked = look(model, run, sequences, said, asked)
     found = looked.watched.result
     said = said or [int(found.argmax())]
     return Trace(
@@ -57,7 +59,7 @@ def trace_picture_class(
         axes={_name(grid): grid_axis(*grid) for grid in grids.values()},
         sites=looked.watched.sites,
         steps=steps_of(lambda numbers: [system.labels[each] for each in numbers], said, found),
-        notes=notes_of(said, looked),
+        findings=findings_of(said, looked),
         picture=TracePicture.of(np.asarray(fitted)),
     )
 

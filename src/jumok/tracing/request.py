@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Generic, TypeVar
 
 from jumok.decoding import DecodingOptions
 from jumok.inspection.hooks.intervene import UNCHANGED, Change
 from jumok.inspection.trace import Level, Trace
+
+Traced = TypeVar("Traced")
 
 LEVEL: Level = "qk"
 DECODING = DecodingOptions()
@@ -58,7 +60,7 @@ class TraceRequest:
 
 
 @dataclass(frozen=True)
-class Tracer:
+class Tracer(Generic[Traced]):
     """What traces one kind of model.
 
     Attributes:
@@ -66,5 +68,5 @@ class Tracer:
         options: how the model searches for its output by default.
     """
 
-    trace: Callable[[Any, str, TraceRequest], Trace]
+    trace: Callable[[Traced, str, TraceRequest], Trace]
     options: DecodingOptions = DECODING

@@ -1,16 +1,17 @@
 """The search of a decoder, with the tree of all hypotheses."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import torch
 
+from jumok.attention.heard import Ear, listening_to
 from jumok.data.tokenizer import END
 from jumok.decoding import decode
-from jumok.decoding.beam import Candidates
+from jumok.decoding.beam import CANDIDATES, Candidates
 from jumok.decoding.limits import Prefixes
-from jumok.inspection.search_tree import SearchTree
-from jumok.models.memory import Decoder, Memory
+from jumok.inspection.findings import SearchTree
+from jumok.inspection.search_tree import Map, SearchWatch
+from jumok.models.memory import Decoder, Memory, State
 from jumok.shapes import Float, Tensor
 from jumok.tracing.axes import Names
 from jumok.tracing.request import TraceRequest
@@ -19,12 +20,12 @@ Looks = Callable[[Memory, Sequence[Sequence[int]]], Float[Tensor, "rows tokens k
 
 
 def searched(
-    decoder: Decoder[Any],
+    decoder: Decoder[State],
     memory: Memory,
     names: Names,
     asked: TraceRequest,
     looks: Looks | None = None,
-) -> tuple[list[int], dict[str, Any]]:
+) -> tuple[list[int], SearchTree | None]:
     """The tokens of the best hypothesis, and the tree of all of them.
 
     Args:
@@ -35,32 +36,31 @@ def searched(
             leaves have none.
 
     Returns:
-        The tokens; the tree, which is {"left_out": True} if it was not requested.
+        The tokens; the tree, or None if it was not requested.
     """
-    theatre = SearchTree()
+    watched = SearchWatch()
     prefix, extras = asked.prefix, asked.extras
 
-    def watch_step(candidates: Candidates) -> None:
+    def hear_step(candidates: Candidates) -> None:
         extras.check_cancelled()
         if extras.search_tree:
-            theatre(candidates)
+            watched(candidates)
 
     prefixes: Prefixes | None = [list(prefix)] if prefix else None
-    (best, *_), *_ = decode(decoder, memory, asked.options, prefixes, watch=watch_step)
+    with listening_to(decoder, {CANDIDATES: Ear(hear_step)}):
+        (best, *_), *_ = decode(decoder, memory, asked.options, prefixes)
     if not extras.search_tree:
-        return list(best.tokens), {"left_out": True}
-    leaves = theatre.leaves()
-    shown: list[dict[str, Any]] = [{"node": leaf, "weights": []} for leaf in leaves]
+        return list(best.tokens), None
+    built = watched.built
+    leaves = built.leaves()
+    maps: list[Map | None] = [None] * len(leaves)
     if looks is not None and leaves:
         # The tree begins after the forced prefix.
         begun = len(prefix)
         paths = [
-            [*prefix, *(piece for piece in theatre.path(leaf) if piece != END)] for leaf in leaves
+            [*prefix, *(token for token in built.path(leaf) if token != END)] for leaf in leaves
         ]
         rows = torch.zeros(len(paths), dtype=torch.long, device=memory.states.device)
-        weights = looks(memory.select(rows), paths)
-        for row, (leaf, path) in enumerate(zip(shown, paths, strict=True)):
-            leaf["weights"] = weights[row, begun : len(path)].tolist()
-    pieces = names.pieces([node.token for node in theatre.nodes])
-    nodes = [fact | {"piece": piece} for fact, piece in zip(theatre.facts(), pieces, strict=True)]
-    return list(best.tokens), {"nodes": nodes, "leaves": shown}
+        weights = looks(memory.select(rows), paths).double().cpu().numpy()
+        maps = [weights[row, begun : len(path)] for row, path in enumerate(paths)]
+    return list(best.tokens), built.tree(names.pieces, maps)

@@ -1,27 +1,28 @@
 """The traces of filling a text's gaps and of classifying it: what its words attend to."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 
+from jumok.attention.observe import heads_of
 from jumok.data.tokenizer import END, START
 from jumok.errors import DataError
-from jumok.inspection.hooks.capture import Edge, heads_of
 from jumok.inspection.hooks.intervene import changed
+from jumok.inspection.sites import Sequences, by_part
 from jumok.inspection.trace import Trace
 from jumok.systems.masked_model import MaskedModel
 from jumok.systems.text_classifier import TextClassification
 from jumok.tracing.axes import LogProbabilities, Names, steps_of, text_axis
 from jumok.tracing.checks import check_length, check_tokens
 from jumok.tracing.request import Tracer, TraceRequest
-from jumok.tracing.watch import look, notes_of
+from jumok.tracing.watch import findings_of, look
 
 MASK = "[MASK]"
 
 
-def at_itself(_: str) -> Edge:
-    """The axes of self-attention over the text: every word to every word."""
-    return Edge("encoder", "text", "text")
+AT_ITSELF = by_part({"encoder": Sequences("text", "text")})
+"""Self-attention over the text: every word to every word."""
 
 
 def trace_gaps(
@@ -57,7 +58,7 @@ def trace_gaps(
         filled = [int(system.fitting(row, opens_word, 1)[1]) for row, opens_word in likely]
     else:
         filled = _given(system, asked.target, len(gaps))
-    looked = look(model, run, at_itself, filled, asked, names.pieces)
+    looked = look(model, run, AT_ITSELF, filled, asked, names.pieces)
     places = iter(filled)
     whole = [next(places) if piece == model.mask else piece for piece in ids]
     return Trace(
@@ -71,7 +72,7 @@ def trace_gaps(
         sites=looked.watched.sites,
         streams=looked.watched.streams,
         steps=steps_of(names.pieces, filled, looked.watched.result),
-        notes=notes_of(filled, looked) | {"gaps": gaps},
+        findings=replace(findings_of(filled, looked), gaps=tuple(gaps)),
     )
 
 
@@ -141,7 +142,7 @@ def trace_text_class(
         return model(read).float().log_softmax(dim=-1)
 
     said = label_of(asked.target, system.labels)
-    looked = look(model, run, at_itself, said, asked)
+    looked = look(model, run, AT_ITSELF, said, asked)
     found = looked.watched.result
     said = said or [int(found.argmax())]
     return Trace(
@@ -155,7 +156,7 @@ def trace_text_class(
         sites=looked.watched.sites,
         streams=looked.watched.streams,
         steps=steps_of(lambda numbers: [system.labels[each] for each in numbers], said, found),
-        notes=notes_of(said, looked),
+        findings=findings_of(said, looked),
     )
 
 

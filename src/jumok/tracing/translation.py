@@ -1,16 +1,17 @@
 """The trace of a translator's decisions on one sentence."""
 
-from dataclasses import asdict
+from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import torch
 
+from jumok.attention.observe import heads_of
 from jumok.data.tokenizer import END, START, Tokenizer
 from jumok.decoding.ensemble import join_memories
+from jumok.inspection.findings import SearchTree
 from jumok.inspection.gradients_and_occlusion import ForcedTarget, written_from
-from jumok.inspection.hooks.capture import heads_of, sequence_edges
 from jumok.inspection.hooks.intervene import changed
+from jumok.inspection.sites import of_writers
 from jumok.inspection.trace import Axis, Trace
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Int, Tensor
@@ -19,7 +20,7 @@ from jumok.tracing.axes import steps_of, text_axis
 from jumok.tracing.checks import check_length, check_tokens, given_tokens
 from jumok.tracing.request import Tracer, TraceRequest
 from jumok.tracing.search import searched
-from jumok.tracing.watch import after_every_prefix, look, notes_of, word_attributions
+from jumok.tracing.watch import after_every_prefix, findings_of, look, word_attributions
 
 
 def trace_translation(
@@ -43,15 +44,16 @@ def trace_translation(
         with changed(model, asked.change, heads_of(model)):
             write, search = _searched(translator, source, asked)
     else:
-        write, search = given_tokens(asked.target, tokenizer, translator.max_tokens), {}
+        write, search = given_tokens(asked.target, tokenizer, translator.max_tokens), SearchTree()
     run = partial(after_every_prefix, model, source, write)
     written = [*write, END]
-    edges = sequence_edges(model)
-    looked = look(model, run, edges, written, asked, tokenizer.pieces)
-    reading = translator.aligner.readings[0]
+    looked = look(model, run, of_writers(), written, asked, tokenizer.pieces)
     axes = _axes(tokenizer, read, write)
-    notes = notes_of(write, looked, search)
-    notes |= word_attributions(_told(model, source, write), looked, axes, asked)
+    findings = replace(
+        findings_of(write, looked, search),
+        attribution=word_attributions(_told(model, source, write), looked, axes, asked),
+        setting=translator.aligner.readings[0],
+    )
     return Trace(
         model=asked.name,
         fingerprint=translator.fingerprint,
@@ -63,7 +65,7 @@ def trace_translation(
         sites=looked.watched.sites,
         streams=looked.watched.streams,
         steps=steps_of(tokenizer.pieces, written, looked.watched.result),
-        notes=notes | ({"reading": asdict(reading)} if reading else {}),
+        findings=findings,
     )
 
 
@@ -86,7 +88,7 @@ def _searched(
     translator: Translator,
     source: Int[Tensor, "1 source"],
     asked: TraceRequest,
-) -> tuple[list[int], dict[str, Any]]:
+) -> tuple[list[int], SearchTree | None]:
     """The tokens of the best translation, and the tree of all hypotheses.
 
     Their attention weights are extracted by the alignment setting.

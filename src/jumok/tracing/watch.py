@@ -2,15 +2,23 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Literal
 
 import torch
 from torch import nn
 
+from jumok.attention.observe import heads_of
 from jumok.data.tokenizer import START
 from jumok.inspection.attribution import Measure, attributions_of
+from jumok.inspection.findings import (
+    Attributions,
+    LayerFindings,
+    Numbers,
+    SearchTree,
+    TraceFindings,
+)
 from jumok.inspection.gradients_and_occlusion import ForcedTarget
-from jumok.inspection.hooks.capture import Edges, Watched, heads_of, sites_at, watch
+from jumok.inspection.hooks.capture import Watched, sites_at, watch
 from jumok.inspection.hooks.intervene import changed, without_each_head
 from jumok.inspection.hooks.recurrent import (
     arrays_of,
@@ -21,6 +29,7 @@ from jumok.inspection.hooks.recurrent import (
 )
 from jumok.inspection.lens import layer_facts, watch_words
 from jumok.inspection.position_encodings import position_facts
+from jumok.inspection.sites import SequencesOf
 from jumok.inspection.trace import Axis, Level
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Float, Tensor
@@ -35,21 +44,18 @@ class Looked:
 
     Attributes:
         watched: its sites and streams; its result: the log-probabilities of every choice.
-        without: for each site and head the change of each chosen token's log-probability when that
-            head alone is ablated; empty if it was not requested.
-        layers: see `jumok.inspection.lens.layer_facts` and
-            `jumok.inspection.position_encodings.position_facts`; empty if it was not requested.
+        ablation, layers: see `jumok.inspection.findings.TraceFindings`; None if not requested.
     """
 
     watched: Watched[LogProbabilities]
-    without: dict[str, list[list[float]]]
-    layers: dict[str, Any]
+    ablation: Mapping[str, Numbers] | None = None
+    layers: LayerFindings | None = None
 
 
 def look(
     model: nn.Module,
     run: Callable[[], LogProbabilities],
-    edges: Edges,
+    sequences: SequencesOf,
     written: Sequence[int] | None,
     asked: TraceRequest,
     pieces: Callable[[Sequence[int]], Sequence[str]] | None = None,
@@ -58,13 +64,15 @@ def look(
 
     Args:
         run: the pass; returns the log-probabilities of every choice at every position.
+        sequences: what the model's sites connect.
         written: what was chosen at each position; None: the most probable.
         asked: changes to the model meanwhile, and whether to analyse layers and ablate heads; a
             model that is changed is not ablated.
         pieces: names choices; None: the predictions after each layer are not computed.
 
     Raises:
-        ModelError: the model has no attention, or not the heads that are named.
+        ModelError: the model has no attention, an attention module without a role, or not the
+            heads that are named.
     """
     change, extras = asked.change, asked.extras
     count = heads_of(model)
@@ -73,7 +81,7 @@ def look(
     full: Level = "full" if extras.layers else asked.level
     with changed(model, change, count), watch_words(model) as words:
         with watch_recurrent(model) as given:
-            watched = watch(model, run, edges, full)
+            watched = watch(model, run, sequences, full)
         known = known_at_words(model, given) if full == "full" else {}
     found = watched.result
     chosen = (
@@ -81,17 +89,19 @@ def look(
         if written is None
         else torch.tensor(written, dtype=torch.long, device=found.device)
     )
-    changes = without_each_head(model, run, chosen, count) if extras.ablation and not change else {}
-    layers = {}
+    ablation = None
+    if extras.ablation and not change:
+        changes = without_each_head(model, run, chosen, count)
+        ablation = {site: each.double().cpu().numpy() for site, each in changes.items()}
+    layers = None
     if extras.layers:
         said = chosen.tolist()
         stacks = layer_facts(model, watched.streams, words, said, pieces)
         stacks |= recurrent_facts(model, known, known_alone(model, given), said, pieces)
-        layers = {"stacks": stacks, "places": position_facts(model)}
+        layers = LayerFindings(stacks, position_facts(model))
     watched = replace(watched, streams={**watched.streams, **arrays_of(known)})
     watched = _kept(watched, asked.level)
-    without = {site: each.tolist() for site, each in changes.items()}
-    return Looked(watched, without, layers)
+    return Looked(watched, ablation, layers)
 
 
 def _kept(watched: Watched[LogProbabilities], level: Level) -> Watched[LogProbabilities]:
@@ -106,9 +116,9 @@ def word_attributions(
     axes: Mapping[str, Axis],
     asked: TraceRequest,
     also: Callable[[], Mapping[str, Measure]] = dict,
-) -> dict[str, Any]:
-    """The attributions of what was written, as a note; empty if they were not requested, or if no
-    word was written.
+) -> Mapping[Literal["pieces", "words"], Attributions] | None:
+    """The attributions of what was written; None if they were not requested, or if no word was
+    written.
 
     Args:
         also: returns further measures by tokens; called only if attributions were requested.
@@ -118,14 +128,13 @@ def word_attributions(
     # count.
     wrote = any(word is not None for word in own.words[1 : text.count + 1])
     if asked.change or not asked.extras.attribution or not wrote:
-        return {}
+        return None
 
     def score(rows: int) -> Float[Tensor, "rows written"]:
         asked.extras.check_cancelled()
         return text.score(rows)
 
-    found = attributions_of(replace(text, score=score), looked.watched.sites, axes, also())
-    return {"mattered": {unit: mattered.facts() for unit, mattered in found.items()}}
+    return attributions_of(replace(text, score=score), looked.watched.sites, axes, also())
 
 
 def after_every_prefix(
@@ -140,13 +149,10 @@ def after_every_prefix(
     return model.decoder(model.encode(source), tokens)[0].float().log_softmax(dim=-1)
 
 
-def notes_of(
-    written: Sequence[int], looked: Looked, search: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
-    """What the page needs besides: what was chosen, the tree, and the effects of ablations."""
-    return {
-        "written": list(written),
-        "search": dict(search or {}),
-        "without": looked.without,
-        "layers": looked.layers,
-    }
+def findings_of(
+    written: Sequence[int], looked: Looked, search: SearchTree | None = None
+) -> TraceFindings:
+    """The findings of an observed pass: what was chosen, the tree, ablations and layers."""
+    return TraceFindings(
+        written=tuple(written), search=search, ablation=looked.ablation, layers=looked.layers
+    )

@@ -4,7 +4,6 @@ Each function returns the reason as text, or None for a trained model.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +14,7 @@ LEAST_TEXT_SCORE = (
     1.0  # BLEU, or percent of correct lines: below it, texts are correct by chance alone
 )
 
-Numbers = npt.NDArray[np.integer[Any]]
+Numbers = npt.NDArray[np.integer]
 
 
 def of_text(score: Score) -> str | None:

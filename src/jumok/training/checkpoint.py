@@ -14,7 +14,6 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -22,6 +21,7 @@ from safetensors.torch import save_file
 
 from jumok.data.files.atomic import force_to_disk
 from jumok.errors import BundleError, Place, TrainingError
+from jumok.json_types import JsonObject
 from jumok.shapes import Tensor
 
 CURRENT = "checkpoint.safetensors"
@@ -37,7 +37,7 @@ class Checkpoint:
     """Tensors by name, and the rest of the run's state as JSON values."""
 
     tensors: Mapping[str, Tensor]
-    run: Mapping[str, Any]
+    run: JsonObject
 
 
 def save(folder: Path, checkpoint: Checkpoint) -> None:
@@ -158,7 +158,7 @@ def _damaged(path: Path, reason: str) -> BundleError:
     )
 
 
-def _sums(tensors: Mapping[str, Tensor]) -> dict[str, list[Any]]:
+def _sums(tensors: Mapping[str, Tensor]) -> dict[str, list[object]]:
     """For each tensor, by name: dtype, shape and checksum of its bytes."""
     return {
         name: [str(tensor.dtype), list(tensor.shape), _crc32(tensor)]

@@ -16,10 +16,10 @@ start.json, earlier/    the model that is trained further, and the data of its e
 import hashlib
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from jumok.bundle.reading import previous_folder
 from jumok.config import Config
@@ -204,9 +204,10 @@ def read(folder: Path, config: Config) -> Decisions:
     return decisions
 
 
-def flatten(values: Mapping[str, Any] | list[Any], path: str = "") -> dict[str, Any]:
+def flatten(values: Mapping[str, object] | list[object], path: str = "") -> dict[str, object]:
     """{"a": {"b": [1, 2]}} becomes {"a.b.0": 1, "a.b.1": 2}."""
-    flat: dict[str, Any] = {}
+    flat: dict[str, object] = {}
+    pairs: Iterable[tuple[str | int, object]]
     pairs = values.items() if isinstance(values, Mapping) else enumerate(values)
     for key, value in pairs:
         if isinstance(value, (Mapping, list)) and value:

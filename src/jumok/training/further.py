@@ -10,7 +10,7 @@ import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 import torch
 from torch import nn
@@ -19,6 +19,7 @@ from jumok.bundle.reading import TOKENIZER, read_bundle
 from jumok.bundle.weights import load_model
 from jumok.config import Config, TrainingConfig
 from jumok.config.families import LanguageModelConfig
+from jumok.config.section import Section
 from jumok.config.writing import recipe_text
 from jumok.data.files.atomic import write_durably
 from jumok.errors import BundleError, ConfigError, DataError, Place
@@ -26,8 +27,10 @@ from jumok.shapes import Tensor
 from jumok.training import checkpoint
 from jumok.training.folder import EARLIER, RECIPE, START
 from jumok.training.start import StartModel, earlier_recipe, refuse_other_sizes
-from jumok.training.task import Reporter, RunStats, Scores, Task, UpdateSource
+from jumok.training.task import MicroBatch, Reporter, RunStats, Scores, Task, UpdateSource
 from jumok.training.tasks import catalog
+
+Filled = TypeVar("Filled", bound=Section)
 
 EPOCHS = 10
 LEAST_STEPS = 50
@@ -53,17 +56,17 @@ class MixedUpdates:
     def __init__(self, new: UpdateSource, earlier: UpdateSource) -> None:
         self._new, self._earlier = new, earlier
 
-    def __iter__(self) -> Iterator[list[Any]]:
+    def __iter__(self) -> Iterator[list[MicroBatch]]:
         return self
 
-    def __next__(self) -> list[Any]:
+    def __next__(self) -> list[MicroBatch]:
         return [*next(self._new), *next(self._earlier)]
 
     @property
-    def cursor(self) -> dict[str, Any]:
+    def cursor(self) -> dict[str, object]:
         return {"new": self._new.cursor, "earlier": self._earlier.cursor}
 
-    def restore(self, cursor: Mapping[str, Any]) -> None:
+    def restore(self, cursor: Mapping[str, object]) -> None:
         """Restores the position of `cursor`.
 
         Raises:
@@ -280,7 +283,7 @@ def sized(config: Config, task: FurtherTask) -> Config:
     return config.model_copy(update=changes)
 
 
-def _filled(section: Any, **values: Any) -> Any:
+def _filled(section: Filled, **values: object) -> Filled:
     """The section with these values, except where the recipe gives others."""
     missing = {key: value for key, value in values.items() if key not in section.model_fields_set}
     return section.model_copy(update=missing)
@@ -330,7 +333,7 @@ def _earlier_config(config: Config, home: Path, start: StartModel, say: Reporter
             )
             return None
         stored.parent.mkdir(exist_ok=True)
-        text = recipe_text(earlier_recipe(file, start.config.model["kind"]))
+        text = recipe_text(earlier_recipe(file, str(start.config.model["kind"])))
         write_durably(stored, text.encode())
     return earlier_recipe(stored, config.model.kind)
 
@@ -352,7 +355,7 @@ def _shares(config: Config, earlier: Config | None, mix: float) -> tuple[Config,
             f"start.mix = {mix} of a batch of {whole} is less than one window or example.",
             do="set a larger training.tokens_per_batch, or another start.mix",
         )
-    sections: dict[str, Any] = {"model": config.model}
+    sections: dict[str, object] = {"model": config.model}
     if "vectors" in type(earlier).model_fields:
         sections["vectors"] = None  # the model's embeddings are trained already
     if part:

@@ -2,8 +2,11 @@
 
 import signal
 import threading
+from collections.abc import Callable
 from types import FrameType, TracebackType
-from typing import Any
+
+Handler = Callable[[int, FrameType | None], object] | int | None
+"""What Python knows as a signal's handler; None: one that was not set by Python."""
 
 
 class Interrupt:
@@ -15,7 +18,7 @@ class Interrupt:
 
     def __init__(self) -> None:
         self.signal: int | None = None
-        self._before: dict[int, Any] = {}
+        self._before: dict[int, Handler] = {}
 
     def __enter__(self) -> "Interrupt":
         # In Python only the main thread can set handlers; a run in another thread has none.

@@ -3,10 +3,11 @@
 import json
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from math import isfinite
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from jumok.data.files.atomic import write_durably
 from jumok.data.files.run_log import read_log
@@ -140,7 +141,7 @@ class JsonLog:
     def close(self) -> None:
         self._file.close()
 
-    def _write(self, line: dict[str, Any]) -> None:
+    def _write(self, line: Mapping[str, object]) -> None:
         # JSON has no NaN and no infinity.
         known = {
             key: None if isinstance(value, float) and not isfinite(value) else value

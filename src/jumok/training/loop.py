@@ -13,7 +13,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 
@@ -295,7 +295,7 @@ class Loop:
                 self.task.write(self.folder / name, self.learner.weights(), scores, facts)
 
     def _save(self) -> None:
-        run: dict[str, Any] = {
+        run: dict[str, object] = {
             "recipe": fingerprint(self.config),
             "progress": asdict(self.progress),
             "cursor": self.task.updates.cursor,

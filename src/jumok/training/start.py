@@ -9,7 +9,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -20,9 +19,11 @@ from jumok.bundle.weights import section_of
 from jumok.config import Config, StartConfig, load_config, parse_config
 from jumok.config.families import families
 from jumok.config.recipe import load_plugins, overridden, read_recipe
+from jumok.config.section import RecipeContext
 from jumok.data.files.atomic import write_durably
 from jumok.environment import recipe_variables
 from jumok.errors import BundleError, ConfigError, Place
+from jumok.json_types import JsonObject
 from jumok.plugins import file_of
 from jumok.shipped import find_recipe
 from jumok.training.folder import RECIPE, START, flatten
@@ -53,7 +54,7 @@ LIMITS = {
 }
 """For each task the keys of [data] whose default is the bundle's."""
 
-Values = dict[str, Any]
+Values = dict[str, object]
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,7 @@ def parse(
     """As `parse_config`, and completes values with a section [start]; see `load`."""
     variables = recipe_variables() if variables is None else variables
     values = overridden(values, overrides)
-    context = {"folder": recipe.parent if recipe else "", "variables": variables}
+    context = RecipeContext(folder=recipe.parent if recipe else "", variables=variables)
     if "start" not in values:
         return parse_config(values, (), recipe, variables)
     if isinstance(values["start"], dict) and "model" not in values["start"]:
@@ -188,7 +189,7 @@ def earlier_recipe(file: Path, kind: str, variables: Mapping[str, str] | None = 
     return config
 
 
-def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> Values:
+def merged(base: Mapping[str, object], over: Mapping[str, object]) -> Values:
     """Both, with the values of `over` where both have a key; sections are merged."""
     whole = dict(base)
     for key, value in over.items():
@@ -253,12 +254,12 @@ def _plugins(named: object, bundle: Bundle) -> object:
     return [*own, *(str(file_of(name)).replace("$", "$$") for name in needed)]
 
 
-def _given(config: Config) -> Values:
+def _given(config: Config) -> JsonObject:
     """The keys that a recipe gives."""
     return config.model_dump(exclude_unset=True, exclude_none=True)
 
 
-def _refuse_other_kind(values: Mapping[str, Any], kind: str, bundle: Bundle) -> None:
+def _refuse_other_kind(values: Mapping[str, object], kind: str, bundle: Bundle) -> None:
     model = values.get("model", {})
     found = model.get("kind", kind) if isinstance(model, Mapping) else kind
     if found != kind:
@@ -290,7 +291,7 @@ def _language(code: str) -> str:
 
 
 def _refuse_other_tokenizer(
-    values: Mapping[str, Any], earlier: Config | None, bundle: Bundle
+    values: Mapping[str, object], earlier: Config | None, bundle: Bundle
 ) -> None:
     """Refuses keys of [tokenizer] that are not those of the model's, and word vectors."""
     if "vectors" in values:

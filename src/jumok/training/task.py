@@ -5,7 +5,7 @@ averaged weights, and writes the bundle. There is one file per kind, in `trainin
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -84,12 +84,12 @@ class UpdateSource(Protocol):
     """
 
     @property
-    def cursor(self) -> Any: ...
+    def cursor(self) -> Mapping[str, object]: ...
 
     @property
     def epoch_steps(self) -> float: ...
 
-    def __next__(self) -> list[Any]: ...
+    def __next__(self) -> Sequence[MicroBatch]: ...
 
     def restore(self, cursor: Any) -> None: ...
 

@@ -18,7 +18,7 @@ with late_imports():
     from jumok.systems.translation import translator as translation_translator
 
 if TYPE_CHECKING:
-    from jumok.data.pairs.corpus import Pair
+    from jumok.data.pairs.pair import Pair
     from jumok.systems.translation.translator import Translator
 
 

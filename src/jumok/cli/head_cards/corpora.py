@@ -26,9 +26,13 @@ with late_imports():
 
 if TYPE_CHECKING:
     from jumok.evaluation.alignment_settings import AlignedPair
+    from jumok.evaluation.heads.pictures import LabelledPicture
+    from jumok.evaluation.heads.texts import TextSystem
     from jumok.inspection.heads.grid_cards import AnyHeadCard
     from jumok.inspection.page.cards_page import Unit
     from jumok.systems.captioner import Captioner
+    from jumok.systems.image_classifier import ImageClassification
+    from jumok.systems.translation.translator import Translator
 
 
 @dataclass(frozen=True)
@@ -120,7 +124,7 @@ class PairsCorpus:
             self._given.most,
         )
 
-    def cards(self, system: Any, batch: int) -> "list[AnyHeadCard]":
+    def cards(self, system: "Translator", batch: int) -> "list[AnyHeadCard]":
         return pairs.head_cards_over(system, lambda: counted(self.pairs()), batch)
 
     def count(self) -> int:
@@ -140,7 +144,7 @@ class TextsCorpus:
     def _texts(self) -> Iterator[str]:
         return islice(read_lines(self._file), self._most)
 
-    def cards(self, system: Any, batch: int) -> "list[AnyHeadCard]":
+    def cards(self, system: "TextSystem", batch: int) -> "list[AnyHeadCard]":
         return texts.text_head_cards_over(system, lambda: counted(self._texts()), batch)
 
     def count(self) -> int:
@@ -196,7 +200,7 @@ class LabelsCorpus:
         self.title = self._source.title
         self._looked_at = 0
 
-    def cards(self, system: Any, batch: int) -> "list[AnyHeadCard]":
+    def cards(self, system: "ImageClassification", batch: int) -> "list[AnyHeadCard]":
         self._looked_at = 0
         return heads_pictures.picture_head_cards_over(
             system,
@@ -208,7 +212,7 @@ class LabelsCorpus:
             batch,
         )
 
-    def _noted(self, pictures: Iterable[Any]) -> Iterator[Any]:
+    def _noted(self, pictures: "Iterable[LabelledPicture]") -> "Iterator[LabelledPicture]":
         for picture in pictures:
             self._looked_at += 1
             yield picture

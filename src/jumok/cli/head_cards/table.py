@@ -1,7 +1,7 @@
 """Head cards as a table for the terminal, and pruning curves."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO, TypedDict
 
 from rich.console import Console
 from rich.measure import Measurement
@@ -38,19 +38,21 @@ def show_cards(screen: Console, measured: "Mapping[str, Sequence[AnyHeadCard]]")
         screen.print(f"{part}: no {what}: {why}")
 
 
-def write_cells(stream: TextIO, facts: Mapping[str, Any], between: str) -> None:
-    """Writes one row a head and one column a measure: numbers in full, lists joined by spaces.
+class ModelCards(TypedDict):
+    """The cards of all heads of a model, for JSON."""
 
-    Args:
-        facts: {"model", "heads"}, or {"models": [...]} with a list of these.
-    """
-    models = facts.get("models", [facts])
+    model: str
+    heads: list[dict[str, object]]
+
+
+def write_cells(stream: TextIO, models: Sequence[ModelCards], between: str) -> None:
+    """Writes one row a head and one column a measure: numbers in full, lists joined by spaces."""
     rows = [{"model": each["model"], **head} for each in models for head in each["heads"]]
     plain = [{name: _plain(fact) for name, fact in row.items()} for row in rows]
     stream.write(as_table(plain, between))
 
 
-def _plain(fact: Any) -> Any:
+def _plain(fact: object) -> object:
     """A value as the text of one cell; the rows of a nested table are joined."""
     if isinstance(fact, list | tuple):
         return " ".join(str(_plain(each)) for each in fact)

@@ -4,7 +4,7 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from jumok.data.files.formats import COMPRESSED, kind_of_name
 from jumok.errors import ConfigError
@@ -63,14 +63,14 @@ def _is_format(output: Path, suffix: str) -> bool:
     return suffix in (*COMPRESSED, *OTHERS, *JSON) or kind_of_name(output) is not None
 
 
-def as_csv(*rows: Sequence[Any]) -> str:
+def as_csv(*rows: Sequence[object]) -> str:
     """Rows of CSV, quoted where needed, each with its line break; None is an empty cell."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()
 
 
-def as_table(rows: Sequence[Mapping[str, Any]], between: str) -> str:
+def as_table(rows: Sequence[Mapping[str, object]], between: str) -> str:
     """A header, and a row of cells for each mapping; all have the keys of the first."""
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]), delimiter=between, lineterminator="\n")

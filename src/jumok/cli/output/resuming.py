@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import typer
 
@@ -162,7 +162,7 @@ def record_of(part: Path) -> Path:
 
 
 def command_of(
-    parameters: Mapping[str, Any], models: Sequence[Path], version: str
+    parameters: Mapping[str, object], models: Sequence[Path], version: str
 ) -> dict[str, str]:
     """What an output depends on, as strings: options, the files of the models, jumok's version."""
     facts = {"jumok": version}

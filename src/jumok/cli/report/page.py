@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
 
 from jumok.alignment.words import Link
 from jumok.cli.report.plots import Line, attention_grid, chart
+from jumok.data.files.run_log import LogRecord, number_in
 from jumok.systems.translation.result import WordAttention
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -79,7 +79,7 @@ class ReportExample:
 
 def report(
     figures: Mapping[str, str],
-    records: Sequence[Mapping[str, Any]],
+    records: Sequence[LogRecord],
     examples: Sequence[ReportExample],
     commands: Sequence[str],
     page: str = "",
@@ -141,7 +141,7 @@ def _figure(figure: tuple[str, str]) -> str:
     return f"<div><b>{escape(value)}</b><span>{escape(name)}</span></div>"
 
 
-def _curves(records: Sequence[Mapping[str, Any]]) -> str:
+def _curves(records: Sequence[LogRecord]) -> str:
     steps = [line for line in records if line["kind"] == "step" and line["loss"] is not None]
     checks = [line for line in records if line["kind"] == "validation"]
     loss = [
@@ -159,8 +159,9 @@ def _curves(records: Sequence[Mapping[str, Any]]) -> str:
     return "".join(f'<div class="card" tabindex="0">{each}</div>' for each in charts)
 
 
-def _points(records: Sequence[Mapping[str, Any]], key: str) -> list[tuple[float, float]]:
-    return [(float(record["step"]), float(record[key])) for record in records]
+def _points(records: Sequence[LogRecord], key: str) -> list[tuple[float, float]]:
+    values = ((record["step"], number_in(record, key)) for record in records)
+    return [(float(step), float(value)) for step, value in values if value is not None]
 
 
 def _row(example: ReportExample) -> str:

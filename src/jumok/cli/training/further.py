@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import typer
 
@@ -61,7 +60,7 @@ def further_config(
         about = StartModel.stored(runs / name).config
     else:
         about = read_bundle(model).config
-    values: dict[str, Any] = {"name": name, "data": data_of(files, about, model)}
+    values: dict[str, object] = {"name": name, "data": data_of(files, about, model)}
     config = parse(values, overrides, runs=runs if resume else None)
     if not resume:
         folder.refuse_taken(runs / name)
@@ -69,7 +68,7 @@ def further_config(
     return config
 
 
-def data_of(files: Files, about: BundleConfig, model: Path) -> dict[str, Any]:
+def data_of(files: Files, about: BundleConfig, model: Path) -> dict[str, object]:
     """The section [data] for these files.
 
     Raises:
@@ -96,7 +95,7 @@ def data_of(files: Files, about: BundleConfig, model: Path) -> dict[str, Any]:
     raise _unfit(about, model)
 
 
-def _texts(files: Files, about: BundleConfig) -> dict[str, Any]:
+def _texts(files: Files, about: BundleConfig) -> dict[str, object]:
     """The files of --text; each is a document, or as --documents says."""
     named_columns(None, files.columns, files.language, files.to)
     rule = {"documents": files.documents} if files.documents else {}
@@ -107,7 +106,7 @@ def _texts(files: Files, about: BundleConfig) -> dict[str, Any]:
     return {"train": [{"file": _path(file)} for file in files.texts], **rule}
 
 
-def _pairs(files: Files, about: BundleConfig) -> dict[str, Any]:
+def _pairs(files: Files, about: BundleConfig) -> dict[str, object]:
     """Pairs of texts: two files, or two columns of one, by default those of the languages."""
     if (files.source is None) != (files.target is None) or (files.source is None) == (
         files.data is None

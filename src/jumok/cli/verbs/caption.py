@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -103,7 +103,7 @@ def _lines(file: Path, one: "Caption | DataError", scores: bool) -> Iterator[str
         yield f"{file}\t{each.text}" + (f"\t{each.score:.4f}" if scores else "") + "\n"
 
 
-def _rows(file: Path, one: "Caption | DataError", scores: bool) -> Iterator[list[Any]]:
+def _rows(file: Path, one: "Caption | DataError", scores: bool) -> Iterator[list[object]]:
     """The cells of each caption of an image; an image that cannot be read has an empty one."""
     found = [] if isinstance(one, DataError) else [one, *one.alternatives]
     for each in found:

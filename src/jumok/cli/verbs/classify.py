@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
@@ -20,6 +20,12 @@ from jumok.late import late_imports
 
 with late_imports():
     import numpy as np
+
+if TYPE_CHECKING:
+    from jumok.data.pictures.corpus import Fitted
+    from jumok.systems.base import System
+    from jumok.systems.image_classifier import ImageClassification
+    from jumok.systems.text_classifier import TextClassification
 
 
 @dataclass(frozen=True)
@@ -37,7 +43,7 @@ class Prediction:
     error: JumokError | None = None
 
 
-Classify = Callable[[Any, Iterable[Sequence[str]], int], Iterator[Prediction]]
+Classify: TypeAlias = "Callable[[System, Iterable[Sequence[str]], int], Iterator[Prediction]]"
 
 Items = Annotated[
     list[str] | None,
@@ -114,14 +120,16 @@ def csv_header(top: int) -> str:
 
 def to_csv(answer: Prediction, top: int) -> str:
     """The item and the `top` most probable labels with their probabilities; empty if unread."""
-    ranked: list[Any] = [cell for pair in list(answer.probabilities.items())[:top] for cell in pair]
+    ranked: list[object] = [
+        cell for pair in list(answer.probabilities.items())[:top] for cell in pair
+    ]
     return as_csv([answer.item, *(ranked or [None] * (2 * top))])
 
 
 def to_json(answer: Prediction, top: int) -> str:
     """The prediction as one JSON object, on one line."""
     ranked = dict(list(answer.probabilities.items())[:top])
-    facts: dict[str, Any] = {"item": answer.item, "label": next(iter(ranked), None)}
+    facts: dict[str, object] = {"item": answer.item, "label": next(iter(ranked), None)}
     facts["probabilities"] = ranked
     if answer.error is not None:
         facts["error"] = str(answer.error)
@@ -137,10 +145,10 @@ WRITERS: dict[str, Callable[[Prediction, int], str]] = {
 
 
 def classify_pictures(
-    system: Any, lists: Iterable[Sequence[str]], batch: int
+    system: "ImageClassification", lists: Iterable[Sequence[str]], batch: int
 ) -> Iterator[Prediction]:
     """Predictions for image files and folders; an image that cannot be read gets its error."""
-    waiting: list[tuple[str, Any]] = []  # the fitted image, or its error
+    waiting: list[tuple[str, Fitted | DataError]] = []  # the fitted image, or its error
 
     def flush() -> Iterator[Prediction]:
         good = [fitted for _, fitted in waiting if not isinstance(fitted, JumokError)]
@@ -163,7 +171,9 @@ def classify_pictures(
         yield from flush()
 
 
-def classify_texts(system: Any, lists: Iterable[Sequence[str]], batch: int) -> Iterator[Prediction]:
+def classify_texts(
+    system: "TextClassification", lists: Iterable[Sequence[str]], batch: int
+) -> Iterator[Prediction]:
     """Predictions for texts, one an item; a text without a word gets its error."""
     done = 0
     for items in lists:
@@ -181,7 +191,7 @@ def classify_texts(system: Any, lists: Iterable[Sequence[str]], batch: int) -> I
             )
 
 
-def probe(system: Any, text: str, number: int) -> DataError | None:
+def probe(system: "TextClassification", text: str, number: int) -> DataError | None:
     """Why this text cannot be classified; None: it can."""
     try:
         system.check(text, number)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
@@ -28,6 +28,7 @@ with late_imports():
     from jumok.systems import words as systems_words
 
 if TYPE_CHECKING:
+    from jumok.shapes import Tensor
     from jumok.systems.embedding import Embedder
     from jumok.systems.words import Neighbour
 
@@ -173,7 +174,7 @@ def write_vectors(
     if output is None or output.suffix != ".npy":
         with open_output(output) as stream:
             for text, vector in _sentences(embedder, lines, batch):
-                found: dict[str, Any] = {"text": text, "vector": _numbers(vector)}
+                found: dict[str, object] = {"text": text, "vector": _numbers(vector)}
                 if words:
                     names, vectors = embedder.word_vectors(text)
                     found |= {"words": names, "vectors": list(map(_numbers, vectors))}
@@ -199,13 +200,15 @@ def nearest_lines(
     return [systems_words.Neighbour(line, likeness[line]) for line in best]
 
 
-def _sentences(embedder: "Embedder", lines: Iterable[str], batch: int) -> Iterator[tuple[str, Any]]:
+def _sentences(
+    embedder: "Embedder", lines: Iterable[str], batch: int
+) -> Iterator[tuple[str, "Tensor"]]:
     stream = iter(lines)
     while chunk := list(islice(stream, AHEAD * batch)):
         yield from zip(chunk, embedder.sentence_vectors(chunk, batch), strict=True)
 
 
-def _numbers(vector: Any) -> list[float]:
+def _numbers(vector: "Tensor") -> list[float]:
     return [round(number, DIGITS) for number in vector.tolist()]
 
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
@@ -68,7 +68,7 @@ def facts_table(bundle: "Bundle") -> Table:
     return table
 
 
-def architecture(model: Mapping[str, Any], part: str = "") -> Iterator[str]:
+def architecture(model: Mapping[str, object], part: str = "") -> Iterator[str]:
     """Each key with its value; keys of a part, such as a captioner's encoder, with its name."""
     for key, value in model.items():
         if isinstance(value, Mapping):

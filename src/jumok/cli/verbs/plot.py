@@ -1,7 +1,7 @@
 """`jumok plot`: the learning curves of runs, as a figure, a table or numbers."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.table import Table
@@ -65,18 +65,19 @@ def best_scores(logs: "list[RunLog]") -> Table:
         table.add_column(heading, justify="right" if right else "left", overflow="fold")
     for log in logs:
         records = log.steps + log.validations
-        best: dict[str, Any] = next(
-            (each for each in reversed(log.validations) if each.get("best")), {}
-        )
-        scores = [(name, best[name]) for name in log.scores if best.get(name) is not None]
+        best = next((each for each in reversed(log.validations) if each.get("best")), None)
+        scores = [] if best is None else [(name, best.get(name)) for name in log.scores]
+        loss = None if best is None else best.get("loss")
         table.add_row(
             log.name,
             f"{max(record['step'] for record in records):,}",
             f"{max(record['seconds'] for record in records) / 60:.1f}",
-            f"{best['step']:,}" if best else "-",
-            "-" if best.get("loss") is None else f"{best['loss']:.3f}",
+            "-" if best is None else f"{best['step']:,}",
+            "-" if loss is None else f"{loss:.3f}",
             ", ".join(
-                f"{learning_curves.NAMES.get(name, name)} {value:.2f}" for name, value in scores
+                f"{learning_curves.NAMES.get(name, name)} {value:.2f}"
+                for name, value in scores
+                if value is not None
             ),
         )
     return table
@@ -89,7 +90,7 @@ def write_numbers(logs: "list[RunLog]", file: Path) -> None:
         for kind, records in (("training", log.steps), ("validation", log.validations)):
             names = ["loss"] if kind == "training" else ["loss", *log.scores]
             rows += [
-                (log.name, kind, record["step"], record["seconds"] / 60, name, record[name])
+                (log.name, kind, record["step"], record["seconds"] / 60, name, record.get(name))
                 for record in records
                 for name in names
                 if record.get(name) is not None

@@ -8,7 +8,7 @@ import tomllib
 from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -18,6 +18,7 @@ from jumok.cli.machine import say_what_is_missing
 from jumok.cli.training.start import From, Mix, is_text, model_and_language, start_overrides
 from jumok.errors import ConfigError
 from jumok.late import late_imports
+from jumok.plugins import digests_of
 from jumok.shipped import recipe_names
 
 with late_imports():
@@ -260,8 +261,18 @@ def say_result(result: "Result", as_json: bool = False) -> None:
         say_untrained(progress.untrained, result.config)
     if result.model is not None:
         model = shlex.quote(str(result.model))
-        lines = (use_of(result.model), look_of(result.model), "jumok info {}")
-        typer.echo("".join(f"\n  {line.format(model)}" for line in lines))
+        lines = dict.fromkeys((use_of(result.model), look_of(result.model), "jumok info {}"))
+        command = shlex.join(["jumok", *plugins_of(result.config)])
+        used = (line.format(model).replace("jumok", command, 1) for line in lines)
+        typer.echo("".join(f"\n  {line}" for line in used))
+
+
+def plugins_of(config: "Config") -> list[str]:
+    """The options that load what a model of this recipe needs."""
+    needed = digests_of(config.plugins)
+    return [
+        word for file in config.plugins if file.name in needed for word in ("--plugin", str(file))
+    ]
 
 
 def look_of(model: Path) -> str:
@@ -294,7 +305,7 @@ def resumed(*further: str) -> str:
     return shlex.join(["jumok", *again, *further, "--resume"])
 
 
-def facts_of(result: "Result") -> dict[str, Any]:
+def facts_of(result: "Result") -> dict[str, object]:
     """The result as JSON; the scores are those of the best model."""
     scores = bundle_reading.read_bundle(result.model).card.scores if result.model else ()
     return {
@@ -318,4 +329,6 @@ def use_of(model: Path) -> str:
         return 'echo "..." | jumok translate {}'
     if verb == "fill":
         return 'echo "... ___ ..." | jumok fill {}'
+    if verb == "look":
+        return look_of(model)
     return 'jumok generate {} "..."' if verb == "generate" else f"jumok {verb} {{}} ..."

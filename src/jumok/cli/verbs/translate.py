@@ -1,7 +1,7 @@
 """`jumok translate`: lines in, lines out; or a document in, a document out."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from importlib.metadata import version
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from jumok.cli import options as option
+from jumok.cli.answers import Answers
 from jumok.cli.documents import document_asked, translate_to
 from jumok.cli.output.arriving import Lines, arriving
 from jumok.cli.output.cells import COLUMNS, as_csv, form_of
@@ -27,8 +28,6 @@ with late_imports():
 if TYPE_CHECKING:
     from jumok.decoding import DecodingOptions
     from jumok.systems.translation.result import Translation
-    from jumok.systems.translation.segments import Split
-    from jumok.systems.translation.translator import Translator
 
 
 def translate(
@@ -120,49 +119,6 @@ def write_all(
     for number, translation in enumerate(counted(answers.of(incoming, steps)), start=first):
         steps.write(write(number, translation))
         flag.see(number, translation)
-
-
-AHEAD = 16  # batches read before the first is translated, to sort lines by length
-
-
-@dataclass(frozen=True)
-class Answers:
-    """How lines are translated."""
-
-    translator: "Translator"
-    options: "DecodingOptions"
-    alignments: bool
-    prefix: str
-    batch: int
-    split: "Split"
-    keep: bool | list[str]
-    glossary: Path | None
-
-    def of(self, incoming: Lines[str], steps: Steps) -> "Iterator[Translation]":
-        """The translation of each line; after each chunk of lines, the progress is recorded."""
-        done = steps.done.lines
-        for chunk in incoming.chunks(AHEAD * self.batch):
-            yield from self.each(chunk, done)
-            done += len(chunk)
-            steps.settle(chunk)
-
-    def each(self, lines: Iterable[str], done: int = 0) -> "Iterator[Translation]":
-        """The translation of each of these lines; `done` lines came before them."""
-        return self.translator.translate_lines(
-            lines,
-            replace(self.options, seed=self.options.seed + done),
-            alignments=self.alignments,
-            prefix=self.prefix,
-            split=self.split,
-            keep=self.keep,
-            glossary=self.glossary,
-            batch_size=self.batch,
-            ahead=AHEAD,
-        )
-
-    def document(self) -> "Answers":
-        """The same for a document, whose markup needs alignments."""
-        return replace(self, alignments=self.translator.aligner.aligns)
 
 
 def this_command(

@@ -7,7 +7,6 @@ captions.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -104,7 +103,7 @@ class CaptionedPictures:
         key: names the content.
     """
 
-    inputs: npt.NDArray[Any]
+    inputs: npt.NDArray[np.generic]
     captions: Sequence[Sequence[Sequence[int]]]
     key: str
 

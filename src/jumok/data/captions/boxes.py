@@ -15,11 +15,12 @@ spaces, and the indices of the objects that it names.
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from jumok.data.files.damage import ANYTHING
 from jumok.data.files.reading import read_lines
 from jumok.errors import DataError, Place
+from jumok.json_types import JsonObject
 
 Box = tuple[int, int, int, int]
 
@@ -78,7 +79,7 @@ def read_boxes(file: Path, language: str) -> dict[str, Boxes]:
     return found
 
 
-def _boxes(record: dict[str, Any], language: str) -> Boxes:
+def _boxes(record: JsonObject, language: str) -> Boxes:
     things = record["things"]
     boxes = []
     for thing in things:

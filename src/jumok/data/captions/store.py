@@ -13,7 +13,7 @@ from functools import partial
 from os.path import splitext
 from pathlib import Path
 from tokenize import TokenError
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +29,7 @@ VERSION = 1
 VALUES = "values"
 FEATURE_SUFFIXES = (".npy", ".safetensors")
 
-Array = npt.NDArray[Any]
+Array = npt.NDArray[np.generic]
 
 
 class InputReader(NamedTuple):
@@ -194,7 +194,7 @@ def _digest(item: Item) -> str:
     return hashlib.sha256(item.source.content(item.name)).hexdigest()
 
 
-def _write(items: list[Item], reader: InputReader, folder: Path, skip: bool) -> dict[str, Any]:
+def _write(items: list[Item], reader: InputReader, folder: Path, skip: bool) -> dict[str, object]:
     """Writes the values of all items; returns the contents of `store.json`."""
     rows, faults = [], []
     with (folder / VALUES).open("wb") as file:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal, Required, TypedDict
 
 from jumok.errors import DataError, Place
 
@@ -15,7 +15,31 @@ Over = Literal["steps", "minutes"]
 Points = list[tuple[int | float, int | float]]
 
 
-def read_log(path: Path, damaged: list[int] | None = None) -> Iterator[dict[str, Any]]:
+class LogRecord(TypedDict, total=False):
+    """A line of the log, which also has what was measured: numbers by their names.
+
+    Attributes:
+        seconds: since the run began; missing from lines that were edited by hand.
+        took: of validations: their own seconds.
+        loss: in nats a token; None where it was not finite.
+        best: of validations: whether no earlier one was better.
+    """
+
+    kind: Required[str]
+    step: Required[int]
+    seconds: float
+    took: float
+    loss: float | None
+    best: bool
+
+
+def number_in(record: LogRecord, name: str) -> int | float | None:
+    """What the record has under this name, if it is a number."""
+    value = record.get(name)
+    return value if isinstance(value, int | float) else None
+
+
+def read_log(path: Path, damaged: list[int] | None = None) -> Iterator[LogRecord]:
     """The records of a log.
 
     A last line that a kill truncated is left out, and so is any other line that is not a record,
@@ -52,8 +76,8 @@ class RunLog:
     """
 
     name: str
-    steps: list[dict[str, Any]]
-    validations: list[dict[str, Any]]
+    steps: list[LogRecord]
+    validations: list[LogRecord]
 
     @property
     def scores(self) -> list[str]:
@@ -65,9 +89,9 @@ class RunLog:
         """(step or minute, value) of each record that has this number."""
         records = self.steps if kind == "training" else self.validations
         return [
-            (record["step"] if over == "steps" else record["seconds"] / 60, record[name])
+            (record["step"] if over == "steps" else record["seconds"] / 60, value)
             for record in records
-            if isinstance(record.get(name), int | float)
+            if (value := number_in(record, name)) is not None
         ]
 
 

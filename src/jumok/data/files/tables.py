@@ -9,9 +9,9 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from jumok.data.files.damage import reading_as
 from jumok.data.files.reading import one_line, open_bytes, read_lines
@@ -135,7 +135,7 @@ def read_jsonl(file: Path, columns: Columns, report: CorpusReport | None = None)
         yield Row(tuple(one_line(text, report, number) for text in texts), number)
 
 
-def _record(line: str, place: Place) -> dict[str, Any]:
+def _record(line: str, place: Place) -> dict[str, object]:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -147,7 +147,7 @@ def _record(line: str, place: Place) -> dict[str, Any]:
     return record
 
 
-def _text(record: dict[str, Any], key: Column, place: Place) -> str:
+def _text(record: Mapping[str, object], key: Column, place: Place) -> str:
     value = _digits(record.get(str(key)))
     if isinstance(value, str) and LONE.search(value):
         raise DataError(
@@ -188,7 +188,9 @@ def read_parquet(file: Path, columns: Columns, report: CorpusReport | None = Non
                 yield Row(tuple(one_line(cell, report, number) for cell in cells), number)
 
 
-def _batches(stream: Any, file: Path, wanted: Columns) -> Iterator[list[list[object]]]:
+def _batches(
+    stream: BinaryIO | io.BytesIO, file: Path, wanted: Columns
+) -> Iterator[list[list[object]]]:
     """The columns, batch by batch."""
     with reading_as("Parquet", file):
         table = parquet.ParquetFile(stream)

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from jumok.data.files.damage import ANYTHING, damaged
+from jumok.data.files.elements import PoUnit, XmlElement
 from jumok.data.files.reading import one_line, open_bytes, read_lines
 from jumok.data.files.tables import Column, Columns, Row, Rows
 from jumok.data.report import CorpusReport
@@ -80,7 +80,7 @@ def _other_languages(file: Path, codes: Iterable[str], message: str) -> JumokErr
     )
 
 
-def _variants(unit: Any) -> dict[str, str]:
+def _variants(unit: XmlElement) -> dict[str, str]:
     """The text in each language, by its code."""
     texts: dict[str, str] = {}
     for variant in unit.iterfind("{*}tuv"):
@@ -106,9 +106,9 @@ def is_language(found: str, asked: str) -> bool:
     return _code(found) == _code(asked) or _code(found).startswith(f"{_code(asked)}-")
 
 
-def _segment_text(segment: Any) -> str:
+def _segment_text(segment: XmlElement) -> str:
     parts = [segment.text or ""]
-    inside = list(reversed(segment))
+    inside: list[XmlElement | str] = list(reversed(segment))
     while inside:  # an explicit stack: elements may be nested without limit
         child = inside.pop()
         if isinstance(child, str):
@@ -172,7 +172,7 @@ def two_sides(file: Path, columns: Columns) -> tuple[Column, Column]:
     return columns[0], columns[1]
 
 
-def _is_written_in(units: Any, language: Column) -> bool:
+def _is_written_in(units: Iterable[PoUnit], language: Column) -> bool:
     """Whether the header says that the translations are in this language."""
     header = next((str(unit.target) for unit in units if unit.isheader()), "")
     said = re.search(r"^Language:[ \t]*(\S+)", header, re.MULTILINE)

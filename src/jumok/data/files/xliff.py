@@ -1,8 +1,8 @@
 """XLIFF, versions 1.2 and 2: an exchange format of translators."""
 
 from pathlib import Path
-from typing import Any
 
+from jumok.data.files.elements import XmlElement
 from jumok.data.files.reading import one_line, open_bytes
 from jumok.data.files.tables import Column, Columns, Row, Rows
 from jumok.data.files.translators import is_language, two_sides
@@ -52,12 +52,12 @@ def read_xliff(file: Path, columns: Columns, report: CorpusReport | None = None)
             ) from None
 
 
-def local_name(element: Any) -> str:
+def local_name(element: XmlElement) -> str:
     """An element's name without its namespace; "" of comments and instructions."""
     return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
 
 
-def _exchanged(file: Path, element: Any, source: Column, target: Column) -> bool:
+def _exchanged(file: Path, element: XmlElement, source: Column, target: Column) -> bool:
     """Whether source and target are exchanged.
 
     Raises:
@@ -82,7 +82,7 @@ def _exchanged(file: Path, element: Any, source: Column, target: Column) -> bool
     )
 
 
-def _sides(unit: Any) -> list[str] | None:
+def _sides(unit: XmlElement) -> list[str] | None:
     """The texts of source and target; None without a translation."""
     source, target = unit.find("{*}source"), unit.find("{*}target")
     if source is None or target is None:
@@ -92,7 +92,7 @@ def _sides(unit: Any) -> list[str] | None:
     return None if state in UNFINISHED or not texts[1].strip() else texts
 
 
-def text_of(side: Any) -> str:
+def text_of(side: XmlElement) -> str:
     """The text of a segment without its inline codes."""
     parts = [side.text or ""]
     for child in side:

@@ -8,15 +8,12 @@ lengths of all pairs.
 import re
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from jumok.data.pairs.drift import shifted_part
+from jumok.data.pairs.pair import Pair
 from jumok.data.report import CorpusReport
-
-if TYPE_CHECKING:
-    from jumok.data.pairs.corpus import Pair
 
 CLEAN = {
     "duplicates": "a repeated pair",
@@ -57,8 +54,8 @@ def odd_script(language: str) -> Callable[[str], bool] | None:
 
 
 def cleaned(
-    pairs: "Iterator[Pair]", report: CorpusReport, clean: Sequence[str], languages: tuple[str, str]
-) -> "Iterator[Pair]":
+    pairs: Iterator[Pair], report: CorpusReport, clean: Sequence[str], languages: tuple[str, str]
+) -> Iterator[Pair]:
     """The pairs; suspicious ones are counted, and left out on request.
 
     Args:

@@ -4,25 +4,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
-from typing import NamedTuple
 
 from jumok.data.files.formats import bare_name, kind_of_name
 from jumok.data.files.reading import read_lines
 from jumok.data.files.tables import Column
 from jumok.data.pairs.cleaning import cleaned
 from jumok.data.pairs.drift import explain_drift
+from jumok.data.pairs.pair import Pair
 from jumok.data.report import CorpusReport
 from jumok.errors import ConfigError, DataError, Place
 from jumok.parts import names, resolve
-
-
-class Pair(NamedTuple):
-    """One sentence, its translation, their line (from 1), and the further columns of the corpus."""
-
-    source: str
-    target: str
-    line: int
-    further: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

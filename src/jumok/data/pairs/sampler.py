@@ -7,7 +7,7 @@ optimizer step. Everything here works on lengths alone, in numpy: ten million pa
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -64,12 +64,12 @@ def plan_epoch(
     return EpochPlan(order, bounds, random.permutation(len(bounds) - 1))
 
 
-def _keys(group: Lengths, target: Lengths) -> npt.NDArray[np.unsignedinteger[Any]]:
+def _keys(group: Lengths, target: Lengths) -> npt.NDArray[np.unsignedinteger]:
     """Numbers that sort by group and then by target length."""
     width = int(target.max()) + 1
     # The smallest type that holds them: numpy sorts 16 bits several times faster than 32.
     kind = np.min_scalar_type((int(group.max()) + 1) * width)
-    keys: npt.NDArray[np.unsignedinteger[Any]] = group.astype(kind)
+    keys: npt.NDArray[np.unsignedinteger] = group.astype(kind)
     keys *= keys.dtype.type(width)
     keys += target.astype(kind)
     return keys

@@ -11,13 +11,13 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from itertools import compress, islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from jumok.data.cache import Flat, FlatWriter, Lengths, cached_folder, digest, map_flat, opened
-from jumok.data.pairs.corpus import Corpus, Pair, read_pairs
+from jumok.data.pairs.corpus import Corpus, read_pairs
+from jumok.data.pairs.pair import Pair
 from jumok.data.report import CorpusReport
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import DataError, Place
@@ -136,7 +136,7 @@ def prepare_pairs(
     """
     described = [VERSION, identity, source.hash, target.hash, asdict(filters), keep_texts]
 
-    def fill(folder: Path) -> dict[str, Any]:
+    def fill(folder: Path) -> dict[str, object]:
         encoder = _Encoder((source, target), filters, keep_texts, threads)
         encoder.write(folder, pairs, report, progress)
         if report.kept == 0:

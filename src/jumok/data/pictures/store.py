@@ -8,7 +8,6 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -90,7 +89,7 @@ def prepare_pictures(
     contents = [source.identity() for source in sources]
     described = [VERSION, contents, asdict(shape), labels, skip_damaged]
 
-    def fill(partial: Path) -> dict[str, Any]:
+    def fill(partial: Path) -> dict[str, object]:
         pictures = (each for source in sources for each in source.read())
         return _write(partial, _checked(pictures, labels, skip_damaged), shape, labels)
 
@@ -118,7 +117,7 @@ def _checked(
 
 def _write(
     folder: Path, pictures: Iterator[PictureExample], shape: Shape, allowed: Sequence[str] | None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Writes the files of a store; returns the contents of `store.json`."""
     found: dict[str, int] = {} if allowed is None else {name: i for i, name in enumerate(allowed)}
     numbers: list[int] = []

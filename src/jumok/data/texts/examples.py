@@ -5,7 +5,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +33,7 @@ class ExampleStore:
 
     key: str
     texts: Flat
-    labels: npt.NDArray[np.unsignedinteger[Any]] | None
+    labels: npt.NDArray[np.unsignedinteger] | None
     report: CorpusReport
 
     def __len__(self) -> int:
@@ -114,7 +113,7 @@ def prepare_examples(
     ]
     described = ["texts", VERSION, where, identity, tokenizer.hash, max_tokens, list(labels)]
 
-    def write(folder: Path) -> dict[str, Any]:
+    def write(folder: Path) -> dict[str, object]:
         rest = iter(texts)
         with ExitStack() as stack:
             ids, numbers = (

@@ -8,7 +8,6 @@ each document ends (int64), and `store.json` the dtypes.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -68,7 +67,7 @@ def prepare_texts(
     """
     kind = "uint16" if tokenizer.size <= 1 << 16 else "uint32"
 
-    def fill(folder: Path) -> dict[str, Any]:
+    def fill(folder: Path) -> dict[str, object]:
         size = 0
         with FlatWriter(folder, "tokens", np.dtype(kind)) as writer:
             for text in texts:

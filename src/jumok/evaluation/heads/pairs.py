@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 
-from jumok.alignment.extract import AlignmentSetting
+from jumok.alignment.setting import AlignmentSetting
+from jumok.attention.observe import sites
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation.alignment import AlignmentScores
 from jumok.evaluation.alignment_settings import AlignedPair, SettingTable
 from jumok.inspection.heads.cards import HeadCard
 from jumok.inspection.heads.grid_cards import AnyHeadCard
 from jumok.inspection.heads.measures import HeadMeter, Pieces
-from jumok.inspection.hooks.intervene import sites
 from jumok.systems.translation.pairs import encode_pairs
 from jumok.systems.translation.translator import Translator
 

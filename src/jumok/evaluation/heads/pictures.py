@@ -13,7 +13,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from jumok.attention.observe import Attention, observe
+from jumok.attention.observe import Attention, observe, sites, sites_of
 from jumok.data.captions.corpus import Captioned
 from jumok.data.files.images import PictureFiles
 from jumok.data.pairs.batches import fill
@@ -27,8 +27,8 @@ from jumok.evaluation.pointing import Gold
 from jumok.inspection.heads.grid_cards import AnyHeadCard
 from jumok.inspection.heads.grid_measures import GridMeter
 from jumok.inspection.heads.measures import HeadMeter, Pieces, mean_losses
-from jumok.inspection.hooks.capture import pixel_grids, residual_gate_of
-from jumok.inspection.hooks.intervene import sites
+from jumok.inspection.hooks.capture import pixel_grids
+from jumok.inspection.sites import residual_gate_of
 from jumok.models.image_classifier import ImageClassifier
 from jumok.shapes import Float, Int, Tensor
 from jumok.systems.captioner import Captioner
@@ -74,8 +74,7 @@ def caption_head_cards_over(
         ([], _pieces(captioner, text)) for text in texts
     )
     grids = {site: GridMeter("cross", model.grid) for site in model.cross_sites}
-    readers = (site for site in sites(model) if site.startswith("reader."))
-    grids |= {site: GridMeter("image", model.grid) for site in readers}
+    grids |= {site: GridMeter("image", model.grid) for site in sites_of(model, "image")}
     meter = HeadMeter(model, Pieces.of(captioner.tokenizer, pairs), grids)
     pointing = Pointing(captioner, pictures.gold) if pictures.gold is not None else None
     for chunk in _chunks(pictures.captioned(), batch_size):

@@ -25,9 +25,9 @@ rules, in the order in which they are tried, each with its paper:
 """
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from jumok.inspection.trace import Part
+from jumok.attention.role import Part
 
 Role = Literal[
     "previous", "next", "same", "first", "last", "diagonal", "aligned", "punctuation",
@@ -166,7 +166,7 @@ class HeadCard:
             return None
         return (role, bound, measure) if role == "broad" else (role, measure, bound)
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, object]:
         """Everything as plain values; layers and heads counted from 1, as they are shown."""
         told = {"layer": self.layer + 1, "head": self.head + 1, "role": self.role}
         return asdict(self) | told | {"nearest": None if self.nearest is None else [*self.nearest]}

@@ -22,7 +22,7 @@ A role is a name by rule, the first of these that holds:
 """
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from jumok.inspection.heads.cards import FURTHEST, MOST_MASS, MOSTLY_RIGHT, POSITIONAL, HeadCard
 
@@ -123,7 +123,7 @@ class GridCard:
         told |= {"offsets, distance": NO_PLACE}
         return told if self.pointing is not None else told | {"pointing": NO_BOXES}
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, object]:
         """The measures as plain values, with those left out and why; counted from 1."""
         known = {name: value for name, value in asdict(self).items() if value is not None}
         return known | {

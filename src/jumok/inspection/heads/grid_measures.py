@@ -13,7 +13,6 @@ import torch
 from jumok.data.tokenizer import PAD
 from jumok.inspection.heads.grid_cards import Grid, GridCard, Map, reach
 from jumok.inspection.heads.measures import Mean
-from jumok.inspection.hooks.capture import layer_of
 from jumok.shapes import Bool, Float, Int, Tensor
 
 
@@ -81,7 +80,7 @@ class GridMeter:
     def _add(self, name: str, values: Tensor, wanted: Tensor) -> None:
         self.means.setdefault(name, Mean()).add(values, wanted)
 
-    def card(self, site: str, head: int, raw: Float[Tensor, " heads"]) -> GridCard:
+    def card(self, site: str, layer: int, head: int, raw: Float[Tensor, " heads"]) -> GridCard:
         """The card of one head.
 
         Args:
@@ -99,7 +98,7 @@ class GridMeter:
         return GridCard(
             site=site,
             part=self.part,
-            layer=layer_of(site),
+            layer=layer,
             head=head,
             grid=self.grid,
             entropy=mean("entropy"),

@@ -16,15 +16,13 @@ import torch.nn.functional as F
 from torch import nn
 
 from jumok.attention.here import having
-from jumok.attention.observe import Attention, observe
+from jumok.attention.observe import Attention, heads_of, observe, roles_of, sites
+from jumok.attention.role import Part
 from jumok.data.pairs.batches import Batch, on_device
 from jumok.data.texts.tokenizer import TextTokenizer
 from jumok.data.tokenizer import END, PAD, SPACE, START
 from jumok.inspection.heads.cards import OFFSETS, HeadCard
 from jumok.inspection.heads.grid_cards import AnyHeadCard
-from jumok.inspection.hooks.capture import heads_of, layer_of, part_of
-from jumok.inspection.hooks.intervene import sites
-from jumok.inspection.trace import Part
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Bool, Float, Int, Tensor
 
@@ -113,7 +111,7 @@ class Meter(Protocol):
         """Takes in the weights of a batch."""
         ...
 
-    def card(self, site: str, head: int, raw: Float[Tensor, " heads"]) -> AnyHeadCard:
+    def card(self, site: str, layer: int, head: int, raw: Float[Tensor, " heads"]) -> AnyHeadCard:
         """What was measured of one head; `raw`: the importance of each head of the layer."""
         ...
 
@@ -213,7 +211,7 @@ class SiteMeter:
         """The mean of one head; 0 where nothing was measured."""
         return self.means.get(name, Mean()).of(head)
 
-    def card(self, site: str, head: int, raw: Float[Tensor, " heads"]) -> HeadCard:
+    def card(self, site: str, layer: int, head: int, raw: Float[Tensor, " heads"]) -> HeadCard:
         """What was measured of one head; `raw`: the importance of each head of the layer."""
 
         def mean(measure: str | int) -> float:
@@ -223,7 +221,7 @@ class SiteMeter:
         return HeadCard(
             site=site,
             part=self.part,
-            layer=layer_of(site),
+            layer=layer,
             head=head,
             entropy=entropy,
             uniform_share=entropy / uniform if uniform else 0.0,
@@ -254,6 +252,9 @@ class HeadMeter:
         model: in evaluation mode.
         pieces: the vocabulary's counts; None: punctuation and rare words are not measured.
         grids: by site the meters of heads whose keys are an image's cells; None: there are none.
+
+    Raises:
+        ModelError: an attention module has no role.
     """
 
     def __init__(
@@ -265,8 +266,10 @@ class HeadMeter:
         self._model = model
         self._importance = Importance(model)
         grids = grids or {}
+        self._roles = roles_of(model)
         self._meters = {
-            name: grids.get(name) or SiteMeter(part_of(name), pieces) for name in sites(model)
+            site: grids.get(site) or SiteMeter(role.part, pieces)
+            for site, role in self._roles.items()
         }
 
     def add(self, batch: Batch) -> None:
@@ -310,8 +313,8 @@ class HeadMeter:
         """A card for each head, in the order of the model."""
         raw = self._importance.raw()
         return [
-            meter.card(name, head, raw[name])
-            for name, meter in self._meters.items()
+            meter.card(site, self._roles[site].layer, head, raw[site])
+            for site, meter in self._meters.items()
             for head in range(meter.heads)
         ]
 

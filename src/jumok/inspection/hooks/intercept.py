@@ -1,57 +1,48 @@
-"""torch's hooks for one context: calls of the same module in other threads are ignored."""
+"""The only hooks of torch in jumok: what goes into a module, and comes out of it, read or replaced.
+
+They belong to one context: calls of the same module in other threads are ignored. Attention,
+methods, searches and systems report themselves (`attention/heard.py`); hooks are for the modules
+inside of them, whose code does not know that it is read.
+"""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import Any
 
 from torch import nn
 
 _HERE: ContextVar[frozenset[object]] = ContextVar("jumok_hooks", default=frozenset())
 
 
-@contextmanager
 def hooked(
     module: nn.Module,
-    before: Callable[[tuple[Any, ...]], None] | None = None,
-    after: Callable[[Any], None] | None = None,
-) -> Iterator[None]:
+    before: Callable[..., None] | None = None,
+    after: Callable[..., None] | None = None,
+) -> AbstractContextManager[None]:
     """Reports the module's arguments and results when it is called inside the block.
 
     Args:
         before: receives the positional arguments.
         after: receives the module's output.
     """
-    mark = object()
-    handles = []
-    if before is not None:
+    return replaced(module, before and _read(before), after and _read(after))
 
-        def hear(_: nn.Module, given: tuple[Any, ...], tell: Any = before) -> None:
-            if mark in _HERE.get():
-                tell(given)
 
-        handles.append(module.register_forward_pre_hook(hear))
-    if after is not None:
+def _read(hear: Callable[..., None]) -> Callable[..., object]:
+    """A function that passes on what it hears."""
 
-        def heard(_: nn.Module, __: tuple[Any, ...], made: Any, tell: Any = after) -> None:
-            if mark in _HERE.get():
-                tell(made)
+    def same(heard: object) -> object:
+        hear(heard)
+        return heard
 
-        handles.append(module.register_forward_hook(heard))
-    token = _HERE.set(_HERE.get() | {mark})
-    try:
-        yield
-    finally:
-        _HERE.reset(token)
-        for handle in handles:
-            handle.remove()
+    return same
 
 
 @contextmanager
 def replaced(
     module: nn.Module,
-    before: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None = None,
-    after: Callable[[Any], Any] | None = None,
+    before: Callable[..., object] | None = None,
+    after: Callable[..., object] | None = None,
 ) -> Iterator[None]:
     """Replaces the module's arguments and results when it is called inside the block.
 
@@ -60,18 +51,17 @@ def replaced(
         after: receives the module's output, and returns it.
     """
     mark = object()
+
+    def give(_: nn.Module, given: tuple[object, ...]) -> object:
+        return before(given) if before is not None and mark in _HERE.get() else None
+
+    def leave(_: nn.Module, __: object, made: object) -> object:
+        return after(made) if after is not None and mark in _HERE.get() else None
+
     handles = []
     if before is not None:
-
-        def give(_: nn.Module, given: tuple[Any, ...], change: Any = before) -> Any:
-            return change(given) if mark in _HERE.get() else None
-
         handles.append(module.register_forward_pre_hook(give))
     if after is not None:
-
-        def leave(_: nn.Module, __: tuple[Any, ...], made: Any, change: Any = after) -> Any:
-            return change(made) if mark in _HERE.get() else None
-
         handles.append(module.register_forward_hook(leave))
     token = _HERE.set(_HERE.get() | {mark})
     try:

@@ -20,7 +20,7 @@ import torch
 from torch import nn
 
 from jumok.attention.here import having
-from jumok.attention.observe import Observable, Weights
+from jumok.attention.observe import Observable, Weights, sites
 from jumok.errors import ModelError
 from jumok.layers.embedding import Editable, Embedding, StateEdit
 from jumok.models.captioner import CaptionerModel, GridWriter
@@ -66,11 +66,6 @@ class Change:
 
 
 UNCHANGED = Change()
-
-
-def sites(model: nn.Module) -> dict[str, Observable]:
-    """Every attention module by its path in the model."""
-    return {name: each for name, each in model.named_modules() if isinstance(each, Observable)}
 
 
 @contextmanager
@@ -120,7 +115,7 @@ def changed(model: nn.Module, change: Change, count: Mapping[str, int]) -> Itera
 def words_of(model: nn.Module) -> dict[str, Embedding]:
     """The embeddings by their path in the model, the encoder's first."""
     found = {name: each for name, each in model.named_modules() if isinstance(each, Embedding)}
-    return dict(sorted(found.items(), key=lambda item: not item[0].startswith("encoder")))
+    return dict(sorted(found.items(), key=lambda item: item[1].part != "encoder"))
 
 
 @contextmanager
@@ -178,10 +173,10 @@ def _what_is_read(model: nn.Module) -> tuple[Editable, bool]:
         if isinstance(model.writer, GridWriter):
             return model.writer, True
         raise ModelError("this model reads the image as one vector, so cells cannot be occluded.")
-    name, embedding = next(iter(words_of(model).items()), ("", None))
+    embedding = next(iter(words_of(model).values()), None)
     if embedding is None:
         raise ModelError("this model reads no words, so none can be occluded.")
-    return embedding, name.startswith("encoder")  # a decoder receives its text token by token
+    return embedding, embedding.part == "encoder"  # a decoder receives its text token by token
 
 
 @contextmanager
@@ -201,7 +196,7 @@ def set_rows(model: nn.Module, rows: Sequence[RowEdit], count: Mapping[str, int]
     for row in rows:
         if row.site not in known or not (row.head is None or 0 <= row.head < count[row.site]):
             raise _no_such_head(count, f"{row.site}: {row.head}")
-        _check_weights(row)
+        _check_weights(row, known[row.site])
         by_site.setdefault(row.site, []).append(row)
     edits = {
         known[site]: _one_after_another(known[site].edit, partial(_with_rows, of_site))
@@ -211,14 +206,14 @@ def set_rows(model: nn.Module, rows: Sequence[RowEdit], count: Mapping[str, int]
         yield
 
 
-def _check_weights(row: RowEdit) -> None:
+def _check_weights(row: RowEdit, module: Observable) -> None:
     if not row.weights or min(row.weights) < 0 or not 0 < sum(row.weights) < math.inf:
         raise ModelError(
             "these are not attention weights.",
             expected="numbers of 0 or more, and one above 0",
             got=", ".join(f"{weight:g}" for weight in row.weights),
         )
-    looks_back = row.site.startswith("decoder.") and row.site.endswith("self_attention")
+    looks_back = module.role is not None and module.role.part == "decoder"
     if looks_back and len(row.weights) > row.query + 1:
         raise ModelError(
             "a position of the output cannot attend to later positions.",

@@ -10,7 +10,6 @@ section 2.1 (activation patching); Turner et al. 2023, Activation addition (stee
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any
 
 import numpy as np
 import torch
@@ -21,7 +20,7 @@ from jumok.attention.multihead import MultiHeadAttention
 from jumok.errors import ModelError
 from jumok.inspection.hooks.intercept import hooked, replaced
 from jumok.inspection.trace import Array
-from jumok.layers.block import Block
+from jumok.layers.block import Block, BlockState
 from jumok.layers.residual import PostNorm, PreNorm
 from jumok.shapes import Tensor
 
@@ -70,10 +69,10 @@ class _Position:
     def __init__(self) -> None:
         self.first = 0
 
-    def read(self, given: tuple[Any, ...]) -> None:
+    def read(self, given: tuple[object, ...]) -> None:
         """Receives the arguments of `Block.forward`; its state has the length of the past."""
         state = given[5] if len(given) > 5 else None
-        self.first = 0 if state is None else state.past.length
+        self.first = state.past.length if isinstance(state, BlockState) else 0
 
 
 class _Change:

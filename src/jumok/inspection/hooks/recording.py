@@ -6,14 +6,14 @@ report the tokens that were read and the hypotheses that continue
 without copies of texts.
 
 Nothing is computed while the model works: its tensors are kept as they are, and made into traces
-when the block ends (`tracing/record.py`).
+when the block ends (`tracing/recording/record.py`).
 """
 
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -21,7 +21,8 @@ import torch
 from jumok.attention.observe import Attention
 from jumok.data.tokenizer import END, PAD
 from jumok.decoding import Hypothesis
-from jumok.inspection.hooks.capture import numpy_of
+from jumok.inspection.changes import changes_here
+from jumok.inspection.sites import numpy_of
 from jumok.inspection.trace import BEST, Array, Level
 from jumok.shapes import Float, Int, Tensor
 
@@ -84,7 +85,7 @@ class Call:
         return numpy_of(self.logits.float().log_softmax(dim=-1))
 
     @cached_property
-    def best(self) -> tuple[list[Any], list[Any]]:
+    def best(self) -> tuple[list[list[list[float]]], list[list[list[int]]]]:
         """The largest of them and their ids, row by row and token by token."""
         choices = self.log_probabilities.shape[-1]
         found = torch.from_numpy(self.log_probabilities).topk(min(BEST, choices), dim=-1)
@@ -160,6 +161,7 @@ class Pass:
         calls: the records of the decoder.
         found: the hypotheses of a search, for each row, best first; empty without a search.
         numbers: for each row, its index among all inputs.
+        changes: the changes under which the model worked, in words.
     """
 
     source: Tensor | None = None
@@ -169,6 +171,7 @@ class Pass:
     calls: list[Call] = field(default_factory=list)
     found: Sequence[Sequence[Hypothesis]] = ()
     numbers: Sequence[int] = ()
+    changes: tuple[str, ...] = field(default_factory=changes_here)
     _lines: dict[tuple[str, Fact], Array] = field(default_factory=dict)
 
     def lines(self, site: str, fact: Fact) -> Array:

@@ -16,15 +16,17 @@ Source: as in `lens.py`, for stacked RNNs; Sutskever et al. 2014 (stacks of them
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from jumok.inspection.hooks.capture import numpy_of
+from jumok.inspection.findings import StackLayers
 from jumok.inspection.hooks.intercept import hooked
 from jumok.inspection.lens import lens_predictions, moved, named_predictions, rounded
+from jumok.inspection.sites import numpy_of
 from jumok.inspection.trace import Array
 from jumok.models.memory import Memory
 from jumok.models.recurrent import RecurrentEncoder
@@ -60,21 +62,25 @@ def watch_recurrent(model: nn.Module) -> Iterator[dict[str, RecurrentInputs]]:
     """Keeps the inputs of each recurrent stack inside the block, by its path in the model."""
     given: dict[str, RecurrentInputs] = {}
 
-    def reads(stack: str) -> Any:
+    def reads(stack: str) -> Callable[[tuple[Tensor, ...]], None]:
         return lambda args: given.update({stack: RecurrentInputs(args[0])})
 
-    def writes(stack: str) -> Any:
-        def hear(args: tuple[Any, ...]) -> None:
+    def writes(stack: str) -> Callable[[tuple[object, ...]], None]:
+        def hear(args: tuple[object, ...]) -> None:
             if len(args) == 2:  # a step passes its state too
-                given[stack] = RecurrentInputs(args[1], args[0])
+                memory, tokens = args
+                assert isinstance(memory, Memory)
+                assert isinstance(tokens, torch.Tensor)
+                given[stack] = RecurrentInputs(tokens, memory)
 
         return hear
 
     with ExitStack() as watching:
         for path, module in model.named_modules():
-            if isinstance(module, RecurrentEncoder | RecurrentDecoder):
-                hear = reads(path) if isinstance(module, RecurrentEncoder) else writes(path)
-                watching.enter_context(hooked(module, hear))
+            if isinstance(module, RecurrentEncoder):
+                watching.enter_context(hooked(module, reads(path)))
+            elif isinstance(module, RecurrentDecoder):
+                watching.enter_context(hooked(module, writes(path)))
         yield given
 
 
@@ -162,17 +168,14 @@ def recurrent_facts(
     alone: Mapping[str, Float[Tensor, "layers positions dim"]],
     written: Sequence[int],
     pieces: Callable[[Sequence[int]], Sequence[str]] | None,
-) -> dict[str, Any]:
-    """The layer analysis of recurrent stacks, in the form of `jumok.inspection.lens.layer_facts`.
-
-    "moved" compares with the same word read alone; "read" is "recurrent".
-    """
-    facts: dict[str, Any] = {}
+) -> dict[str, StackLayers]:
+    """The layer analysis of recurrent stacks, as `jumok.inspection.lens.layer_facts` of others."""
+    facts: dict[str, StackLayers] = {}
     for stack, (states, read_out) in known.items():
         apart = torch.stack(
             [moved(one[None], other)[0] for one, other in zip(states, alone[stack], strict=True)]
         )
-        facts[stack] = {"moved": rounded(apart), "read": "recurrent"}
+        facts[stack] = StackLayers(rounded(apart), "recurrent")
         if read_out is None or pieces is None:
             continue
         decoder = model.get_submodule(stack)
@@ -180,10 +183,9 @@ def recurrent_facts(
         stand_ins = _stand_ins(states, read_out, decoder.cells.shape[2])
         found = lens_predictions(_logits_of(decoder), nn.Identity(), stand_ins, written)
         assert found.written is not None
-        facts[stack] |= {
-            "best": named_predictions(found, pieces),
-            "written": rounded(found.written),
-        }
+        facts[stack] = replace(
+            facts[stack], best=named_predictions(found, pieces), written=rounded(found.written)
+        )
     return facts
 
 

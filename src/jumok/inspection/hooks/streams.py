@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any
 
 import torch
 from torch import nn
@@ -59,9 +58,9 @@ def watch_streams(model: nn.Module, hear: Hear) -> Iterator[None]:
         yield
 
 
-def _embedding(hear: Hear, stack: str) -> Any:
+def _embedding(hear: Hear, stack: str) -> Callable[[tuple[Tensor]], None]:
     return lambda given: hear(stack, 0, given[0])
 
 
-def _layer(hear: Hear, stack: str, layer: int) -> Any:
+def _layer(hear: Hear, stack: str, layer: int) -> Callable[[tuple[Tensor, Tensor]], None]:
     return lambda left: hear(stack, layer, left[0])

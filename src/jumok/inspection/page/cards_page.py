@@ -1,7 +1,7 @@
 """Head cards as one HTML file that needs no network, for one model or several side by side."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from jumok.inspection.heads.cards import FURTHEST
 from jumok.inspection.heads.grid_cards import AnyHeadCard
@@ -26,7 +26,7 @@ def cards_page(
 
 def cards_payload(
     models: Mapping[str, Sequence[AnyHeadCard]], data: str, count: int, unit: Unit = "sentences"
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """What the page reads, as plain JSON."""
     return {
         "data": data,

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from jumok.inspection.trace import ARRAYS, Array, Site, Trace
+from jumok.inspection.trace import ARRAYS, Array, Site, Trace, site_head
+from jumok.kinds import page_facts
 
 FEW = 1_000_000
 """The most weights of a trace that are sent as float32; more are sent as bytes, 1/255 apart."""
@@ -50,7 +50,7 @@ def page(
     return document("page.js", data, asks=token is not None)
 
 
-def document(entry: str, data: Mapping[str, Any], *, asks: bool = False) -> str:
+def document(entry: str, data: Mapping[str, object], *, asks: bool = False) -> str:
     """An HTML page with a script of `web/`, the style, and its data as JSON.
 
     Args:
@@ -76,19 +76,19 @@ def document(entry: str, data: Mapping[str, Any], *, asks: bool = False) -> str:
     )
 
 
-def payload(trace: Trace) -> dict[str, Any]:
+def payload(trace: Trace) -> dict[str, object]:
     """The data of the page: the head of the trace, and its arrays in base64.
 
-    The page shows one sentence, and the hypotheses of a search that are in the notes.
+    The page shows one sentence, and the hypotheses of a search that are in its findings.
     """
     exact = sum(site.weights.size for site in trace.sites) <= FEW
-    head = replace(trace, tree=None, also=()).head()
-    for raw, site in zip(head["sites"], trace.sites, strict=True):
-        raw["arrays"] = dict(_packed(site, exact))
-    return head
+    head = replace(trace, tree=None).head()
+    sites = [site_head(site) | {"arrays": dict(_packed(site, exact))} for site in trace.sites]
+    kind = page_facts(trace.task, pictures=trace.picture is not None)
+    return head | {"sites": sites, "kind": kind}
 
 
-def _packed(site: Site, exact: bool) -> Iterator[tuple[str, dict[str, Any]]]:
+def _packed(site: Site, exact: bool) -> Iterator[tuple[str, dict[str, object]]]:
     for name in ARRAYS:
         array: Array | None = getattr(site, name)
         if array is None:

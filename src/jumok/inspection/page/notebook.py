@@ -12,7 +12,7 @@ from collections.abc import Container
 from html import escape
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jumok.data.files.atomic import atomic_file
 from jumok.errors import ConfigError
@@ -83,17 +83,17 @@ class Page:
         self,
         include: Container[str] | None = None,  # noqa: ARG002 (IPython's own call)
         exclude: Container[str] | None = None,  # noqa: ARG002
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """The widget if anywidget is installed, otherwise a frame with the page in it.
 
         The widget comes with a static version for viewers without scripts (nbconvert, GitHub).
         """
         if find_spec("anywidget") is None:
             return {"text/html": f'<iframe {FRAME} srcdoc="{escape(self.html)}"></iframe>'}
-        shown: Any = self.widget()._repr_mimebundle_()
+        shown = self.widget()._repr_mimebundle_()
         # Some releases of anywidget return (data, metadata), others only the data.
-        bundle: dict[str, Any] = shown[0] if isinstance(shown, tuple) else shown
-        return bundle | {"text/html": still(self._trace)}
+        bundle = shown[0] if isinstance(shown, tuple) else shown
+        return (bundle or {}) | {"text/html": still(self._trace)}
 
 
 def page(trace: Trace) -> Page:

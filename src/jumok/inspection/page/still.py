@@ -38,7 +38,8 @@ def _site(trace: Trace) -> Site | None:
     """The site of the alignment setting, or of the last layer; None: its keys are cells."""
     cross = [site for site in trace.sites if site.part == "cross"]
     sites = cross or list(trace.sites)
-    layer = trace.notes.get("reading", {}).get("layer") if cross else None
+    setting = trace.findings.setting
+    layer = setting.layer if cross and setting is not None else None
     chosen = [site for site in sites if site.layer == layer] or sites[-1:]
     if not chosen or trace.axes[chosen[0].keys].grid is not None:
         return None
@@ -47,10 +48,10 @@ def _site(trace: Trace) -> Site | None:
 
 def _table(trace: Trace, site: Site) -> str:
     queries, keys = trace.axes[site.queries], trace.axes[site.keys]
-    reading = trace.notes.get("reading", {})
-    head = reading.get("head") if reading.get("layer") == site.layer else None
+    setting = trace.findings.setting
+    head = setting.head if setting is not None and setting.layer == site.layer else None
     weights = site.weights.mean(axis=0) if head is None else site.weights[head]
-    writes = site.part in ("cross", "decoder") and not reading.get("at_input")
+    writes = site.part in ("cross", "decoder") and not trace.findings.at_input
     values = _by_words(weights, queries, keys, shift=int(writes)).tolist()
     rows, columns = queries.texts[:MOST_WORDS], keys.texts[:MOST_WORDS]
     which = "the mean of all heads" if head is None else f"head {head + 1}"

@@ -3,8 +3,6 @@
 Source: Manz et al. 2024, anywidget: reusable widgets for interactive analysis.
 """
 
-from typing import Any
-
 from jumok.errors import MissingExtraError
 from jumok.inspection.page.document import document, payload, source_folder
 from jumok.inspection.trace import Trace
@@ -23,7 +21,7 @@ def _shell() -> list[str]:
     return document("page.js", {HERE: 0}).split(f'{{"{HERE}":0}}')
 
 
-def _packed(trace: Trace, _: Any) -> dict[str, Any]:
+def _packed(trace: Trace, _: object) -> dict[str, object]:
     return payload(trace) | {"token": None}
 
 

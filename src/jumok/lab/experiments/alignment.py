@@ -16,11 +16,12 @@ from itertools import combinations
 
 import torch
 
+from jumok.alignment.gold import GoldLinks
 from jumok.alignment.words import Link, links, merge_words
 from jumok.attention.observe import Attention, observe
 from jumok.config.data import TokenizerConfig
 from jumok.data.tokenizer import END, START
-from jumok.evaluation.alignment import GoldLinks, score_links
+from jumok.evaluation.alignment import score_links
 from jumok.lab import tatoeba, world
 from jumok.lab.findings import Bars, Column, Findings, Grid, Setting, TableCell, judged
 from jumok.lab.small import Small, Trained, train
@@ -89,7 +90,7 @@ def seen(
         kept.append(attention.weights[0])  # (heads query key)
 
     memory = model.encode(torch.tensor([[*read, END]]))
-    with observe(model, keep, lambda site: site.endswith("cross_attention")):
+    with observe(model, keep, model.cross_sites.__contains__):
         model.decoder.hidden(memory, torch.tensor([[START, *write]]))
     found = {}
     for layer, weights in enumerate(kept):

@@ -21,7 +21,7 @@ from random import Random
 import torch
 from torch import nn
 
-from jumok.attention.observe import Attention, observe
+from jumok.attention.observe import Attention, observe, sites_of
 from jumok.config.data import TokenizerConfig
 from jumok.data.pairs.batches import Batch
 from jumok.data.tokenizer import END, PAD
@@ -114,7 +114,7 @@ def looked(trained: Trained, sentence: Sentence) -> Float[Tensor, "layer head wo
     def keep(_: str, attention: Attention) -> None:
         seen.append(attention.weights[0, :, it, : len(pieces)])
 
-    with observe(trained.model, keep, lambda site: site.startswith("encoder")):
+    with observe(trained.model, keep, sites_of(trained.model, "encoder").__contains__):
         trained.model.encode(torch.tensor([[*pieces, END]]))
     return torch.stack(seen)
 

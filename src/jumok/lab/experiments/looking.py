@@ -149,7 +149,7 @@ def looks(
 
     tokens = torch.tensor([[START, *(FIRST + WORDS.index(word) for word in words)]])
     memory = model.encode(torch.from_numpy(picture.pixels)[None])
-    with observe(model, keep, lambda site: site in model.cross_sites):
+    with observe(model, keep, model.cross_sites.__contains__):
         model.decoder.hidden(memory, tokens)
     return torch.cat(seen)[: len(words)]
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 from jumok.smallworld.scenes.captions import LANGUAGES, SceneCaption, captions
@@ -77,7 +77,7 @@ def png(scene: Scene) -> bytes:
     return stream.getvalue()
 
 
-def gold(scene: Scene, said: dict[str, tuple[SceneCaption, ...]]) -> dict[str, Any]:
+def gold(scene: Scene, said: dict[str, tuple[SceneCaption, ...]]) -> dict[str, object]:
     """The boxes of all things, and for each caption which word names which of them."""
     labels = [thing.label for thing in scene.things]
     things = [

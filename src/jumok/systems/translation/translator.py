@@ -18,8 +18,9 @@ import torch
 from torch import nn
 
 from jumok.alignment.aligner import Aligner
-from jumok.alignment.extract import AlignmentSetting, default_setting
+from jumok.alignment.setting import AlignmentSetting, default_setting
 from jumok.attention.heard import is_heard, tell
+from jumok.attention.observe import sites_of
 from jumok.bundle.reading import Bundle
 from jumok.bundle.weights import load_model
 from jumok.data.pairs.batches import source_batches
@@ -210,7 +211,7 @@ class Translator(GivenTranslations, FileTranslator):
             _refuse_glossary(terms)
         bare = Bare(texts, kept) if kept is not None and kept.usual else None
         lines = texts if bare is None else bare.texts
-        parts = self._parts(lines, split)
+        parts = self.segments(lines, split)
         forced = forced_beginnings(parts, len(texts), prefixes, self.tokenizer)
         aligned = alignments or (bare is not None and bare.any)
         writer = self._writer(options, aligned, kept, terms)
@@ -246,7 +247,8 @@ class Translator(GivenTranslations, FileTranslator):
         """Whether the target language writes no spaces between words."""
         return language_code(self.target_language) in WITHOUT_SPACES
 
-    def _parts(self, lines: Sequence[str], split: Split) -> list[Segment]:
+    def segments(self, lines: Sequence[str], split: Split = "auto") -> list[Segment]:
+        """What is translated at once: the lines, cut as `translate` cuts them."""
         languages = self.source_language, self.target_language
         apart = cuts_sentences(split, languages, self.sentences)
         limit = None if split == "none" else self.max_tokens
@@ -277,7 +279,7 @@ class Translator(GivenTranslations, FileTranslator):
             same = partial(written_text, self.tokenizer) if options.nbest > 1 else None
             with self._coverage(options) as attention:
                 found = decode(
-                    self.decoder, memory, options, prefixes, attention, None, constraints, same
+                    self.decoder, memory, options, prefixes, attention, constraints, same
                 )
             tell(self, FOUND, found)
             return found
@@ -344,8 +346,8 @@ class Translator(GivenTranslations, FileTranslator):
         if not options.coverage_penalty:
             return nullcontext()
         self.check_alignments()
-        sites = {f"{n}.{site}" for n, model in enumerate(self.models) for site in model.cross_sites}
-        return read_attention(nn.ModuleList(self.models), sites.__contains__)
+        models = nn.ModuleList(self.models)
+        return read_attention(models, sites_of(models, "cross").__contains__)
 
 
 def _load(bundle: Bundle, device: torch.device, dtype: torch.dtype) -> SequenceToSequence:

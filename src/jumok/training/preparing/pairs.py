@@ -13,7 +13,8 @@ from jumok.data.cache import digest
 from jumok.data.files.atomic import atomic_folder, write_durably
 from jumok.data.pairs.batches import Resampling, UpdateStream, padding
 from jumok.data.pairs.cleaning import CLEAN
-from jumok.data.pairs.corpus import Corpus, Pair, read_pairs
+from jumok.data.pairs.corpus import Corpus, read_pairs
+from jumok.data.pairs.pair import Pair
 from jumok.data.pairs.sampler import PairSampler
 from jumok.data.pairs.store import Filters, PairStore, prepare_pairs
 from jumok.data.pairs.store import prepare as prepare_corpus

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from jumok.config.labelled import LabelledCorpusConfig, LabelledTextsConfig, TextsConfig
 from jumok.config.text import TextCorpusConfig
@@ -14,7 +14,9 @@ from jumok.data.texts.corpus import Example, TextCorpus, read_examples
 from jumok.data.texts.examples import ExampleStore, label_names, prepare_examples
 from jumok.data.tokenizer import Tokenizer
 from jumok.training.preparing.held_out import HeldOut
-from jumok.training.task import Reporter
+from jumok.training.task import MicroBatch, Reporter
+
+Texts = TypeVar("Texts", bound=MicroBatch)
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ def of_world(data: TextsConfig, world: Path, language: str) -> TextsConfig:
     return data.model_copy(update={"train": train, "validation": validation})
 
 
-def padding_share(stream: Updates[Any], updates: int = 20) -> float:
+def padding_share(stream: Updates[Texts], updates: int = 20) -> float:
     """The share of padding in the next updates, 0 to 1; the stream does not move."""
     cursor = stream.cursor
     batches = list(chain.from_iterable(islice(stream, updates)))

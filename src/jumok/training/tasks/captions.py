@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from jumok.alignment.extract import AlignmentSetting, default_setting
+from jumok.alignment.setting import AlignmentSetting, default_setting
 from jumok.bundle.card import BundleConfig, Score
 from jumok.bundle.weights import fill
 from jumok.bundle.writing import write_bundle

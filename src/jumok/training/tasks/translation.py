@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from jumok.alignment.calibration import choose_setting
-from jumok.alignment.extract import AlignmentSetting
+from jumok.alignment.setting import AlignmentSetting
 from jumok.bundle.card import BundleConfig, Score
 from jumok.bundle.weights import fill
 from jumok.bundle.writing import write_bundle

@@ -1,7 +1,7 @@
 """`jumok.states_of`: the vectors of every token of many texts, for probes and statistics."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -9,30 +9,27 @@ import numpy.typing as npt
 from jumok.attention.heard import listening_to
 from jumok.data.tokenizer import START
 from jumok.errors import ModelError
-from jumok.inspection.hooks.capture import numpy_of
 from jumok.inspection.hooks.listening import listening
 from jumok.inspection.hooks.recording import Pass, Recorder, Shared
+from jumok.inspection.sites import numpy_of
 from jumok.inspection.trace import Array, Axis
 from jumok.layers.block import Stack
 from jumok.systems.base import System
-from jumok.systems.language_model import LanguageModel
-from jumok.systems.masked_model import MaskedModel
-from jumok.systems.text_classifier import TextClassification
-from jumok.systems.translation.translator import Translator
-from jumok.tracing.about import about as about_of
 from jumok.tracing.axes import text_axis
-from jumok.tracing.record import events_told
-from jumok.tracing.recorded_sites import About
+from jumok.tracing.recording.about import about as about_of
+from jumok.tracing.recording.record import events_told
+from jumok.tracing.recording.recorded_sites import About
 
 Numbers = npt.NDArray[np.int64]
 
-READS: dict[type[System], Callable[[Any, Sequence[str], int], object]] = {
-    Translator: lambda system, texts, size: system.sentence_vectors(texts, size),
-    MaskedModel: lambda system, texts, size: system.sentence_vectors(texts, size),
-    TextClassification: lambda system, texts, size: system.probabilities(texts, size),
-    LanguageModel: lambda system, texts, size: system.score(texts, batch_size=size),
-}
-"""How each kind of model reads texts without writing any."""
+
+@runtime_checkable
+class ReadsTexts(Protocol):
+    """A system that can read texts without writing any; the states are those that it then has."""
+
+    def read_texts(self, texts: Sequence[str], batch_size: int) -> None:
+        """Reads each text once, `batch_size` together."""
+        ...
 
 
 class TokenStates(NamedTuple):
@@ -69,18 +66,18 @@ def states_of(
     bytes, and what one batch needs.
 
     Args:
-        system: a translator, a masked model, a text classifier or a language model.
+        system: a translator, a masked model, a text classifier, a language model, or a kind from
+            outside with `read_texts`.
         layer: 0 is the embedding, i the stream after layer i.
         batch_size: how many texts are read together.
 
     Raises:
         ModelError: another kind of model, one without Transformer blocks, or without such a layer.
     """
-    read = next((read for kind, read in READS.items() if isinstance(system, kind)), None)
-    if read is None:
+    if not isinstance(system, ReadsTexts):
         raise ModelError(
             "this kind of model has no states of texts.",
-            expected=", ".join(sorted(kind.__name__ for kind in READS)),
+            expected="a translator, a language model, a masked model or a text classifier",
             got=type(system).__name__,
         )
     about = about_of(system, "model")
@@ -94,7 +91,7 @@ def states_of(
     shared = Shared(keep)
     recorder = Recorder("full", shared)
     with listening(about.model, recorder), listening_to(system, events_told(recorder)):
-        read(system, texts, batch_size)
+        system.read_texts(texts, batch_size)
     shared.close()
     # A system may read an empty text of its own, to learn the width of its vectors.
     given = [one for one in found if one[0] < len(texts)]

@@ -10,17 +10,18 @@ import torch
 from torch import nn
 
 from jumok.attention.heard import Ear, listening_to
+from jumok.attention.observe import roles_of
 from jumok.bundle.fingerprint import fingerprint_of
 from jumok.errors import ModelError
-from jumok.inspection.hooks.capture import heads_of
 from jumok.inspection.hooks.listening import listening
 from jumok.inspection.hooks.recording import Pass, Recorder, Shared
+from jumok.inspection.recording import Recording
 from jumok.inspection.trace import Level, Trace
 from jumok.systems.base import FOUND, GIVEN, ROWS, System
-from jumok.tracing.about import about as about_of
 from jumok.tracing.checks import no_attention
-from jumok.tracing.recorded import traces_of
-from jumok.tracing.recorded_sites import About
+from jumok.tracing.recording.about import about as about_of
+from jumok.tracing.recording.recorded import traces_of
+from jumok.tracing.recording.recorded_sites import About
 
 
 @contextmanager
@@ -30,17 +31,16 @@ def record(
     *,
     name: str = "model",
     each: Callable[[Trace], None] | None = None,
-) -> Iterator[Trace]:
+) -> Iterator[Recording]:
     """Records what the model attends to inside the block, in whatever way it is used there.
 
-        with jumok.record(model, level="qk") as trace:
+        with jumok.record(model, level="qk") as recording:
             model.translate(["I am a student."], beam=5)
-        trace.save("t.npz")
+        recording.trace.save("t.npz")
 
-    The trace is empty until the block ends; then it is that of the first sentence and of the best
-    output for it. `trace.tree` has every hypothesis that was in the beam, and `trace.also` the
-    traces of the other sentences in the order of the input; `index` counts them from 0, and a long
-    sentence that is read in segments has one trace for each.
+    The recording is empty until the block ends; then it has the traces of all sentences in the
+    order of the input, and `recording.trace` is that of the first one and of the best output for
+    it. `Trace.tree` has every hypothesis that was in the beam.
 
     Many sentences need a gigabyte and more. `each` receives every trace as soon as it is finished,
     batch by batch, and none is kept:
@@ -61,13 +61,13 @@ def record(
             are kept.
 
     Raises:
-        ModelError: the model has no attention.
+        ModelError: the model has no attention, or an attention module without a role.
     """
     check_ours(system)
     about = about_of(system, name)
-    if not heads_of(about.model):
+    if not roles_of(about.model):
         raise no_attention()
-    trace = Trace(model=name, task=about.task, level=level, text="", output="", axes={}, sites=())
+    recording = Recording()
     passes: list[Pass] = []
     finish: Callable[[Pass], None] = passes.append
     if each is not None:
@@ -75,15 +75,12 @@ def record(
     shared = Shared(finish)
     recorder = Recorder(level, shared)
     with listening(about.model, recorder), listening_to(system, events_told(recorder)):
-        yield trace
+        yield recording
     shared.close()
     if each is not None:
         return
-    found = sorted(_traces(system, about, passes, level), key=lambda one: one.index)
-    if found:
-        first, *others = found
-        trace.__dict__.update(first.__dict__)
-        trace.also = tuple(others)
+    found = _traces(system, about, passes, level)
+    recording.traces = tuple(sorted(found, key=lambda one: one.index))
 
 
 class _Outside:

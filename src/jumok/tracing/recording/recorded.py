@@ -1,19 +1,27 @@
 """Traces from what a recorder collected: one a sentence, and a tree if there was a search."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import torch
 
 from jumok.data.tokenizer import END
 from jumok.decoding import Hypothesis
+from jumok.inspection.findings import SearchTree, TraceFindings
 from jumok.inspection.hooks.recording import Pass, Tree
 from jumok.inspection.page.picture import TracePicture
+from jumok.inspection.search_tree import Map, SearchTreeBuilder
 from jumok.inspection.trace import Array, Axis, Level, Site, Step, Trace
 from jumok.tracing.axes import steps_of, text_axis
-from jumok.tracing.recorded_sites import About, Nodes, TreeTokens, decoder_site, encoder_sites
+from jumok.tracing.recording.recorded_sites import (
+    About,
+    Nodes,
+    TreeTokens,
+    decoder_site,
+    encoder_sites,
+)
 
 
 def traces_of(about: About, heard: Pass, level: Level) -> Iterator[Trace]:
@@ -28,18 +36,18 @@ def traces_of(about: About, heard: Pass, level: Level) -> Iterator[Trace]:
         source = _source(about, heard, row)
         found = heard.found[row] if row < len(heard.found) else ()
         ends = [tree.find(each.tokens) for each in found] or tree.leaves
-        traces = [_written(about, heard, tree, source, tree.path(end), level) for end in ends]
-        if about.ends:
-            for trace, hypothesis, end in zip(traces, found, ends, strict=False):
-                if hypothesis.finished:
-                    trace.steps += _steps(about, heard, tree, [(end, END)])
+        traces = []
+        for place, end in enumerate(ends):
+            trace = _written(about, heard, tree, source, tree.path(end), level)
+            if about.ends and place < len(found) and found[place].finished:
+                trace = replace(trace, steps=trace.steps + _steps(about, heard, tree, [(end, END)]))
+            traces.append(replace(trace, index=heard.numbers[row]))
         if len(tree.leaves) > 1:
             nodes = range(len(tree.tokens))
             whole = _written(about, heard, tree, source, nodes, level)
-            traces[0].tree = whole
-            traces[0].notes = {**traces[0].notes, "search": _search(about, tree, whole, found)}
-        for trace in traces:
-            trace.index = heard.numbers[row]
+            search = _search(about, tree, whole, found)
+            findings = replace(traces[0].findings, search=search)
+            traces[0] = replace(traces[0], tree=whole, findings=findings)
         yield from traces
 
 
@@ -69,6 +77,7 @@ def _read(about: About, heard: Pass, row: int, level: Level) -> Trace:
     return Trace(
         model=about.name,
         fingerprint=about.fingerprint,
+        changes=heard.changes,
         task=about.task,
         level=level,
         text=" ".join(axes["text"].texts) if "text" in axes else "",
@@ -76,7 +85,6 @@ def _read(about: About, heard: Pass, row: int, level: Level) -> Trace:
         axes=axes,
         sites=sites,
         steps=steps,
-        notes={"written": [], "search": {}, "without": {}},
         streams=streams,
         picture=picture,
     )
@@ -96,19 +104,18 @@ def _written(
     streams = dict(source.streams)
     first = heard.calls[tree.places[0].call]
     for site, (look, *_) in first.looks.items():
-        keys = about.edges(site).keys
+        keys = about.builder.place(site).keys
         if keys not in axes:  # read before the block, so its tokens are not known
             names = tuple(map(str, range(1, look.weights.shape[3] + 1)))
             axes[keys] = Axis(names, tuple(range(len(names))), names)
     if "decoder" in first.streams:
         streams["decoder"] = np.stack([_streams_at(heard, tree, each) for each in nodes], axis=1)
-    reading = {} if about.target == "target" else {"reading": {"at_input": True}}
-    if about.reading is not None:
-        reading = {"reading": asdict(about.reading)}
+    own_rows = about.target != "target"
     written = TreeTokens.of(tree, nodes, parents)
     return Trace(
         model=about.name,
         fingerprint=about.fingerprint,
+        changes=heard.changes,
         task=about.task,
         level=level,
         text=" ".join(axes["source"].texts) if "source" in axes else "",
@@ -119,7 +126,7 @@ def _written(
             *(decoder_site(about, heard, tree, written, site, axes) for site in first.looks),
         ),
         steps=_steps(about, heard, tree, [(tree.parents[n], tree.tokens[n]) for n in nodes[1:]]),
-        notes={"written": tokens, "search": {}, "without": {}, **reading},
+        findings=TraceFindings(written=tuple(tokens), setting=about.reading, own_rows=own_rows),
         streams=streams,
         picture=source.picture,
     )
@@ -175,45 +182,29 @@ def _steps(
     return tuple(steps)
 
 
-def _search(about: About, tree: Tree, whole: Trace, found: Sequence[Hypothesis]) -> dict[str, Any]:
-    """The tree as the page draws it: what was in the beam, and what ended there.
+def _search(
+    about: About, tree: Tree, whole: Trace, found: Sequence[Hypothesis]
+) -> SearchTree | None:
+    """The tree of the tokens that were in the beam, and of what ended there.
 
-    Each leaf has the attention map of its tokens, by the alignment setting.
+    None: only the states were computed, and no logits. Each leaf has the attention of its tokens,
+    by the alignment setting.
     """
-    logp = [0.0, *(step.log_probability for step in whole.steps)]
-    if len(logp) < len(tree.tokens):
-        return {}
-    totals = [0.0] * len(tree.tokens)
-    nodes: list[dict[str, Any]] = []
-    pieces = about.names.pieces(tree.tokens)
-    for node in range(1, len(tree.tokens)):
-        totals[node] = totals[tree.parents[node]] + logp[node]
-        nodes.append(_fact(tree.parents[node] - 1, tree.tokens[node], pieces[node], logp[node],
-                           totals[node], "kept"))  # fmt: skip
-    looked = _map_of(about, whole)
-    leaves = [(node - 1, tree.path(node)) for node in tree.leaves if node]
+    values = [0.0, *(step.log_probability for step in whole.steps)]
+    if len(values) < len(tree.tokens):
+        return None
+    built = SearchTreeBuilder()
+    ends = list(range(len(tree.tokens)))  # the last token of each node, which END is not
+    for token in ends[1:]:  # START is no node
+        built.add(tree.parents[token] - 1, tree.tokens[token], values[token], "kept")
     for each in found:
         end = tree.find(each.tokens)
         if each.finished:
-            value = each.token_log_probabilities[-1]
-            (piece,) = about.names.pieces([END])
-            leaves.append((len(nodes), tree.path(end)))
-            nodes.append(_fact(end - 1, END, piece, value, totals[end] + value, "finished"))
-    return {
-        "nodes": nodes,
-        "leaves": [
-            {"node": node, "weights": _rows_of(about, looked, path)} for node, path in leaves
-        ],
-    }
-
-
-def _fact(
-    parent: int, token: int, piece: str, value: float, total: float, fate: str
-) -> dict[str, Any]:
-    return {
-        "parent": parent, "token": token, "piece": piece, "log_probability": value,
-        "total": total, "fate": fate,
-    }  # fmt: skip
+            built.add(end - 1, END, each.token_log_probabilities[-1], "finished")
+            ends.append(end)
+    attended = _map_of(about, whole)
+    paths = [tree.path(ends[leaf + 1]) for leaf in built.leaves()]
+    return built.tree(about.names.pieces, [_rows_of(about, attended, path) for path in paths])
 
 
 def _map_of(about: About, whole: Trace) -> Array | None:
@@ -225,9 +216,8 @@ def _map_of(about: About, whole: Trace) -> Array | None:
     return found
 
 
-def _rows_of(about: About, looked: Array | None, path: Sequence[int]) -> list[list[float]]:
+def _rows_of(about: About, attended: Array | None, path: Sequence[int]) -> Map | None:
     """The rows of the attention map for the tokens of one hypothesis."""
-    if about.reading is None or looked is None:
-        return []
-    found: list[list[float]] = looked[path[1:] if about.reading.at_input else path[:-1]].tolist()
-    return found
+    if about.reading is None or attended is None:
+        return None
+    return attended[path[1:] if about.reading.at_input else path[:-1]].astype(np.float64)

@@ -1,18 +1,16 @@
 """What attention modules attended to while they were recorded, as sites of a trace."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import torch
 from torch import nn
 
-from jumok.alignment.extract import AlignmentSetting
-from jumok.alignment.norms import changes_outputs, contribution_norms, output_weight
-from jumok.inspection.hooks.capture import Edge, Edges, layer_of, numpy_of, residual_gate_of
-from jumok.inspection.hooks.recording import AttentionCall, Fact, Pass, Tree
+from jumok.alignment.setting import AlignmentSetting
+from jumok.inspection.hooks.recording import Fact, Pass, Tree
+from jumok.inspection.sites import SequencesOf, SiteBuilder, numpy_of
 from jumok.inspection.trace import Array, Axis, Mask, Site
 from jumok.shapes import Tensor
 from jumok.tracing.axes import Names
@@ -30,13 +28,12 @@ class About:
 
     Attributes:
         names: of tokens.
-        edges: the axes of queries and keys of each site.
+        sequences: what the model's sites connect.
         source: makes the axis of the input, from a pass and its row; None: there is no input.
         target: the name of the axis of the output; "" if there is none.
         ends: whether END is a step.
         labels: of a classifier.
         reading: the alignment setting, for the map of each hypothesis.
-        projections: the sites' output projections, each computed once.
         fingerprint: of the model.
     """
 
@@ -44,14 +41,18 @@ class About:
     task: str
     name: str
     names: Names
-    edges: Edges
+    sequences: SequencesOf
     source: Callable[[Pass, int], dict[str, Axis]]
     target: str = ""
     ends: bool = False
     labels: Sequence[str] = ()
     reading: AlignmentSetting | None = None
-    projections: dict[str, Tensor | None] = field(default_factory=dict)
     fingerprint: str = ""
+
+    @property
+    def builder(self) -> SiteBuilder:
+        """What makes the sites."""
+        return SiteBuilder(self.model, self.sequences)
 
 
 class TreeTokens(NamedTuple):
@@ -106,9 +107,9 @@ def decoder_site(
     about: About, heard: Pass, tree: Tree, written: TreeTokens, site: str, axes: dict[str, Axis]
 ) -> Site:
     """The rows of these tokens. Keys that a token may not attend to have no weight."""
-    edge = about.edges(site)
-    own = edge.part == "decoder"
-    keys = len(axes[edge.keys].tokens)
+    where = about.builder.place(site)
+    own = where.part == "decoder"
+    keys = len(axes[where.keys].tokens)
     place = tree.places[written.nodes[-1]]
     last = heard.calls[place.call].looks[site][-1]
 
@@ -130,7 +131,7 @@ def decoder_site(
         vectors = of_tokens("query"), key, value
     allowed = written.seen if own else None
     bias = None if last.bias is None else of_keys("bias")
-    return _site(about, site, edge, last, of_keys("weights"), vectors, bias, allowed)
+    return about.builder.site(site, last, of_keys("weights"), vectors, bias, allowed)
 
 
 def _row_of(bias: Tensor, row: int) -> Tensor:
@@ -138,54 +139,17 @@ def _row_of(bias: Tensor, row: int) -> Tensor:
     return bias[row if len(bias) > 1 else 0]
 
 
-def _site(
-    about: About,
-    name: str,
-    edge: Edge,
-    look: AttentionCall,
-    weights: Array,
-    vectors: Sequence[Array] | None,
-    bias: Array | None,
-    allowed: Mask | None,
-) -> Site:
-    arrays: dict[str, Array] = {}
-    if vectors is not None:
-        query, key, value = vectors
-        if name not in about.projections:
-            about.projections[name] = output_weight(about.model, name)
-        arrays = {"query": query, "key": key, "value": value}
-        if not changes_outputs(about.model, name):
-            looked, given = torch.from_numpy(weights), torch.from_numpy(value)
-            norms = contribution_norms(looked, given, about.projections[name])
-            arrays["norms"] = numpy_of(norms)
-    return Site(
-        name=name,
-        kind=look.kind,
-        part=edge.part,
-        layer=layer_of(name),
-        queries=edge.queries,
-        keys=edge.keys,
-        weights=weights,
-        bias=bias,
-        allowed=allowed,
-        energy=None if look.energy is None else numpy_of(look.energy),
-        scale=look.scale,
-        residual_gate=residual_gate_of(about.model, name),
-        **arrays,
-    )
-
-
 def encoder_sites(about: About, heard: Pass, row: int, axes: dict[str, Axis]) -> Iterator[Site]:
     """All sites of the encoder for one sentence or image."""
     for site, (look, *_) in heard.reading.looks.items():
-        edge = about.edges(site)
-        length = len(axes[edge.keys].tokens)
+        length = len(axes[about.builder.place(site).keys].tokens)
         vectors = None
         if look.vectors is not None:
-            vectors = [numpy_of(each[row, :, :length]) for each in look.vectors]
+            query, key, value = (numpy_of(each[row, :, :length]) for each in look.vectors)
+            vectors = query, key, value
         bias = None
         if look.bias is not None:
             shape = (look.weights.shape[1], length, length)
             bias = numpy_of(_row_of(look.bias, row)[:, :length, :length].expand(shape))
         weights = np.ascontiguousarray(look.numbers[row, :, :length, :length])
-        yield _site(about, site, edge, look, weights, vectors, bias, None)
+        yield about.builder.site(site, look, weights, vectors, bias, None)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 from rich.table import Table
@@ -27,7 +27,7 @@ with late_imports():
 
 if TYPE_CHECKING:
     from jumok.alignment.aligner import Aligner
-    from jumok.alignment.extract import AlignmentSetting
+    from jumok.alignment.setting import AlignmentSetting
     from jumok.evaluation.alignment import AlignmentScores
     from jumok.evaluation.alignment_settings import AlignedPair, SettingTable
     from jumok.systems.translation.translator import Translator
@@ -125,12 +125,12 @@ def align(
             "--gold needs a single model, not an ensemble.", got=model, do="give one model"
         )
     translator = option.load_translator(model, device, precision, threads)
-    changes = {
-        "layer": None if layer is None else layer - 1,
-        "head": None if head is None else head - 1,
-        "at_input": None if reading is None else reading == "read",
-        "norms": norms or None,
-    }
+    changes = _Changes(
+        layer=None if layer is None else layer - 1,
+        head=None if head is None else head - 1,
+        at_input=None if reading is None else reading == "read",
+        norms=norms or None,
+    )
     aligner = _aligner(translator, changes, model)
     table = alignment_settings.SettingTable(translator) if judged else None
     pairs = alignment_settings.read_aligned(corpus, gold, links)
@@ -144,9 +144,26 @@ def align(
         _say(table.scores(), aligner.readings[0], model, as_json)
 
 
-def _aligner(
-    translator: "Translator", changes: Mapping[str, int | bool | None], model: str
-) -> "Aligner":
+class _Changes(NamedTuple):
+    """The options that change alignment settings; None: the setting's own."""
+
+    layer: int | None
+    head: int | None
+    at_input: bool | None
+    norms: bool | None
+
+    def of(self, setting: "AlignmentSetting") -> "AlignmentSetting":
+        """The setting with these changes."""
+        return replace(
+            setting,
+            layer=setting.layer if self.layer is None else self.layer,
+            head=setting.head if self.head is None else self.head,
+            at_input=setting.at_input if self.at_input is None else self.at_input,
+            norms=setting.norms if self.norms is None else self.norms,
+        )
+
+
+def _aligner(translator: "Translator", changes: _Changes, model: str) -> "Aligner":
     """The aligner with the bundles' alignment settings, changed by the given options.
 
     Raises:
@@ -155,8 +172,7 @@ def _aligner(
     aligner = translator.aligner
     if not aligner.aligns:
         raise ConfigError("this model has no cross-attention, so it cannot align words.", got=model)
-    asked: dict[str, Any] = {name: value for name, value in changes.items() if value is not None}
-    readings = [reading and replace(reading, **asked) for reading in aligner.readings]
+    readings = [reading and changes.of(reading) for reading in aligner.readings]
     return alignment_aligner.Aligner(aligner.models, readings, aligner.tokenizer)
 
 
@@ -244,7 +260,7 @@ def _named(reading: "AlignmentSetting") -> str:
     )
 
 
-def _facts(reading: "AlignmentSetting", scores: "AlignmentScores") -> dict[str, Any]:
+def _facts(reading: "AlignmentSetting", scores: "AlignmentScores") -> dict[str, object]:
     """A setting and its scores for JSON; layers and heads are counted from 1."""
     return {
         "layer": reading.layer + 1,

@@ -10,7 +10,7 @@ from rich.table import Table
 from jumok.cli import options as option
 from jumok.cli.saved_trace import saved_trace
 from jumok.cli.screen import console
-from jumok.cli.verbs.look import Beams, Given
+from jumok.cli.verbs.inside.look import Beams, Given
 from jumok.late import late_imports
 
 with late_imports():
@@ -104,9 +104,8 @@ def _print_name(
 
 def _read_head(trace: "Trace", site: "Site") -> int | None:
     """The head that alignments are extracted from, if it is at this site."""
-    reading = trace.notes.get("reading", {})
-    here = site.part == "cross" and reading.get("layer") == site.layer
-    return reading.get("head") if here else None
+    setting = trace.findings.setting if site.part == "cross" else None
+    return setting.head if setting is not None and setting.layer == site.layer else None
 
 
 def _others(

@@ -4,11 +4,12 @@ from collections.abc import Callable, Sequence
 
 from torch import nn
 
-from jumok.alignment.extract import AlignmentSetting, default_setting
+from jumok.alignment.setting import AlignmentSetting, default_setting
+from jumok.attention.role import Part
 from jumok.data.tokenizer import END, START
 from jumok.errors import ModelError
-from jumok.inspection.hooks.capture import Edge, sequence_edges
 from jumok.inspection.hooks.recording import Pass
+from jumok.inspection.sites import Sequences, of_writers
 from jumok.inspection.trace import Axis, grid_axis
 from jumok.kinds import KINDS
 from jumok.models.captioner import CaptionerModel as CaptionModel
@@ -26,9 +27,9 @@ from jumok.systems.masked_model import MaskedModel
 from jumok.systems.text_classifier import TextClassification
 from jumok.systems.translation.translator import Translator
 from jumok.tracing.axes import Names, text_axis
-from jumok.tracing.language_model import at_what_was_written
-from jumok.tracing.recorded_sites import About
-from jumok.tracing.texts import WithMask, at_itself
+from jumok.tracing.language_model import AT_WHAT_WAS_WRITTEN
+from jumok.tracing.recording.recorded_sites import About
+from jumok.tracing.texts import AT_ITSELF, WithMask
 
 
 def about(system: System | nn.Module, name: str) -> About:
@@ -106,27 +107,27 @@ def _sequences(
 ) -> About:
     if isinstance(model, CaptionModel):
         axis = {"picture": grid_axis(*model.grid)}
-        edges = sequence_edges(model, source="picture", reads="image")
+        sequences = of_writers("picture", "image")
         return About(
-            model, "captioning", name, names, edges, lambda _, __: axis, "target", True,
+            model, "captioning", name, names, sequences, lambda _, __: axis, "target", True,
             reading=reading,
         )  # fmt: skip
     return About(
-        model, "translation", name, names, sequence_edges(model), _tokens(names, "source"),
+        model, "translation", name, names, of_writers(), _tokens(names, "source"),
         "target", True, reading=reading,
     )  # fmt: skip
 
 
 def _language_model(model: CausalLanguageModel, name: str, names: Names) -> About:
     return About(
-        model, "language-model", name, names, at_what_was_written, lambda _, __: {}, "text"
+        model, "language-model", name, names, AT_WHAT_WAS_WRITTEN, lambda _, __: {}, "text"
     )
 
 
 def _texts(
     model: nn.Module, task: str, name: str, names: Names, labels: Sequence[str] = ()
 ) -> About:
-    return About(model, task, name, names, at_itself, _tokens(names, "text"), labels=labels)
+    return About(model, task, name, names, AT_ITSELF, _tokens(names, "text"), labels=labels)
 
 
 def _tokens(names: Names, axis: str) -> Callable[[Pass, int], dict[str, Axis]]:
@@ -146,13 +147,13 @@ def _tokens(names: Names, axis: str) -> Callable[[Pass, int], dict[str, Axis]]:
 
 
 def _pictures(model: ImageClassifier, name: str, labels: Sequence[str]) -> About:
-    def edge(site: str) -> Edge:
-        return Edge("image", site, site)
+    def sequences(site: str, _: Part) -> Sequences:
+        return Sequences(site, site)
 
     def grids(heard: Pass, _: int) -> dict[str, Axis]:
         return {site: grid_axis(*grid) for site, grid in heard.reading.grids.items()}
 
-    return About(model, "image-classification", name, _Numbers(), edge, grids, labels=labels)
+    return About(model, "image-classification", name, _Numbers(), sequences, grids, labels=labels)
 
 
 def _sequences_alone(model: nn.Module, name: str) -> About:

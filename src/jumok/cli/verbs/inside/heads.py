@@ -3,14 +3,14 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
+from typing import TYPE_CHECKING, Annotated, Literal, TextIO
 
 import typer
 from rich.console import Console
 
 from jumok.cli import options as option
 from jumok.cli.head_cards.corpora import CorpusArgs, HeadCorpus, PairsCorpus
-from jumok.cli.head_cards.table import show_cards, show_curves, write_cells
+from jumok.cli.head_cards.table import ModelCards, show_cards, show_curves, write_cells
 from jumok.cli.output.cells import SEPARATORS
 from jumok.cli.output.streams import check_output, open_output
 from jumok.errors import ConfigError
@@ -149,7 +149,9 @@ def _write(
         write_cells(stream, _facts(measured), SEPARATORS[kind])
     elif kind == ".json":
         shares = {"score": SCORERS[score], "curves": _points(curves)} if curves else {}
-        stream.write(json.dumps(_facts(measured) | shares, indent=2) + "\n")
+        told = _facts(measured)
+        cards = {**told[0]} if len(told) == 1 else {"models": told}
+        stream.write(json.dumps(cards | shares, indent=2) + "\n")
     else:
         _show(Console(file=stream, markup=False, highlight=False), measured, curves, score)
 
@@ -201,13 +203,12 @@ def _opened(folders: "Mapping[str, Path]") -> "dict[str, OpenedModel]":
     return opened
 
 
-def _facts(measured: "Mapping[str, Sequence[AnyHeadCard]]") -> dict[str, Any]:
-    """The cards of one model, or a list of the cards of each model."""
-    told = [
+def _facts(measured: "Mapping[str, Sequence[AnyHeadCard]]") -> list[ModelCards]:
+    """The cards of each model."""
+    return [
         {"model": model, "heads": [card.facts() for card in cards]}
         for model, cards in measured.items()
     ]
-    return told[0] if len(told) == 1 else {"models": told}
 
 
 def _folders(models: Sequence[str], prune: bool, save: Path | None) -> dict[str, Path]:

@@ -1,0 +1,306 @@
+"""A kind of model as a plugin: it puts the spaces into a text that was written without them.
+
+docs/extending.md describes it, and tests/extending/test_kind.py trains it. A text is read without
+its spaces; the model predicts for each character whether a space follows. Every text is its own
+answer, so the corpus needs no labels.
+
+    plugins = ["spacing.py"]
+    model.kind = "spacing"
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+import jumok
+from jumok.bundle.card import BundleConfig, Score
+from jumok.bundle.writing import write_bundle
+from jumok.cli.verbs.evaluate import Judged
+from jumok.config.data import TokenizerConfig
+from jumok.config.families import Config
+from jumok.config.labelled import TextsConfig
+from jumok.config.masked import EncoderConfig
+from jumok.config.training import LossValidationConfig
+from jumok.data.pairs.batches import Updates, fill, framed, gather
+from jumok.data.texts.batches import MaskedBatch, every_text, text_sampler
+from jumok.data.texts.corpus import TextCorpus, read_examples
+from jumok.data.tokenizer import END, SPACE, START
+from jumok.inspection.trace import Trace
+from jumok.kernels.linear import Linear
+from jumok.kernels.noise import Noise
+from jumok.layers.embedding import embedding_table
+from jumok.models.catalog import DataSizes, build
+from jumok.models.masked import text_encoder
+from jumok.plugins import digests_of
+from jumok.systems.base import Shown, System, at_work, loaded_from
+from jumok.systems.given import texts_in
+from jumok.systems.loading import load_one, load_tokenizer
+from jumok.tracing.axes import steps_of, text_axis
+from jumok.tracing.checks import check_length
+from jumok.tracing.request import Tracer
+from jumok.tracing.texts import AT_ITSELF
+from jumok.tracing.watch import findings_of, look
+from jumok.training.preparing import texts
+from jumok.training.preparing.vocabulary import learn_tokenizer
+from jumok.training.task import Scores, card_of, finite, model_line
+
+CHOICES = ("no space", "space")
+
+
+# The recipe: its sections, each of which may have keys of its own.
+class SpacingModelConfig(EncoderConfig):
+    kind: Literal["spacing"] = "spacing"
+
+
+class SpacingConfig(Config):
+    data: TextsConfig
+    tokenizer: TokenizerConfig = TokenizerConfig(kind="char", size=2000, byte_fallback=False)
+    model: SpacingModelConfig = SpacingModelConfig()
+    validation: LossValidationConfig = LossValidationConfig()
+
+
+# The model. `noise` is where its dropout masks come from, and the loop sets its seeds.
+class SpacingModel(nn.Module):
+    def __init__(self, config, pieces):
+        super().__init__()
+        self.noise = Noise()
+        table = embedding_table(pieces, config.dim)
+        self.encoder = text_encoder(config, table, self.noise)
+        self.output = Linear(config.dim, len(CHOICES))
+
+    def forward(self, tokens, allowed=None):  # (batch length) -> (batch length 2)
+        return self.output(self.encoder(tokens, allowed))
+
+
+def build_model(config, sizes):
+    return SpacingModel(config, sizes.vocabulary)
+
+
+# The data: texts as batches. `chosen` are the characters, `answers` what follows each.
+def without_spaces(ids, space):
+    """The characters of a text, and for each whether a space follows."""
+    letters = [place for place, token in enumerate(ids) if token != space]
+    follows = [int(place + 1 < len(ids) and ids[place + 1] == space) for place in letters]
+    return [ids[place] for place in letters], follows
+
+
+def batch_of(rows, space) -> MaskedBatch:
+    pairs = [without_spaces(row, space) for row in rows]
+    ids, lengths = fill([letters for letters, _ in pairs])
+    tokens, allowed = framed(ids, lengths)  # START before, END after each text
+    chosen = torch.zeros_like(tokens, dtype=torch.bool)
+    for row, length in enumerate(lengths):
+        chosen[row, 1 : 1 + length] = True
+    answers = torch.tensor([follows for _, row in pairs for follows in row])
+    return MaskedBatch(tokens, allowed, chosen, answers, int(lengths.sum()) + 2 * len(rows))
+
+
+def stored_batch(store, numbers, space) -> MaskedBatch:
+    ids, lengths = gather(store.texts, numbers)
+    rows = [row[:length].tolist() for row, length in zip(ids, lengths, strict=True)]
+    return batch_of(rows, space)
+
+
+class SpacingUpdates(Updates[MaskedBatch]):
+    def __init__(self, store, sampler, space):
+        super().__init__(sampler)
+        self._store, self._space = store, space
+
+    def _batches(self, update, micros):
+        del update  # nothing is drawn at random
+        return [stored_batch(self._store, rows, self._space) for _, rows in micros]
+
+
+# The training task (jumok.training.task.Task).
+def space_loss(model, batch, smoothing):
+    logits = model(batch.tokens, batch.allowed)[batch.chosen].float()
+    return F.cross_entropy(logits, batch.answers, label_smoothing=smoothing, reduction="sum")
+
+
+class SpacingTask:
+    def __init__(self, config, prepared):
+        self._config, self._prepared = config, prepared
+        self.objective, self.unit = space_loss, "characters"
+        (self._space,) = space_of(prepared.tokenizer)
+        budgets = config.training.tokens_per_batch, config.training.tokens_per_micro_batch
+        sampler = text_sampler(prepared.train, *budgets, config.seed)
+        self.updates = SpacingUpdates(prepared.train, sampler, self._space)
+
+    @classmethod
+    def prepare(cls, config, home, cache, say):
+        def tokenizer(lines):
+            file = home / "tokenizer.model"
+            return learn_tokenizer(config.tokenizer, lines, file, config.seed, say)
+
+        return cls(config, texts.prepare(config.data, tokenizer, cache, say))
+
+    def build(self):
+        return build(self._config.model, DataSizes(vocabulary=self._prepared.tokenizer.size))
+
+    def describe(self, model):
+        yield model_line(model, self._config.model.summary)
+        yield f"data: {len(self._prepared.train):,} texts"
+
+    def validate(self, model, dtype):
+        del dtype  # nothing is decoded
+        store = self._prepared.validation
+        budget = self._config.training.tokens_per_micro_batch
+        batches = [stored_batch(store, rows, self._space) for rows in every_text(store, budget)]
+        device = next(model.parameters()).device
+        with torch.no_grad():
+            found = [
+                model(
+                    batch.tokens.to(device),
+                    None if batch.allowed is None else batch.allowed.to(device),
+                )[batch.chosen.to(device)].float()
+                for batch in batches
+            ]
+        logits, answers = torch.cat(found).cpu(), torch.cat([each.answers for each in batches])
+        loss = finite(float(F.cross_entropy(logits, answers)))
+        return Scores(loss, scores_of(logits.argmax(1), answers, f"{len(store):,} texts"))
+
+    def write(self, folder, weights, scores, facts):
+        config, prepared = self._config, self._prepared
+        bundle = BundleConfig(
+            task="spacing",
+            model=config.model.model_dump(),
+            plugins=digests_of(config.plugins),
+            vocabulary_size=prepared.tokenizer.size,
+            max_tokens=config.data.max_tokens,
+        )
+        card = card_of(
+            config.name,
+            scores,
+            facts,
+            trained_on=(prepared.train.report.name,),
+            examples=f"{len(prepared.train):,} texts",
+            per="character",
+        )
+        write_bundle(folder, weights, bundle, prepared.tokenizer, card)
+
+
+def space_of(tokenizer):
+    """The id of the space."""
+    return [id for id in range(tokenizer.size) if tokenizer.pieces([id]) == [SPACE]]
+
+
+def scores_of(found, answers, on) -> tuple[Score, ...]:
+    """F1 of the spaces, in percent."""
+    both = int((found * answers).sum())
+    return (Score("F1", 200.0 * both / max(int(found.sum() + answers.sum()), 1), on=on),)
+
+
+# The system: what `jumok.load` returns. `answer` is what a server calls.
+class Spacer(System):
+    task = "spacing"
+    model: Shown[SpacingModel] = Shown()
+
+    def __init__(self, model, tokenizer, max_tokens):
+        self.model, self.tokenizer, self.max_tokens = model, tokenizer, max_tokens
+        (self._space,) = space_of(tokenizer)
+
+    @classmethod
+    def load(cls, *folders, device="auto", precision="fp32"):
+        bundle, model = load_one(folders, SpacingModel, device, precision)
+        return loaded_from(cls(model, load_tokenizer(bundle), bundle.config.max_tokens), [bundle])
+
+    def modules(self):
+        return [self.model]
+
+    def answer(self, given):
+        return [{"text": text} for text in self.space(given)]
+
+    def characters(self, text: str) -> list[int]:
+        return without_spaces(self.tokenizer.encode(text), self._space)[0][: self.max_tokens]
+
+    @at_work
+    @torch.inference_mode()
+    def space(self, given: Sequence[str]) -> list[str]:
+        """The texts with their spaces; those that were there have no effect."""
+        return [self._spaced(self.characters(text)) for text in texts_in(given)]
+
+    def follows(self, ids):
+        """The logits after each character, (characters 2)."""
+        device = self.model.output.weight.device
+        return self.model(torch.tensor([[START, *ids, END]], device=device))[0, 1:-1].float()
+
+    def _spaced(self, ids) -> str:
+        if not ids:
+            return ""
+        written = []
+        for id, space in zip(ids, self.follows(ids).argmax(1).tolist(), strict=True):
+            written += [id, self._space] if space else [id]
+        return self.tokenizer.decode(written)
+
+
+# What `jumok look` shows: a step is a character, its choices are a space or none.
+def trace_spacing(system, text, asked):
+    ids = system.characters(text)
+    check_length(text, ids, system.max_tokens)
+    if not isinstance(asked.target, str | None):
+        chosen = list(asked.target)
+    else:
+        given = None if asked.target is None else system.tokenizer.encode(asked.target)
+        chosen = None if given is None else without_spaces(given, system._space)[1]
+
+    def run():
+        return system.follows(ids).log_softmax(dim=-1)
+
+    looked = look(system.model, run, AT_ITSELF, chosen, asked)
+    found = looked.watched.result
+    chosen = found.argmax(1).tolist() if chosen is None else chosen
+    return Trace(
+        model=asked.name,
+        fingerprint=system.fingerprint,
+        task=system.task,
+        level=asked.level,
+        text=text,
+        output=system.space([text])[0],
+        axes={"text": text_axis(system.tokenizer, ids, before=(START,), after=(END,))},
+        sites=looked.watched.sites,
+        streams=looked.watched.streams,
+        steps=steps_of(lambda numbers: [CHOICES[each] for each in numbers], chosen, found),
+        findings=findings_of(chosen, looked),
+    )
+
+
+SPACING = Tracer(trace_spacing)
+
+
+# What `jumok evaluate MODEL --data FILE --columns 0` does.
+def evaluate_spacing(asked) -> Judged:
+    column = asked.columns.split(",")[0]
+    corpus = TextCorpus(asked.needs_data(), int(column) if column.isdecimal() else column)
+    given = [each.text for each in read_examples(corpus) if each.text.strip()]
+    system = asked.load("look")
+    with system.at_work(), torch.inference_mode():
+        pairs = [
+            (system.follows(letters).argmax(1), torch.tensor(follows))
+            for letters, follows in (
+                without_spaces(ids[: system.max_tokens], system._space)
+                for ids in system.tokenizer.encode_batch(given)
+            )
+        ]
+    found, answers = (torch.cat(each) for each in zip(*pairs, strict=True))
+    on = f"{len(given):,} texts"
+    return Judged(scores_of(found.cpu(), answers, on), system.space(given), on)
+
+
+jumok.register(
+    "kind",
+    "spacing",
+    jumok.Kind(
+        verb="look",
+        reads="text",
+        recipe=f"{__name__}:SpacingConfig",
+        build=f"{__name__}:build_model",
+        training=f"{__name__}:SpacingTask.prepare",
+        system=f"{__name__}:Spacer",
+        trace=f"{__name__}:SPACING",
+        evaluate=f"{__name__}:evaluate_spacing",
+        options=frozenset({"columns", "output"}),
+    ),
+)

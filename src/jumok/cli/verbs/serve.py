@@ -1,0 +1,177 @@
+"""`jumok serve`: models behind HTTP."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from jumok.cli import options as option
+from jumok.errors import ConfigError
+from jumok.late import late_imports
+
+with late_imports():
+    import torch
+
+    from jumok.systems import catalog
+
+with late_imports("serving models over HTTP", extra="serve"):
+    from jumok.serving.http import access, models, running, settings
+
+LIMITS, ACCESS = "Limits", "Access"
+
+Models = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="MODEL...",
+        help="Bundles: folders that training wrote. NAME=FOLDER names one for requests; "
+        "comma-separated bundles form an ensemble.",
+    ),
+]
+Host = Annotated[
+    str,
+    typer.Option(
+        help="Address to listen at. One that other machines can reach needs --key-file or --open.",
+        rich_help_panel=ACCESS,
+    ),
+]
+KeyFile = Annotated[
+    Path | None,
+    typer.Option(
+        help="File with the keys that clients may use, one a line; only you may read it.",
+        rich_help_panel=ACCESS,
+    ),
+]
+Open = Annotated[
+    bool,
+    typer.Option("--open", help="Serve other machines without a key.", rich_help_panel=ACCESS),
+]
+Cors = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="ORIGIN",
+        help="Web pages that may call the server: https://example.org, or * for all. Repeatable.",
+        rich_help_panel=ACCESS,
+    ),
+]
+Body = Annotated[
+    int, typer.Option(min=1, help="Maximum bytes of a request.", rich_help_panel=LIMITS)
+]
+MostTexts = Annotated[
+    int,
+    typer.Option(
+        min=1, max=option.MOST, help="Maximum texts of a request.", rich_help_panel=LIMITS
+    ),
+]
+MostTokens = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        help="Maximum tokens of a request, estimated from its bytes.",
+        rich_help_panel=LIMITS,
+    ),
+]
+QueueRequests = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        max=option.MOST,
+        help="Requests that may wait for a model; the next one gets status 429.",
+        rich_help_panel=LIMITS,
+    ),
+]
+QueueTokens = Annotated[
+    int, typer.Option(min=1, help="Tokens that may wait for a model.", rich_help_panel=LIMITS)
+]
+BatchTokens = Annotated[
+    int, typer.Option(min=1, help="Tokens that are computed together.", rich_help_panel=LIMITS)
+]
+Deadline = Annotated[
+    float,
+    typer.Option(
+        min=0.001, max=86_400.0, help="Maximum seconds of a request.", rich_help_panel=LIMITS
+    ),
+]
+Grace = Annotated[
+    float,
+    typer.Option(
+        min=0.0,
+        max=3_600.0,
+        help="Seconds after SIGTERM in which requests are still accepted.",
+        rich_help_panel=LIMITS,
+    ),
+]
+Threads = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        max=1024,
+        help="CPU threads; 0 = all cores; a single sentence does not benefit from more than one.",
+        rich_help_panel=option.MACHINE,
+    ),
+]
+
+
+def serve(
+    given: Models,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 = any free one.")] = 5000,
+    host: Host = "127.0.0.1",
+    key_file: KeyFile = None,
+    open_: Open = False,
+    cors: Cors = None,
+    max_body: Body = 1024**2,
+    max_texts: MostTexts = 256,
+    max_tokens: MostTokens = 16_384,
+    queue_requests: QueueRequests = 256,
+    queue_tokens: QueueTokens = 65_536,
+    batch_tokens: BatchTokens = 4_096,
+    deadline: Deadline = 60.0,
+    grace: Grace = 10.0,
+    device: option.Device = "auto",
+    precision: option.Precision = "fp32",
+    threads: Threads = 1,
+) -> None:
+    """Serve models over HTTP, for programs that speak LibreTranslate or OpenAI.
+
+    Translators answer LibreTranslate's routes (/translate, /languages, ...),
+    language models OpenAI's /v1/completions, and every kind of model its own
+    route with scores, tokens, alignments and attention. Only this machine can
+    reach the server unless --host names another address.
+
+      jumok serve runs/demo/model
+
+      curl localhost:5000/translate -d "q=A cat ran.&source=en&target=ko"
+
+      jumok serve ko=runs/a/model lm=runs/b/model --host 0.0.0.0 --key-file keys
+
+    SIGTERM or Ctrl-C lets the running requests finish. The path /openapi.json
+    describes all routes.
+    """
+    keys = () if key_file is None else access.read_keys(key_file)
+    access.check_address(host, keys, open_)
+    if queue_tokens < max_tokens:
+        raise ConfigError(
+            "--queue-tokens is less than --max-tokens: such a request would never be accepted.",
+            got=f"--queue-tokens {queue_tokens} --max-tokens {max_tokens}",
+        )
+    limits = settings.ServeLimits(
+        body=max_body,
+        texts=max_texts,
+        tokens=max_tokens,
+        queue_requests=queue_requests,
+        queue_tokens=queue_tokens,
+        batch_tokens=batch_tokens,
+        seconds=deadline,
+    )
+    chosen = settings.ServeSettings(limits, keys, tuple(cors or ()), grace, precision)
+    named = [models.split_name(each) for each in given]
+    opened = [(name, catalog.open_model(*option.model_folders(folders))) for name, folders in named]
+    if threads:
+        torch.set_num_threads(threads)
+
+    def announce(address: str) -> None:
+        typer.echo(f"{address}\nPress Ctrl-C to stop.", err=True)
+
+    code = running.serve_forever(
+        models.named_models(opened), chosen, (host, port), device, precision, announce
+    )
+    raise typer.Exit(code)

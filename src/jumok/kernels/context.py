@@ -1,0 +1,31 @@
+"""What a kernel keeps from its forward pass for its backward pass."""
+
+from typing import TYPE_CHECKING
+
+from torch.autograd.function import FunctionCtx
+
+from jumok.kernels.noise import DropoutMask
+from jumok.shapes import Tensor
+
+if TYPE_CHECKING:
+
+    class Context(FunctionCtx):
+        """The object that torch passes to both passes of an `autograd.Function`.
+
+        Attributes:
+            saved_tensors: what the forward pass gave to `save_for_backward`.
+            drop: the dropout mask of the call; None drops nothing.
+            scale: the factor of the products, or of the elements that dropout keeps.
+            biased: whether the call had a bias.
+        """
+
+        saved_tensors: tuple[Tensor, ...]
+        drop: DropoutMask | None
+        scale: float
+        biased: bool
+
+        def save_for_backward(self, *tensors: Tensor | None) -> None: ...
+
+        def set_materialize_grads(self, value: bool) -> None: ...
+else:
+    Context = FunctionCtx  # torch makes a subclass for each function, which accepts any attribute

@@ -1,0 +1,155 @@
+"""From a request to the engine's answers: the deadline, the place in the queue, hang-ups."""
+
+import asyncio
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.requests import Request
+
+from jumok.serving.http.engine import Job, Work, deadline_passed
+from jumok.serving.http.models import ServedModel, Service
+from jumok.serving.http.refusals import RequestRefused, invalid
+
+DEADLINE = "x-request-deadline"
+
+
+class ClientGone(Exception):  # noqa: N818 - not an error
+    """The client has closed the connection, so the answer is not wanted."""
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The engine's answers.
+
+    Attributes:
+        queue, compute: seconds in the queue, and from there to the answer.
+    """
+
+    answers: list[Any]
+    queue: float
+    compute: float
+
+    @property
+    def timing(self) -> str:
+        """The value of the header Server-Timing, in milliseconds."""
+        return f"queue;dur={self.queue * 1e3:.2f}, compute;dur={self.compute * 1e3:.2f}"
+
+
+def service_of(request: Request) -> Service:
+    """The service behind the routes."""
+    service = request.app.state.service
+    assert isinstance(service, Service)
+    return service
+
+
+def deadline_of(request: Request, milliseconds: float | None = None) -> float:
+    """When the answer has to be there, in seconds of `time.monotonic`.
+
+    Args:
+        milliseconds: from the body; the header X-Request-Deadline counts as well, and the server's
+            own limit.
+
+    Raises:
+        RequestRefused: the header is not a positive number.
+    """
+    limit = service_of(request).settings.limits.seconds
+    given = [limit] if milliseconds is None else [limit, milliseconds / 1000.0]
+    header = request.headers.get(DEADLINE)
+    if header is not None:
+        if not re.fullmatch(r"\d{1,12}(\.\d{1,6})?", header, re.ASCII):
+            raise invalid("X-Request-Deadline is a number of milliseconds.", "X-Request-Deadline")
+        given.append(float(header) / 1000.0)
+    arrived: float = request.scope.get("jumok.arrived", time.monotonic())
+    return arrived + min(given)
+
+
+def check_count(service: Service, count: int, name: str) -> None:
+    """Checks the number of texts of a request.
+
+    Raises:
+        RequestRefused: there is none, or too many.
+    """
+    most = service.settings.limits.texts
+    if not count:
+        raise invalid(f"{name} is empty.", name)
+    if count > most:
+        text = f"A request has at most {most} texts, and this one has {count}."
+        raise RequestRefused(400, "too_many_texts", text, parameter=name)
+
+
+def check_tokens(service: Service, tokens: int, name: str) -> None:
+    """Checks the estimated number of tokens of a request.
+
+    Raises:
+        RequestRefused: there are too many.
+    """
+    most = service.settings.limits.tokens
+    if tokens > most:
+        text = f"A request has at most {most} tokens, and this one has about {tokens}."
+        raise RequestRefused(400, "too_many_tokens", text, parameter=name)
+
+
+def check_whole(texts: Sequence[str], name: str) -> None:
+    """Checks that texts are valid Unicode.
+
+    Raises:
+        RequestRefused: one has half a character in it (an unpaired surrogate).
+    """
+    for text in texts:
+        if not text.isascii():
+            try:
+                text.encode()
+            except UnicodeEncodeError:
+                raise invalid(f"{name} is not valid Unicode.", name) from None
+
+
+async def answered(
+    request: Request,
+    model: ServedModel,
+    work: Work,
+    given: Sequence[Any],
+    costs: Sequence[int],
+    deadline: float,
+) -> Answered:
+    """The engine's answers; the job leaves the queue when the client does.
+
+    Raises:
+        RequestRefused: there is no place in the queue, or the deadline has passed.
+        ClientGone: the client has closed the connection.
+    """
+    job = Job(work, given, costs, deadline)
+    model.engine.submit(job)
+    future = asyncio.wrap_future(job.future)
+    gone: asyncio.Future[None] = asyncio.ensure_future(hang_up(request))
+    both: set[asyncio.Future[Any]] = {future, gone}
+    try:
+        left = max(deadline - time.monotonic(), 0.0)
+        await asyncio.wait(both, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+        if future.done():
+            found = future.result()
+            started, ended = job.started or job.arrived, job.ended or time.monotonic()
+            return Answered(found, started - job.arrived, ended - started)
+        if gone.done():
+            service_of(request).meters.cancelled.inc()
+            raise ClientGone
+        raise deadline_passed()
+    finally:
+        gone.cancel()
+        model.engine.drop(job)
+        if not future.done():
+            future.add_done_callback(_looked_at)
+
+
+def _looked_at(future: "asyncio.Future[Any]") -> None:
+    """Notes that an exception of a dropped job is not wanted."""
+    if not future.cancelled():
+        future.exception()
+
+
+async def hang_up(request: Request) -> None:
+    """Returns when the client closes the connection."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

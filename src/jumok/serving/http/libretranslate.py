@@ -1,0 +1,336 @@
+"""LibreTranslate's routes: what its clients send and read.
+
+Source: LibreTranslate 1.9.6, `libretranslate/app.py`.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from email.parser import BytesParser
+from urllib.parse import parse_qsl
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from jumok.serving.http.access import bearer, check_key
+from jumok.serving.http.asking import (
+    Answered,
+    answered,
+    check_count,
+    check_tokens,
+    check_whole,
+    deadline_of,
+    service_of,
+)
+from jumok.serving.http.models import ServedModel, Service, loaded
+from jumok.serving.http.refusals import RequestRefused, invalid
+from jumok.serving.http.scripts import has_letters, likely_languages, name_of
+from jumok.serving.http.works import Translating, TranslatingPages
+from jumok.systems.languages import language_code
+from jumok.systems.translation.result import Translation
+from jumok.systems.translation.translator import Translator
+
+router = APIRouter(tags=["LibreTranslate"])
+ALIASES = {"pb": "pt", "zt": "zh"}
+BEAM = 5
+
+
+async def fields_of(request: Request) -> dict[str, object]:
+    """What a client sends: JSON, a form, or values in the address.
+
+    Raises:
+        RequestRefused: it is none of these, or the key is wrong.
+    """
+    kind, body = request.headers.get("content-type", ""), await request.body()
+    found: dict[str, object] = dict(request.query_params)
+    kind_only = kind.partition(";")[0].strip().lower()
+    if kind_only == "application/json":
+        found |= _json(body)
+    elif kind_only == "multipart/form-data":
+        found |= _multipart(kind, body)
+    elif kind_only in ("application/x-www-form-urlencoded", ""):
+        found |= _urlencoded(body)
+    elif body:
+        text = "The body must be JSON or a form."
+        raise RequestRefused(415, "unsupported_media_type", text)
+    given = found.get("api_key")
+    key = given if isinstance(given, str) else bearer(request.headers.get("authorization"))
+    check_key(service_of(request).settings.keys, key, missing=400)
+    return found
+
+
+def _json(body: bytes) -> Mapping[str, object]:
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        raise invalid("Invalid request: the body is not JSON.") from None
+    if not isinstance(found, dict):
+        raise invalid("Invalid request: the body is not a JSON object.")
+    return found
+
+
+def _urlencoded(body: bytes) -> Mapping[str, str]:
+    try:
+        pairs = parse_qsl(body.decode(), keep_blank_values=True, errors="strict")
+    except ValueError:
+        raise invalid("Invalid request: the form is not UTF-8.") from None
+    return {name: _lines(value) for name, value in pairs}
+
+
+def _multipart(kind: str, body: bytes) -> Mapping[str, str]:
+    message = BytesParser().parsebytes(b"Content-Type: " + kind.encode() + b"\r\n\r\n" + body)
+    found = {}
+    for part in message.walk():
+        name = part.get_param("name", header="content-disposition")
+        content = part.get_payload(decode=True)
+        if isinstance(name, str) and isinstance(content, bytes):
+            try:
+                found[name] = _lines(content.decode())
+            except UnicodeDecodeError:
+                raise invalid("Invalid request: the form is not UTF-8.") from None
+    return found
+
+
+def _lines(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+@router.post("/translate")
+async def translate(request: Request) -> JSONResponse:
+    """Translate a text, or an array of texts."""
+    fields = await fields_of(request)
+    service = service_of(request)
+    q = fields.get("q")
+    texts = _texts_of(service, q)
+    source, target = (_code(fields, name) for name in ("source", "target"))
+    alternatives = _alternatives(service, fields.get("alternatives", 0))
+    form = fields.get("format") or "text"
+    if form not in ("text", "html"):
+        raise invalid(f"Invalid format: expected text or html, got {str(form)[:20]!r}", "format")
+    detected: dict[str, object] | None = None
+    if source == "auto":
+        detected = _detected(service, texts)[0]
+        source = str(detected["language"])
+    if form == "html":
+        found = await _pages(request, service, texts, (source, target))
+        alternatives = 0
+        others: list[list[str]] = []
+    else:
+        found, others = await _plain(request, service, texts, (source, target), alternatives)
+    many = isinstance(q, list)
+    body: dict[str, object] = {"translatedText": found.answers if many else found.answers[0]}
+    if detected is not None:
+        body["detectedLanguage"] = [detected] * len(texts) if many else detected
+    if alternatives:
+        body["alternatives"] = others if many else others[0]
+    return JSONResponse(body, headers={"Server-Timing": found.timing})
+
+
+def _texts_of(service: Service, q: object) -> list[str]:
+    """The texts of a request.
+
+    Raises:
+        RequestRefused: there is none, or one is not a text.
+    """
+    given = q if isinstance(q, list) else [q]
+    if q is None or q == "" or q == []:
+        raise invalid("Invalid request: missing q parameter", "q")
+    texts = [each for each in given if isinstance(each, str)]
+    if len(texts) < len(given):
+        raise invalid("Invalid request: q is a text or an array of texts", "q")
+    check_count(service, len(texts), "q")
+    check_whole(texts, "q")
+    return texts
+
+
+def _code(fields: Mapping[str, object], name: str) -> str:
+    code = fields.get(name)
+    if not isinstance(code, str) or not code:
+        raise invalid(f"Invalid request: missing {name} parameter", name)
+    short = ALIASES.get(code.lower(), code)
+    return language_code(short)
+
+
+def _alternatives(service: Service, given: object) -> int:
+    try:
+        count = int(str(given or 0))
+    except ValueError:
+        count = -1
+    most = service.settings.limits.alternatives
+    if not 0 <= count <= most:
+        text = f"Invalid request: alternatives is a number from 0 to {most}"
+        raise invalid(text, "alternatives")
+    return count
+
+
+def _model(service: Service, source: str, target: str) -> ServedModel:
+    """The model of these languages.
+
+    Raises:
+        RequestRefused: there is none.
+    """
+    models = service.translators()
+    for model in models:
+        if model.languages == (source, target):
+            return model
+    sources = {model.languages[0] for model in models}
+    unknown = source if source not in sources else target
+    raise invalid(f"{unknown[:20]} is not supported", "source" if unknown == source else "target")
+
+
+async def _plain(
+    request: Request,
+    service: Service,
+    texts: Sequence[str],
+    languages: tuple[str, str],
+    alternatives: int,
+) -> tuple[Answered, list[list[str]]]:
+    """The translations of texts, line by line, and the alternatives of each.
+
+    The n-th alternative of a text of several lines has the n-th translation of each line.
+    """
+    if languages[0] == languages[1]:
+        return Answered(list(texts), 0.0, 0.0), [[] for _ in texts]
+    model = _model(service, *languages)
+    nbest = alternatives + 1
+    work = Translating(loaded(model, Translator), max(BEAM, nbest), nbest)
+    lines = [
+        (number, line)
+        for number, text in enumerate(texts)
+        for line in _lines(text).split("\n")
+        if has_letters(line)
+    ]
+    costs = [model.cost(line) * nbest for _, line in lines]
+    check_tokens(service, sum(costs), "q")
+    given = [(line, "") for _, line in lines]
+    if lines:
+        found = await answered(request, model, work, given, costs, deadline_of(request))
+    else:
+        found = Answered([], 0.0, 0.0)
+    translations = iter(found.answers)
+    written: list[list[str]] = []
+    for text in texts:
+        of_lines = [
+            _ranked(next(translations), nbest) if has_letters(line) else [line] * nbest
+            for line in _lines(text).split("\n")
+        ]
+        written.append(list(dict.fromkeys("\n".join(each) for each in zip(*of_lines, strict=True))))
+    best = [each[0] for each in written]
+    return Answered(best, found.queue, found.compute), [each[1:] for each in written]
+
+
+def _ranked(best: Translation, count: int) -> list[str]:
+    """The translations of a line, best first, the last one repeated where there are fewer."""
+    found = [best.text, *(each.text for each in best.alternatives)][:count]
+    return found + [found[-1]] * (count - len(found))
+
+
+async def _pages(
+    request: Request, service: Service, texts: Sequence[str], languages: tuple[str, str]
+) -> Answered:
+    """The translations of texts with HTML in them; what has no letters stays as it is."""
+    if languages[0] == languages[1]:
+        return Answered(list(texts), 0.0, 0.0)
+    model = _model(service, *languages)
+    given = [text for text in texts if has_letters(text)]
+    costs = list(map(model.cost, given))
+    check_tokens(service, sum(costs), "q")
+    if not given:
+        return Answered(list(texts), 0.0, 0.0)
+    work = TranslatingPages(loaded(model, Translator))
+    found = await answered(request, model, work, given, costs, deadline_of(request))
+    pages = iter(found.answers)
+    whole = [next(pages) if has_letters(text) else text for text in texts]
+    return Answered(whole, found.queue, found.compute)
+
+
+def _detected(service: Service, texts: Sequence[str]) -> list[dict[str, object]]:
+    """The languages that the script of the texts fits, at most three."""
+    known = list(dict.fromkeys(model.languages[0] for model in service.translators()))
+    found = likely_languages(" ".join(texts), known)
+    if not found:
+        return [{"confidence": 0.0, "language": "en" if "en" in known or not known else known[0]}]
+    return [{"confidence": round(share, 1), "language": code} for code, share in found[:3]]
+
+
+@router.post("/detect")
+async def detect(request: Request) -> JSONResponse:
+    """Name the languages of this server that are written in the script of the text."""
+    fields = await fields_of(request)
+    q = fields.get("q")
+    if not isinstance(q, str) or not q:
+        raise invalid("Invalid request: missing q parameter", "q")
+    check_whole([q], "q")
+    return JSONResponse(_detected(service_of(request), [q]))
+
+
+@router.api_route("/languages", methods=["GET", "POST"])
+async def languages(request: Request) -> JSONResponse:
+    """The languages, and into which each can be translated."""
+    targets: dict[str, set[str]] = {}
+    for model in service_of(request).translators():
+        source, target = model.languages
+        targets.setdefault(source, {source}).add(target)
+        targets.setdefault(target, {target})
+    return JSONResponse(
+        [
+            {"code": code, "name": name_of(code), "targets": sorted(found)}
+            for code, found in sorted(targets.items())
+        ]
+    )
+
+
+@router.get("/frontend/settings")
+async def frontend_settings(request: Request) -> JSONResponse:
+    """The settings that front ends ask for."""
+    service = service_of(request)
+    pairs = [model.languages for model in service.translators()]
+    source, target = pairs[0] if pairs else ("", "")
+    keys = bool(service.settings.keys)
+    return JSONResponse(
+        {
+            "charLimit": -1,
+            "frontendTimeout": 500,
+            "apiKeys": keys,
+            "keyRequired": keys,
+            "suggestions": False,
+            "filesTranslation": False,
+            "supportedFilesFormat": [],
+            "language": {
+                "source": {"code": source, "name": name_of(source)},
+                "target": {"code": target, "name": name_of(target)},
+            },
+        }
+    )
+
+
+@router.post("/suggest")
+async def suggest() -> JSONResponse:
+    """Suggestions are not taken."""
+    raise RequestRefused(403, "suggestions_off", "Suggestions are disabled on this server.")
+
+
+@router.post("/translate_file")
+async def translate_file() -> JSONResponse:
+    """Files are not taken."""
+    raise RequestRefused(403, "files_off", "Files translation is disabled on this server.")
+
+
+@router.get("/health")
+async def health(request: Request) -> JSONResponse:
+    """Whether the server can answer."""
+    if not service_of(request).ready:
+        raise RequestRefused(503, "not_ready", "The server is not ready.", retry_after=1)
+    return JSONResponse({"status": "ok"})
+
+
+@router.get("/health/live")
+async def live() -> JSONResponse:
+    """Whether the process is there."""
+    return JSONResponse({"status": "ok"})
+
+
+@router.get("/health/ready")
+async def ready(request: Request) -> JSONResponse:
+    """Whether the server can answer."""
+    return await health(request)

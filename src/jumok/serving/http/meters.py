@@ -1,0 +1,71 @@
+"""The server's metrics, in a registry of their own. No label comes from what a client sends."""
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+SECONDS = (
+    *(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5),
+    *(1.0, 2.5, 5.0, 10.0, 30.0, 60.0),
+)
+ROWS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+TOKENS = (16, 64, 256, 1024, 4096, 16384)
+
+
+class Meters:
+    """All metrics of a server."""
+
+    def __init__(self) -> None:
+        self.registry = registry = CollectorRegistry()
+        self.requests = Counter(
+            "jumok_requests_total", "Answers.", ("route", "status"), registry=registry
+        )
+        self.seconds = Histogram(
+            "jumok_request_seconds", "From the request to the end of its answer.", ("route",),
+            buckets=SECONDS, registry=registry,
+        )  # fmt: skip
+        self.queued = Histogram(
+            "jumok_queue_seconds", "Time in the queue.", ("model",),
+            buckets=SECONDS, registry=registry,
+        )  # fmt: skip
+        self.first_token = Histogram(
+            "jumok_first_token_seconds", "From the request to the first part of a text.",
+            ("model",), buckets=SECONDS, registry=registry,
+        )  # fmt: skip
+        self.batch_rows = Histogram(
+            "jumok_batch_rows", "Texts computed together.", ("model",),
+            buckets=ROWS, registry=registry,
+        )  # fmt: skip
+        self.batch_tokens = Histogram(
+            "jumok_batch_tokens", "Tokens computed together, estimated.", ("model",),
+            buckets=TOKENS, registry=registry,
+        )  # fmt: skip
+        self.tokens = Counter(
+            "jumok_tokens_total", "Tokens, estimated (in) and written (out).", ("direction",),
+            registry=registry,
+        )  # fmt: skip
+        self.queue_requests = Gauge(
+            "jumok_queue_requests", "Requests that wait or run.", ("model",), registry=registry
+        )
+        self.queue_tokens = Gauge(
+            "jumok_queue_tokens", "Their tokens, estimated.", ("model",), registry=registry
+        )
+        self.running = Gauge(
+            "jumok_running", "Texts that are computed now.", ("model",), registry=registry
+        )
+        self.rejected = Counter(
+            "jumok_rejected_total", "Refused requests.", ("reason",), registry=registry
+        )
+        self.cancelled = Counter(
+            "jumok_cancelled_total", "Requests whose client closed the connection.",
+            registry=registry,
+        )  # fmt: skip
+        self.faults = Counter(
+            "jumok_engine_faults_total", "Batches that failed.", ("model",), registry=registry
+        )
+        self.info = Gauge(
+            "jumok_model_info", "The models.", ("name", "digest", "engine", "precision"),
+            registry=registry,
+        )  # fmt: skip
+
+    def written(self) -> bytes:
+        """All metrics in the text format of Prometheus."""
+        return generate_latest(self.registry)

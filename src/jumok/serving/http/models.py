@@ -1,0 +1,212 @@
+"""The models that a server has, and what each of them can do."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from jumok.bundle.reading import Bundle
+from jumok.data.texts.tokenizer import ByteTokenizer
+from jumok.errors import ConfigError
+from jumok.serving.http.engine import Engine
+from jumok.serving.http.meters import Meters
+from jumok.serving.http.refusals import RequestRefused
+from jumok.serving.http.settings import ServeSettings
+from jumok.systems.base import Facts, System
+from jumok.systems.catalog import OpenedModel
+from jumok.systems.device import PrecisionName
+from jumok.systems.languages import language_code
+from jumok.systems.translation.translator import Translator
+
+SomeSystem = TypeVar("SomeSystem", bound=System)
+
+BYTES_OF_TOKEN = 3
+"""Bytes of text that are counted as one token before a text is tokenised: English has about four,
+Korean five, so the estimate is mostly too high."""
+
+
+@dataclass
+class ServedModel:
+    """A model with its engine.
+
+    Attributes:
+        id: what requests call it.
+        opened: the model up to its weights.
+        languages: of source and target, as requests name them; "" where not known.
+        system: None until it is loaded.
+    """
+
+    id: str
+    opened: OpenedModel
+    engine: Engine
+    languages: tuple[str, str] = ("", "")
+    system: System | None = None
+    digest: str = ""
+    created: int = field(default_factory=lambda: int(time.time()))
+
+    def cost(self, text: str) -> int:
+        """The tokens of a text, estimated from its bytes, and END."""
+        size = len(text.encode("utf-8", "surrogatepass"))
+        bytewise = isinstance(getattr(self.system, "tokenizer", None), ByteTokenizer)
+        return 1 + (size if bytewise else -(-size // BYTES_OF_TOKEN))
+
+    def card(self) -> Facts:
+        """What is known of the model, as `jumok info --json` prints it."""
+        first = self.opened.parts[0]
+        facts: Facts = {"id": self.id, "task": self.opened.task, "fingerprint": self.digest}
+        if isinstance(first, Bundle):
+            facts |= {"config": asdict(first.config), "card": asdict(first.card)}
+            facts |= {"sizes": {"parameters": first.parameters, "bytes": first.size}}
+        return facts
+
+
+@dataclass
+class Service:
+    """All that the routes share.
+
+    Attributes:
+        draining: whether the server is about to stop: it is not ready any more.
+        closed: whether it refuses new requests.
+    """
+
+    models: dict[str, ServedModel]
+    settings: ServeSettings
+    meters: Meters
+    draining: bool = False
+    closed: bool = False
+
+    @property
+    def ready(self) -> bool:
+        """Whether every model is loaded, and the server is not about to stop."""
+        return not self.draining and all(
+            model.engine.state == "ready" for model in self.models.values()
+        )
+
+    def named(self, id: str) -> ServedModel:
+        """The model of this name.
+
+        Raises:
+            RequestRefused: there is none.
+        """
+        if id not in self.models:
+            known = ", ".join(self.models)
+            text = f"There is no model of this name. The models are: {known}."
+            raise RequestRefused(404, "model_not_found", text, parameter="model")
+        return self.models[id]
+
+    def able(self, id: str | None, kinds: Sequence[type], verb: str) -> ServedModel:
+        """The named model, or the first that can do this.
+
+        Args:
+            kinds: the classes of systems that can do this.
+            verb: what is asked for, for the message.
+
+        Raises:
+            RequestRefused: there is none, or it cannot do this.
+        """
+        if id is not None:
+            model = self.named(id)
+            if _can(model, kinds):
+                return model
+            text = f"The model {id} cannot {verb}: its task is {model.opened.task}."
+            raise RequestRefused(400, "wrong_model", text, parameter="model")
+        for model in self.models.values():
+            if _can(model, kinds):
+                return model
+        text = f"No model of this server can {verb}."
+        raise RequestRefused(404, "model_not_found", text, parameter="model")
+
+    def translators(self) -> list[ServedModel]:
+        """The models that translate and name both languages."""
+        return [
+            model
+            for model in self.models.values()
+            if _can(model, [Translator]) and all(model.languages)
+        ]
+
+
+def _can(model: ServedModel, kinds: Sequence[type]) -> bool:
+    its = model.opened.kind.entry("system")
+    return any(issubclass(its, kind) for kind in kinds)
+
+
+def loaded(model: ServedModel, kind: type[SomeSystem]) -> SomeSystem:
+    """The model's system.
+
+    Raises:
+        RequestRefused: it is being loaded.
+    """
+    if not isinstance(model.system, kind):
+        text = f"The model {model.id} is {model.engine.state}."
+        raise RequestRefused(503, "not_ready", text, retry_after=1)
+    return model.system
+
+
+def named_models(models: Sequence[tuple[str, OpenedModel]]) -> dict[str, OpenedModel]:
+    """The models by their names: the given one, or that of the card.
+
+    Args:
+        models: names, or "" for the card's, with their models.
+
+    Raises:
+        ConfigError: two have one name.
+    """
+    named: dict[str, OpenedModel] = {}
+    for given, opened in models:
+        name = given or opened.name
+        if name in named:
+            raise ConfigError(
+                "two models have one name.",
+                got=name,
+                do="give each a name: jumok serve first=FOLDER second=FOLDER",
+            )
+        named[name] = opened
+    return named
+
+
+def split_name(given: str) -> tuple[str, str]:
+    """The name and the folders of "NAME=FOLDER"; a folder may have "=" in its own name."""
+    name, sign, folders = given.partition("=")
+    if not sign or Path(given).exists() or "/" in name or not name:
+        return "", given
+    return name, folders
+
+
+def serve_models(
+    models: dict[str, OpenedModel],
+    settings: ServeSettings,
+    device: str,
+    precision: PrecisionName,
+    fatal: Callable[[BaseException], None],
+) -> Service:
+    """The service of these models; their engines load them when they are started."""
+    service = Service({}, settings, Meters())
+
+    def loader(name: str) -> Callable[[], None]:
+        def load() -> None:
+            model = service.models[name]
+            system = model.opened.load(device, precision)
+            # Code that reads a system's models outside of its work may change them, so every later
+            # call would first compare all weights.
+            with system.at_work():
+                model.digest = system.fingerprint
+            if isinstance(system, Translator):
+                system.translate(["a"])  # compiles the kernels before the first request
+            model.system = system
+            service.meters.info.labels(name, model.digest, "torch", precision).set(1)
+
+        return load
+
+    for name, opened in models.items():
+        engine = Engine(name, loader(name), settings.limits, service.meters, fatal)
+        first = opened.parts[0]
+        languages = ("", "")
+        if isinstance(first, Bundle):
+            config = first.config
+            languages = (
+                language_code(config.source_language),
+                language_code(config.target_language),
+            )
+        service.models[name] = ServedModel(name, opened, engine, languages)
+    return service

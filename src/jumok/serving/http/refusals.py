@@ -1,0 +1,106 @@
+"""Requests that are refused, in the error format of each dialect."""
+
+from http import HTTPStatus
+
+from starlette.responses import JSONResponse
+
+from jumok.errors import JumokError
+
+PROBLEM = "application/problem+json"
+
+
+class RequestRefused(Exception):  # noqa: N818 - the client's request failed, not jumok
+    """A request that is not answered.
+
+    Args:
+        status: of HTTP.
+        code: names the reason, for programs: "queue_full".
+        text: the reason in one sentence, with the limit and the value.
+        parameter: the name of the field that is wrong.
+        retry_after: seconds after which to try again.
+        allow: the methods that the path has.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        text: str,
+        *,
+        parameter: str | None = None,
+        retry_after: int | None = None,
+        allow: str | None = None,
+    ) -> None:
+        self.status, self.code, self.text = status, code, whole(text)
+        self.parameter = None if parameter is None else whole(parameter)
+        self.retry_after, self.allow = retry_after, allow
+        super().__init__(text)
+
+
+def whole(text: str) -> str:
+    """The text with "?" for half characters (unpaired surrogates), which no answer can contain."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def invalid(text: str, parameter: str | None = None) -> RequestRefused:
+    """The refusal of a request that is not as the route expects it."""
+    return RequestRefused(400, "invalid_request", text, parameter=parameter)
+
+
+def refusal_of(error: JumokError) -> RequestRefused:
+    """The refusal of a request that a model cannot answer."""
+    parts = [error.what]
+    parts += [f"Expected: {error.expected}."] if error.expected else []
+    parts += [f"Got: {error.got}."] if error.got else []
+    return invalid(" ".join(parts))
+
+
+def dialect_of(path: str) -> str:
+    """The dialect of a path: "openai", "own" or "libretranslate"."""
+    openai = ("/v1/completions", "/v1/chat/", "/v1/embeddings", "/v1/models")
+    if path.startswith(openai) and not path.endswith("/card"):
+        return "openai"
+    return "own" if path.startswith("/v1/") else "libretranslate"
+
+
+def response_to(refused: RequestRefused, path: str, request_id: str) -> JSONResponse:
+    """The response to a refused request, in the dialect of its path."""
+    headers: dict[str, str] = {}
+    if refused.retry_after is not None:
+        headers["Retry-After"] = str(refused.retry_after)
+    if refused.allow is not None:
+        headers["Allow"] = refused.allow
+    if refused.status == HTTPStatus.UNAUTHORIZED:
+        headers["WWW-Authenticate"] = "Bearer"
+    body: dict[str, object]
+    dialect, media = dialect_of(path), "application/json"
+    if dialect == "libretranslate":
+        body = {"error": refused.text}
+    elif dialect == "openai":
+        body = {"error": openai_error(refused)}
+    else:
+        media = PROBLEM
+        body = {
+            "type": "about:blank",
+            "title": HTTPStatus(refused.status).phrase,
+            "status": refused.status,
+            "code": refused.code,
+            "detail": refused.text,
+            "request_id": request_id,
+        }
+        body |= {"parameter": refused.parameter} if refused.parameter else {}
+    return JSONResponse(body, refused.status, headers, media)
+
+
+def openai_error(refused: RequestRefused) -> dict[str, object]:
+    """The error object of OpenAI's dialect."""
+    kinds = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+    kind = kinds.get(refused.status)
+    if kind is None:
+        kind = "server_error" if refused.status >= 500 else "invalid_request_error"
+    return {
+        "message": refused.text,
+        "type": kind,
+        "param": refused.parameter,
+        "code": refused.code,
+    }

@@ -1,0 +1,141 @@
+"""The server process: the address, the signals, the engines, and the end."""
+
+import asyncio
+import contextlib
+import signal
+import socket
+from collections.abc import Callable, Generator
+from types import FrameType
+
+import uvicorn
+
+from jumok.errors import ConfigError, JumokError
+from jumok.serving.http.app import application
+from jumok.serving.http.logs import fault_of, log
+from jumok.serving.http.models import Service, serve_models
+from jumok.serving.http.settings import ServeSettings
+from jumok.systems.catalog import OpenedModel
+from jumok.systems.device import PrecisionName
+
+BROKEN = 70
+"""The exit code after an engine's failure (EX_SOFTWARE), for whoever restarts the process."""
+
+KEEP_ALIVE_SECONDS = 10
+BACKLOG = 1024
+
+
+class HttpServer(uvicorn.Server):
+    """uvicorn's server, with an end in steps.
+
+    The first SIGTERM: not ready, but requests are answered for the seconds of `grace`; then no new
+    ones are, and the process ends when the running ones have their answers. SIGINT (Ctrl-C) skips
+    the grace. A second signal ends the process at once.
+    """
+
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+        super().__init__(config)
+        self.service = service
+        self.loop: asyncio.AbstractEventLoop | None = None
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        self.loop = asyncio.get_running_loop()
+        await super().serve(sockets)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        """Handles signals; unlike uvicorn's, it does not raise them again: the exit code is 0."""
+        handled = (signal.SIGINT, signal.SIGTERM)
+        before = {each: signal.signal(each, self.handle_exit) for each in handled}
+        try:
+            yield
+        finally:
+            for each, handler in before.items():
+                signal.signal(each, handler)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        """Called at a signal, between two instructions of the main thread."""
+        if self.service.draining:
+            self.force_exit = self.should_exit = True
+            return
+        self.service.draining = True
+        grace = 0.0 if sig == signal.SIGINT else self.service.settings.grace
+        if self.loop is None or not grace:
+            self._close()
+        else:
+            self.loop.call_soon_threadsafe(self.loop.call_later, grace, self._close)
+
+    def _close(self) -> None:
+        self.service.closed = True
+        self.should_exit = True
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens at the address.
+
+    Raises:
+        ConfigError: the address does not exist here, or the port is taken.
+    """
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        # asyncio turns off Nagle's delay (40 ms an answer) only where the protocol is named.
+        listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(BACKLOG)
+    except OSError as error:
+        raise ConfigError(
+            "cannot listen at this address.",
+            got=f"{host}, port {port}: {error.strerror}",
+            do="choose another --port; 0 is any free one",
+        ) from error
+    return listener
+
+
+def serve_forever(
+    models: dict[str, OpenedModel],
+    settings: ServeSettings,
+    address: tuple[str, int],
+    device: str,
+    precision: PrecisionName,
+    announce: Callable[[str], None],
+) -> int:
+    """Serves the models until a signal ends it; returns the exit code.
+
+    Args:
+        announce: called with the server's address when it listens.
+
+    Raises:
+        ConfigError: the address cannot be used.
+        JumokError: a model cannot be loaded.
+    """
+    failed: list[BaseException] = []
+    running: list[HttpServer] = []
+
+    def fatal(error: BaseException) -> None:
+        failed.append(error)
+        running[0].should_exit = True
+
+    service = serve_models(models, settings, device, precision, fatal)
+    config = uvicorn.Config(
+        application(service),
+        log_config=None,
+        log_level="critical",  # what uvicorn reports is in the log already
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        lifespan="off",
+        ws="none",
+    )
+    listener = listen(*address)
+    running.append(HttpServer(config, service))
+    host = f"[{address[0]}]" if ":" in address[0] else address[0]
+    announce(f"http://{host}:{listener.getsockname()[1]}")
+    for model in service.models.values():
+        model.engine.start()
+    running[0].run(sockets=[listener])
+    if not failed:
+        return 0
+    if isinstance(failed[0], JumokError):
+        raise failed[0]
+    log({"event": "end", "error": fault_of(failed[0])})
+    return BROKEN

@@ -1,0 +1,201 @@
+"""What the engine computes for each route: one class a kind of question.
+
+Each calls its system as the commands do (`Translator.translate`, ...), with the texts of several
+requests at once.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from jumok.data.files.images import read_image
+from jumok.decoding import DecodingOptions
+from jumok.documents.catalog import read_document, translated
+from jumok.documents.document import Languages
+from jumok.documents.segment import Translated
+from jumok.systems.caption import Caption
+from jumok.systems.captioner import Captioner
+from jumok.systems.classification import Classification
+from jumok.systems.embedding import Embedder
+from jumok.systems.image_classifier import ImageClassification
+from jumok.systems.language_model import LanguageModel, TextScore, certain_text
+from jumok.systems.masked_model import Filled, MaskedModel
+from jumok.systems.text_classifier import TextClassification
+from jumok.systems.translation.result import Translation
+from jumok.systems.translation.translator import DEFAULTS, Translator
+
+
+@dataclass(frozen=True)
+class Translating:
+    """Lines of text, each with the forced beginning of its translation."""
+
+    system: Translator
+    beam: int = 5
+    nbest: int = 1
+    alignments: bool = False
+
+    def run(self, given: Sequence[tuple[str, str]]) -> list[Translation]:
+        texts, prefixes = [text for text, _ in given], [prefix for _, prefix in given]
+        return self.system.translate(
+            texts,
+            replace(DEFAULTS, beam=self.beam, nbest=self.nbest),
+            alignments=self.alignments,
+            prefixes=prefixes if any(prefixes) else None,
+        )
+
+
+@dataclass(frozen=True)
+class TranslatingPages:
+    """Texts with HTML in them, whose markup stays."""
+
+    system: Translator
+
+    def run(self, given: Sequence[str]) -> list[str]:
+        system = self.system
+        languages = Languages(system.source_language, system.target_language)
+        pages = [read_document(each.encode(), "html", languages) for each in given]
+        found: list[Sequence[Translated]] = []
+        texts: list[str] = []
+        for page in pages:
+            texts += [segment.text for segment in page.segments if segment.text]
+        with system.at_work():
+            aligns = system.aligner.aligns
+        all_of_them = iter(system.translate(texts, alignments=aligns))
+
+        def next_ones(wanted: list[str]) -> list[Translated]:
+            some = [next(all_of_them) for _ in wanted]
+            return [Translated(each.text, each.alignment) for each in some]
+
+        found = [translated(page, next_ones) for page in pages]
+        return [page.written(each).decode() for page, each in zip(pages, found, strict=True)]
+
+
+@dataclass(frozen=True)
+class ScoringPairs:
+    """Sources with given translations."""
+
+    system: Translator
+
+    def run(self, given: Sequence[tuple[str, str]]) -> list[Translation]:
+        return self.system.score([source for source, _ in given], [target for _, target in given])
+
+
+@dataclass(frozen=True)
+class ScoringTexts:
+    """Texts by a language model."""
+
+    system: LanguageModel
+
+    def run(self, given: Sequence[str]) -> list[TextScore]:
+        return self.system.score(given)
+
+
+@dataclass(frozen=True)
+class Classifying:
+    """The labels of texts."""
+
+    system: TextClassification
+
+    def run(self, given: Sequence[str]) -> list[Classification]:
+        return self.system.classify(given)
+
+
+@dataclass(frozen=True)
+class ClassifyingPictures:
+    """The labels of images, given as the bytes of their files."""
+
+    system: ImageClassification
+
+    def run(self, given: Sequence[bytes]) -> list[Classification]:
+        return self.system.classify([read_image(each, "the image") for each in given])
+
+
+@dataclass(frozen=True)
+class Captioning:
+    """Captions of images, given as the bytes of their files."""
+
+    system: Captioner
+    beam: int = 5
+    nbest: int = 1
+    looks: bool = False
+
+    def run(self, given: Sequence[bytes]) -> list[Caption]:
+        pictures = [self.system.reader.read(each, "the image") for each in given]
+        return self.system.caption(pictures, beam=self.beam, nbest=self.nbest, looks=self.looks)
+
+
+@dataclass(frozen=True)
+class Filling:
+    """Texts with gaps."""
+
+    system: MaskedModel
+    top: int = 5
+
+    def run(self, given: Sequence[str]) -> list[Filled]:
+        return self.system.fill(given, self.top)
+
+
+@dataclass(frozen=True)
+class EmbeddingTexts:
+    """Texts as vectors."""
+
+    system: Embedder
+
+    def run(self, given: Sequence[str]) -> list[list[float]]:
+        found: list[list[float]] = self.system.sentence_vectors(given).tolist()
+        return found
+
+
+@dataclass
+class Continuation:
+    """A text that a language model writes after a prompt.
+
+    Attributes:
+        stop: texts at which it ends; they are left out.
+        tokens: the number of tokens written so far.
+        ended: afterwards "stop", or "length" if `max_tokens` were written.
+    """
+
+    system: LanguageModel
+    prompt: str
+    options: DecodingOptions
+    max_tokens: int
+    stop: tuple[str, ...] = ()
+    tokens: int = 0
+    ended: str = "length"
+
+    def parts(self) -> Iterator[str]:
+        """The text in parts, each as soon as it is final.
+
+        What may be the beginning of a text of `stop` is kept back until it is certain.
+        """
+        written, handed = "", 0
+        longest = max(map(len, self.stop), default=0)
+        for part in certain_text(self.system.tokenizer, self.prompt, self._counted()):
+            written += part
+            places = [place for each in self.stop if (place := written.find(each)) >= 0]
+            if places:
+                self.ended = "stop"
+                if min(places) > handed:
+                    yield written[handed : min(places)]
+                return
+            safe = len(written) - _held_back(written, self.stop, longest)
+            if safe > handed:
+                yield written[handed:safe]
+                handed = safe
+        self.ended = "length" if self.tokens >= self.max_tokens else "stop"
+        if handed < len(written):
+            yield written[handed:]
+
+    def _counted(self) -> Iterator[int]:
+        found = self.system.generate_tokens(self.prompt, self.options, max_tokens=self.max_tokens)
+        for token in found:
+            self.tokens += 1
+            yield token
+
+
+def _held_back(text: str, stop: Sequence[str], longest: int) -> int:
+    """The number of characters at the end that may begin a text of `stop`."""
+    for length in range(min(longest - 1, len(text)), 0, -1):
+        if any(each.startswith(text[-length:]) for each in stop):
+            return length
+    return 0

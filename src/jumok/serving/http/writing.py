@@ -1,0 +1,108 @@
+"""Generated texts, from the engine's thread to the event loop, whole or part by part."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+
+from starlette.requests import Request
+
+from jumok.serving.http.asking import ClientGone, hang_up, service_of
+from jumok.serving.http.engine import OVER, WritingJob, deadline_passed
+from jumok.serving.http.models import ServedModel
+from jumok.serving.http.refusals import RequestRefused
+from jumok.serving.http.works import Continuation
+
+
+class TextsInWriting:
+    """The texts of one request, which the engine writes in turns.
+
+    Raises:
+        RequestRefused: there is no place in the queue for all of them.
+    """
+
+    def __init__(
+        self,
+        request: Request,
+        model: ServedModel,
+        texts: Sequence[Continuation],
+        costs: Sequence[int],
+        deadline: float,
+    ) -> None:
+        self.texts, self._deadline = texts, deadline
+        self._model, self._meters = model, service_of(request).meters
+        self._begun = time.monotonic()
+        self._loop = asyncio.get_running_loop()
+        self._queue: asyncio.Queue[tuple[int, object]] = asyncio.Queue()
+        self._jobs: list[WritingJob] = []
+        for number, (text, cost) in enumerate(zip(texts, costs, strict=True)):
+            job = WritingJob(text, cost, deadline, self._sender(number))
+            try:
+                model.engine.submit(job)
+            except RequestRefused:
+                self.drop()
+                raise
+            self._jobs.append(job)
+
+    def _sender(self, number: int) -> Callable[[object], None]:
+        def send(part: object) -> None:  # in the engine's thread
+            self._loop.call_soon_threadsafe(self._queue.put_nowait, (number, part))
+
+        return send
+
+    def drop(self) -> None:
+        """Takes the texts out of the queue; one that is being written ends at its next token."""
+        for job in self._jobs:
+            self._model.engine.drop(job)
+
+    async def parts(self) -> AsyncIterator[tuple[int, str | None]]:
+        """The number of a text with its next part, and with None at its end.
+
+        Raises:
+            RequestRefused: the deadline has passed, or the model failed.
+        """
+        left, first = len(self.texts), True
+        try:
+            while left:
+                seconds = max(self._deadline - time.monotonic(), 0.0)
+                try:
+                    number, part = await asyncio.wait_for(self._queue.get(), seconds)
+                except TimeoutError:
+                    raise deadline_passed() from None
+                if isinstance(part, RequestRefused):
+                    raise part
+                if first:
+                    begun = time.monotonic() - self._begun
+                    self._meters.first_token.labels(self._model.id).observe(begun)
+                    first = False
+                left -= part is OVER
+                yield number, part if isinstance(part, str) else None
+        finally:
+            self.drop()
+            self._meters.tokens.labels("out").inc(sum(text.tokens for text in self.texts))
+
+
+async def collected(request: Request, writing: TextsInWriting) -> list[str]:
+    """The whole texts.
+
+    Raises:
+        RequestRefused: the deadline has passed, or the model failed.
+        ClientGone: the client has closed the connection.
+    """
+    found: list[list[str]] = [[] for _ in writing.texts]
+
+    async def collect() -> None:
+        async for number, part in writing.parts():
+            found[number].append(part or "")
+
+    work, gone = asyncio.ensure_future(collect()), asyncio.ensure_future(hang_up(request))
+    try:
+        await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not work.done():
+            service_of(request).meters.cancelled.inc()
+            raise ClientGone
+        work.result()
+        return ["".join(each) for each in found]
+    finally:
+        gone.cancel()
+        work.cancel()
+        writing.drop()

@@ -1,0 +1,236 @@
+"""The queue of a model: order, places, deadlines, and errors that stay with their request."""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from jumok.errors import DataError
+from jumok.serving.http.engine import AGE_SECONDS, OVER, Engine, Job, WritingJob
+from jumok.serving.http.meters import Meters
+from jumok.serving.http.refusals import RequestRefused
+from jumok.serving.http.settings import ServeLimits
+
+
+@dataclass
+class Recorded:
+    """A work that notes its batches; `gate` holds the first one back."""
+
+    answer: Callable[[str], str] = str.upper
+    gate: threading.Event = field(default_factory=threading.Event)
+    begun: threading.Event = field(default_factory=threading.Event)
+    batches: list[list[str]] = field(default_factory=list)
+
+    def run(self, given: Sequence[str]) -> list[str]:
+        self.batches.append(list(given))
+        self.begun.set()
+        assert self.gate.wait(30)
+        return [self.answer(each) for each in given]
+
+
+def engine(fatal: list[BaseException] | None = None, **limits: int) -> Engine:
+    faults = [] if fatal is None else fatal
+    made = Engine("m", lambda: None, ServeLimits(**limits), Meters(), faults.append)
+    made.start()
+    until = time.monotonic() + 30
+    while made.state != "ready" and time.monotonic() < until:
+        time.sleep(0.001)
+    return made
+
+
+def job(work: Recorded, *texts: str, seconds: float = 30.0) -> Job:
+    return Job(work, texts, [len(each) for each in texts], time.monotonic() + seconds)
+
+
+def held(made: Engine, work: Recorded) -> Job:
+    """A job that is being computed until the gate opens."""
+    first = job(work, "first")
+    made.submit(first)
+    assert work.begun.wait(30)
+    return first
+
+
+def test_requests_that_arrive_together_share_a_batch_in_order_of_length():
+    made, work, other = engine(batch_tokens=9), Recorded(), Recorded()
+    other.gate.set()
+    held(made, work)
+    jobs = [job(work, "bbbb"), job(work, "a", "cccccc"), job(other, "dd"), job(work, "ee")]
+    for each in jobs:
+        made.submit(each)
+    work.gate.set()
+    assert [each.future.result(30) for each in jobs] == [["BBBB"], ["A", "CCCCCC"], ["DD"], ["EE"]]
+    assert work.batches == [["first"], ["a", "ee", "bbbb"], ["cccccc"]]
+    assert other.batches == [["dd"]]
+    assert made.idle
+
+
+def test_long_texts_that_waited_come_before_short_ones():
+    made, work = engine(batch_tokens=1), Recorded()
+    held(made, work)
+    old, new = job(work, "looooong"), job(work, "s")
+    old.arrived -= 2 * AGE_SECONDS
+    made.submit(old)
+    made.submit(new)
+    work.gate.set()
+    new.future.result(30)
+    assert work.batches == [["first"], ["looooong"], ["s"]]
+
+
+@pytest.mark.parametrize(
+    ("limits", "text"),
+    [
+        ({"queue_requests": 2}, "The queue is full: 3 requests, and the limit is 2."),
+        ({"queue_tokens": 9}, "The queue is full: 10 tokens, and the limit is 9."),
+    ],
+)
+def test_a_place_is_reserved_before_any_work(limits, text):
+    made, work = engine(**limits), Recorded()
+    held(made, work)
+    waiting = job(work, "abc")
+    made.submit(waiting)
+    with pytest.raises(RequestRefused, match=text) as refused:
+        made.submit(job(work, "de"))
+    assert refused.value.status == 429
+    assert refused.value.retry_after in (1, 2)  # a second, with jitter
+    made.drop(waiting)  # its client hung up: the place is free
+    last = job(work, "de")
+    made.submit(last)
+    work.gate.set()
+    assert last.future.result(30) == ["DE"]
+    assert work.batches == [["first"], ["de"]]
+
+
+def test_a_deadline_that_passes_in_the_queue_ends_the_request():
+    made, work = engine(), Recorded()
+    held(made, work)
+    late = job(work, "late", seconds=0.01)
+    made.submit(late)
+    time.sleep(0.02)
+    work.gate.set()
+    with pytest.raises(RequestRefused, match="The deadline has passed") as refused:
+        late.future.result(30)
+    assert refused.value.status == 504
+    assert work.batches == [["first"]]
+
+
+def test_a_deadline_that_is_certainly_missed_is_refused_at_once():
+    made, work = engine(), Recorded()
+    work.gate.set()
+    slow = job(work, "a" * 10)
+    made.submit(slow)
+    slow.future.result(30)
+    made._rate = 1.0  # a token a second
+    work.gate.clear()
+    work.begun.clear()
+    held(made, work)
+    with pytest.raises(RequestRefused, match="the queue takes about 5") as refused:
+        made.submit(job(work, "b", seconds=2.0))
+    assert refused.value.status == 429
+    assert 4 <= refused.value.retry_after <= 6
+    work.gate.set()
+
+
+def test_an_error_belongs_to_the_request_that_caused_it():
+    def answer(text: str) -> str:
+        if text == "bad":
+            raise DataError("this text is bad.", expected="a good one")
+        return text.upper()
+
+    made, work = engine(), Recorded(answer)
+    held(made, work)
+    good, bad, other = job(work, "good"), job(work, "fine", "bad"), job(work, "more")
+    for each in (good, bad, other):
+        made.submit(each)
+    work.gate.set()
+    assert (good.future.result(30), other.future.result(30)) == (["GOOD"], ["MORE"])
+    with pytest.raises(RequestRefused, match="this text is bad") as refused:
+        bad.future.result(30)
+    assert refused.value.status == 400
+    assert refused.value.text == "this text is bad. Expected: a good one."
+
+
+def test_a_failed_batch_is_computed_again_in_halves():
+    once = []
+
+    def answer(text: str) -> str:
+        if not once:
+            once.append(text)
+            raise RuntimeError("a passing fault")
+        return text.upper()
+
+    made, work = engine(), Recorded(answer)
+    work.gate.set()
+    asked = job(work, "a", "b", "c")
+    made.submit(asked)
+    assert asked.future.result(30) == ["A", "B", "C"]
+    assert work.batches[0] == ["a", "b", "c"]
+    assert made.meters.registry.get_sample_value("jumok_engine_faults_total", {"model": "m"}) == 1
+
+
+def test_three_faults_in_a_row_are_fatal():
+    def answer(text: str) -> str:
+        raise RuntimeError("broken")
+
+    fatal: list[BaseException] = []
+    made, work = engine(fatal), Recorded(answer)
+    work.gate.set()
+    for _ in range(3):
+        asked = job(work, "a")
+        made.submit(asked)
+        with pytest.raises(RequestRefused, match="The model failed") as refused:
+            asked.future.result(30)
+        assert refused.value.status == 500
+        until = time.monotonic() + 10
+        while not made.idle and time.monotonic() < until:
+            time.sleep(0.001)
+    until = time.monotonic() + 10
+    while not fatal and time.monotonic() < until:
+        time.sleep(0.001)
+    assert [str(error) for error in fatal] == ["broken"]
+    with pytest.raises(RequestRefused, match="The model m is broken") as refused:
+        made.submit(job(work, "a"))
+    assert refused.value.status == 503
+
+
+@dataclass
+class Counting:
+    """A text of numbers."""
+
+    last: int
+    log: list[str]
+    name: str
+
+    def parts(self):
+        for number in range(self.last):
+            self.log.append(self.name)
+            yield str(number)
+
+
+def test_generated_texts_are_written_in_turns_and_dropped_at_a_token():
+    made, log = engine(), []
+    found: dict[str, list[object]] = {"a": [], "b": []}
+    over = threading.Semaphore(0)
+
+    def send(name: str) -> Callable[[object], None]:
+        def receive(part: object) -> None:
+            found[name].append(part)
+            if part == "1" and name == "b":
+                made.drop(jobs["b"])
+            if part is OVER:
+                over.release()
+
+        return receive
+
+    until = time.monotonic() + 30
+    jobs = {name: WritingJob(Counting(4, log, name), 4, until, send(name)) for name in "ab"}
+    with made._turn:  # both are there before the first token
+        made._admit(jobs["a"])
+    for each in jobs.values():
+        made.submit(each)
+    assert over.acquire(timeout=30)
+    assert over.acquire(timeout=30)
+    assert found == {"a": ["0", "1", "2", "3", OVER], "b": ["0", "1", OVER]}
+    assert log.count("b") == 2
+    assert made.idle

@@ -1,0 +1,172 @@
+"""LibreTranslate's routes, by its own client and by what other clients send."""
+
+import json
+import urllib.request
+
+import httpx
+import pytest
+from libretranslatepy import LibreTranslateAPI
+
+from jumok.systems.translation.translator import Translator
+
+JSON = "application/json"
+
+
+@pytest.fixture(scope="module")
+def translator(folders) -> Translator:
+    return Translator.load(folders["en-ko"], device="cpu")
+
+
+def plain(translator: Translator, text: str) -> str:
+    return translator.translate([text])[0].text
+
+
+def test_its_client_for_python_works_unchanged(served, translator):
+    libre = LibreTranslateAPI(served.url)
+    text = "the cat sat on the mat."
+    assert libre.translate(text, "en", "ko") == plain(translator, text)
+    english, korean = libre.languages()
+    assert english == {"code": "en", "name": "English", "targets": ["en", "ko"]}
+    assert korean == {"code": "ko", "name": "Korean", "targets": ["ko"]}
+    assert libre.detect("the cat") == [{"confidence": 100.0, "language": "en"}]
+
+
+def test_argostranslate_posts_for_the_languages(served):
+    request = urllib.request.Request(f"{served.url}/languages", data=b"")
+    with urllib.request.urlopen(request, timeout=60) as response:
+        assert [each["code"] for each in json.load(response)] == ["en", "ko"]
+
+
+def test_mastodon_translates_statuses(client, translator):
+    """Source: mastodon, app/lib/translation_service/libre_translate.rb."""
+    q = ["<p>the <em>cat</em> sat</p>", "I am a student."]
+    body = {"q": q, "source": "auto", "target": "ko", "format": "html", "api_key": None}
+    answer = client.post("/translate", json=body).json()
+    assert answer["detectedLanguage"] == [{"confidence": 100.0, "language": "en"}] * 2
+    first, second = answer["translatedText"]
+    assert first.startswith("<p>")
+    assert first.endswith("</p>")
+    assert first.count("<em>") == first.count("</em>") == 1
+    assert second == plain(translator, "I am a student.")
+    targets = {each["code"]: each["targets"] for each in client.get("/languages").json()}
+    assert "ko" in targets["en"]
+
+
+def test_weblate_sends_an_array_without_a_format(client, translator):
+    """Source: weblate, weblate/machinery/libretranslate.py."""
+    q = ["I am a student.", "the dog barked."]
+    body = {"q": q, "source": "en", "target": "ko", "api_key": ""}
+    answer = client.post("/translate", json=body).json()
+    assert answer == {"translatedText": [plain(translator, text) for text in q]}
+
+
+@pytest.mark.parametrize("form", ["urlencoded", "multipart", "query", "json"])
+def test_texts_come_in_four_forms(client, translator, form):
+    fields = {"q": "the cat sat on the mat.", "source": "EN", "target": "ko-KR"}
+    given: dict[str, object] = {
+        "urlencoded": {"data": fields},
+        "multipart": {"files": {name: (None, value) for name, value in fields.items()}},
+        "query": {"params": fields},
+        "json": {"json": fields},
+    }[form]
+    answer = client.post("/translate", **given)
+    assert answer.json() == {"translatedText": plain(translator, fields["q"])}
+
+
+def test_line_breaks_and_texts_without_letters_stay(client, translator):
+    cat, dog = plain(translator, "the cat sat"), plain(translator, "the dog barked")
+    q = ["the cat sat\r\n\r\nthe dog barked", "\U0001f642 !", "..."]
+    body = {"q": q, "source": "en", "target": "ko"}
+    answer = client.post("/translate", json=body).json()["translatedText"]
+    assert answer == [f"{cat}\n\n{dog}", "\U0001f642 !", "..."]
+
+
+def test_alternatives_are_the_next_best(client, translator):
+    (best,) = translator.translate(["the cat sat"], nbest=3)
+    body = {"q": "the cat sat", "source": "en", "target": "ko", "alternatives": 2}
+    answer = client.post("/translate", json=body).json()
+    assert answer["translatedText"] == best.text
+    assert answer["alternatives"] == [each.text for each in best.alternatives]
+    answer = client.post("/translate", json=body | {"q": ["the cat sat"]}).json()
+    assert answer["alternatives"] == [[each.text for each in best.alternatives]]
+
+
+def test_detection_goes_by_the_script_and_by_the_languages_that_are_served(client):
+    half = client.post("/detect", data={"q": "고양이 cat"}).json()
+    assert half == [{"confidence": 50.0, "language": "en"}]
+    nothing = [{"confidence": 0.0, "language": "en"}]
+    assert client.post("/detect", data={"q": "12"}).json() == nothing
+
+
+def test_front_ends_are_given_their_settings(client):
+    found = client.get("/frontend/settings").json()
+    assert found["language"]["target"] == {"code": "ko", "name": "Korean"}
+    assert found["keyRequired"] is found["suggestions"] is False
+    assert client.get("/health").json() == {"status": "ok"}
+
+
+OK = {"q": "a", "source": "en", "target": "ko"}
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"q": ""}, "missing q parameter"),
+        ({"q": []}, "missing q parameter"),
+        ({"q": None}, "missing q parameter"),
+        ({"q": 3}, "q is a text or an array of texts"),
+        ({"q": ["a", {}]}, "q is a text or an array of texts"),
+        ({"source": None}, "missing source parameter"),
+        ({"target": 1}, "missing target parameter"),
+        ({"target": "fr"}, "fr is not supported"),
+        ({"source": "de"}, "de is not supported"),
+        ({"format": "pdf"}, "expected text or html"),
+        ({"alternatives": 11}, "a number from 0 to 10"),
+        ({"alternatives": -1}, "a number from 0 to 10"),
+        ({"alternatives": "many"}, "a number from 0 to 10"),
+        ({"q": ["a"] * 257}, "at most 256 texts, and this one has 257"),
+        ({"q": "word " * 20_000}, "at most 16384 tokens, and this one has about 33335"),
+    ],
+)
+def test_what_cannot_be_translated_is_said(client, change, text):
+    answer = client.post("/translate", json=OK | change)
+    assert answer.status_code == 400
+    assert list(answer.json()) == ["error"]
+    assert text in answer.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "text"),
+    [
+        ("GET", "/nothing", 404, "There is no such route."),
+        ("GET", "/translate", 405, "This route does not answer GET."),
+        ("DELETE", "/languages", 405, "This route does not answer DELETE."),
+        ("POST", "/suggest", 403, "Suggestions are disabled on this server."),
+        ("POST", "/translate_file", 403, "Files translation is disabled on this server."),
+    ],
+)
+def test_every_error_is_json(client, method, path, status, text):
+    answer = client.request(method, path)
+    assert (answer.status_code, answer.json()) == (status, {"error": text})
+
+
+BODIES = [
+    (b"{", JSON, 400),
+    (b"[1]", JSON, 400),
+    (b"\xff\xfe", JSON, 400),
+    (b'{"q": "\\ud800", "source": "en", "target": "ko"}', JSON, 400),
+    (b'{"q": "a\\u0000b", "source": "en", "target": "ko"}', JSON, 200),
+    (b"[" * 50_000, JSON, 400),
+    (b'{"q": ' + b"9" * 5_000 + b"}", JSON, 400),
+    (b"q=%ff&source=en&target=ko", "application/x-www-form-urlencoded", 400),
+    (b"<q/>", "text/xml", 415),
+    (b"--", "multipart/form-data", 400),
+    (b"--x\r\n\r\n", "multipart/form-data; boundary=x", 400),
+]
+
+
+@pytest.mark.parametrize(("body", "kind", "status"), BODIES)
+def test_no_body_makes_the_server_fail(client: httpx.Client, body, kind, status):
+    answer = client.post("/translate", content=body, headers={"Content-Type": kind})
+    assert answer.status_code == status, answer.text
+    assert ("error" in answer.json()) == (status != 200)

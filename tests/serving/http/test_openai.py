@@ -1,0 +1,145 @@
+"""OpenAI's routes, by its own client."""
+
+import json
+import time
+
+import openai
+import pytest
+import torch
+
+from jumok.decoding import DecodingOptions
+from jumok.systems.language_model import LanguageModel
+from jumok.systems.masked_model import MaskedModel
+
+SAMPLED = DecodingOptions(beam=1, sample=True, seed=7)
+
+
+@pytest.fixture
+def api(served):
+    with openai.OpenAI(base_url=f"{served.url}/v1", api_key="none", max_retries=0) as api:
+        yield api
+
+
+@pytest.fixture(scope="module")
+def letters(folders) -> LanguageModel:
+    return LanguageModel.load(folders["letters"], device="cpu")
+
+
+def test_completions_are_what_the_model_generates(api, letters):
+    answer = api.completions.create(model="letters", prompt="the cat", max_tokens=20, seed=7)
+    assert answer.choices[0].text == "".join(letters.generate("the cat", SAMPLED, max_tokens=20))
+    assert answer.choices[0].finish_reason in ("stop", "length")
+    assert answer.usage.prompt_tokens == 7
+    assert answer.usage.total_tokens == 7 + answer.usage.completion_tokens
+    greedy = DecodingOptions(beam=1)
+    answer = api.completions.create(
+        model="letters", prompt=[[101, 102], [104, 105]], max_tokens=5, temperature=0, echo=True
+    )
+    expected = [
+        each + "".join(letters.generate(each, greedy, max_tokens=5)) for each in ["ab", "de"]
+    ]
+    assert [choice.text for choice in answer.choices] == expected
+
+
+def test_streams_say_the_same_in_parts(api, letters):
+    stream = api.completions.create(
+        model="letters", prompt="the cat", max_tokens=20, seed=7, n=2, stream=True,
+        stream_options={"include_usage": True},
+    )  # fmt: skip
+    texts, ends, chunks = ["", ""], [None, None], list(stream)
+    for chunk in chunks:
+        for choice in chunk.choices:
+            texts[choice.index] += choice.text
+            ends[choice.index] = choice.finish_reason or ends[choice.index]
+    second = DecodingOptions(beam=1, sample=True, seed=8)
+    assert texts == [
+        "".join(letters.generate("the cat", options, max_tokens=20))
+        for options in (SAMPLED, second)
+    ]
+    assert None not in ends
+    assert len({chunk.id for chunk in chunks}) == 1
+    assert chunks[-1].choices == []
+    assert chunks[-1].usage.completion_tokens > 2
+
+
+def test_a_stream_ends_with_done(client):
+    body = {"prompt": "a", "max_tokens": 2, "stream": True}
+    answer = client.post("/v1/completions", json=body)
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    *events, done, rest = answer.text.split("\n\n")
+    assert (done, rest) == ("data: [DONE]", "")
+    assert all(json.loads(event.removeprefix("data: "))["choices"] for event in events)
+
+
+def test_a_text_ends_before_its_stop(api, letters):
+    whole = "".join(letters.generate("the cat", SAMPLED, max_tokens=20))
+    stop = whole[4:6]
+    answer = api.completions.create(
+        model="letters", prompt="the cat", max_tokens=20, seed=7, stop=[stop, "never there"]
+    )
+    assert answer.choices[0].text == whole[: whole.index(stop)]
+    assert answer.choices[0].finish_reason == "stop"
+
+
+@pytest.mark.parametrize("encoding", ["float", "base64", None])
+def test_embeddings_are_the_models_vectors(api, folders, encoding):
+    texts = ["the cat sat", "the dog"]
+    given = {} if encoding is None else {"encoding_format": encoding}
+    answer = api.embeddings.create(model="gaps", input=texts, **given)
+    expected = MaskedModel.load(folders["gaps"], device="cpu").sentence_vectors(texts)
+    found = [each.embedding for each in answer.data]
+    if encoding == "base64":
+        assert isinstance(found[0], str)
+        return
+    torch.testing.assert_close(torch.tensor(found), expected)
+
+
+def test_models_are_listed(api, folders):
+    assert [each.id for each in api.models.list()] == list(folders)
+    assert api.models.retrieve("gaps").owned_by == "jumok"
+    with pytest.raises(openai.NotFoundError, match="There is no model of this name"):
+        api.models.retrieve("nothing")
+
+
+def test_chat_is_refused_with_the_reason(api):
+    with pytest.raises(openai.BadRequestError, match="no chat template") as error:
+        api.chat.completions.create(model="letters", messages=[{"role": "user", "content": "a"}])
+    assert error.value.param == "messages"
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"logprobs": 2}, "logprobs is not supported"),
+        ({"suffix": "a"}, "suffix is not supported"),
+        ({"presence_penalty": 1.0}, "presence_penalty is not supported"),
+        ({"stop": list("abcde")}, "at most 4 texts"),
+        ({"n": 11}, "At most 10 texts are written for a prompt, and 11 were asked for."),
+        ({"max_tokens": 10**6}, "at most 16384 tokens, and this one has about 1000002"),
+        ({"prompt": [300]}, "Ids of tokens are numbers from 0 to 259"),
+        ({"temperature": -1.0}, "greater than or equal to 0"),
+        ({"extra_body": {"surprise": 1}}, "The field surprise is not known"),
+        ({"model": "en-ko"}, "en-ko cannot complete prompts: its task is translation"),
+    ],
+)
+def test_what_is_not_supported_is_refused(api, given, text):
+    with pytest.raises(openai.BadRequestError, match=text) as error:
+        api.completions.create(**{"model": "letters", "prompt": "a", **given})
+    assert error.value.body["type"] == "invalid_request_error"
+
+
+def test_a_stream_whose_client_hangs_up_ends(client, served):
+    def metric(name: str) -> float:
+        lines = client.get("/metrics").text.splitlines()
+        return sum(float(line.split(" ")[-1]) for line in lines if line.startswith(name))
+
+    before = metric("jumok_cancelled_total")
+    body = {"model": "letters", "prompt": "a", "max_tokens": 16_000, "stream": True}
+    with client.stream("POST", "/v1/completions", json=body) as answer:
+        assert next(answer.iter_lines()).startswith("data: {")
+    until = time.monotonic() + 60
+    while metric("jumok_queue_requests") and time.monotonic() < until:
+        time.sleep(0.05)
+    assert metric("jumok_queue_requests") == metric("jumok_queue_tokens") == 0.0
+    assert metric("jumok_cancelled_total") == before + 1
+    assert metric('jumok_tokens_total{direction="out"}') < 16_000

@@ -1,0 +1,125 @@
+"""The process: its options, its start, and its end."""
+
+import signal
+import sys
+import threading
+import time
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from jumok.cli.main import app
+from jumok.errors import ConfigError, MissingExtraError
+from jumok.late import LateModule
+from jumok.serving.http.access import check_address, read_keys
+from jumok.serving.http.models import split_name
+from tests.serving.http.process import SECONDS, serving
+
+LONG = " ".join(["the cat sat on the mat, and the dog barked."] * 6)
+
+
+def refused(*arguments: str) -> ConfigError:
+    error = CliRunner().invoke(app, ["serve", *arguments]).exception
+    assert isinstance(error, ConfigError)
+    return error
+
+
+def test_running_requests_are_answered_after_sigterm(tiny_bundle, tmp_path):
+    with serving(tmp_path, f"m={tiny_bundle}", "--grace", "0") as server:
+        answers: list[int] = []
+
+        def ask() -> None:
+            body = {"text": LONG, "beam": 20}
+            answers.append(
+                httpx.post(f"{server.url}/v1/translate", json=body, timeout=SECONDS).status_code
+            )
+
+        threads = [threading.Thread(target=ask) for _ in range(6)]
+        for each in threads:
+            each.start()
+        until = time.monotonic() + SECONDS
+        while (
+            'jumok_queue_requests{model="m"} 6.0'
+            not in httpx.get(f"{server.url}/metrics", timeout=SECONDS).text
+            and time.monotonic() < until
+        ):
+            time.sleep(0.005)
+        server.process.send_signal(signal.SIGTERM)
+        for each in threads:
+            each.join(SECONDS)
+        assert answers == [200] * 6
+        assert server.process.wait(SECONDS) == 0
+        assert "Traceback" not in server.errors
+
+
+def test_after_sigterm_it_is_not_ready_but_still_answers(tiny_bundle, tmp_path):
+    with (
+        serving(tmp_path, f"m={tiny_bundle}", "--grace", "60") as server,
+        server.client() as client,
+    ):
+        server.process.send_signal(signal.SIGTERM)
+        until = time.monotonic() + SECONDS
+        while client.get("/health/ready").status_code == 200 and time.monotonic() < until:
+            time.sleep(0.01)
+        answer = client.get("/health/ready")
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+        assert client.get("/health/live").status_code == 200
+        assert client.post("/v1/translate", json={"text": "a"}).status_code == 200
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(SECONDS) == 0
+
+
+def test_other_machines_need_a_key_or_open(tmp_path):
+    with pytest.raises(ConfigError, match="other machines can reach this address"):
+        check_address("0.0.0.0", (), is_open=False)
+    for host in ("127.0.0.1", "127.8.8.8", "::1", "localhost"):
+        check_address(host, (), is_open=False)
+    check_address("0.0.0.0", (b"digest",), is_open=False)
+    check_address("example.org", (), is_open=True)
+    assert "--host 0.0.0.0" in str(refused(str(tmp_path), "--host", "0.0.0.0"))
+
+
+@pytest.mark.parametrize(
+    ("mode", "text", "message"),
+    [
+        (0o644, "key", "other users of this machine can read or change the key file"),
+        (0o620, "key", "permissions 620"),
+        (0o600, "\n# nothing\n", "the key file has no key"),
+        (0o600, None, "the key file cannot be read"),
+    ],
+)
+def test_key_files_that_are_refused(tmp_path, mode, text, message):
+    file = tmp_path / "keys"
+    if text is not None:
+        file.write_text(text)
+        file.chmod(mode)
+    with pytest.raises(ConfigError, match=message):
+        read_keys(file)
+    assert message in str(refused(str(tmp_path), "--key-file", str(file)))
+
+
+def test_models_are_named_on_the_command_line(tiny_bundle, tmp_path):
+    assert split_name("ko=runs/a/model") == ("ko", "runs/a/model")
+    assert split_name("runs/a=b/model") == ("", "runs/a=b/model")
+    assert split_name("runs/a/model") == ("", "runs/a/model")
+    error = refused(str(tiny_bundle), str(tiny_bundle))
+    assert "two models have one name" in str(error)
+
+
+def test_limits_that_contradict_each_other_are_refused(tiny_bundle):
+    error = refused(str(tiny_bundle), "--queue-tokens", "10", "--max-tokens", "11")
+    assert "such a request would never be accepted" in str(error)
+
+
+def test_a_port_that_is_taken_is_said(served, tiny_bundle):
+    error = refused(str(tiny_bundle), "--port", served.url.rpartition(":")[2])
+    assert "cannot listen at this address" in str(error)
+
+
+def test_the_extra_is_named_where_it_is_missing(monkeypatch):
+    monkeypatch.delitem(sys.modules, "jumok.serving.http.running", raising=False)
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    module = LateModule("jumok.serving.http.running", "serving models over HTTP", "serve")
+    with pytest.raises(MissingExtraError, match="needs the extra 'serve'"):
+        module.imported()
