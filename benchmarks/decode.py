@@ -66,6 +66,9 @@ CTRANSLATE2 = f"CTranslate2 {version_of('ctranslate2', 'ctranslate2')}"
 ENGINES = (
     Engine(JUMOK, OURS, "jumok_decoding.py", ("fp32",)),
     Engine("jumok bfloat16", OURS, "jumok_decoding.py", ("bf16",)),
+    Engine("jumok native float32", OURS, "jumok_engine_decoding.py", ("fp32",)),
+    Engine("jumok native bfloat16", OURS, "jumok_engine_decoding.py", ("bf16",)),
+    Engine("jumok native int8", OURS, "jumok_engine_decoding.py", ("int8",)),
     Engine(
         f"Hugging Face generate {version_of('huggingface', 'transformers')}",
         "huggingface",

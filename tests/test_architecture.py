@@ -63,7 +63,7 @@ OPTIONS = {
         ),
         *("--split", "--keep", "--no-keep", "--glossary", "--confidence", "--flag-below"),
         *("--sample", "--temperature", "--top-k", "--top-p", "--seed"),
-        *("--stream", "--resume"),
+        *("--stream", "--resume", "--engine"),
         *(WRITTEN | MACHINE),
     },
     "caption": {

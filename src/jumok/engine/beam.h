@@ -14,7 +14,7 @@ typedef struct { float total, log_probability; int32_t parent, token; } Candidat
  * (rows, longest); the second set takes the next step's. */
 typedef struct {
     int64_t beam, *live;
-    float *total;
+    float *total, *next_total;
     int32_t *tokens, *ancestors, *next_tokens, *next_ancestors;
     float *probabilities, *next_probabilities;
 } Beams;
@@ -71,7 +71,7 @@ static int64_t candidates_of(const Beams *b, int64_t sentence, const float *valu
 
 /* Extends one sentence's beam; its live hypotheses become 0 where its search has ended. */
 static void advance(const Session *s, const Limits *limits, Beams *b, Best *best, int64_t sentence, int64_t length,
-                    int64_t last, const float *values, const int32_t *tokens) {
+                    int64_t last, const float *values, const int32_t *tokens, Candidate *found) {
     int64_t wanted = 2 * b->beam, first = sentence * b->beam, width = s->longest, kept = 0;
     int at_limit = limits->longest[sentence] == length;
     if (at_limit) {
@@ -80,12 +80,10 @@ static void advance(const Session *s, const Limits *limits, Beams *b, Best *best
         b->live[sentence] = 0;
         return;
     }
-    Candidate found[wanted];
     int64_t count = candidates_of(b, sentence, values, tokens, wanted, found);
     for (int64_t i = 0; i < count && i < b->beam; i++)
         if (found[i].token == limits->end)
             finish(s, limits, b, best, sentence, first + found[i].parent, length, found[i].log_probability);
-    float total[b->beam];
     for (int64_t i = 0; i < count && kept < b->beam; i++) {
         if (found[i].token == limits->end) continue;
         int64_t from = (first + found[i].parent) * width, to = (first + kept) * width;
@@ -95,50 +93,76 @@ static void advance(const Session *s, const Limits *limits, Beams *b, Best *best
         b->next_tokens[to + length] = found[i].token;
         b->next_probabilities[to + length] = found[i].log_probability;
         b->next_ancestors[to + length] = (int32_t)(first + found[i].parent);
-        total[kept++] = found[i].total;
+        b->next_total[first + kept++] = found[i].total;
     }
-    memcpy(b->total + first, total, sizeof(float) * kept);
-    if (kept && settled(limits, best, sentence, total[0], length, last)) kept = 0;
+    if (kept && settled(limits, best, sentence, b->next_total[first], length, last)) kept = 0;
     b->live[sentence] = kept;
 }
 
+/* Everything that a search needs besides the session, in one piece of memory. */
+typedef struct {
+    int32_t *slots, *tokens, *sentences, *chosen, *ancestors;
+    float *values;
+    Candidate *found;
+    void *all;
+} Room;
+
+static Room room_of(Beams *b, int64_t sentences, int64_t width) {
+    int64_t rows = sentences * b->beam, wanted = 2 * b->beam, table = rows * width, each = sizeof(int32_t);
+    int64_t words = 3 * rows + 2 * rows * wanted + 7 * table + 2 * rows;
+    char *all = malloc(sizeof(Candidate) * wanted + sizeof(int64_t) * sentences + each * words);
+    Room r = {.all = all};
+    if (!all) return r;
+    r.found = (Candidate *)all;
+    b->live = (int64_t *)(all + sizeof(Candidate) * wanted);
+    int32_t *next = (int32_t *)(b->live + sentences);
+#define TAKE(count) (next += (count), next - (count))
+    r.slots = TAKE(rows), r.tokens = TAKE(rows), r.sentences = TAKE(rows), r.chosen = TAKE(rows * wanted);
+    r.ancestors = TAKE(table), b->tokens = TAKE(table), b->ancestors = TAKE(table);
+    b->next_tokens = TAKE(table), b->next_ancestors = TAKE(table);
+    r.values = (float *)TAKE(rows * wanted), b->total = (float *)TAKE(rows), b->next_total = (float *)TAKE(rows);
+    b->probabilities = (float *)TAKE(table), b->next_probabilities = (float *)TAKE(table);
+#undef TAKE
+    return r;
+}
+
+/* Lists the live hypotheses as rows of the next step; returns how many there are. */
+static int64_t rows_of(const Session *s, const Limits *limits, const Beams *b, Room *r, int64_t length) {
+    int64_t rows = 0, width = s->longest;
+    for (int64_t i = 0; i < s->sentences; i++)
+        for (int64_t j = 0; j < b->live[i]; j++, rows++) {
+            int64_t row = i * b->beam + j;
+            r->slots[rows] = (int32_t)row, r->sentences[rows] = (int32_t)i;
+            r->tokens[rows] = length ? b->tokens[row * width + length - 1] : limits->start;
+            memcpy(r->ancestors + rows * width, b->ancestors + row * width, sizeof(int32_t) * length);
+        }
+    return rows;
+}
+
+/* Returns 0, or 1 where memory is lacking. */
 static int64_t beam_search(Session *s, const Limits *limits, int64_t beam, Best *best) {
-    int64_t rows_in_all = s->sentences * beam, width = s->longest, wanted = 2 * beam, last = 0, length = 0;
-    int32_t slots[rows_in_all], tokens[rows_in_all], sentences[rows_in_all], chosen[rows_in_all * wanted];
-    float values[rows_in_all * wanted], total[rows_in_all];
-    int64_t live[s->sentences], size = sizeof(int32_t) * rows_in_all * width;
-    int32_t *room = aligned_alloc(64, (6 * size + 63) / 64 * 64), *ancestors = malloc(size);
-    float *logits = aligned_alloc(64, sizeof(float) * TILE * rows_in_all);
-    int64_t part = rows_in_all * width;
-    Beams b = {beam, live, total, room, room + part, room + 2 * part, room + 3 * part,
-               (float *)(room + 4 * part), (float *)(room + 5 * part)};
+    int64_t width = s->longest, wanted = 2 * beam, last = 0;
+    Beams b = {.beam = beam};
+    Room r = room_of(&b, s->sentences, width);
+    if (!r.all) return 1;
     for (int64_t i = 0; i < s->sentences; i++) {
-        live[i] = 1, total[i * beam] = 0.0f, best->length[i] = -1, best->finished[i] = 0;
+        b.live[i] = 1, b.total[i * beam] = 0.0f, best->length[i] = -1, best->finished[i] = 0;
         if (limits->longest[i] > last) last = limits->longest[i];
     }
-    for (; length < width; length++) {
-        int64_t rows = 0;
-        for (int64_t i = 0; i < s->sentences; i++)
-            for (int64_t j = 0; j < live[i]; j++, rows++) {
-                slots[rows] = (int32_t)(i * beam + j), sentences[rows] = (int32_t)i;
-                tokens[rows] = length ? b.tokens[(i * beam + j) * width + length - 1] : limits->start;
-                memcpy(ancestors + rows * width, b.ancestors + (i * beam + j) * width, sizeof(int32_t) * length);
-            }
-        if (!rows) break;
+    for (int64_t length = 0, rows; length < width && (rows = rows_of(s, limits, &b, &r, length)); length++) {
         Permitted may = {limits->forbidden, limits->forbidden_count, length < limits->minimum ? limits->end : -1};
-        step(s, rows, tokens, length, slots, ancestors, sentences);
-        best_tokens(s, rows, &may, wanted, values, chosen, logits);
-        for (int64_t i = 0, row = 0; i < s->sentences; i++) {
-            int64_t here = live[i];
-            if (here) advance(s, limits, &b, best, i, length, last, values + row * wanted, chosen + row * wanted);
-            row += here;
-        }
-        int32_t *swap = b.tokens;
-        b.tokens = b.next_tokens, b.next_tokens = swap;
-        swap = b.ancestors, b.ancestors = b.next_ancestors, b.next_ancestors = swap;
-        float *other = b.probabilities;
-        b.probabilities = b.next_probabilities, b.next_probabilities = other;
+        step(s, rows, r.tokens, length, r.slots, r.ancestors, r.sentences);
+        best_tokens(s, rows, &may, wanted, r.values, r.chosen);
+        for (int64_t i = 0, row = 0, here; i < s->sentences; i++, row += here)
+            if ((here = b.live[i]))
+                advance(s, limits, &b, best, i, length, last, r.values + row * wanted, r.chosen + row * wanted, r.found);
+#define SWAP(type, one) do { type *other = b.one; b.one = b.next_##one, b.next_##one = other; } while (0)
+        SWAP(int32_t, tokens);
+        SWAP(int32_t, ancestors);
+        SWAP(float, probabilities);
+        SWAP(float, total);
+#undef SWAP
     }
-    free(room), free(ancestors), free(logits);
-    return length;
+    free(r.all);
+    return 0;
 }

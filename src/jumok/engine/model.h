@@ -30,14 +30,24 @@ typedef struct {
     Linear output;
 } Model;
 
+#define TILE (8 * PANEL) /* logits of a row that are computed and read before the next ones */
+
+/* A softmax's divisor so far: exp(peak) * sum. */
+typedef struct { float peak, sum; } Divisor;
+
 typedef struct {
     const Model *model;
     int64_t sentences, slots, longest;
     int64_t *offsets;            /* of each sentence's source tokens, and their number at the end */
     float **memory;              /* of each decoder block: (tokens, keys and values) */
     float **key, **value;        /* of each decoder block: (slots, longest, width) */
-    float *stream, *normed, *wide, *found, *score;
+    float *stream, *normed, *wide, *found, *score, *logits;
+    Divisor *divisor;           /* (rows) */
+    int32_t *places;            /* (rows) */
+    const float **at;           /* addresses of keys, and of values: (2, positions) */
+    int64_t reach;              /* how many of each */
     Prepared rows;
+    int failed;                 /* there was not enough memory */
 } Session;
 
 static inline int64_t key_width(const Model *m) { return m->heads * m->head_dim; }
@@ -151,7 +161,7 @@ static void feed_forward(Session *s, const Block *block, int64_t rows) {
 static void encode(Session *s, const int32_t *tokens, const int32_t *places) {
     const Model *m = s->model;
     int64_t count = s->offsets[s->sentences], dim = panelled(m->dim), keys = key_width(m);
-    const float **key = malloc(sizeof(float *) * 2 * (count + 1)), **value = key + count + 1;
+    const float **key = s->at, **value = key + s->reach;
     embed(m, m->source_table, m->source_places, tokens, places, s->stream, count);
     for (int64_t row = 0; row < count; row++)
         norm_row(s->stream + row * dim, s->normed + row * dim, m->encoder_first, m->dim, m->epsilon);
@@ -176,7 +186,6 @@ static void encode(Session *s, const int32_t *tokens, const int32_t *places) {
     prepare(s->normed, dim, count, m->dim, m->decoder->cross_projections.kind, &s->rows);
     for (int64_t layer = 0; layer < m->decoder_blocks; layer++)
         linear(&s->rows, dim, count, &m->decoder[layer].cross_projections, s->memory[layer], 0);
-    free(key);
 }
 
 /* Reads one token a row; leaves what the output projection reads in s->normed.
@@ -187,17 +196,11 @@ static void step(Session *s, int64_t rows, const int32_t *tokens, int64_t positi
                  const int32_t *ancestors, const int32_t *sentences) {
     const Model *m = s->model;
     int64_t dim = panelled(m->dim), keys = key_width(m), values = value_width(m), found = panelled(values);
-    int32_t places[rows];
-    for (int64_t row = 0; row < rows; row++) places[row] = (int32_t)position;
-    embed(m, m->target_table, m->target_places, tokens, places, s->stream, rows);
+    for (int64_t row = 0; row < rows; row++) s->places[row] = (int32_t)position;
+    embed(m, m->target_table, m->target_places, tokens, s->places, s->stream, rows);
     for (int64_t row = 0; row < rows; row++)
         norm_row(s->stream + row * dim, s->normed + row * dim, m->decoder_first, m->dim, m->epsilon);
-    int64_t most = position + 1;
-    for (int64_t sentence = 0; sentence < s->sentences; sentence++) {
-        int64_t length = s->offsets[sentence + 1] - s->offsets[sentence];
-        if (length > most) most = length;
-    }
-    const float **key = malloc(sizeof(float *) * 2 * most), **value = key + most;
+    const float **key = s->at, **value = key + s->reach;
     for (int64_t layer = 0; layer < m->decoder_blocks; layer++) {
         const Block *block = m->decoder + layer;
         int64_t width = panelled(block->projections.outputs);
@@ -233,5 +236,4 @@ static void step(Session *s, int64_t rows, const int32_t *tokens, int64_t positi
         add_norm(m, s->stream, s->wide, s->normed, block->after_cross, rows);
         feed_forward(s, block, rows);
     }
-    free(key);
 }

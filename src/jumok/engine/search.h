@@ -3,12 +3,6 @@
 
 #include "model.h"
 
-#define TILE (8 * PANEL) /* logits of a row that are computed and read before the next ones */
-
-/* What one row's logits have given so far: the best permitted tokens, best first and of equals the
- * lower id, and the softmax's divisor as exp(peak) * sum. */
-typedef struct { float peak, sum; } Divisor;
-
 static inline float logarithm(Divisor d) { return d.peak + logf(d.sum); }
 
 /* Adds `count` logits, a multiple of 16 filled up with minus infinity, to the divisor. */
@@ -49,10 +43,11 @@ typedef struct { const int32_t *forbidden; int64_t count; int32_t removed; } Per
 
 /* The `wanted` best tokens of every row and their log-probabilities, from s->normed. */
 static void best_tokens(Session *s, int64_t rows, const Permitted *may, int64_t wanted, float *values,
-                        int32_t *tokens, float *logits) {
+                        int32_t *tokens) {
     const Linear *layer = &s->model->output;
     int64_t dim = panelled(s->model->dim), width = panelled(layer->outputs);
-    Divisor divisor[rows];
+    float *logits = s->logits;
+    Divisor *divisor = s->divisor;
     for (int64_t row = 0; row < rows; row++) divisor[row] = (Divisor){-INFINITY, 0.0f};
     for (int64_t i = 0; i < rows * wanted; i++) values[i] = -INFINITY, tokens[i] = -1;
     prepare(s->normed, dim, rows, s->model->dim, layer->kind, &s->rows);
@@ -88,20 +83,24 @@ typedef struct {
 /* The best hypothesis of each sentence so far: finished ones come before those that were cut. */
 typedef struct { double *score; int64_t *finished, *length; uint8_t *cut; int32_t *tokens; float *probabilities; } Best;
 
-/* The most probable token at every step. */
+/* The most probable token at every step. Returns 0, or 1 where memory is lacking. */
 static int64_t greedy(Session *s, const Limits *limits, Best *best) {
-    int64_t live = 0, width = s->longest, length = 0;
-    int32_t slots[s->sentences], tokens[s->sentences], chosen[s->sentences];
-    float values[s->sentences];
-    float *logits = aligned_alloc(64, sizeof(float) * TILE * s->sentences);
-    for (int64_t i = 0; i < s->sentences; i++) slots[live] = (int32_t)i, tokens[live++] = limits->start;
-    for (; live && length < width; length++) {
+    int64_t live = 0, width = s->longest, count = s->sentences;
+    int32_t *slots = malloc(sizeof(int32_t) * 4 * count), *tokens = slots + count, *chosen = tokens + count;
+    float *values = (float *)(chosen + count);
+    if (!slots) return 1;
+    for (int64_t i = 0; i < count; i++) slots[live] = (int32_t)i, tokens[live++] = limits->start;
+    for (int64_t length = 0; live && length < width; length++) {
         Permitted may = {limits->forbidden, limits->forbidden_count, length < limits->minimum ? limits->end : -1};
         step(s, live, tokens, length, slots, NULL, slots);
-        best_tokens(s, live, &may, 1, values, chosen, logits);
+        best_tokens(s, live, &may, 1, values, chosen);
         int64_t still = 0;
         for (int64_t row = 0; row < live; row++) {
             int32_t slot = slots[row], ended = chosen[row] == limits->end;
+            if (chosen[row] < 0) { /* no token has a probability: the weights hold NaN */
+                best->length[slot] = -1;
+                continue;
+            }
             if (!ended && length == limits->longest[slot]) { /* only END may follow here */
                 best->length[slot] = length, best->cut[slot] = 1;
                 continue;
@@ -116,6 +115,6 @@ static int64_t greedy(Session *s, const Limits *limits, Best *best) {
         }
         live = still;
     }
-    free(logits);
-    return length;
+    free(slots);
+    return 0;
 }

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from jumok.config import TransformerConfig
 from jumok.engine.packing import Kind, Packed, Weights
 from jumok.engine.structures import Best, Block, Model, Norm, SearchLimits, library
+from jumok.errors import ModelError
 
 LANES = 16
 
@@ -79,6 +80,9 @@ def missing(config: TransformerConfig) -> str | None:
 class NativeTransformer:
     """A model's weights in the engine's layout; any number of threads may search with it at once.
 
+    Attributes:
+        positions: the number of positions of a text, END or START included; None: no limit.
+
     Args:
         weights: by their names in a bundle, float32; tied ones may be there once.
         places: the vectors of the positions of sources and of targets; None: they have none.
@@ -92,6 +96,8 @@ class NativeTransformer:
         kind: Kind = "fp32",
     ) -> None:
         assert missing(config) is None
+        self.positions = None if places is None else min(map(len, places))
+        self.vocabulary = len(weights["encoder.embedding.table"])
         self._packed = packed = Packed(kind)
         self._weights = weights
         encoder = [self._block(f"encoder.blocks.{n}") for n in range(config.encoder_layers)]
@@ -132,10 +138,34 @@ class NativeTransformer:
         block.after_feedforward = packed.norm(weights, f"{name}.after_feedforward.norm")
         return block
 
+    def _check(self, sources: Sequence[Sequence[int]], rules: SearchRules) -> None:
+        """Everything that the engine would read must be there."""
+        longest = max(*map(len, sources), max(rules.longest) + 1)
+        if self.positions is not None and longest > self.positions:
+            raise ModelError(
+                "a text is longer than the engine's positions.",
+                expected=f"at most {self.positions} tokens",
+                got=str(longest),
+            )
+        highest = max(map(max, sources))
+        if min(map(min, sources)) < 0 or highest >= self.vocabulary:
+            raise ModelError(
+                "a token is not in the vocabulary.",
+                expected=f"ids from 0 to {self.vocabulary - 1}",
+                got=str(highest),
+            )
+
     def search(self, sources: Sequence[Sequence[int]], rules: SearchRules) -> list[Written]:
-        """The best hypothesis for each source (its tokens, END included); beam 1 is greedy."""
+        """The best hypothesis for each source (its tokens, END included); beam 1 is greedy.
+
+        Raises:
+            ModelError: a source or a target is longer than the model's positions, a token is not
+                in the vocabulary, or the model gives no token a probability.
+            MemoryError: there is not enough memory.
+        """
         if not sources:
             return []
+        self._check(sources, rules)
         engine = library()
         assert engine is not None
         count, room = len(sources), max(rules.longest) + 1
@@ -158,13 +188,24 @@ class NativeTransformer:
             ctypes.byref(self._model), count, tokens.ctypes.data, places.ctypes.data,
             offsets.ctypes.data, rules.beam, room,
         )  # fmt: skip
+        if session is None:
+            raise MemoryError("the engine's session")
         try:
             if rules.beam == 1:
-                engine.jumok_greedy(session, ctypes.byref(limits), ctypes.byref(best))
+                failed = engine.jumok_greedy(session, ctypes.byref(limits), ctypes.byref(best))
             else:
-                engine.jumok_beam(session, ctypes.byref(limits), rules.beam, ctypes.byref(best))
+                failed = engine.jumok_beam(
+                    session, ctypes.byref(limits), rules.beam, ctypes.byref(best)
+                )
         finally:
             engine.jumok_end(session)
+        if failed:
+            raise MemoryError("the engine's search")
+        if length.min() < 0:
+            raise ModelError(
+                "the model gives no probability to any next token.",
+                do="look for NaN in the model's weights",
+            )
         return [
             Written(
                 tuple(written[row, : length[row]].tolist()),

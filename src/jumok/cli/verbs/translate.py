@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
@@ -23,11 +23,14 @@ from jumok.late import late_imports
 
 with late_imports():
     from jumok.alignment import words
+    from jumok.systems.translation import native
     from jumok.systems.translation import translator as translation_translator
 
 if TYPE_CHECKING:
     from jumok.decoding import DecodingOptions
+    from jumok.systems.translation.native import NativeTranslator
     from jumok.systems.translation.result import Translation
+    from jumok.systems.translation.translator import Translator
 
 
 def translate(
@@ -62,7 +65,8 @@ def translate(
     stream: option.Stream = False,
     batch: option.Batch = 32,
     device: option.Device = "auto",
-    precision: option.Precision = "fp32",
+    engine: option.Engine = "torch",
+    precision: option.EnginePrecision = "fp32",
     threads: option.Threads = 0,
 ) -> None:
     """Translate lines of text (N lines in, N lines out), or a document.
@@ -85,7 +89,7 @@ def translate(
         top_p, seed, coverage_penalty=coverage_penalty, no_repeat_ngram=no_repeat_ngram,
     )  # fmt: skip
     check_output(output, file, glossary)
-    translator = option.load_translator(model, device, precision, threads)
+    translator = load_translator(model, device, engine, precision, threads)
     if alignments:
         translator.check_alignments()
     kept = patterns_kept(keep, no_keep)
@@ -104,6 +108,25 @@ def translate(
         if not steps.done.lines:
             steps.write(header)
         write_all(answers, incoming, steps, write, Flag(flag_below))
+    if isinstance(translator, native.NativeTranslator) and translator.left:
+        typer.echo(f"lines that the engine left to torch: {translator.left:,}", err=True)
+
+
+def load_translator(
+    model: str,
+    device: str,
+    engine: Literal["torch", "native"],
+    precision: Literal["fp32", "bf16", "int8"],
+    threads: int,
+) -> "Translator | NativeTranslator":
+    """The translator on the engine that is asked for."""
+    if engine == "native":
+        if device not in ("auto", "cpu"):
+            raise ConfigError("the native engine runs on the CPU.", got=f"--device {device}")
+        return native.NativeTranslator.load(*option.model_folders(model), kind=precision)
+    if precision == "int8":
+        raise ConfigError("int8 needs the native engine.", do="add --engine native")
+    return option.load_translator(model, device, precision, threads)
 
 
 def write_all(

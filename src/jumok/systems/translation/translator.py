@@ -115,6 +115,11 @@ class Translator(GivenTranslations, FileTranslator):
         decoders = [model.decoder for model in models]
         self.decoder = decoders[0] if len(decoders) == 1 else Ensemble(decoders)
 
+    @property
+    def on_torch(self) -> "Translator":
+        """Itself; see `NativeTranslator.on_torch`."""
+        return self
+
     def answer(self, given: Sequence[str]) -> list[Facts]:
         return [each.facts() for each in self.translate(given)]
 
