@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from jumok.engine.structures import Linear, Norm
+from jumok.engine.structures import LinearLayout, NormLayout
 
 Weights = dict[str, npt.NDArray[np.float32]]
 Kind = Literal["fp32", "bf16", "int8"]
@@ -32,14 +32,14 @@ class Packed:
         self._kept.append(room)
         return copy.ctypes.data
 
-    def norm(self, weights: Weights, name: str) -> Norm:
+    def norm(self, weights: Weights, name: str) -> NormLayout:
         """The norm of this name; an empty one where the model has none."""
         if f"{name}.weight" not in weights:
-            return Norm()
+            return NormLayout()
         gain, bias = weights[f"{name}.weight"], weights[f"{name}.bias"]
-        return Norm(self.address(gain), self.address(bias))
+        return NormLayout(self.address(gain), self.address(bias))
 
-    def linear(self, weights: Weights, *names: str) -> Linear:
+    def linear(self, weights: Weights, *names: str) -> LinearLayout:
         """The layers of these names as one, their outputs one after the other."""
         matrix = np.concatenate([weights[f"{name}.weight"] for name in names])
         biases = [weights.get(f"{name}.bias") for name in names]
@@ -49,7 +49,7 @@ class Packed:
 
     def matrix(
         self, matrix: npt.NDArray[np.float32], bias: npt.NDArray[np.float32] | None = None
-    ) -> Linear:
+    ) -> LinearLayout:
         """(outputs inputs) in panels: (outputs / 64, inputs / group, 64, group).
 
         int8: each output has a scale, max |w| / 127. The correction is 128 times the sum of its
@@ -76,7 +76,7 @@ class Packed:
         panels = stored.reshape(rows // PANEL, PANEL, inputs // group, group).transpose(0, 2, 1, 3)
         number = list(GROUPS).index(self.kind)
         places = self.address(panels), self.address(biases), scale, correction
-        return Linear(outputs, inputs, number, *places)
+        return LinearLayout(outputs, inputs, number, *places)
 
 
 def bfloat16(values: npt.NDArray[np.float32]) -> npt.NDArray[np.uint16]:

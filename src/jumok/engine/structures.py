@@ -14,7 +14,7 @@ SOURCES = (
 INTEGER, ADDRESS, REAL = ctypes.c_int64, ctypes.c_void_p, ctypes.c_double
 
 
-class Linear(ctypes.Structure):
+class LinearLayout(ctypes.Structure):
     """A linear layer in panels; see matrix.h."""
 
     _fields_ = [
@@ -23,30 +23,30 @@ class Linear(ctypes.Structure):
     ]
 
 
-class Norm(ctypes.Structure):
+class NormLayout(ctypes.Structure):
     """A LayerNorm; both addresses are 0 where there is none."""
 
     _fields_ = [("gain", ADDRESS), ("bias", ADDRESS)]
 
 
-class Block(ctypes.Structure):
+class BlockLayout(ctypes.Structure):
     """A block of the encoder or of the decoder."""
 
     _fields_ = [
-        ("projections", Linear),
-        ("output", Linear),
-        ("after_self", Norm),
-        ("cross_query", Linear),
-        ("cross_projections", Linear),
-        ("cross_output", Linear),
-        ("after_cross", Norm),
-        ("inner", Linear),
-        ("outer", Linear),
-        ("after_feedforward", Norm),
+        ("projections", LinearLayout),
+        ("output", LinearLayout),
+        ("after_self", NormLayout),
+        ("cross_query", LinearLayout),
+        ("cross_projections", LinearLayout),
+        ("cross_output", LinearLayout),
+        ("after_cross", NormLayout),
+        ("inner", LinearLayout),
+        ("outer", LinearLayout),
+        ("after_feedforward", NormLayout),
     ]
 
 
-class Model(ctypes.Structure):
+class ModelLayout(ctypes.Structure):
     """A whole model."""
 
     _fields_ = [
@@ -56,11 +56,11 @@ class Model(ctypes.Structure):
         *((name, REAL) for name in ("epsilon", "scale", "embedding_scale")),
         *((name, ADDRESS) for name in ("source_table", "target_table")),
         *((name, ADDRESS) for name in ("source_places", "target_places")),
-        ("encoder_first", Norm),
-        ("decoder_first", Norm),
-        ("encoder", ctypes.POINTER(Block)),
-        ("decoder", ctypes.POINTER(Block)),
-        ("output", Linear),
+        ("encoder_first", NormLayout),
+        ("decoder_first", NormLayout),
+        ("encoder", ctypes.POINTER(BlockLayout)),
+        ("decoder", ctypes.POINTER(BlockLayout)),
+        ("output", LinearLayout),
     ]
 
 
@@ -96,7 +96,7 @@ def library() -> ctypes.CDLL | None:
         return None
     engine.jumok_begin.restype = ADDRESS
     engine.jumok_begin.argtypes = [
-        ctypes.POINTER(Model), INTEGER, ADDRESS, ADDRESS, ADDRESS, INTEGER, INTEGER
+        ctypes.POINTER(ModelLayout), INTEGER, ADDRESS, ADDRESS, ADDRESS, INTEGER, INTEGER
     ]  # fmt: skip
     engine.jumok_greedy.argtypes = [
         ADDRESS, ctypes.POINTER(SearchLimits), ctypes.POINTER(Best)

@@ -9,7 +9,14 @@ import numpy.typing as npt
 
 from jumok.config import TransformerConfig
 from jumok.engine.packing import Kind, Packed, Weights
-from jumok.engine.structures import Best, Block, Model, Norm, SearchLimits, library
+from jumok.engine.structures import (
+    Best,
+    BlockLayout,
+    ModelLayout,
+    NormLayout,
+    SearchLimits,
+    library,
+)
 from jumok.errors import ModelError
 
 LANES = 16
@@ -102,13 +109,16 @@ class NativeTransformer:
         self._weights = weights
         encoder = [self._block(f"encoder.blocks.{n}") for n in range(config.encoder_layers)]
         decoder = [self._block(f"decoder.blocks.{n}", True) for n in range(config.decoder_layers)]
-        self._blocks = (Block * len(encoder))(*encoder), (Block * len(decoder))(*decoder)
+        self._blocks = (
+            (BlockLayout * len(encoder))(*encoder),
+            (BlockLayout * len(decoder))(*decoder),
+        )
         source = weights["encoder.embedding.table"]
         target = weights.get("decoder.embedding.table", source)
         tables = [packed.address(source)]
         tables.append(tables[0] if target is source else packed.address(target))
         head = config.head_dim or config.dim // config.heads
-        self._model = Model(
+        self._model = ModelLayout(
             config.dim, config.heads, head, config.value_dim or head, config.feedforward,
             0 if places is None else len(places[0]), len(encoder), len(decoder),
             config.norm == "post", config.norm_epsilon, head**-0.5, config.dim**0.5, *tables,
@@ -117,13 +127,13 @@ class NativeTransformer:
             packed.matrix(weights.get("decoder.output.weight", target)),
         )  # fmt: skip
 
-    def _first(self, side: str) -> Norm:
+    def _first(self, side: str) -> NormLayout:
         return self._packed.norm(self._weights, f"{side}.first_norm")
 
-    def _block(self, name: str, cross: bool = False) -> Block:
+    def _block(self, name: str, cross: bool = False) -> BlockLayout:
         packed, weights = self._packed, self._weights
         own, other = f"{name}.self_attention", f"{name}.cross_attention"
-        block = Block(
+        block = BlockLayout(
             packed.linear(weights, f"{own}.query", f"{own}.key", f"{own}.value"),
             packed.linear(weights, f"{own}.output"),
             packed.norm(weights, f"{name}.after_self.norm"),

@@ -7,8 +7,8 @@ comes. In float32 both give the same translations.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import cached_property, partial
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 from math import ceil, floor
 from pathlib import Path
@@ -39,6 +39,18 @@ from jumok.systems.translation.translator import DEFAULTS, Translator
 
 FURTHEST = 4096
 """Positions of a target in tokens, at most; sources are cut much earlier."""
+
+
+@dataclass(frozen=True)
+class LineRequest:
+    """What a call of `translate_lines` asks for besides the options of decoding."""
+
+    alignments: bool
+    prefix: str
+    batch_size: int
+    split: Split
+    keep: bool | Sequence[str]
+    glossary: Glossary | Mapping[str, str] | Path | str | None
 
 
 class NativeTranslator:
@@ -102,46 +114,43 @@ class NativeTranslator:
     ) -> Iterator[Translation]:
         """As `Translator.translate_lines`."""
         stream, done = iter(lines), 0
-        kept = as_keep(keep)
-        on_torch = partial(
-            self._on_torch, alignments=alignments, prefix=prefix, batch_size=batch_size,
-            split=split, keep=keep, glossary=glossary,
-        )  # fmt: skip
-        served = _served(options) and not (alignments or prefix or glossary)
+        wanted = LineRequest(alignments, prefix, batch_size, split, keep, glossary)
         while chunk := list(islice(stream, ahead * batch_size)):
             seeded = replace(options, seed=options.seed + done)
             done += len(chunk)
-            if served:
-                yield from self._chunk(chunk, seeded, batch_size, split, kept, on_torch)
+            if _served(options) and not (alignments or prefix or glossary):
+                yield from self._chunk(chunk, seeded, wanted)
             else:
-                yield from on_torch(chunk, seeded)
+                yield from self._left(chunk, seeded, wanted)
 
-    def _on_torch(
-        self, lines: Sequence[str], options: DecodingOptions, *, prefix: str, **named: object
+    def _left(
+        self, lines: Sequence[str], options: DecodingOptions, wanted: LineRequest
     ) -> list[Translation]:
+        """The translations of lines that are left to torch."""
         self.left += len(lines)
-        prefixes = [prefix] * len(lines) if prefix else None
-        return self.on_torch.translate(lines, options, prefixes=prefixes, **named)  # type: ignore[arg-type]
+        return self.on_torch.translate(
+            lines,
+            options,
+            alignments=wanted.alignments,
+            prefixes=[wanted.prefix] * len(lines) if wanted.prefix else None,
+            batch_size=wanted.batch_size,
+            split=wanted.split,
+            keep=wanted.keep,
+            glossary=wanted.glossary,
+        )
 
     def _chunk(
-        self,
-        chunk: Sequence[str],
-        options: DecodingOptions,
-        batch_size: int,
-        split: Split,
-        keep: Keep | None,
-        on_torch: "partial[list[Translation]]",
+        self, chunk: Sequence[str], options: DecodingOptions, wanted: LineRequest
     ) -> list[Translation]:
-        texts = texts_in(chunk)
-        config = self.bundle.config
+        texts, keep, config = texts_in(chunk), as_keep(wanted.keep), self.bundle.config
         languages = config.source_language, config.target_language
-        apart = cuts_sentences(split, languages, config.sentences)
-        limit = None if split == "none" else self.max_tokens
+        apart = cuts_sentences(wanted.split, languages, config.sentences)
+        limit = None if wanted.split == "none" else self.max_tokens
         parts = cut_lines(texts, self.tokenizer, limit, apart, config.source_language)
         reach = self.engine.positions
         if reach is not None and any(len(part.ids) >= reach for part in parts):
-            return on_torch(texts, options)  # which reports or computes it
-        found = self._written(parts, options, batch_size)
+            return self._left(texts, options, wanted)  # which reports or computes it
+        found = self._written(parts, options, wanted.batch_size)
         joint = "" if language_code(config.target_language) in WITHOUT_SPACES else " "
         translations = join(len(texts), parts, [[each] for each in found], joint, 1)
         again = [
@@ -149,9 +158,8 @@ class NativeTranslator:
             for row, (text, translation) in enumerate(zip(texts, translations, strict=True))
             if keep is not None and _lacks(keep, text, translation.text)
         ]
-        for row, translation in zip(
-            again, on_torch([texts[row] for row in again], options) if again else (), strict=True
-        ):
+        better = self._left([texts[row] for row in again], options, wanted) if again else []
+        for row, translation in zip(again, better, strict=True):
             translations[row] = translation
         return translations
 
