@@ -55,7 +55,7 @@ lint: $(VENV)/.dev
 # Runs the kernels' tests with all memory accesses checked; needs gcc's libasan.
 sanitize: $(VENV)/.dev
 	LD_PRELOAD="$$(cc -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 \
-		$(BIN)/pytest -p tests.sanitizing tests/kernels tests/attention tests/layers
+		$(BIN)/pytest -p tests.sanitizing tests/kernels tests/attention tests/layers tests/engine
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
