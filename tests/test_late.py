@@ -1,8 +1,9 @@
 """Late imports: nothing is imported before it is used, and a missing extra is named."""
 
+import builtins
 import subprocess
 import sys
-from threading import Thread
+from threading import Event, Thread
 
 import pytest
 
@@ -53,6 +54,33 @@ def test_an_attribute_that_the_module_lacks_is_an_attribute_error() -> None:
 def test_a_dotted_import_without_a_name_is_refused() -> None:
     with pytest.raises(ImportError, match=r"is written `from a\.b import c`"), late_imports():
         exec("import xml.dom.minidom")
+
+
+def test_blocks_of_two_threads_come_one_after_the_other() -> None:
+    entered, leave = Event(), Event()
+    order: list[str] = []
+
+    def first() -> None:
+        with late_imports():
+            entered.set()
+            leave.wait(5)
+            order.append("first ends")
+
+    def second() -> None:
+        with late_imports():
+            order.append("second begins")
+
+    before = builtins.__import__
+    threads = [Thread(target=first), Thread(target=second)]
+    threads[0].start()
+    assert entered.wait(5)
+    threads[1].start()
+    threads[1].join(0.2)
+    leave.set()
+    for thread in threads:
+        thread.join()
+    assert order == ["first ends", "second begins"]
+    assert builtins.__import__ is before
 
 
 def test_imports_after_the_block_and_of_other_threads_are_plain() -> None:

@@ -15,10 +15,13 @@ import builtins
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from threading import get_ident
+from threading import Lock, get_ident
 from types import ModuleType, SimpleNamespace
 
 from jumok.errors import MissingExtraError
+
+# Two threads may read two files at once; each block has to end with the import it began with.
+_ONE_AT_A_TIME = Lock()
 
 
 class LateModule(ModuleType):
@@ -62,6 +65,11 @@ def late_imports(purpose: str = "", extra: str = "") -> Iterator[None]:
         purpose: what the modules are needed for: "reading TMX files".
         extra: the extra of jumok that installs them.
     """
+    with _ONE_AT_A_TIME:
+        yield from _late_imports(purpose, extra)
+
+
+def _late_imports(purpose: str, extra: str) -> Iterator[None]:
     at_once, thread = builtins.__import__, get_ident()
 
     def late(

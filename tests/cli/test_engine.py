@@ -1,14 +1,16 @@
 """`jumok translate --engine native`: the same lines as with torch."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
+from safetensors.torch import load_file, save_file
 from typer.testing import CliRunner
 
 from jumok.cli.main import app
 from jumok.engine.structures import library
-from jumok.errors import ConfigError, JumokError
+from jumok.errors import BundleError, ConfigError, JumokError
 from tests.systems.test_ordinary_module import recurrent, transformer
 
 pytestmark = pytest.mark.skipif(library() is None, reason="needs a C compiler")
@@ -76,6 +78,36 @@ def test_scores_and_tokens_are_those_of_torch(bundle, lines):
         assert ours["score"] == pytest.approx(theirs["score"], abs=1e-4)
 
 
+@pytest.mark.parametrize(
+    "keys",
+    [{"positions": "learned", "max_length": 300}, {"positions": "none"}, {"tied": "none"}],
+    ids=str,
+)
+def test_other_models_translate_as_on_torch(lines, tmp_path, keys):
+    model = transformer(tmp_path / "model", **keys)
+    expected, _ = translated(model, lines, "--beam", "3")
+    assert translated(model, lines, "--beam", "3", "--engine", "native")[0] == expected
+
+
+def test_targets_beyond_the_engines_positions_and_documents_are_left_to_torch(bundle, lines):
+    _, told = translated(bundle, lines, "--maximum-length", "5000", "--engine", "native")
+    assert f"left to torch: {len(LINES)}" in told
+    page = lines.with_suffix(".html")
+    page.write_text("<p>the cat saw a dog</p>", "utf-8")
+    _, told = translated(bundle, page, "--engine", "native")
+    assert "left to torch: 1" in told
+
+
+def test_a_damaged_bundle_is_refused(bundle, lines, tmp_path):
+    broken = tmp_path / "broken"
+    shutil.copytree(bundle, broken)
+    tensors = load_file(broken / "model.safetensors")
+    tensors.pop("encoder.blocks.0.self_attention.query.weight")
+    save_file(tensors, broken / "model.safetensors")
+    with pytest.raises(BundleError, match=r"no tensor for encoder\.blocks\.0"):
+        translated(broken, lines, "--engine", "native")
+
+
 @pytest.mark.parametrize("precision", ["bf16", "int8"])
 def test_fewer_bits_translate(bundle, lines, precision):
     options = "--beam", "2", "--no-keep", "--engine", "native", "--precision", precision
@@ -101,5 +133,7 @@ def test_what_the_engine_cannot_do_is_refused_with_what_to_do(bundle, lines, tmp
     assert "runs one model, not an ensemble" in str(error)
     error = refused(str(bundle), str(lines), "--precision", "int8")
     assert "int8 needs the native engine." in str(error)
+    error = refused(str(bundle), str(lines), "--engine", "native", "--threads", "2")
+    assert "the native engine runs on one thread." in str(error)
     error = refused(str(bundle), str(lines), "--engine", "native", "--device", "cuda")
     assert "the native engine runs on the CPU." in str(error)

@@ -116,7 +116,8 @@ class NativeTransformer:
         source = weights["encoder.embedding.table"]
         target = weights.get("decoder.embedding.table", source)
         tables = [packed.address(source)]
-        tables.append(tables[0] if target is source else packed.address(target))
+        tied = target.ctypes.data == source.ctypes.data
+        tables.append(tables[0] if tied else packed.address(target))
         head = config.head_dim or config.dim // config.heads
         self._model = ModelLayout(
             config.dim, config.heads, head, config.value_dim or head, config.feedforward,

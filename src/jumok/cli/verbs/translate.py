@@ -96,7 +96,8 @@ def translate(
     answers = Answers(translator, options, alignments, prefix, batch, split, kept, glossary)
     columns = (nbest > 1, scores, alignments, confidence, flag_below is not None, as_json)
     if kind := document_asked(file, format, any((*columns, stream, resume))):
-        return translate_to(answers.document(), file, output, kind)
+        translate_to(answers.document(), file, output, kind)
+        return say_left(translator)
     form = form_of(output, as_json, COLUMNS if file is None else (*COLUMNS, file.suffix))
     write, header = to_columns(nbest > 1, scores, alignments, confidence), ""
     if form == "json":
@@ -108,6 +109,11 @@ def translate(
         if not steps.done.lines:
             steps.write(header)
         write_all(answers, incoming, steps, write, Flag(flag_below))
+    say_left(translator)
+
+
+def say_left(translator: "Translator | NativeTranslator") -> None:
+    """Reports how many lines the native engine left to torch."""
     if isinstance(translator, native.NativeTranslator) and translator.left:
         typer.echo(f"lines that the engine left to torch: {translator.left:,}", err=True)
 
@@ -123,6 +129,12 @@ def load_translator(
     if engine == "native":
         if device not in ("auto", "cpu"):
             raise ConfigError("the native engine runs on the CPU.", got=f"--device {device}")
+        if threads > 1:
+            raise ConfigError(
+                "the native engine runs on one thread.",
+                got=f"--threads {threads}",
+                do="leave it out",
+            )
         return native.NativeTranslator.load(*option.model_folders(model), kind=precision)
     if precision == "int8":
         raise ConfigError("int8 needs the native engine.", do="add --engine native")

@@ -14,10 +14,9 @@ from math import ceil, floor
 from pathlib import Path
 
 import numpy as np
-from safetensors.numpy import load_file
 
-from jumok.bundle.reading import WEIGHTS, Bundle
-from jumok.bundle.weights import section_of
+from jumok.bundle.reading import Bundle
+from jumok.bundle.weights import load_model, section_of
 from jumok.config import TransformerConfig
 from jumok.data.tokenizer import END, START
 from jumok.decoding import DecodingOptions, Hypothesis
@@ -38,7 +37,7 @@ from jumok.systems.translation.segments import Segment, Split, cut_lines, cuts_s
 from jumok.systems.translation.translator import DEFAULTS, Translator
 
 FURTHEST = 4096
-"""Positions of a target in tokens, at most; sources are cut much earlier."""
+"""The longest target, in tokens, that the engine writes; sources are cut much earlier."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +76,8 @@ class NativeTranslator:
         self.left = 0
         self.bundle, self.tokenizer = bundle, load_tokenizer(bundle)
         self.max_tokens, self.longest_target = longest_part(bundle), positions_end(bundle)
-        stored = load_file(bundle.folder / WEIGHTS)
-        weights = {name: np.asarray(array, np.float32) for name, array in stored.items()}
+        model = load_model(bundle)  # checks every tensor, and gives float32 whatever is stored
+        weights = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
         self.engine = NativeTransformer(config, weights, _places(config, weights), kind)
 
     @classmethod
@@ -185,7 +184,7 @@ class NativeTranslator:
 
     def rules(self, options: DecodingOptions, sources: Sequence[Sequence[int]]) -> SearchRules:
         """The rules of `decoding/limits.py` and `decoding/beam.py` for these sources."""
-        most = min(options.maximum_length, self.longest_target or FURTHEST, FURTHEST)
+        most = min(options.maximum_length, self.longest_target or FURTHEST)
         longest = [most] * len(sources)
         if options.maximum_ratio is not None:
             least = max(options.minimum_length, 1)
@@ -204,7 +203,11 @@ class NativeTranslator:
 def _served(options: DecodingOptions) -> bool:
     """Whether the engine searches with these options."""
     return not (
-        options.sample or options.nbest > 1 or options.coverage_penalty or options.no_repeat_ngram
+        options.sample
+        or options.nbest > 1
+        or options.coverage_penalty
+        or options.no_repeat_ngram
+        or options.maximum_length > FURTHEST
     )
 
 
