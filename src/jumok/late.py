@@ -59,18 +59,13 @@ def late_imports(purpose: str = "", extra: str = "") -> Iterator[None]:
     """Within it, `import a`, `import a as b` and `from a import module` give late modules.
 
     Only modules: only importing `a` would show that the `b` of `from a import b` is a function.
-    A test checks that each is a module (tests/test_architecture.py).
+    A test checks that each is a module (tests/test_imports.py).
 
     Args:
         purpose: what the modules are needed for: "reading TMX files".
         extra: the extra of jumok that installs them.
     """
-    with _ONE_AT_A_TIME:
-        yield from _late_imports(purpose, extra)
-
-
-def _late_imports(purpose: str, extra: str) -> Iterator[None]:
-    at_once, thread = builtins.__import__, get_ident()
+    thread = get_ident()
 
     def late(
         name: str,
@@ -88,8 +83,10 @@ def _late_imports(purpose: str, extra: str) -> Iterator[None]:
         modules = {each: LateModule(f"{name}.{each}", purpose, extra) for each in names}
         return SimpleNamespace(**modules)
 
-    builtins.__import__ = late  # type: ignore[assignment]  # the statement takes any object
-    try:
-        yield
-    finally:
-        builtins.__import__ = at_once
+    with _ONE_AT_A_TIME:
+        at_once = builtins.__import__
+        builtins.__import__ = late  # type: ignore[assignment]  # the statement takes any object
+        try:
+            yield
+        finally:
+            builtins.__import__ = at_once

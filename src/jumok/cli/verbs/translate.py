@@ -89,7 +89,7 @@ def translate(
         top_p, seed, coverage_penalty=coverage_penalty, no_repeat_ngram=no_repeat_ngram,
     )  # fmt: skip
     check_output(output, file, glossary)
-    translator = load_translator(model, device, engine, precision, threads)
+    translator = translator_on(engine, model, device, precision, threads)
     if alignments:
         translator.check_alignments()
     kept = patterns_kept(keep, no_keep)
@@ -118,10 +118,10 @@ def say_left(translator: "Translator | NativeTranslator") -> None:
         typer.echo(f"lines that the engine left to torch: {translator.left:,}", err=True)
 
 
-def load_translator(
+def translator_on(
+    engine: Literal["torch", "native"],
     model: str,
     device: str,
-    engine: Literal["torch", "native"],
     precision: Literal["fp32", "bf16", "int8"],
     threads: int,
 ) -> "Translator | NativeTranslator":
