@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "matrix.h"
+#include "session.h"
 
 typedef struct { const float *gain, *bias; } Norm; /* gain NULL: there is none */
 
@@ -30,37 +30,20 @@ typedef struct {
     Linear output;
 } Model;
 
-#define TILE (8 * PANEL) /* logits of a row that are computed and read before the next ones */
-
-/* A softmax's divisor so far: exp(peak) * sum. */
-typedef struct { float peak, sum; } Divisor;
-
 typedef struct {
+    Session base;
     const Model *model;
-    int64_t sentences, slots, longest;
     int64_t *offsets;            /* of each sentence's source tokens, and their number at the end */
     float **memory;              /* of each decoder block: (tokens, keys and values) */
     float **key, **value;        /* of each decoder block: (slots, longest, width) */
-    float *stream, *normed, *wide, *found, *score, *logits;
-    Divisor *divisor;           /* (rows) */
+    float *stream, *normed, *wide, *found, *score;
     int32_t *places;            /* (rows) */
     const float **at;           /* addresses of keys, and of values: (2, positions) */
     int64_t reach;              /* how many of each */
-    Prepared rows;
-    int failed;                 /* there was not enough memory */
-} Session;
+} TransformerSession;
 
 static inline int64_t key_width(const Model *m) { return m->heads * m->head_dim; }
 static inline int64_t value_width(const Model *m) { return m->heads * m->value_dim; }
-
-/* The sum by halves: every level adds neighbours at a distance of 8, 4, 2 and 1. */
-static inline float total_of(floats x) {
-    float v[LANES];
-    memcpy(v, &x, sizeof v);
-    for (int half = LANES / 2; half; half /= 2)
-        for (int i = 0; i < half; i++) v[i] += v[i + half];
-    return v[0];
-}
 
 /* normed = norm(stream), one row; without a norm a copy */
 static void norm_row(const float *x, float *y, Norm norm, int64_t dim, double epsilon) {
@@ -103,24 +86,6 @@ static void embed(const Model *m, const float *table, const float *of_place, con
         }
 }
 
-/* softmax of scale * score, in place; beyond `keys` zeros */
-static void softmax(float *score, int64_t keys, float scale) {
-    int64_t width = padded(keys);
-    for (int64_t j = keys; j < width; j++) score[j] = -INFINITY;
-    floats most = load_f32(score);
-    for (int64_t j = LANES; j < width; j += LANES) most = larger(most, load_f32(score + j));
-    float peak = max_of(most) * scale;
-    floats sum = {};
-    for (int64_t j = 0; j < width; j += LANES) {
-        floats x = load_f32(score + j);
-        floats power = choose(x == -INFINITY, spread(0.0f), exponential(x * scale - peak));
-        store_f32(score + j, power);
-        sum += power;
-    }
-    floats share = spread(1.0f / total_of(sum));
-    for (int64_t j = 0; j < width; j += LANES) store_f32(score + j, load_f32(score + j) * share);
-}
-
 /* One head of one row: key and value hold an address for each position. */
 static void attend(const float *query, const float *const *key, const float *const *value, int64_t key_at,
                    int64_t value_at, int64_t keys, const Model *m, float *score, float *found) {
@@ -145,22 +110,16 @@ static void attend_heads(const float *query, const float *const *key, const floa
                found + head * m->value_dim);
 }
 
-static void apply(Session *s, const float *x, int64_t rows, const Linear *layer, float *y, int positive) {
-    int64_t width = panelled(layer->inputs);
-    prepare(x, width, rows, layer->inputs, layer->kind, &s->rows);
-    linear(&s->rows, width, rows, layer, y, positive);
-}
-
-static void feed_forward(Session *s, const Block *block, int64_t rows) {
-    apply(s, s->normed, rows, &block->inner, s->wide, 1);
-    apply(s, s->wide, rows, &block->outer, s->found, 0);
+static void feed_forward(TransformerSession *s, const Block *block, int64_t rows) {
+    apply(&s->base, s->normed, rows, &block->inner, s->wide, 1);
+    apply(&s->base, s->wide, rows, &block->outer, s->found, 0);
     add_norm(s->model, s->stream, s->found, s->normed, block->after_feedforward, rows);
 }
 
 /* Reads the sources; leaves the keys and values of the Memory for every block of the decoder. */
-static void encode(Session *s, const int32_t *tokens, const int32_t *places) {
+static void encode(TransformerSession *s, const int32_t *tokens, const int32_t *places) {
     const Model *m = s->model;
-    int64_t count = s->offsets[s->sentences], dim = panelled(m->dim), keys = key_width(m);
+    int64_t count = s->offsets[s->base.sentences], dim = panelled(m->dim), keys = key_width(m);
     const float **key = s->at, **value = key + s->reach;
     embed(m, m->source_table, m->source_places, tokens, places, s->stream, count);
     for (int64_t row = 0; row < count; row++)
@@ -168,8 +127,8 @@ static void encode(Session *s, const int32_t *tokens, const int32_t *places) {
     for (int64_t layer = 0; layer < m->encoder_blocks; layer++) {
         const Block *block = m->encoder + layer;
         int64_t width = panelled(block->projections.outputs), found = panelled(value_width(m));
-        apply(s, s->normed, count, &block->projections, s->wide, 0);
-        for (int64_t sentence = 0; sentence < s->sentences; sentence++) {
+        apply(&s->base, s->normed, count, &block->projections, s->wide, 0);
+        for (int64_t sentence = 0; sentence < s->base.sentences; sentence++) {
             int64_t first = s->offsets[sentence], length = s->offsets[sentence + 1] - first;
             for (int64_t j = 0; j < length; j++) {
                 key[j] = s->wide + (first + j) * width + keys;
@@ -179,21 +138,19 @@ static void encode(Session *s, const int32_t *tokens, const int32_t *places) {
                 attend_heads(s->wide + i * width, key, value, length, m, s->score, s->found + i * found);
         }
         /* the projections are no longer needed: their room takes the output */
-        apply(s, s->found, count, &block->output, s->wide, 0);
+        apply(&s->base, s->found, count, &block->output, s->wide, 0);
         add_norm(m, s->stream, s->wide, s->normed, block->after_self, count);
         feed_forward(s, block, count);
     }
-    prepare(s->normed, dim, count, m->dim, m->decoder->cross_projections.kind, &s->rows);
+    prepare(s->normed, dim, count, m->dim, m->decoder->cross_projections.kind, &s->base.rows);
     for (int64_t layer = 0; layer < m->decoder_blocks; layer++)
-        linear(&s->rows, dim, count, &m->decoder[layer].cross_projections, s->memory[layer], 0);
+        linear(&s->base.rows, dim, count, &m->decoder[layer].cross_projections, s->memory[layer], 0);
 }
 
-/* Reads one token a row; leaves what the output projection reads in s->normed.
- *
- * slots: where each row writes its keys and values. ancestors: (rows, longest), the slots in which
- * those of earlier positions lie; NULL: its own. memory: the sentence that each row reads. */
-static void step(Session *s, int64_t rows, const int32_t *tokens, int64_t position, const int32_t *slots,
+/* Reads one token a row: see Step. Keys and values are written to slots and read from ancestors. */
+static void step(Session *base, int64_t rows, const int32_t *tokens, int64_t position, const int32_t *slots,
                  const int32_t *ancestors, const int32_t *sentences) {
+    TransformerSession *s = (TransformerSession *)base;
     const Model *m = s->model;
     int64_t dim = panelled(m->dim), keys = key_width(m), values = value_width(m), found = panelled(values);
     for (int64_t row = 0; row < rows; row++) s->places[row] = (int32_t)position;
@@ -204,25 +161,25 @@ static void step(Session *s, int64_t rows, const int32_t *tokens, int64_t positi
     for (int64_t layer = 0; layer < m->decoder_blocks; layer++) {
         const Block *block = m->decoder + layer;
         int64_t width = panelled(block->projections.outputs);
-        apply(s, s->normed, rows, &block->projections, s->wide, 0);
+        apply(&s->base, s->normed, rows, &block->projections, s->wide, 0);
         for (int64_t row = 0; row < rows; row++) {
             const float *here = s->wide + row * width;
-            int64_t place = slots[row] * s->longest + position;
+            int64_t place = slots[row] * s->base.longest + position;
             memcpy(s->key[layer] + place * keys, here + keys, sizeof(float) * keys);
             memcpy(s->value[layer] + place * values, here + 2 * keys, sizeof(float) * values);
         }
         for (int64_t row = 0; row < rows; row++) {
             for (int64_t j = 0; j <= position; j++) {
-                int64_t slot = ancestors && j < position ? ancestors[row * s->longest + j] : slots[row];
-                key[j] = s->key[layer] + (slot * s->longest + j) * keys;
-                value[j] = s->value[layer] + (slot * s->longest + j) * values;
+                int64_t slot = ancestors && j < position ? ancestors[row * s->base.longest + j] : slots[row];
+                key[j] = s->key[layer] + (slot * s->base.longest + j) * keys;
+                value[j] = s->value[layer] + (slot * s->base.longest + j) * values;
             }
             attend_heads(s->wide + row * width, key, value, position + 1, m, s->score, s->found + row * found);
         }
-        apply(s, s->found, rows, &block->output, s->wide, 0);
+        apply(&s->base, s->found, rows, &block->output, s->wide, 0);
         add_norm(m, s->stream, s->wide, s->normed, block->after_self, rows);
 
-        apply(s, s->normed, rows, &block->cross_query, s->wide, 0);
+        apply(&s->base, s->normed, rows, &block->cross_query, s->wide, 0);
         int64_t both = panelled(block->cross_projections.outputs), queries = panelled(keys);
         for (int64_t row = 0; row < rows; row++) {
             int64_t first = s->offsets[sentences[row]], length = s->offsets[sentences[row] + 1] - first;
@@ -232,7 +189,7 @@ static void step(Session *s, int64_t rows, const int32_t *tokens, int64_t positi
             }
             attend_heads(s->wide + row * queries, key, value, length, m, s->score, s->found + row * found);
         }
-        apply(s, s->found, rows, &block->cross_output, s->wide, 0);
+        apply(&s->base, s->found, rows, &block->cross_output, s->wide, 0);
         add_norm(m, s->stream, s->wide, s->normed, block->after_cross, rows);
         feed_forward(s, block, rows);
     }

@@ -1,7 +1,7 @@
 /* The output projection without an array of all logits; greedy decoding and beam search. */
 #pragma once
 
-#include "model.h"
+#include "session.h"
 
 static inline float logarithm(Divisor d) { return d.peak + logf(d.sum); }
 
@@ -41,16 +41,16 @@ static void keep_largest(const float *logits, int64_t count, int32_t first, int6
 /* Tokens that are never chosen keep their probability; END below the minimum length has none. */
 typedef struct { const int32_t *forbidden; int64_t count; int32_t removed; } Permitted;
 
-/* The `wanted` best tokens of every row and their log-probabilities, from s->normed. */
+/* The `wanted` best tokens of every row and their log-probabilities, from what the step has shown. */
 static void best_tokens(Session *s, int64_t rows, const Permitted *may, int64_t wanted, float *values,
                         int32_t *tokens) {
-    const Linear *layer = &s->model->output;
-    int64_t dim = panelled(s->model->dim), width = panelled(layer->outputs);
+    const Linear *layer = s->output;
+    int64_t dim = panelled(layer->inputs), width = panelled(layer->outputs);
     float *logits = s->logits;
     Divisor *divisor = s->divisor;
     for (int64_t row = 0; row < rows; row++) divisor[row] = (Divisor){-INFINITY, 0.0f};
     for (int64_t i = 0; i < rows * wanted; i++) values[i] = -INFINITY, tokens[i] = -1;
-    prepare(s->normed, dim, rows, s->model->dim, layer->kind, &s->rows);
+    prepare(s->shown, dim, rows, layer->inputs, layer->kind, &s->rows);
     for (int64_t first = 0; first < width; first += TILE) {
         int64_t count = width - first < TILE ? width - first : TILE;
         for (int64_t column = 0; column < count; column += PANEL)
@@ -92,7 +92,7 @@ static int64_t greedy(Session *s, const Limits *limits, Best *best) {
     for (int64_t i = 0; i < count; i++) slots[live] = (int32_t)i, tokens[live++] = limits->start;
     for (int64_t length = 0; live && length < width; length++) {
         Permitted may = {limits->forbidden, limits->forbidden_count, length < limits->minimum ? limits->end : -1};
-        step(s, live, tokens, length, slots, NULL, slots);
+        s->step(s, live, tokens, length, slots, NULL, slots);
         best_tokens(s, live, &may, 1, values, chosen);
         int64_t still = 0;
         for (int64_t row = 0; row < live; row++) {

@@ -1,57 +1,21 @@
 """An encoder-decoder Transformer on the engine: sources in, the best hypothesis of each out."""
 
 import ctypes
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 import numpy.typing as npt
 
 from jumok.config import TransformerConfig
 from jumok.engine.packing import Kind, Packed, Weights
-from jumok.engine.structures import (
-    Best,
-    BlockLayout,
-    ModelLayout,
-    NormLayout,
-    SearchLimits,
-    library,
-)
-from jumok.errors import ModelError
+from jumok.engine.searching import SearchRules, Written, begun, check_sources, search
+from jumok.engine.structures import BlockLayout, ModelLayout, NormLayout, library
 
 LANES = 16
 
 Places = npt.NDArray[np.float32]
 """(positions dim)"""
-
-
-@dataclass(frozen=True)
-class SearchRules:
-    """The rules of a search.
-
-    Attributes:
-        longest: the maximum number of tokens of each sentence, without END.
-        penalties: by length, END counted: what a hypothesis's log-probability is divided by;
-            two entries more than the largest of `longest`.
-        enough: the number of finished hypotheses that ends the search for a sentence; 0: none does.
-    """
-
-    beam: int
-    start: int
-    end: int
-    forbidden: tuple[int, ...]
-    minimum: int
-    longest: Sequence[int]
-    penalties: Sequence[float]
-    enough: int
-
-
-@dataclass(frozen=True)
-class Written:
-    """A hypothesis: its tokens without END, and their log-probabilities, END's included."""
-
-    tokens: tuple[int, ...]
-    log_probabilities: tuple[float, ...]
 
 
 def missing(config: TransformerConfig) -> str | None:
@@ -149,23 +113,6 @@ class NativeTransformer:
         block.after_feedforward = packed.norm(weights, f"{name}.after_feedforward.norm")
         return block
 
-    def _check(self, sources: Sequence[Sequence[int]], rules: SearchRules) -> None:
-        """Everything that the engine would read must be there."""
-        longest = max(*map(len, sources), max(rules.longest) + 1)
-        if self.positions is not None and longest > self.positions:
-            raise ModelError(
-                "a text is longer than the engine's positions.",
-                expected=f"at most {self.positions} tokens",
-                got=str(longest),
-            )
-        highest = max(map(max, sources))
-        if min(map(min, sources)) < 0 or highest >= self.vocabulary:
-            raise ModelError(
-                "a token is not in the vocabulary.",
-                expected=f"ids from 0 to {self.vocabulary - 1}",
-                got=str(highest),
-            )
-
     def search(self, sources: Sequence[Sequence[int]], rules: SearchRules) -> list[Written]:
         """The best hypothesis for each source (its tokens, END included); beam 1 is greedy.
 
@@ -176,51 +123,20 @@ class NativeTransformer:
         """
         if not sources:
             return []
-        self._check(sources, rules)
+        check_sources(sources, rules, self.vocabulary, self.positions)
+        with self._session(sources, rules) as session:
+            return search(session, len(sources), rules)
+
+    @contextmanager
+    def _session(self, sources: Sequence[Sequence[int]], rules: SearchRules) -> Iterator[int]:
         engine = library()
         assert engine is not None
-        count, room = len(sources), max(rules.longest) + 1
         tokens = np.concatenate([np.asarray(each, np.int32) for each in sources])
         places = np.concatenate([np.arange(len(each), dtype=np.int32) for each in sources])
         offsets = np.cumsum([0, *map(len, sources)], dtype=np.int64)
-        longest = np.array(rules.longest, np.int64)
-        forbidden, penalties = np.array(rules.forbidden, np.int32), np.array(rules.penalties)
-        limits = SearchLimits(
-            rules.minimum, rules.start, rules.end, longest.ctypes.data, forbidden.ctypes.data,
-            len(forbidden), rules.enough, penalties.ctypes.data,
-        )  # fmt: skip
-        score, finished = np.zeros(count), np.zeros(count, np.int64)
-        length, cut = np.zeros(count, np.int64), np.zeros(count, np.uint8)
-        written = np.zeros((count, room), np.int32)
-        values = np.zeros((count, room), np.float32)
-        arrays = score, finished, length, cut, written, values
-        best = Best(*(array.ctypes.data for array in arrays))
         session = engine.jumok_begin(
-            ctypes.byref(self._model), count, tokens.ctypes.data, places.ctypes.data,
-            offsets.ctypes.data, rules.beam, room,
+            ctypes.byref(self._model), len(sources), tokens.ctypes.data, places.ctypes.data,
+            offsets.ctypes.data, rules.beam, max(rules.longest) + 1,
         )  # fmt: skip
-        if session is None:
-            raise MemoryError("the engine's session")
-        try:
-            if rules.beam == 1:
-                failed = engine.jumok_greedy(session, ctypes.byref(limits), ctypes.byref(best))
-            else:
-                failed = engine.jumok_beam(
-                    session, ctypes.byref(limits), rules.beam, ctypes.byref(best)
-                )
-        finally:
-            engine.jumok_end(session)
-        if failed:
-            raise MemoryError("the engine's search")
-        if length.min() < 0:
-            raise ModelError(
-                "the model gives no probability to any next token.",
-                do="look for NaN in the model's weights",
-            )
-        return [
-            Written(
-                tuple(written[row, : length[row]].tolist()),
-                tuple(values[row, : length[row] + 1 - cut[row]].tolist()),
-            )
-            for row in range(count)
-        ]
+        with begun(session) as address:
+            yield address
