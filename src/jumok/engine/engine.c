@@ -27,13 +27,13 @@ Session *jumok_begin(const Model *m, int64_t sentences, const int32_t *tokens, c
     Session *base = &s->base;
     int64_t count = offsets[sentences], slots = sentences * beam, most = longest;
     int64_t rows = count > slots ? count : slots;
-    int64_t width = panelled(2 * key_width(m) + value_width(m)), hidden = panelled(m->hidden), dim = panelled(m->dim);
-    int64_t found = panelled(value_width(m)) > dim ? panelled(value_width(m)) : dim;
+    int64_t dim = panelled(m->dim), heads = panelled(found_width(m)), found = heads > dim ? heads : dim;
+    int64_t widths[] = {query_width(m) + key_width(m) + value_width(m), (m->gated ? 2 : 1) * m->hidden, m->dim}, width = 0;
+    for (int i = 0; i < 3; i++)
+        if (panelled(widths[i]) > width) width = panelled(widths[i]);
     for (int64_t i = 0; i < sentences; i++)
         if (offsets[i + 1] - offsets[i] > most) most = offsets[i + 1] - offsets[i];
     if (longest > rows) rows = longest; /* of a given target */
-    if (hidden > width) width = hidden;
-    if (dim > width) width = dim;
     *base = (Session){.sentences = sentences, .slots = slots, .longest = longest, .output = &m->output,
                       .step = step, .end = end_transformer};
     make_room(base, rows, width);

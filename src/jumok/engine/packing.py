@@ -5,9 +5,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from jumok.engine.structures import LinearLayout, NormLayout
+from jumok.engine.structures import LinearLayout
 
-Weights = dict[str, npt.NDArray[np.float32]]
+Array = npt.NDArray[np.float32]
+Weights = dict[str, Array]
 Kind = Literal["fp32", "bf16", "int8"]
 
 PANEL = 64
@@ -31,13 +32,6 @@ class Packed:
         copy[...] = array
         self._kept.append(room)
         return copy.ctypes.data
-
-    def norm(self, weights: Weights, name: str) -> NormLayout:
-        """The norm of this name; an empty one where the model has none."""
-        if f"{name}.weight" not in weights:
-            return NormLayout()
-        gain, bias = weights[f"{name}.weight"], weights[f"{name}.bias"]
-        return NormLayout(self.address(gain), self.address(bias))
 
     def linear(self, weights: Weights, *names: str) -> LinearLayout:
         """The layers of these names as one, their outputs one after the other."""

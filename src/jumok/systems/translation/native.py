@@ -13,8 +13,6 @@ from itertools import islice
 from math import ceil, floor
 from pathlib import Path
 
-import numpy as np
-
 from jumok.bundle.reading import Bundle
 from jumok.bundle.weights import load_model, section_of
 from jumok.config import TransformerConfig
@@ -22,9 +20,8 @@ from jumok.data.tokenizer import END, START
 from jumok.decoding import DecodingOptions, Hypothesis
 from jumok.engine.packing import Kind
 from jumok.engine.searching import SearchRules
-from jumok.engine.transformer import NativeTransformer, Places, missing
+from jumok.engine.transformer import NativeTransformer, missing
 from jumok.errors import ConfigError, Place
-from jumok.positions.sinusoidal import sinusoids
 from jumok.systems.given import texts_in
 from jumok.systems.languages import WITHOUT_SPACES, language_code
 from jumok.systems.loading import load_tokenizer, read_bundles
@@ -79,7 +76,7 @@ class NativeTranslator:
         self.max_tokens, self.longest_target = longest_part(bundle), positions_end(bundle)
         model = load_model(bundle)  # checks every tensor, and gives float32 whatever is stored
         weights = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
-        self.engine = NativeTransformer(config, weights, _places(config, weights), kind)
+        self.engine = NativeTransformer(config, weights, kind)
 
     @classmethod
     def load(cls, *folders: Bundle | Path | str, kind: Kind = "fp32") -> "NativeTranslator":
@@ -218,19 +215,6 @@ def _lacks(keep: Keep, source: str, target: str) -> bool:
         return True
     kept = keep.find(source)
     return bool(kept) and bool(keeping.missing(kept, target) or keeping.surplus(kept, target))
-
-
-def _places(
-    config: TransformerConfig, weights: Mapping[str, np.ndarray]
-) -> tuple[Places, Places] | None:
-    """The vectors of positions of sources and of targets."""
-    if config.positions == "none":
-        return None
-    if config.positions == "sinusoidal":
-        table = sinusoids(FURTHEST + 2, config.dim).numpy()
-        return table, table
-    name = "embedding.positions.encoding.table"
-    return weights[f"encoder.{name}"], weights[f"decoder.{name}"]
 
 
 def _not_served(bundle: Bundle, lacking: str) -> ConfigError:
