@@ -69,6 +69,7 @@ typedef struct {
     float **key, **value;        /* of each decoder block: (slots, longest, width) */
     float *stream, *normed, *wide, *found, *score;
     int32_t *places;            /* (rows) */
+    const int32_t *first_slot;  /* (rows) of zeros */
     const float **at;           /* addresses of keys, and of values: (2, positions) */
     int64_t reach;              /* how many of each */
 } TransformerSession;

@@ -129,5 +129,7 @@ def library() -> ctypes.CDLL | None:
         ADDRESS, ctypes.POINTER(SearchLimits), INTEGER, ctypes.POINTER(Best)
     ]  # fmt: skip
     engine.jumok_force.argtypes = [ADDRESS, ADDRESS, ADDRESS, ADDRESS, INTEGER, ADDRESS]
+    engine.jumok_read.restype = None
+    engine.jumok_read.argtypes = [ADDRESS, INTEGER, ADDRESS, INTEGER, ADDRESS]
     engine.jumok_end.argtypes = [ADDRESS]
     return engine
