@@ -5,12 +5,11 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-import numpy as np
-import numpy.typing as npt
-
 from jumok.config.recurrent import RecurrentConfig
+from jumok.engine.forced import Depth, Keeping, WatchedAttention
+from jumok.engine.native import NativeModel
 from jumok.engine.packing import Kind, Packed, Weights
-from jumok.engine.searching import SearchRules, Written, begun, check_sources, search
+from jumok.engine.searching import SearchRules, Source, begun, joined
 from jumok.engine.structures import CellLayout, LinearLayout, RecurrentLayout, library
 
 LANES = 16
@@ -21,9 +20,6 @@ SCORES = {"dot": 0, "scaled-dot": 0, "bilinear": 0, "cosine": 1, "additive": 2}
 
 SHARPEST = math.log(100.0)
 """As in attention/cosine.py: the temperature is never below 0.01."""
-
-Memory = npt.NDArray[np.float32]
-"""(positions dim)"""
 
 
 def missing(config: RecurrentConfig) -> str | None:
@@ -44,15 +40,12 @@ def _order(config: RecurrentConfig) -> str:
     return "feeding" if config.input_feeding else config.order
 
 
-class NativeRecurrent:
-    """A model's weights in the engine's layout; any number of threads may search with it at once.
-
-    Attributes:
-        positions: None: a text may be of any length.
+class NativeRecurrent(NativeModel):
+    """A sequence-to-sequence RNN. Its attention, if it has one, is layer 0 of "cross".
 
     Args:
         weights: by their names in a bundle, float32; tied ones may be there once. Without those of
-            an encoder only `search_memories` can be called.
+            an encoder every source is a Memory.
     """
 
     positions = None
@@ -61,7 +54,8 @@ class NativeRecurrent:
         assert missing(config) is None
         self._packed = packed = Packed(kind)
         self._weights = weights
-        self._dim = config.dim
+        self._depth = Depth(0, 0, int(config.attention != "none"), heads=1)
+        self.dim = config.dim
         source = weights.get("encoder.embedding.table")
         target = weights.get("decoder.embedding.table", source)
         assert target is not None
@@ -109,52 +103,16 @@ class NativeRecurrent:
         there = name in self._weights
         return self._packed.address(self._weights[name]) if there else 0
 
-    def search(self, sources: Sequence[Sequence[int]], rules: SearchRules) -> list[Written]:
-        """The best hypothesis for each source (its tokens, END included); beam 1 is greedy.
-
-        Raises:
-            ModelError: a token is not in the vocabulary, or the model gives no token a
-                probability.
-            MemoryError: there is not enough memory.
-        """
-        if not sources:
-            return []
-        check_sources(sources, rules, self.vocabulary, self.positions)
-        tokens = np.concatenate([np.asarray(each, np.int32) for each in sources])
-        with self._session(list(map(len, sources)), rules, tokens=tokens) as session:
-            return search(session, len(sources), rules)
-
-    def search_memories(self, memories: Sequence[Memory], rules: SearchRules) -> list[Written]:
-        """The best hypothesis for each Memory, (positions dim) of any number of positions.
-
-        Raises:
-            ModelError: the model gives no token a probability.
-            MemoryError: there is not enough memory.
-        """
-        if not memories:
-            return []
-        joined = np.concatenate(memories, dtype=np.float32)
-        assert joined.shape[1] == self._dim, joined.shape
-        with self._session(list(map(len, memories)), rules, memory=joined) as session:
-            return search(session, len(memories), rules)
-
     @contextmanager
     def _session(
-        self,
-        lengths: Sequence[int],
-        rules: SearchRules,
-        *,
-        tokens: npt.NDArray[np.int32] | None = None,
-        memory: Memory | None = None,
-    ) -> Iterator[int]:
+        self, sources: Sequence[Source], rules: SearchRules, watched: Sequence[WatchedAttention]
+    ) -> Iterator[tuple[int, Keeping]]:
         engine = library()
         assert engine is not None
-        offsets = np.cumsum([0, *lengths], dtype=np.int64)
+        keeping, read = Keeping(watched, self._depth.heads), joined(sources)
         session = engine.jumok_begin_recurrent(
-            ctypes.byref(self._model), len(lengths),
-            None if tokens is None else tokens.ctypes.data,
-            None if memory is None else memory.ctypes.data,
-            offsets.ctypes.data, rules.beam, max(rules.longest) + 1,
+            ctypes.byref(self._model), len(sources), read.tokens, read.memory, read.offsets,
+            rules.beam, max(rules.longest) + 1, keeping.layout if watched else None,
         )  # fmt: skip
         with begun(session) as address:
-            yield address
+            yield address, keeping

@@ -7,6 +7,7 @@
 #include "matrix.h"
 
 #define TILE (8 * PANEL) /* logits of a row that are computed and read before the next ones */
+#define CHUNK 64         /* rows of a given target whose logits are computed together */
 
 /* A softmax's divisor so far: exp(peak) * sum. */
 typedef struct { float peak, sum; } Divisor;
@@ -20,10 +21,30 @@ typedef struct Session Session;
 typedef void Step(Session *, int64_t rows, const int32_t *tokens, int64_t position, const int32_t *slots,
                   const int32_t *ancestors, const int32_t *sentences);
 
+enum { ENCODER, DECODER, CROSS };
+
+/* An attention whose weights are kept: (chosen heads, queries, keys) of each sentence, one sentence
+ * after the other. rank: of each head, its number among the chosen ones, or -1. */
+typedef struct {
+    int64_t part, layer, heads;
+    const int32_t *rank;
+    float *weights; /* where those of the next sentence go */
+} Watched;
+
+/* Reads given targets. Returns 0, or 1 where memory is lacking.
+ *
+ * tokens: those of every target after START, one target after the other; following: what is expected
+ * after each of them; offsets: where each target begins, and the number of all at the end. layers: the
+ * blocks of the decoder that are needed. values: the log-probabilities of `following`; NULL: not wanted. */
+typedef int64_t Force(Session *, const int32_t *tokens, const int32_t *following, const int64_t *offsets,
+                      int64_t layers, float *values);
+
 struct Session {
     int64_t sentences, slots, longest; /* longest: positions of the target, END counted */
+    int64_t at_once;                   /* how many rows have room for their logits */
     const Linear *output;
     Step *step;
+    Force *force;
     void (*end)(Session *); /* frees what the model's own session has */
     const float *shown;     /* (rows, panelled(inputs of the output)) */
     float *logits;
@@ -71,7 +92,8 @@ static void *room(Session *s, int64_t bytes) {
 static void make_room(Session *s, int64_t rows, int64_t width) {
     s->rows.halves_ = room(s, sizeof(uint16_t) * rows * width), s->rows.bytes_ = (uint8_t *)s->rows.halves_;
     s->rows.scale = room(s, sizeof(float) * rows);
-    s->logits = room(s, sizeof(float) * s->slots * TILE), s->divisor = room(s, sizeof(Divisor) * s->slots);
+    s->at_once = s->slots > CHUNK ? s->slots : rows < CHUNK ? rows : CHUNK;
+    s->logits = room(s, sizeof(float) * s->at_once * TILE), s->divisor = room(s, sizeof(Divisor) * s->at_once);
 }
 
 /* y = x W^T + b of float32 rows, or its positive part; rows of x and y are filled up to panels. */

@@ -8,8 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from jumok.config import TransformerConfig
+from jumok.engine.forced import Depth, Keeping, WatchedAttention
+from jumok.engine.native import NativeModel
 from jumok.engine.packing import Kind, Packed, Weights
-from jumok.engine.searching import SearchRules, Written, begun, check_sources, search
+from jumok.engine.searching import SearchRules, Source, begun, joined
 from jumok.engine.structures import BlockLayout, ModelLayout, NormLayout, library
 
 LANES = 16
@@ -48,11 +50,8 @@ def missing(config: TransformerConfig) -> str | None:
     return "no C compiler" if library() is None else None
 
 
-class NativeTransformer:
-    """A model's weights in the engine's layout; any number of threads may search with it at once.
-
-    Attributes:
-        positions: the number of positions of a text, END or START included; None: no limit.
+class NativeTransformer(NativeModel):
+    """An encoder-decoder Transformer.
 
     Args:
         weights: by their names in a bundle, float32; tied ones may be there once.
@@ -69,6 +68,9 @@ class NativeTransformer:
         assert missing(config) is None
         self.positions = None if places is None else min(map(len, places))
         self.vocabulary = len(weights["encoder.embedding.table"])
+        self.dim = config.dim
+        decoder_layers = config.decoder_layers
+        self._depth = Depth(config.encoder_layers, decoder_layers, decoder_layers, config.heads)
         self._packed = packed = Packed(kind)
         self._weights = weights
         encoder = [self._block(f"encoder.blocks.{n}") for n in range(config.encoder_layers)]
@@ -113,30 +115,19 @@ class NativeTransformer:
         block.after_feedforward = packed.norm(weights, f"{name}.after_feedforward.norm")
         return block
 
-    def search(self, sources: Sequence[Sequence[int]], rules: SearchRules) -> list[Written]:
-        """The best hypothesis for each source (its tokens, END included); beam 1 is greedy.
-
-        Raises:
-            ModelError: a source or a target is longer than the model's positions, a token is not
-                in the vocabulary, or the model gives no token a probability.
-            MemoryError: there is not enough memory.
-        """
-        if not sources:
-            return []
-        check_sources(sources, rules, self.vocabulary, self.positions)
-        with self._session(sources, rules) as session:
-            return search(session, len(sources), rules)
-
     @contextmanager
-    def _session(self, sources: Sequence[Sequence[int]], rules: SearchRules) -> Iterator[int]:
+    def _session(
+        self, sources: Sequence[Source], rules: SearchRules, watched: Sequence[WatchedAttention]
+    ) -> Iterator[tuple[int, Keeping]]:
         engine = library()
         assert engine is not None
-        tokens = np.concatenate([np.asarray(each, np.int32) for each in sources])
+        keeping = Keeping(watched, self._depth.heads)
+        keeping.make_room(("encoder",), [(len(each), 0) for each in sources])
+        read = joined(sources)
         places = np.concatenate([np.arange(len(each), dtype=np.int32) for each in sources])
-        offsets = np.cumsum([0, *map(len, sources)], dtype=np.int64)
         session = engine.jumok_begin(
-            ctypes.byref(self._model), len(sources), tokens.ctypes.data, places.ctypes.data,
-            offsets.ctypes.data, rules.beam, max(rules.longest) + 1,
+            ctypes.byref(self._model), len(sources), read.tokens, places.ctypes.data, read.memory,
+            read.offsets, rules.beam, max(rules.longest) + 1, keeping.layout, len(watched),
         )  # fmt: skip
         with begun(session) as address:
-            yield address
+            yield address, keeping
