@@ -8,7 +8,8 @@ import torch
 
 from jumok.attention.heard import tell
 from jumok.bundle.reading import Bundle
-from jumok.bundle.weights import load_model, section_of
+from jumok.bundle.described import section_of
+from jumok.bundle.weights import load_model
 from jumok.config.pictures import ImageClassifierConfig
 from jumok.data.files.images import Pixels, read_image
 from jumok.data.pictures.batches import as_tensor
