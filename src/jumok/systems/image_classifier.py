@@ -71,7 +71,7 @@ class ImageClassification(System):
             model = load_model(bundle, str(where)).to(dtype_of(precision))
             assert isinstance(model, ImageClassifier)  # by its section
             models.append(model)
-        return loaded_from(cls(models, bundles[0].config.labels, shapes[0]), bundles)
+        return loaded_from(cls(models, bundles[0].config.labels, shapes[0]), bundles, device, precision)
 
     def modules(self) -> Sequence[ImageClassifier]:
         return self.models
