@@ -1,7 +1,7 @@
 /* The engine's functions: a session for a batch of sentences, and what is done with it. */
 
 #include "beam.h"
-#include "model.h"
+#include "forced.h"
 
 /* A session of any model. */
 void jumok_end(Session *s) {
@@ -18,24 +18,26 @@ static void end_transformer(Session *base) {
     for (unsigned i = 0; i < sizeof own / sizeof *own; i++) free(own[i]);
 }
 
-/* `offsets` has sentences + 1 entries; `longest`: positions of the target, END counted. NULL: there is not
- * enough memory. */
+/* `offsets` has sentences + 1 entries; `longest`: positions of the target, END counted; watched: the
+ * attentions whose weights are kept. NULL: there is not enough memory. */
 Session *jumok_begin(const Model *m, int64_t sentences, const int32_t *tokens, const int32_t *places,
-                     const int64_t *offsets, int64_t beam, int64_t longest) {
+                     const int64_t *offsets, int64_t beam, int64_t longest, Watched *watched, int64_t watched_count) {
     TransformerSession *s = calloc(1, sizeof *s);
     if (!s) return NULL;
     Session *base = &s->base;
-    int64_t count = offsets[sentences], slots = sentences * beam, rows = count > slots ? count : slots, most = longest;
+    int64_t count = offsets[sentences], slots = sentences * beam, most = longest;
+    int64_t rows = count > slots ? count : slots;
     int64_t width = panelled(2 * key_width(m) + value_width(m)), hidden = panelled(m->hidden), dim = panelled(m->dim);
     int64_t found = panelled(value_width(m)) > dim ? panelled(value_width(m)) : dim;
     for (int64_t i = 0; i < sentences; i++)
         if (offsets[i + 1] - offsets[i] > most) most = offsets[i + 1] - offsets[i];
+    if (longest > rows) rows = longest; /* of a given target */
     if (hidden > width) width = hidden;
     if (dim > width) width = dim;
     *base = (Session){.sentences = sentences, .slots = slots, .longest = longest, .output = &m->output,
                       .step = step, .end = end_transformer};
     make_room(base, rows, width);
-    s->model = m;
+    s->model = m, s->most = rows, s->watched = watched, s->watched_count = watched_count;
     s->offsets = room(base, sizeof(int64_t) * (sentences + 1));
     if (s->offsets) memcpy(s->offsets, offsets, sizeof(int64_t) * (sentences + 1));
     s->stream = room(base, sizeof(float) * rows * dim), base->shown = s->normed = room(base, sizeof(float) * rows * dim);
@@ -61,4 +63,10 @@ int64_t jumok_greedy(Session *s, const Limits *limits, Best *best) { return gree
 
 int64_t jumok_beam(Session *s, const Limits *limits, int64_t beam, Best *best) {
     return beam_search(s, limits, beam, best);
+}
+
+/* Given targets: see force. */
+int64_t jumok_force(Session *s, const int32_t *tokens, const int32_t *following, const int64_t *offsets,
+                    int64_t layers, float *values) {
+    return force((TransformerSession *)s, tokens, following, offsets, layers, values);
 }

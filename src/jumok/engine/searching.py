@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from jumok.engine.structures import Best, SearchLimits, library
 from jumok.errors import ModelError
@@ -34,10 +35,15 @@ class SearchRules:
 
 @dataclass(frozen=True)
 class Written:
-    """A hypothesis: its tokens without END, and their log-probabilities, END's included."""
+    """A hypothesis: its tokens without END, and their log-probabilities, END's included.
+
+    Attributes:
+        attention: the weights that were asked for, as in `engine/forced.py`.
+    """
 
     tokens: tuple[int, ...]
     log_probabilities: tuple[float, ...]
+    attention: tuple[npt.NDArray[np.float32], ...] = ()
 
 
 def check_sources(

@@ -7,6 +7,7 @@
 #include "matrix.h"
 
 #define TILE (8 * PANEL) /* logits of a row that are computed and read before the next ones */
+#define CHUNK 64         /* rows of a given target whose logits are computed together */
 
 /* A softmax's divisor so far: exp(peak) * sum. */
 typedef struct { float peak, sum; } Divisor;
@@ -22,6 +23,7 @@ typedef void Step(Session *, int64_t rows, const int32_t *tokens, int64_t positi
 
 struct Session {
     int64_t sentences, slots, longest; /* longest: positions of the target, END counted */
+    int64_t at_once;                   /* how many rows have room for their logits */
     const Linear *output;
     Step *step;
     void (*end)(Session *); /* frees what the model's own session has */
@@ -69,7 +71,8 @@ static void *room(Session *s, int64_t bytes) {
 static void make_room(Session *s, int64_t rows, int64_t width) {
     s->rows.halves_ = room(s, sizeof(uint16_t) * rows * width), s->rows.bytes_ = (uint8_t *)s->rows.halves_;
     s->rows.scale = room(s, sizeof(float) * rows);
-    s->logits = room(s, sizeof(float) * s->slots * TILE), s->divisor = room(s, sizeof(Divisor) * s->slots);
+    s->at_once = s->slots > CHUNK ? s->slots : rows < CHUNK ? rows : CHUNK;
+    s->logits = room(s, sizeof(float) * s->at_once * TILE), s->divisor = room(s, sizeof(Divisor) * s->at_once);
 }
 
 /* y = x W^T + b of float32 rows, or its positive part; rows of x and y are filled up to panels. */
