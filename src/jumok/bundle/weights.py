@@ -9,10 +9,11 @@ from torch import Tensor, nn
 
 from jumok.bundle.arrays import unreadable
 from jumok.bundle.described import check_alignment, check_size, check_tensors, section_of, unfit
-from jumok.bundle.reading import CONFIG, WEIGHTS, Bundle
+from jumok.bundle.reading import WEIGHTS, Bundle
 from jumok.config.section import ModelSection
 from jumok.models.catalog import DataSizes, build
 from jumok.models.memory import SequenceToSequence
+
 
 def load_model(bundle: Bundle, device: str = "cpu") -> nn.Module:
     """The model with its weights in float32, whatever their stored type, in evaluation mode.

@@ -16,9 +16,9 @@ from typing import Any, Concatenate, Generic, ParamSpec, SupportsIndex, TypeVar,
 
 from jumok.bundle.fingerprint import Origin, fingerprint_of, together
 from jumok.bundle.reading import Bundle
-from jumok.errors import BundleError
+from jumok.errors import BundleError, ConfigError
 from jumok.late import late_imports
-from jumok.systems.device import PrecisionName
+from jumok.systems.device import EngineName, EnginePrecision, PrecisionName
 
 with late_imports():
     import torch
@@ -47,19 +47,19 @@ class Shown(Generic[Part]):
         self._key = f"_{name}"
 
     @overload
-    def __get__(self, system: None, kind: type) -> "Shown[Part]": ...
+    def __get__(self, system: None, kind: type) -> Shown[Part]: ...
 
     @overload
-    def __get__(self, system: "System", kind: type) -> Part: ...
+    def __get__(self, system: System, kind: type) -> Part: ...
 
-    def __get__(self, system: "System | None", kind: type) -> "Shown[Part] | Part":
+    def __get__(self, system: System | None, kind: type) -> Shown[Part] | Part:
         if system is None:
             return self
         system._handed_out()
         part: Part = system.__dict__[self._key]
         return part
 
-    def __set__(self, system: "System", part: Part) -> None:
+    def __set__(self, system: System, part: Part) -> None:
         system.__dict__[self._key] = part
 
 
@@ -105,9 +105,38 @@ class System:
         *folders: Bundle | Path | str,
         device: str = "auto",
         precision: PrecisionName = "fp32",
-    ) -> "System":
+    ) -> System:
         """The system of the bundles in these folders, or of bundles that were read before."""
         raise NotImplementedError
+
+    @classmethod
+    def load_on(
+        cls,
+        engine: EngineName,
+        *folders: Bundle | Path | str,
+        device: str = "auto",
+        precision: EnginePrecision = "fp32",
+        threads: int = 0,
+    ) -> System:
+        """As `load`, on the native engine or on torch.
+
+        Args:
+            engine: "auto" is the native engine where it serves the model.
+            threads: of the native engine; 0: one for each core.
+
+        Raises:
+            ConfigError: the native engine is asked for, or needed for int8, and does not serve
+                this.
+        """
+        del threads
+        if engine == "native" or precision == "int8":
+            asked = 'engine="native"' if engine == "native" else 'precision="int8"'
+            raise ConfigError(
+                "the native engine does not run models of this kind.",
+                got=f"{asked} for a {cls.__name__}",
+                do="leave it out: torch computes",
+            )
+        return cls.load(*folders, device=device, precision=precision)
 
     def modules(self) -> Sequence[nn.Module]:
         """The models that work together."""
@@ -210,7 +239,9 @@ def torch_at_work(
 
 def _digests(models: Sequence[nn.Module]) -> tuple[kernels_digest.Digest, ...]:
     """Digests of everything that the models compute with."""
-    return tuple(kernels_digest.digest(tensor) for model in models for tensor in model.state_dict().values())
+    return tuple(
+        kernels_digest.digest(tensor) for model in models for tensor in model.state_dict().values()
+    )
 
 
 def loaded_from(

@@ -38,7 +38,9 @@ class Embedder(Protocol):
         """One vector for each text; `batch_size` texts are read together."""
         ...
 
-    def word_vectors(self, text: str) -> tuple[tuple[str, ...], shapes.Float[torch.Tensor, "words dim"]]:
+    def word_vectors(
+        self, text: str
+    ) -> tuple[tuple[str, ...], shapes.Float[torch.Tensor, "words dim"]]:
         """The words of a text, separated by plain spaces, and a vector for each in its context."""
         ...
 
@@ -68,7 +70,9 @@ class GivenVectors:
         sums = [vectors.sum(0) / max(len(vectors), 1) for vectors in found]
         return torch.stack(sums) if sums else self._matrix[:0]
 
-    def word_vectors(self, text: str) -> tuple[tuple[str, ...], shapes.Float[torch.Tensor, "words dim"]]:
+    def word_vectors(
+        self, text: str
+    ) -> tuple[tuple[str, ...], shapes.Float[torch.Tensor, "words dim"]]:
         """The words of a text that have vectors, and these vectors."""
         found = [(word, self._space.row(word)) for word in plain_words(normalize(text))]
         known = [(word, row) for word, row in found if row is not None]
@@ -121,7 +125,9 @@ class SourceReader(System):
         return sums / counts.clamp(min=1)
 
     @torch_at_work
-    def word_vectors(self, text: str) -> tuple[tuple[str, ...], shapes.Float[torch.Tensor, "words dim"]]:
+    def word_vectors(
+        self, text: str
+    ) -> tuple[tuple[str, ...], shapes.Float[torch.Tensor, "words dim"]]:
         """The words of a text, and for each the mean of the encoder's states at its tokens.
 
         Raises:
