@@ -15,10 +15,10 @@ from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from jumok.bundle.reading import WEIGHTS, Bundle, read_bundle
+from jumok.bundle.weights import stored_weights
 from jumok.errors import BundleError, Place
 
 OF_WEIGHTS, OF_CONFIG = 12, 4
@@ -52,7 +52,7 @@ class Origin:
             )
         config = self._bundle.config
         told = json.dumps([config.model, config.labels], sort_keys=True).encode()
-        weights = digest_of(load_file(file).values())
+        weights = digest_of(stored_weights(self._bundle).values())
         return f"{weights}-{hashlib.sha256(told).hexdigest()[:OF_CONFIG]}"
 
     def _stamp_now(self) -> tuple[int, ...]:

@@ -28,7 +28,7 @@ def load_model(bundle: Bundle, device: str = "cpu") -> nn.Module:
     model = _built(bundle, section_of(bundle))
     own = model.state_dict()
     _check_tensors(bundle, {name: tuple(tensor.shape) for name, tensor in own.items()})
-    stored = _stored(bundle)
+    stored = stored_weights(bundle)
     # The storage is compared, not the name: a tied tensor has several names and is stored once.
     filled = {own[name].data_ptr() for name in stored}
     missing = [name for name, tensor in own.items() if tensor.data_ptr() not in filled]
@@ -81,7 +81,16 @@ def _built(bundle: Bundle, config: ModelSection) -> nn.Module:
     return model
 
 
-def _stored(bundle: Bundle) -> dict[str, Tensor]:
+def stored_weights(bundle: Bundle) -> dict[str, Tensor]:
+    """The bundle's weights by their names: int8 as float32, others as they are stored.
+
+    Raises:
+        BundleError: they cannot be read, or are not those that the bundle was written with.
+    """
+    if bundle.precision == "int8":
+        read = bundle.weights()
+        floats = read.floats | {name: each.floats() for name, each in read.integers.items()}
+        return {name: torch.from_numpy(array) for name, array in floats.items()}
     try:
         return load_file(bundle.folder / WEIGHTS)
     except (SafetensorError, OSError) as error:

@@ -274,10 +274,10 @@ Engine = Annotated[
 ]
 Precisions = Literal["fp32", "bf16"]
 EnginePrecision = Annotated[
-    Literal["fp32", "bf16", "int8"],
+    Literal["auto", "fp32", "bf16", "int8"],
     typer.Option(
         help="Number format; int8 with --engine native only. bf16 is up to twice as fast on CPUs "
-        "with native bfloat16.",
+        "with native bfloat16. auto: with --engine native that of the bundle, otherwise fp32.",
         rich_help_panel=MACHINE,
     ),
 ]

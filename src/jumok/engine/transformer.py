@@ -1,7 +1,7 @@
 """An encoder-decoder Transformer on the engine: sources in, the best hypothesis of each out."""
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from jumok.config import TransformerConfig
 from jumok.engine.packing import Kind, Packed, Weights
+from jumok.engine.quantising import Quantised
 from jumok.engine.structures import (
     Best,
     BlockLayout,
@@ -93,6 +94,8 @@ class NativeTransformer:
     Args:
         weights: by their names in a bundle, float32; tied ones may be there once.
         places: the vectors of the positions of sources and of targets; None: they have none.
+        integers: by their names, matrices that are already int8; of these `weights` needs only the
+            tables.
     """
 
     def __init__(
@@ -101,11 +104,12 @@ class NativeTransformer:
         weights: Weights,
         places: tuple[Places, Places] | None,
         kind: Kind = "fp32",
+        integers: Mapping[str, Quantised] | None = None,
     ) -> None:
         assert missing(config) is None
         self.positions = None if places is None else min(map(len, places))
         self.vocabulary = len(weights["encoder.embedding.table"])
-        self._packed = packed = Packed(kind)
+        self._packed = packed = Packed(kind, integers)
         self._weights = weights
         encoder = [self._block(f"encoder.blocks.{n}") for n in range(config.encoder_layers)]
         decoder = [self._block(f"decoder.blocks.{n}", True) for n in range(config.decoder_layers)]
@@ -125,7 +129,10 @@ class NativeTransformer:
             config.norm == "post", config.norm_epsilon, head**-0.5, config.dim**0.5, *tables,
             *((0, 0) if places is None else map(packed.address, places)),
             self._first("encoder"), self._first("decoder"), *self._blocks,
-            packed.matrix(weights.get("decoder.output.weight", target)),
+            packed.projection(
+                weights, "decoder.output.weight", "decoder.embedding.table",
+                "encoder.embedding.table",
+            ),
         )  # fmt: skip
 
     def _first(self, side: str) -> NormLayout:

@@ -66,7 +66,7 @@ def translate(
     batch: option.Batch = 32,
     device: option.Device = "auto",
     engine: option.Engine = "torch",
-    precision: option.EnginePrecision = "fp32",
+    precision: option.EnginePrecision = "auto",
     threads: option.Threads = 0,
 ) -> None:
     """Translate lines of text (N lines in, N lines out), or a document.
@@ -122,7 +122,7 @@ def translator_on(
     engine: Literal["torch", "native"],
     model: str,
     device: str,
-    precision: Literal["fp32", "bf16", "int8"],
+    precision: Literal["auto", "fp32", "bf16", "int8"],
     threads: int,
 ) -> "Translator | NativeTranslator":
     """The translator on the engine that is asked for."""
@@ -135,10 +135,13 @@ def translator_on(
                 got=f"--threads {threads}",
                 do="leave it out",
             )
-        return native.NativeTranslator.load(*option.model_folders(model), kind=precision)
+        kind = None if precision == "auto" else precision
+        return native.NativeTranslator.load(*option.model_folders(model), kind=kind)
     if precision == "int8":
         raise ConfigError("int8 needs the native engine.", do="add --engine native")
-    return option.load_translator(model, device, precision, threads)
+    return option.load_translator(
+        model, device, "fp32" if precision == "auto" else precision, threads
+    )
 
 
 def write_all(

@@ -56,7 +56,7 @@ class NativeTranslator:
     """One Transformer, on the engine.
 
     Args:
-        kind: the number format of the engine's weights.
+        kind: the number format of the engine's weights; None: that of the bundle's matrices.
 
     Attributes:
         left: the number of lines that were left to torch.
@@ -66,7 +66,7 @@ class NativeTranslator:
         BundleError: it does not translate.
     """
 
-    def __init__(self, bundle: Bundle, kind: Kind = "fp32") -> None:
+    def __init__(self, bundle: Bundle, kind: Kind | None = None) -> None:
         config = section_of(bundle)
         if not isinstance(config, TransformerConfig):
             raise _not_served(bundle, f"kind = {bundle.config.model.get('kind')!r}")
@@ -78,10 +78,12 @@ class NativeTranslator:
         self.max_tokens, self.longest_target = longest_part(bundle), positions_end(bundle)
         model = load_model(bundle)  # checks every tensor, and gives float32 whatever is stored
         weights = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
-        self.engine = NativeTransformer(config, weights, _places(config, weights), kind)
+        kind = kind or bundle.precision
+        integers = bundle.weights().integers if bundle.precision == "int8" else None
+        self.engine = NativeTransformer(config, weights, _places(config, weights), kind, integers)
 
     @classmethod
-    def load(cls, *folders: Bundle | Path | str, kind: Kind = "fp32") -> "NativeTranslator":
+    def load(cls, *folders: Bundle | Path | str, kind: Kind | None = None) -> "NativeTranslator":
         """The translator of the bundle in this folder."""
         bundles = read_bundles(folders, "translation")
         if len(bundles) != 1:
