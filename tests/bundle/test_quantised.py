@@ -8,8 +8,9 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from jumok.bundle.arrays import read_stored
 from jumok.bundle.fingerprint import fingerprint_in, fingerprint_of
-from jumok.bundle.quantised import SCALE, read_weights
+from jumok.bundle.quantised import COMPLETE, SCALE
 from jumok.bundle.reading import Bundle, read_bundle
 from jumok.bundle.weights import load_model
 from jumok.bundle.writing import write_bundle
@@ -46,7 +47,7 @@ def copy(int8: Path, tmp_path: Path) -> Path:
 def refused(folder: Path) -> str:
     with pytest.raises(BundleError) as caught:
         load_model(read_bundle(folder))
-    assert caught.value.do == ("copy or download the bundle again, or quantize the model again")
+    assert caught.value.do == COMPLETE
     return str(caught.value)
 
 
@@ -89,7 +90,7 @@ def test_no_number_stays_visible() -> None:
 
 def read(folder: Path) -> tuple[Bundle, dict[str, Quantised]]:
     bundle = read_bundle(folder)
-    return bundle, read_weights(bundle.stored, bundle.digest, folder / "model.safetensors").integers
+    return bundle, read_stored(bundle).integers
 
 
 def test_it_loads_as_the_floats_that_its_integers_stand_for(int8: Path, tiny_bundle: Path) -> None:
@@ -108,9 +109,6 @@ def test_it_loads_as_the_floats_that_its_integers_stand_for(int8: Path, tiny_bun
             assert torch.equal(tensor, original[name])
     assert QUERY in integers
     assert "encoder.embedding.table" in integers
-    assert sum((int8 / "model.safetensors").stat().st_size for _ in [0]) < (
-        0.45 * (tiny_bundle / "model.safetensors").stat().st_size
-    )
 
 
 def test_its_fingerprint_is_that_of_the_loaded_model(int8: Path, tiny_bundle: Path) -> None:
@@ -134,9 +132,7 @@ def test_a_file_that_was_cut_is_found(copy: Path) -> None:
     file.write_bytes(file.read_bytes()[:-7])
     with pytest.raises(BundleError) as caught:
         read_bundle(copy)
-    assert f"{file}: not a safetensors file, or its header is cut off" in str(caught.value) or (
-        "bytes, by its own header" in str(caught.value)
-    )
+    assert f"{file}: the weights are cut off." in str(caught.value)
 
 
 def test_a_missing_digest_is_found(copy: Path) -> None:
@@ -176,7 +172,6 @@ def edit(folder: Path, **changes: torch.Tensor | None) -> None:
             f"{QUERY}: integers from -127 to 127", "-128",
         ),
         (QUERY, torch.ones(24, dtype=torch.int8), f"{QUERY}: int8 with two axes", "shape (24,)"),
-        ("encoder.first_norm.bias", torch.ones(24, dtype=torch.int64), "F64, F32", "I64"),
     ],
     ids=str,
 )  # fmt: skip
@@ -201,4 +196,5 @@ def test_tensors_that_overlap_are_no_traceback(copy: Path) -> None:
         ]
 
     rewrite_header(copy / "model.safetensors", overlap)
-    assert "model.safetensors: the weights cannot be read." in refused(copy)
+    with pytest.raises(BundleError, match=r"model\.safetensors: the weights cannot be read\."):
+        load_model(read_bundle(copy))

@@ -12,7 +12,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from jumok.bundle.card import BundleConfig, Card
 from jumok.bundle.header import StoredTensor, read_header
-from jumok.bundle.quantised import StoredWeights, check_header, read_weights, scales_of
+from jumok.bundle.quantised import check_header, scales_of
 from jumok.bundle.theirs import READS, theirs
 from jumok.errors import BundleError, Place
 from jumok.plugins import require
@@ -77,10 +77,6 @@ class Bundle:
     def size(self) -> int:
         """The size of all files in bytes."""
         return sum(file.stat().st_size for file in self.folder.iterdir() if file.is_file())
-
-    def weights(self) -> StoredWeights:
-        """The weights' values, as `read_weights` reads and checks them."""
-        return read_weights(self.stored, self.digest, self.folder / WEIGHTS)
 
 
 def read_bundle(folder: Path) -> Bundle:

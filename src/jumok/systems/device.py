@@ -1,14 +1,22 @@
-"""The device that systems compute on."""
+"""The device that systems compute on. Importing it imports no torch."""
+
+from __future__ import annotations
 
 from typing import Literal
 
-import torch
-
 from jumok.errors import ConfigError
+from jumok.late import late_imports
+
+with late_imports():
+    import torch
 
 KINDS = ("cpu", "cuda")
 PrecisionName = Literal["fp32", "bf16"]
-DTYPES: dict[PrecisionName, torch.dtype] = {"fp32": torch.float32, "bf16": torch.bfloat16}
+
+
+def dtype_of(precision: PrecisionName) -> torch.dtype:
+    """The number format of this name."""
+    return torch.float32 if precision == "fp32" else torch.bfloat16
 
 
 def choose_device(wanted: str) -> torch.device:

@@ -13,7 +13,7 @@ from jumok.bundle.weights import load_model
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import BundleError, DataError, Place
 from jumok.kernels.linear import prepare_for_inference
-from jumok.systems.device import DTYPES, PrecisionName, choose_device
+from jumok.systems.device import PrecisionName, choose_device, dtype_of
 
 Model = TypeVar("Model", bound=nn.Module)
 
@@ -79,7 +79,7 @@ def load_one(
             expected=kind.__name__,
             got=type(model).__name__,
         )
-    prepare_for_inference(model, DTYPES[precision])
+    prepare_for_inference(model, dtype_of(precision))
     return bundle, model
 
 

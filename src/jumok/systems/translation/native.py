@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from jumok.bundle.arrays import read_stored
 from jumok.bundle.reading import Bundle
 from jumok.bundle.weights import load_model, section_of
 from jumok.config import TransformerConfig
@@ -79,7 +80,7 @@ class NativeTranslator:
         model = load_model(bundle)  # checks every tensor, and gives float32 whatever is stored
         weights = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
         kind = kind or bundle.precision
-        integers = bundle.weights().integers if bundle.precision == "int8" else None
+        integers = read_stored(bundle).integers if bundle.precision == "int8" else None
         self.engine = NativeTransformer(config, weights, _places(config, weights), kind, integers)
 
     @classmethod

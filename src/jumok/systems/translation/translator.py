@@ -36,7 +36,7 @@ from jumok.errors import BundleError, ConfigError, ModelError, Place
 from jumok.kernels.linear import prepare_for_inference
 from jumok.models.memory import Decoder, Memory, SequenceToSequence
 from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, Shown, at_work, loaded_from
-from jumok.systems.device import DTYPES, PrecisionName, choose_device
+from jumok.systems.device import PrecisionName, choose_device, dtype_of
 from jumok.systems.given import texts_in
 from jumok.systems.languages import WITHOUT_SPACES, language_code
 from jumok.systems.loading import load_tokenizer, read_bundles, reading_of
@@ -151,7 +151,7 @@ class Translator(GivenTranslations, FileTranslator):
                     expected=f"the tokenizer of {bundles[0].folder}",
                     do="train them on one tokenizer: tokenizer.path in the recipe",
                 )
-        models = [_load(bundle, place, DTYPES[precision]) for bundle in bundles]
+        models = [_load(bundle, place, dtype_of(precision)) for bundle in bundles]
         system = cls(
             models,
             tokenizers[0],
