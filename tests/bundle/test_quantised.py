@@ -173,7 +173,7 @@ def edit(folder: Path, **changes: torch.Tensor | None) -> None:
         ),
         (QUERY, torch.ones(24, dtype=torch.int8), f"{QUERY}: int8 with two axes", "shape (24,)"),
     ],
-    ids=str,
+    ids=["missing", "short", "bfloat16", "NaN", "negative", "-128", "one axis"],
 )  # fmt: skip
 def test_what_is_no_int8_matrix_is_named(copy, name, tensor, expected, got) -> None:
     edit(copy, **{name: tensor})

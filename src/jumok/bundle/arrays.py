@@ -9,6 +9,7 @@ from safetensors import SafetensorError, deserialize
 
 from jumok.bundle.quantised import COMPLETE, SCALE, as_quantised, scales_of
 from jumok.bundle.reading import WEIGHTS, Bundle
+from jumok.bundle.room import check_room
 from jumok.engine.quantising import Quantised
 from jumok.errors import BundleError, Place
 
@@ -51,9 +52,10 @@ def read_stored(bundle: Bundle) -> StoredWeights:
 
     Raises:
         BundleError: they cannot be read; an integer is -128, or a scale negative or no number; or
-            they are not those that the bundle was written with.
+            they are not those that the bundle was written with; or too little memory is free.
     """
     file, scales = bundle.folder / WEIGHTS, scales_of(bundle.stored)
+    check_room(bundle, 2 * file.stat().st_size)  # the file, and the arrays
     try:
         content = file.read_bytes()
         told = dict(deserialize(content))
