@@ -18,6 +18,8 @@ def faults_of(quality: MeasuredQuality) -> Sequence[str]:
     """The limits that the model exceeds, with its figures; none: the model is good enough."""
     found = []
     for before, after in zip(quality.before, quality.after, strict=True):
+        if before.known and not after.known:
+            found.append(f"{after.name} is not a number")
         if before.name == "perplexity" and after.value > before.value * (1 + MOST_RISE):
             rise = after.value / before.value - 1
             found.append(
