@@ -33,7 +33,9 @@ def test_names_shapes_and_ties_are_those_of_the_built_model(keys):
 
 
 @pytest.mark.parametrize(
-    "keys", [{"score": "additive"}, {"process_heads": ("qk-norm",)}, {"positions": "index"}], ids=str
+    "keys",
+    [{"score": "additive"}, {"process_heads": ("qk-norm",)}, {"positions": "index"}],
+    ids=str,
 )
 def test_parts_with_other_tensors_are_not_known(keys):
     assert tensors_of(TransformerConfig(dim=18, heads=3, **keys), 31) is None

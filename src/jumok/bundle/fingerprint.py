@@ -43,6 +43,11 @@ class Origin:
         self._bundle = bundle
         self._stamp = self._stamp_now()
 
+    @property
+    def folder(self) -> Path:
+        """The bundle's."""
+        return self._bundle.folder
+
     @cached_property
     def fingerprint(self) -> str:
         """The fingerprint of the bundle as it was when it was loaded.

@@ -133,7 +133,9 @@ class Limits:
             allowed = filters.no_repeat(written, self.no_repeat_ngram)(allowed)
         if forced is None:
             return allowed
-        return torch.where((forced == filters.FREE)[:, None], allowed, filters.force(forced)(everything))
+        return torch.where(
+            (forced == filters.FREE)[:, None], allowed, filters.force(forced)(everything)
+        )
 
     def forced_tokens(
         self,

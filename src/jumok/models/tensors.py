@@ -39,14 +39,15 @@ def tensors_of(config: TransformerConfig, vocabulary: int) -> Tensors | None:
     values = config.model_dump()
     if any(values[key] not in known for key, known in KNOWN.items()):
         return None
-    shapes = dict.fromkeys(TABLES, (vocabulary, config.dim))
+    shapes: dict[str, Shape] = dict.fromkeys(TABLES, (vocabulary, config.dim))
     for side, layers in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
         if config.positions == "learned":
             table = f"{side}.embedding.positions.encoding.table"
             shapes[table] = (config.max_length, config.dim)
         if config.positions_join == "concatenate":
             join = f"{side}.embedding.positions.join"
-            shapes |= {f"{join}.weight": (config.dim, 2 * config.dim), f"{join}.bias": (config.dim,)}
+            shapes[f"{join}.weight"] = config.dim, 2 * config.dim
+            shapes[f"{join}.bias"] = (config.dim,)
         if config.norm == "pre":
             shapes |= _norm(config, f"{side}.first_norm")
         for layer in range(layers):

@@ -7,8 +7,8 @@ import numpy as np
 import torch
 
 from jumok.attention.heard import tell
-from jumok.bundle.reading import Bundle
 from jumok.bundle.described import section_of
+from jumok.bundle.reading import Bundle
 from jumok.bundle.weights import load_model
 from jumok.config.pictures import ImageClassifierConfig
 from jumok.data.files.images import Pixels, read_image
@@ -71,7 +71,9 @@ class ImageClassification(System):
             model = load_model(bundle, str(where)).to(dtype_of(precision))
             assert isinstance(model, ImageClassifier)  # by its section
             models.append(model)
-        return loaded_from(cls(models, bundles[0].config.labels, shapes[0]), bundles)
+        return loaded_from(
+            cls(models, bundles[0].config.labels, shapes[0]), bundles, device, precision
+        )
 
     def modules(self) -> Sequence[ImageClassifier]:
         return self.models

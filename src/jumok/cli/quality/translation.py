@@ -6,7 +6,6 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
-from jumok.bundle.reading import Bundle
 from jumok.bundle.weights import load_model
 from jumok.cli.columns import two_columns
 from jumok.cli.quality.check import Comparison, QualityCheck
@@ -17,7 +16,6 @@ from jumok.errors import ConfigError
 from jumok.evaluation.agreement import Agreement, computing_in, translation_agreement
 from jumok.evaluation.text import score_text
 from jumok.models.memory import SequenceToSequence
-from jumok.systems.translation.native import NativeTranslator
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.translator import DEFAULTS, Translator
 from jumok.training.folder import SMALLWORLD, TEST
@@ -37,7 +35,10 @@ def measure_translation(asked: QualityCheck) -> Comparison:
     pairs = list(chain.from_iterable(map(read_pairs, corpora)))
     sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
     scores, seconds = [], []
-    translators = [translator_of(bundle) for bundle in (asked.model, asked.quantized)]
+    translators = [
+        Translator.load(bundle, device="cpu", threads=1)
+        for bundle in (asked.model, asked.quantized)
+    ]
     language = asked.model.config.target_language
     for translator in translators:
         started = time.process_time()
@@ -55,16 +56,8 @@ def measure_translation(asked: QualityCheck) -> Comparison:
     return Comparison(on, before, after, equal, (seconds[0], seconds[1]))
 
 
-def translator_of(bundle: Bundle) -> Translator | NativeTranslator:
-    """The bundle on the native engine in its own precision, or on torch if that must run it."""
-    try:
-        return NativeTranslator(bundle)
-    except ConfigError:
-        return Translator.load(bundle, device="cpu")
-
-
 def _translated(
-    translator: Translator | NativeTranslator, sources: Sequence[str], beam: int, batch: int
+    translator: Translator, sources: Sequence[str], beam: int, batch: int
 ) -> list[Translation]:
     options = replace(DEFAULTS, beam=beam)
     lines = translator.translate_lines(
@@ -75,7 +68,7 @@ def _translated(
 
 def _agreement(
     asked: QualityCheck,
-    translator: Translator | NativeTranslator,
+    translator: Translator,
     sources: Sequence[str],
     greedy: Sequence[Translation],
 ) -> Agreement:
