@@ -1,7 +1,7 @@
 """An encoder-decoder Transformer on the engine: sources in, the best hypothesis of each out."""
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 from jumok.config import TransformerConfig
 from jumok.engine.forced import Depth, Forced, Keeping, WatchedAttention, force
 from jumok.engine.packing import Kind, Packed, Weights
+from jumok.engine.quantising import Quantised
 from jumok.engine.searching import SearchRules, Written, begun, check_sources, search
 from jumok.engine.structures import BlockLayout, ModelLayout, NormLayout, library
 from jumok.errors import ModelError
@@ -60,6 +61,8 @@ class NativeTransformer:
     Args:
         weights: by their names in a bundle, float32; tied ones may be there once.
         places: the vectors of the positions of sources and of targets; None: they have none.
+        integers: by their names, matrices that are already int8; of these `weights` needs only the
+            tables.
     """
 
     def __init__(
@@ -68,12 +71,13 @@ class NativeTransformer:
         weights: Weights,
         places: tuple[Places, Places] | None,
         kind: Kind = "fp32",
+        integers: Mapping[str, Quantised] | None = None,
     ) -> None:
         assert missing(config) is None
         self.positions = None if places is None else min(map(len, places))
         self.vocabulary = len(weights["encoder.embedding.table"])
         self._depth = Depth(config.encoder_layers, config.decoder_layers, config.heads)
-        self._packed = packed = Packed(kind)
+        self._packed = packed = Packed(kind, integers)
         self._weights = weights
         encoder = [self._block(f"encoder.blocks.{n}") for n in range(config.encoder_layers)]
         decoder = [self._block(f"decoder.blocks.{n}", True) for n in range(config.decoder_layers)]
@@ -93,7 +97,10 @@ class NativeTransformer:
             config.norm == "post", config.norm_epsilon, head**-0.5, config.dim**0.5, *tables,
             *((0, 0) if places is None else map(packed.address, places)),
             self._first("encoder"), self._first("decoder"), *self._blocks,
-            packed.matrix(weights.get("decoder.output.weight", target)),
+            packed.projection(
+                weights, "decoder.output.weight", "decoder.embedding.table",
+                "encoder.embedding.table",
+            ),
         )  # fmt: skip
 
     def _first(self, side: str) -> NormLayout:
