@@ -65,6 +65,16 @@ class ModelLayout(ctypes.Structure):
     ]
 
 
+class WatchedLayout(ctypes.Structure):
+    """An attention whose weights are kept; see session.h."""
+
+    _fields_ = [
+        *((name, INTEGER) for name in ("part", "layer", "heads")),
+        ("rank", ADDRESS),
+        ("weights", ADDRESS),
+    ]
+
+
 class CellLayout(ctypes.Structure):
     """What a recurrent cell puts an input and its state through; see cell.h."""
 
@@ -84,16 +94,6 @@ class RecurrentLayout(ctypes.Structure):
         ("decoder", ctypes.POINTER(CellLayout)),
         *((name, LinearLayout) for name in ("first", "query", "key", "gate", "readout", "output")),
         *((name, ADDRESS) for name in ("energy", "coverage")),
-    ]
-
-
-class WatchedLayout(ctypes.Structure):
-    """An attention whose weights are kept; see session.h."""
-
-    _fields_ = [
-        *((name, INTEGER) for name in ("part", "layer", "heads")),
-        ("rank", ADDRESS),
-        ("weights", ADDRESS),
     ]
 
 

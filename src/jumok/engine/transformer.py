@@ -1,7 +1,7 @@
 """An encoder-decoder Transformer on the engine: sources in, the best hypothesis of each out."""
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -11,6 +11,7 @@ from jumok.config import TransformerConfig
 from jumok.engine.forced import Depth, Keeping, WatchedAttention
 from jumok.engine.native import NativeModel
 from jumok.engine.packing import Kind, Packed, Weights
+from jumok.engine.quantising import Quantised
 from jumok.engine.searching import SearchRules, Source, begun, joined
 from jumok.engine.structures import BlockLayout, ModelLayout, NormLayout, library
 
@@ -56,6 +57,8 @@ class NativeTransformer(NativeModel):
     Args:
         weights: by their names in a bundle, float32; tied ones may be there once.
         places: the vectors of the positions of sources and of targets; None: they have none.
+        integers: by their names, matrices that are already int8; of these `weights` needs only the
+            tables.
     """
 
     def __init__(
@@ -64,6 +67,7 @@ class NativeTransformer(NativeModel):
         weights: Weights,
         places: tuple[Places, Places] | None,
         kind: Kind = "fp32",
+        integers: Mapping[str, Quantised] | None = None,
     ) -> None:
         assert missing(config) is None
         self.positions = None if places is None else min(map(len, places))
@@ -71,7 +75,7 @@ class NativeTransformer(NativeModel):
         self.dim = config.dim
         decoder_layers = config.decoder_layers
         self._depth = Depth(config.encoder_layers, decoder_layers, decoder_layers, config.heads)
-        self._packed = packed = Packed(kind)
+        self._packed = packed = Packed(kind, integers)
         self._weights = weights
         encoder = [self._block(f"encoder.blocks.{n}") for n in range(config.encoder_layers)]
         decoder = [self._block(f"decoder.blocks.{n}", True) for n in range(config.decoder_layers)]
@@ -91,7 +95,10 @@ class NativeTransformer(NativeModel):
             config.norm == "post", config.norm_epsilon, head**-0.5, config.dim**0.5, *tables,
             *((0, 0) if places is None else map(packed.address, places)),
             self._first("encoder"), self._first("decoder"), *self._blocks,
-            packed.matrix(weights.get("decoder.output.weight", target)),
+            packed.projection(
+                weights, "decoder.output.weight", "decoder.embedding.table",
+                "encoder.embedding.table",
+            ),
         )  # fmt: skip
 
     def _first(self, side: str) -> NormLayout:
