@@ -5,11 +5,16 @@ what is beyond the true width is zero in every vector. What is linear and comes 
 linear layer (a bilinear score, the scales of heads) is multiplied into it here.
 """
 
+from collections.abc import Mapping
+from typing import TypeVar
+
 import numpy as np
+import numpy.typing as npt
 
 from jumok.config.stack import StackConfig
 from jumok.engine.embedding import FURTHEST, slopes, turns, vectors_of
 from jumok.engine.packing import Array, Kind, Packed, Weights
+from jumok.engine.quantising import Quantised, together
 from jumok.engine.structures import (
     BlockLayout,
     LinearLayout,
@@ -18,9 +23,11 @@ from jumok.engine.structures import (
     ProcessLayout,
 )
 
+Numbers = TypeVar("Numbers", Array, npt.NDArray[np.int8])
+
 LANES = 16
 ACTIVATIONS = ("relu", "gelu", "silu")
-Layer = tuple[Array, Array]
+Layer = tuple[Array | Quantised, Array]
 """(outputs inputs), and the biases"""
 
 SHARPEST = np.log(100.0)
@@ -32,9 +39,14 @@ def filled(width: int) -> int:
     return width + -width % LANES
 
 
-def padded(array: Array, *sizes: int) -> Array:
+def padded(array: Numbers, *sizes: int) -> Numbers:
     """The array with zeros after it up to these sizes."""
     return np.pad(array, [(0, size - have) for size, have in zip(sizes, array.shape, strict=True)])
+
+
+def floats_of(matrix: Array | Quantised) -> Array:
+    """The weights that a matrix stands for."""
+    return matrix.floats() if isinstance(matrix, Quantised) else matrix
 
 
 class PackedStacks:
@@ -49,6 +61,8 @@ class PackedStacks:
         weights: by their names in a bundle, float32; tied ones may be there once.
         blocks: the number of blocks of the encoder and of the decoder.
         cross: whether the decoder attends to a Memory.
+        integers: by their names, matrices that are already int8; of these `weights` needs only the
+            tables.
     """
 
     def __init__(
@@ -59,8 +73,10 @@ class PackedStacks:
         blocks: tuple[int, int],
         *,
         cross: bool,
+        integers: Mapping[str, Quantised] | None = None,
     ) -> None:
-        self._packed, self._weights, self._config = Packed(kind), weights, config
+        self._packed, self._config = Packed(kind), config
+        self._weights, self._integers = weights, integers or {}
         self._head_dim = config.head_dim or config.dim // config.heads
         self._value_dim = config.value_dim or self._head_dim
         self._kv_heads = config.kv_heads or config.heads
@@ -86,8 +102,7 @@ class PackedStacks:
         self.layout.encoder_first = self._norm("encoder.first_norm")
         self.layout.decoder_first = self._norm("decoder.first_norm")
         self.layout.encoder, self.layout.decoder = self._blocks
-        output = weights.get("decoder.output.weight", written)
-        self.layout.output = self._packed.matrix(padded(output, len(output), filled(config.dim)))
+        self.layout.output = self._output()
 
     def _embed(self, read: Array | None, written: Array) -> None:
         """The vectors of words and positions, wherever positions enter."""
@@ -96,7 +111,7 @@ class PackedStacks:
         tied = read is not None and read.ctypes.data == written.ctypes.data
         sides = {"decoder": written} if read is None else {"decoder": written, "encoder": read}
         for side, table in sides.items():
-            vectors = vectors_of(config, self._weights, side, table)
+            vectors = vectors_of(config, self._matrix, side, table)
             target = side == "decoder"
             if not target and tied and config.positions_join == "add":
                 layout.source_table = layout.target_table
@@ -126,21 +141,60 @@ class PackedStacks:
             0 if bias is None else self._packed.address(padded(bias, dim)),
         )
 
-    def _layer(self, name: str, outputs: tuple[int, int], inputs: tuple[int, int]) -> Layer:
-        """A linear layer whose outputs and inputs are so many groups of so many elements."""
-        matrix = self._weights[f"{name}.weight"].reshape(*outputs, *inputs)
-        bias = self._weights.get(f"{name}.bias")
+    def _matrix(self, name: str) -> Array:
+        """The floats of this name."""
+        stored = self._integers.get(name)
+        return self._weights[name] if stored is None else stored.floats()
+
+    def _output(self) -> LinearLayout:
+        """From states to logits: tied weights are there once, under their first name."""
+        tables = ("decoder.output.weight", "decoder.embedding.table", "encoder.embedding.table")
+        for name in tables:
+            if name in self._integers or name in self._weights:
+                break
+        dim = self._config.dim
+        rows = len(self._integers[name].scales if name in self._integers else self._weights[name])
+        return self._packed.matrix(self._filled(name, (1, rows), (1, dim), exact=True))
+
+    def _filled(
+        self, name: str, outputs: tuple[int, int], inputs: tuple[int, int], *, exact: bool = False
+    ) -> Array | Quantised:
+        """A matrix whose outputs and inputs are so many groups of so many elements.
+
+        Args:
+            exact: the outputs are not filled up.
+        """
         (groups, width), (in_groups, in_width) = outputs, inputs
-        sizes = groups, filled(width), in_groups, filled(in_width)
-        wide = padded(matrix, *sizes).reshape(groups * sizes[1], in_groups * sizes[3])
+        high = width if exact else filled(width)
+        sizes = groups, high, in_groups, filled(in_width)
+        flat = groups * high, in_groups * sizes[3]
+        stored = self._integers.get(name)
+        if stored is None:
+            matrix = self._weights[name].reshape(*outputs, *inputs)
+            return padded(matrix, *sizes).reshape(flat)
+        integers = padded(stored.integers.reshape(*outputs, *inputs), *sizes)
+        scales = padded(stored.scales.reshape(outputs), groups, high)
+        return Quantised(integers.reshape(flat), scales.ravel())
+
+    def _layer(self, name: str, outputs: tuple[int, int], inputs: tuple[int, int]) -> Layer:
+        """A linear layer; see `_filled`."""
+        matrix = self._filled(f"{name}.weight", outputs, inputs)
+        bias = self._weights.get(f"{name}.bias")
+        groups, width = outputs[0], filled(outputs[1])
         if bias is None:
-            return wide, np.zeros(len(wide), np.float32)
-        return wide, padded(bias.reshape(outputs), *sizes[:2]).ravel()
+            return matrix, np.zeros(groups * width, np.float32)
+        return matrix, padded(bias.reshape(outputs), groups, width).ravel()
 
     def _together(self, *layers: Layer) -> LinearLayout:
         """Several layers as one, their outputs one after the other."""
         matrices, biases = zip(*layers, strict=True)
-        return self._packed.matrix(np.concatenate(matrices), np.concatenate(biases))
+        integers = [matrix for matrix in matrices if isinstance(matrix, Quantised)]
+        whole: Array | Quantised
+        if len(integers) == len(matrices):
+            whole = together(integers)
+        else:
+            whole = np.concatenate([floats_of(matrix) for matrix in matrices])
+        return self._packed.matrix(whole, np.concatenate(biases))
 
     def _projection(self, name: str, what: str) -> Layer:
         config, dim = self._config, (1, self._config.dim)
@@ -148,14 +202,15 @@ class PackedStacks:
             return self._layer(f"{name}.query", (config.heads, self._head_dim), dim)
         if what == "value":
             return self._layer(f"{name}.value", (self._kv_heads, self._value_dim), dim)
-        key = self._layer(f"{name}.key", (self._kv_heads, self._head_dim), dim)
+        key, biases = self._layer(f"{name}.key", (self._kv_heads, self._head_dim), dim)
         if config.score != "bilinear":
-            return key
-        matrix, bias = self._layer(f"{name}.score.key", (1, self._head_dim), (1, self._head_dim))
-        heads, width = self._kv_heads, filled(self._head_dim)
+            return key, biases
+        square = (1, self._head_dim), (1, self._head_dim)
+        score, bias = self._layer(f"{name}.score.key", *square)
+        heads, width, matrix = self._kv_heads, filled(self._head_dim), floats_of(score)
         return (
-            (matrix @ key[0].reshape(heads, width, -1)).reshape(heads * width, -1),
-            (key[1].reshape(heads, width) @ matrix.T + bias).ravel(),
+            (matrix @ floats_of(key).reshape(heads, width, -1)).reshape(heads * width, -1),
+            (biases.reshape(heads, width) @ matrix.T + bias).ravel(),
         )
 
     def _process(self, name: str, what: str, heads: int) -> ProcessLayout:
@@ -176,10 +231,13 @@ class PackedStacks:
         config = self._config
         heads = (config.heads, self._value_dim)
         matrix, bias = self._layer(f"{name}.output", (1, config.dim), heads)
-        by_head = matrix.reshape(len(matrix), config.heads, -1)
+        if not config.process_output:
+            return self._packed.matrix(matrix, bias)
+        whole = floats_of(matrix)
+        by_head = whole.reshape(len(whole), config.heads, -1)
         for number in range(len(config.process_output)):
             by_head = by_head * self._weights[f"{name}.process_output.{number}.gain"][:, None]
-        return self._packed.matrix(by_head.reshape(matrix.shape), bias)
+        return self._packed.matrix(by_head.reshape(whole.shape), bias)
 
     def _block(self, name: str, cross: bool) -> BlockLayout:
         config, kv_heads = self._config, self._kv_heads

@@ -60,7 +60,7 @@ def log_softmax(logits: Array) -> Array:
 
 
 def largest(scores: Array, count: int) -> np.ndarray:
-    """The places of the `count` largest scores in falling order; of equals the lower place first."""
+    """The places of the `count` largest scores, falling; of equals the lower place first."""
     if count < len(scores):
         least = np.partition(scores, -count)[-count]
         above, equal = np.flatnonzero(scores > least), np.flatnonzero(scores == least)

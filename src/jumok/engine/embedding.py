@@ -6,15 +6,21 @@ one from a table of the places.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from jumok.config.stack import StackConfig
-from jumok.engine.packing import Array, Weights
+from jumok.engine.packing import Array
+from jumok.positions.waves import waves
 
 FURTHEST = 4096 + 2
 """Positions for which there are vectors or angles where the encoding itself has no limit."""
+
+
+Named = Callable[[str], Array]
+"""Gives the weights of a name."""
 
 
 @dataclass(frozen=True)
@@ -33,14 +39,14 @@ class Vectors:
     slope: Array | None
 
 
-def vectors_of(config: StackConfig, weights: Weights, side: str, table: Array) -> Vectors:
+def vectors_of(config: StackConfig, weights: Named, side: str, table: Array) -> Vectors:
     """The vectors of the words in `table` and of their places, for "encoder" or "decoder"."""
     words = table * np.float32(math.sqrt(config.dim))
     places = _places(config, weights, side)
     slope = np.ones((1, 1), np.float32) if _by_length(config, side) else None
     if config.positions_join == "concatenate":
-        matrix = weights[f"{side}.embedding.positions.join.weight"].T
-        bias = weights[f"{side}.embedding.positions.join.bias"]
+        matrix = weights(f"{side}.embedding.positions.join.weight").T
+        bias = weights(f"{side}.embedding.positions.join.bias")
         of_words, of_places = matrix[: config.dim], matrix[config.dim :]
         words = words @ of_words + bias
         places = None if places is None else places @ of_places
@@ -58,7 +64,7 @@ def _by_length(config: StackConfig, side: str) -> bool:
     return config.positions == "fraction" and side == "encoder"
 
 
-def _places(config: StackConfig, weights: Weights, side: str) -> Array | None:
+def _places(config: StackConfig, weights: Named, side: str) -> Array | None:
     """(positions width)"""
     place = np.arange(FURTHEST, dtype=np.float32)[:, None]
     if config.positions == "index":
@@ -69,20 +75,10 @@ def _places(config: StackConfig, weights: Weights, side: str) -> Array | None:
         bits = max(1, (config.max_length - 1).bit_length())
         return (np.arange(1 << bits)[:, None] >> np.arange(bits) & 1).astype(np.float32)
     if config.positions == "sinusoidal":
-        return sinusoids(FURTHEST, config.dim)
+        return waves(FURTHEST, config.dim)
     if config.positions == "learned":
-        return weights[f"{side}.embedding.positions.encoding.table"]
+        return weights(f"{side}.embedding.positions.encoding.table")
     return None
-
-
-def sinusoids(length: int, dim: int) -> Array:
-    """As `positions/sinusoidal.py`."""
-    position = np.arange(length, dtype=np.float64)[:, None]
-    angle = position * np.exp(np.arange(0, dim, 2) * (-math.log(1e4) / dim))
-    table = np.empty((length, dim))
-    table[:, 0::2] = np.sin(angle)
-    table[:, 1::2] = np.cos(angle)[:, : dim // 2]
-    return table.astype(np.float32)
 
 
 def turns(head_dim: int, base: float) -> Array:

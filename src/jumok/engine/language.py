@@ -95,8 +95,8 @@ class NativeCausal:
         assert engine is not None
         nothing = np.zeros(texts + 1, np.int64)
         session = engine.jumok_begin(
-            ctypes.byref(self._packed.layout), texts, None, None, nothing.ctypes.data, 1, longest,
-            None, 0,
+            ctypes.byref(self._packed.layout), texts, None, None, None, nothing.ctypes.data,
+            1, longest, None, 0,
         )  # fmt: skip
         with begun(session) as address:
             yield address

@@ -44,16 +44,6 @@ typedef struct {
     Linear output;
 } Model;
 
-enum { ENCODER, DECODER, CROSS };
-
-/* An attention whose weights are kept: (chosen heads, queries, keys) of each sentence, one sentence
- * after the other. rank: of each head, its number among the chosen ones, or -1. */
-typedef struct {
-    int64_t part, layer, heads;
-    const int32_t *rank;
-    float *weights; /* where those of the next sentence go */
-} Watched;
-
 /* Where the weights of one row are kept: those of a head `apart` elements after those of the head before. */
 typedef struct { const int32_t *rank; float *weights; int64_t apart; } Kept; /* weights NULL: nowhere */
 

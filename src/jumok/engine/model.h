@@ -60,11 +60,25 @@ static void attend_to_source(TransformerSession *s, int64_t layer, const int32_t
     }
 }
 
-/* Reads the sources; leaves the keys and values of the Memory for every block of the decoder. */
-static void encode(TransformerSession *s, const int32_t *tokens, const int32_t *places) {
+/* The keys and values of the Memory in s->normed, for every block of the decoder. */
+static void project_memory(TransformerSession *s) {
     const Model *m = s->model;
     int64_t count = s->offsets[s->base.sentences], dim = panelled(m->dim);
-    if (!count) return;
+    if (!count || !m->decoder->cross_query.panels) return;
+    prepare(s->normed, dim, count, m->dim, m->decoder->cross_projections.kind, &s->base.rows);
+    for (int64_t layer = 0; layer < m->decoder_blocks; layer++) {
+        const Block *block = m->decoder + layer;
+        int64_t both = panelled(block->cross_projections.outputs);
+        linear(&s->base.rows, dim, count, &block->cross_projections, s->memory[layer], 0);
+        for (int64_t row = 0; row < count; row++)
+            process(m, s->memory[layer] + row * both, m->kv_heads, block->cross_keys, -1);
+    }
+}
+
+/* Reads the sources; leaves the Memory in s->normed. */
+static void encode(TransformerSession *s, const int32_t *tokens, const int32_t *places) {
+    const Model *m = s->model;
+    int64_t count = s->offsets[s->base.sentences];
     embed(s, m->source_table, m->source_places, tokens, places, count);
     if (m->source_slope) add_fractions(s);
     norm_rows(s, count, m->encoder_first);
@@ -76,14 +90,6 @@ static void encode(TransformerSession *s, const int32_t *tokens, const int32_t *
         apply(&s->base, s->found, count, &block->output, s->wide, 0);
         add_norm(s, s->wide, block->after_self, count);
         feed_forward(s, block, count);
-    }
-    prepare(s->normed, dim, count, m->dim, m->decoder->cross_projections.kind, &s->base.rows);
-    for (int64_t layer = 0; layer < m->decoder_blocks; layer++) {
-        const Block *block = m->decoder + layer;
-        int64_t both = panelled(block->cross_projections.outputs);
-        linear(&s->base.rows, dim, count, &block->cross_projections, s->memory[layer], 0);
-        for (int64_t row = 0; row < count; row++)
-            process(m, s->memory[layer] + row * both, m->kv_heads, block->cross_keys, -1);
     }
 }
 
