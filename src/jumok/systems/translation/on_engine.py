@@ -12,6 +12,7 @@ from jumok.bundle.arrays import read_stored
 from jumok.bundle.described import check_alignment, check_size, check_tensors, section_of, unfit
 from jumok.bundle.reading import Bundle, Precision
 from jumok.config import TransformerConfig
+from jumok.config.causal import CausalConfig
 from jumok.data.tokenizer import END, START
 from jumok.decoding import DecodingOptions, Hypothesis
 from jumok.decoding.constraints import Constraints
@@ -20,6 +21,7 @@ from jumok.decoding.rank import Ranker
 from jumok.engine.forced import WatchedAttention
 from jumok.engine.packing import Kind
 from jumok.engine.searching import SearchRules
+from jumok.engine.served import missing_part
 from jumok.engine.transformer import NativeTransformer, missing
 from jumok.errors import ConfigError, Place
 from jumok.models.tensors import tensors_of
@@ -102,6 +104,8 @@ def precision_of(
 def lacking(bundle: Bundle) -> str | None:
     """What of the model in a bundle the engine does not have; None if it serves the model."""
     config = section_of(bundle)
+    if isinstance(config, CausalConfig):
+        return missing_part(config)
     if not isinstance(config, TransformerConfig):
         return f"kind = {bundle.config.model.get('kind')!r}"
     if tensors_of(config, 0) is None:
