@@ -2,15 +2,21 @@
 
 import ctypes
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+
+import numpy as np
+import numpy.typing as npt
 
 from jumok.config.recurrent import RecurrentConfig
 from jumok.engine.forced import Depth, Keeping, WatchedAttention
 from jumok.engine.native import NativeModel
 from jumok.engine.packing import Kind, Packed, Weights
+from jumok.engine.quantising import Quantised
 from jumok.engine.searching import SearchRules, Source, begun, joined
 from jumok.engine.structures import CellLayout, LinearLayout, RecurrentLayout, library
+
+Array = npt.NDArray[np.float32]
 
 LANES = 16
 CELLS = ("rnn", "lstm", "gru")
@@ -46,14 +52,22 @@ class NativeRecurrent(NativeModel):
     Args:
         weights: by their names in a bundle, float32; tied ones may be there once. Without those of
             an encoder every source is a Memory.
+        integers: by their names, matrices that are already int8; of these `weights` needs only the
+            tables.
     """
 
     positions = None
 
-    def __init__(self, config: RecurrentConfig, weights: Weights, kind: Kind = "fp32") -> None:
+    def __init__(
+        self,
+        config: RecurrentConfig,
+        weights: Weights,
+        kind: Kind = "fp32",
+        integers: Mapping[str, Quantised] | None = None,
+    ) -> None:
         assert missing(config) is None
-        self._packed = packed = Packed(kind)
-        self._weights = weights
+        self._packed = packed = Packed(kind, integers)
+        self._weights, self._names = weights, {*weights, *(integers or {})}
         self._depth = Depth(0, 0, int(config.attention != "none"), heads=1)
         self.dim = config.dim
         source = weights.get("encoder.embedding.table")
@@ -69,13 +83,24 @@ class NativeRecurrent(NativeModel):
             1 + config.bidirectional, config.attention == "none", config.decoder_layers,
             ORDERS.index(_order(config)), SCORES.get(config.attention, 0),
             config.embedding**0.5, self._scale(config),
-            0 if source is None else packed.address(source), packed.address(target), *self._cells,
+            *self._tables(source, target), *self._cells,
             self._linear("decoder.first"), self._linear(f"{score}.query"),
             self._linear(f"{score}.key"), self._linear("decoder.gate"),
             self._linear("decoder.readout"),
-            packed.matrix(weights.get("decoder.output.weight", target)),
+            packed.projection(
+                weights, "decoder.output.weight", "decoder.embedding.table",
+                "encoder.embedding.table",
+            ),
             self._vector(f"{score}.energy"), self._vector(f"{score}.coverage"),
         )  # fmt: skip
+
+    def _tables(self, source: Array | None, target: Array) -> tuple[int, int]:
+        """The addresses of the tables of sources and of targets, which may be one."""
+        here = self._packed.address(target)
+        if source is None:
+            return 0, here
+        tied = source.ctypes.data == target.ctypes.data
+        return (here if tied else self._packed.address(source)), here
 
     def _encoder(self, config: RecurrentConfig) -> list[CellLayout]:
         ways = ("forwards", "backwards")[: 1 + config.bidirectional]
@@ -96,7 +121,7 @@ class NativeRecurrent(NativeModel):
 
     def _linear(self, name: str) -> LinearLayout:
         """The layer of this name; an empty one where the model has none."""
-        there = f"{name}.weight" in self._weights
+        there = f"{name}.weight" in self._names
         return self._packed.linear(self._weights, name) if there else LinearLayout()
 
     def _vector(self, name: str) -> int:
