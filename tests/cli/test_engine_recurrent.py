@@ -19,13 +19,16 @@ KINDS = {
     "additive": {"encoder_layers": 2, "coverage": True},
     "GNMT": {"order": "gnmt", "decoder_layers": 2, "tied": "none", "cell": "lstm"},
     "dot": {"order": "luong", "attention": "dot", "tied": "target"},
+    "odd widths": {"dim": 18, "embedding": 12},
     "one vector": {"attention": "none", "context": "every-step"},
 }
 
 
 @pytest.mark.parametrize("keys", KINDS.values(), ids=KINDS)
 def test_the_lines_are_those_of_torch(tmp_path, lines, keys):
-    bundle = write_translator(tmp_path / "model", RecurrentConfig(dim=32, embedding=16, **keys))
+    bundle = write_translator(
+        tmp_path / "model", RecurrentConfig(**({"dim": 32, "embedding": 16} | keys))
+    )
     options = (
         "--json",
         "--no-keep",

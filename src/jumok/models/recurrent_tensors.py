@@ -1,10 +1,7 @@
 """The tensors of an RNN by its config, without building it. Nothing here imports torch."""
 
-from jumok.config.recurrent import RecurrentConfig
+from jumok.config.recurrent import GATES, PARTS, RecurrentConfig
 from jumok.models.tensors import TABLES, TIED, Shape, Tensors
-
-GATES = {"rnn": 1, "gru": 3, "lstm": 4}
-PARTS = {"rnn": 1, "gru": 1, "lstm": 2}
 
 SCORES = ("none", "dot", "scaled-dot", "bilinear", "additive", "cosine")
 """The attentions whose tensors are known here."""
@@ -25,21 +22,14 @@ def recurrent_tensors(config: RecurrentConfig, vocabulary: int) -> Tensors | Non
 
 
 def _decoder(config: RecurrentConfig) -> dict[str, Shape]:
-    word, dim = config.embedding, config.dim
-    looks = config.attention != "none"
-    reads_context = config.order == "bahdanau" if looks else config.context == "every-step"
-    beside = dim if reads_context else word * config.input_feeding
-    above = 2 * dim if looks and config.order == "gnmt" else dim
-    shapes: dict[str, Shape] = {}
+    dim, shapes = config.dim, dict[str, Shape]()
     for layer in range(config.decoder_layers):
-        inner = above if layer else word + beside
-        shapes |= _cell(config, f"decoder.cells.cells.{layer}", inner, dim)
-    known = dim + dim * (looks or reads_context) + word * reads_context
-    states = config.decoder_layers * PARTS[config.cell] * dim
+        inner = config.upper_inputs if layer else config.word_inputs
+        shapes |= _cell(config, f"decoder.cells.cells.{layer}", sum(inner), dim)
     return (
         shapes
-        | _linear("decoder.first", dim, states)
-        | _linear("decoder.readout", known, word)
+        | _linear("decoder.first", dim, config.decoder_layers * PARTS[config.cell] * dim)
+        | _linear("decoder.readout", sum(config.readout_inputs), config.embedding)
         | (_linear("decoder.gate", dim, 1) if config.gate else {})
         | _score(config, "decoder.attention.score")
     )

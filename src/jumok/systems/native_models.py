@@ -18,11 +18,10 @@ from jumok.engine.native import NativeModel
 from jumok.engine.packing import Kind
 from jumok.engine.quantising import Quantised
 from jumok.engine.recurrent import NativeRecurrent
-from jumok.engine.transformer import NativeTransformer, Places
+from jumok.engine.transformer import NativeTransformer
 from jumok.models.recurrent_tensors import recurrent_tensors
 from jumok.models.tensors import Tensors, tensors_of
 from jumok.narrowing import taking
-from jumok.positions.waves import waves
 
 FURTHEST = 4096
 """The longest target, in tokens, that the engine writes."""
@@ -62,8 +61,7 @@ class NativeKind:
 
 
 def _transformer(config: TransformerConfig, stored: StoredModel) -> NativeModel:
-    places = _places(config, stored.weights)
-    return NativeTransformer(config, stored.weights, places, stored.kind, stored.integers)
+    return NativeTransformer(config, stored.weights, stored.kind, stored.integers)
 
 
 def _recurrent(config: RecurrentConfig, stored: StoredModel) -> NativeModel:
@@ -139,14 +137,3 @@ def native_model(bundle: Bundle, kind: Kind) -> NativeModel:
 def is_table(name: str) -> bool:
     """Whether this is the name of a table of embeddings."""
     return name.endswith("embedding.table")
-
-
-def _places(config: TransformerConfig, weights: Arrays) -> tuple[Places, Places] | None:
-    """The vectors of positions of sources and of targets."""
-    if config.positions == "none":
-        return None
-    if config.positions == "sinusoidal":
-        table = waves(FURTHEST + 2, config.dim)
-        return table, table
-    name = "embedding.positions.encoding.table"
-    return weights[f"encoder.{name}"], weights[f"decoder.{name}"]
