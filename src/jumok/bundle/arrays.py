@@ -1,10 +1,16 @@
 """A bundle's weights as arrays. Nothing here imports torch."""
 
+import hashlib
+from dataclasses import dataclass, field
+
 import numpy as np
 import numpy.typing as npt
 from safetensors import SafetensorError, deserialize
 
+from jumok.bundle.quantised import COMPLETE, SCALE, as_quantised, scales_of
 from jumok.bundle.reading import WEIGHTS, Bundle
+from jumok.bundle.room import check_room
+from jumok.engine.quantising import Quantised
 from jumok.errors import BundleError, Place
 
 NUMBERS = {
@@ -23,18 +29,55 @@ NUMBERS = {
 Arrays = dict[str, npt.NDArray[np.float32]]
 
 
+@dataclass(frozen=True)
+class StoredWeights:
+    """The weights of a bundle, by their names: each is in one of the two."""
+
+    floats: Arrays = field(default_factory=dict)
+    integers: dict[str, Quantised] = field(default_factory=dict)
+
+
 def read_arrays(bundle: Bundle) -> Arrays:
-    """All tensors by their names, in float32, whatever their stored type.
+    """All weights by their names, in float32, whatever their stored type.
 
     Raises:
-        BundleError: they cannot be read.
+        BundleError: see `read_stored`.
     """
-    file = bundle.folder / WEIGHTS
+    stored = read_stored(bundle)
+    return stored.floats | {name: each.floats() for name, each in stored.integers.items()}
+
+
+def read_stored(bundle: Bundle) -> StoredWeights:
+    """All weights by their names: int8 matrices with their scales, others in float32.
+
+    Raises:
+        BundleError: they cannot be read; an integer is -128, or a scale negative or no number; or
+            they are not those that the bundle was written with; or too little memory is free.
+    """
+    file, scales = bundle.folder / WEIGHTS, scales_of(bundle.stored)
+    check_room(bundle, 2 * file.stat().st_size)  # the file, and the arrays
     try:
-        told = dict(deserialize(file.read_bytes()))
+        content = file.read_bytes()
+        told = dict(deserialize(content))
     except (SafetensorError, OSError) as error:
         raise unreadable(bundle, error) from error
-    return {name: _array(each) for name, each in told.items()}
+    arrays = {name: _array(each) for name, each in told.items()}
+    stored = StoredWeights()
+    for name, array in arrays.items():
+        if f"{name}{SCALE}" in scales:
+            stored.integers[name] = as_quantised(name, array, arrays[f"{name}{SCALE}"], file)
+        elif name not in scales:
+            stored.floats[name] = array.astype(np.float32, copy=False)
+    found = hashlib.sha256(content).hexdigest() if bundle.digest else None
+    if found != bundle.digest:
+        raise BundleError(
+            "the weights are not those that this bundle was written with.",
+            expected=f"SHA-256 {bundle.digest}",
+            got=f"SHA-256 {found}",
+            do=COMPLETE,
+            place=Place(file),
+        )
+    return stored
 
 
 def unreadable(bundle: Bundle, error: Exception) -> BundleError:
@@ -47,11 +90,11 @@ def unreadable(bundle: Bundle, error: Exception) -> BundleError:
     )
 
 
-def _array(told: dict[str, object]) -> npt.NDArray[np.float32]:
+def _array(told: dict[str, object]) -> npt.NDArray[np.generic]:
     dtype, data = str(told["dtype"]), told["data"]
     assert isinstance(data, bytes | bytearray)
     assert isinstance(told["shape"], list)
     stored = np.frombuffer(data, NUMBERS[dtype]).reshape(told["shape"])
     if dtype == "BF16":
         return (stored.astype(np.uint32) << 16).view(np.float32)
-    return stored.astype(np.float32, copy=False)
+    return stored

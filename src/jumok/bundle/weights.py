@@ -7,20 +7,24 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from jumok.bundle.arrays import unreadable
+from jumok.bundle.arrays import read_arrays, unreadable
 from jumok.bundle.described import check_alignment, check_size, check_tensors, section_of, unfit
 from jumok.bundle.reading import WEIGHTS, Bundle
+from jumok.bundle.room import check_room
 from jumok.config.section import ModelSection
 from jumok.models.catalog import DataSizes, build
 from jumok.models.memory import SequenceToSequence
+from jumok.models.size import BYTES
 
 
 def load_model(bundle: Bundle, device: str = "cpu") -> nn.Module:
     """The model with its weights in float32, whatever their stored type, in evaluation mode.
 
     Raises:
-        BundleError: tensors that are missing, unknown, or of other shapes than config.json gives.
+        BundleError: tensors that are missing, unknown, or of other shapes than config.json gives;
+            or too little memory is free.
     """
+    check_room(bundle, BYTES * bundle.parameters)
     model = _built(bundle, section_of(bundle))
     own = model.state_dict()
     check_tensors(bundle, {name: tuple(tensor.shape) for name, tensor in own.items()})
@@ -45,6 +49,8 @@ def _built(bundle: Bundle, config: ModelSection) -> nn.Module:
 
 
 def _stored(bundle: Bundle) -> dict[str, Tensor]:
+    if bundle.precision == "int8":
+        return {name: torch.from_numpy(array) for name, array in read_arrays(bundle).items()}
     try:
         return load_file(bundle.folder / WEIGHTS)
     except (SafetensorError, OSError) as error:

@@ -280,10 +280,10 @@ Engine = Annotated[
 ]
 Precisions = Literal["fp32", "bf16"]
 EnginePrecision = Annotated[
-    Literal["fp32", "bf16", "int8"],
+    Literal["auto", "fp32", "bf16", "int8"],
     typer.Option(
         help="Number format; int8 on the native engine only. bf16 is up to twice as fast on CPUs "
-        "with native bfloat16.",
+        "with native bfloat16. auto: on the native engine that of the bundle, otherwise fp32.",
         rich_help_panel=MACHINE,
     ),
 ]

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from jumok.engine.searching import Source
 from jumok.engine.structures import WatchedLayout, library
 from jumok.errors import ModelError
 
@@ -17,7 +18,7 @@ PARTS = ("encoder", "decoder", "cross")
 
 
 @dataclass(frozen=True)
-class Watched:
+class WatchedAttention:
     """An attention whose weights are asked for.
 
     Attributes:
@@ -38,9 +39,9 @@ class Forced:
 
     Attributes:
         log_probabilities: of each token, END's last; empty if they were not asked for.
-        attention: the weights of each `Watched`, in their order. The decoder's queries are START
-            and the target's tokens, so that row i of "cross" is the one that led to token i, END
-            last; its keys are these, or the source's tokens, END included.
+        attention: the weights of each `WatchedAttention`, in their order. The decoder's queries
+            are START and the target's tokens, so that row i of "cross" is the one that led to
+            token i, END last; its keys are these, or the source's tokens, END included.
     """
 
     log_probabilities: tuple[float, ...]
@@ -49,25 +50,26 @@ class Forced:
 
 @dataclass(frozen=True)
 class Depth:
-    """How many layers and heads a model has."""
+    """How many layers of each kind of attention a model has, and how many heads."""
 
     encoder: int
     decoder: int
+    cross: int
     heads: int
 
-    def check(self, watched: Sequence[Watched]) -> None:
+    def check(self, watched: Sequence[WatchedAttention]) -> None:
         """Everything that is asked for must be there, and once.
 
         Raises:
             ModelError: an unknown part, layer or head, or one that is asked for twice.
         """
+        layers = {"encoder": self.encoder, "decoder": self.decoder, "cross": self.cross}
         for each in watched:
-            layers = self.encoder if each.part == "encoder" else self.decoder
-            if each.part not in PARTS or not 0 <= each.layer < layers:
+            if not 0 <= each.layer < layers.get(each.part, 0):
+                there = (f"{part} with a layer below {count}" for part, count in layers.items())
                 raise ModelError(
                     "there is no such attention.",
-                    expected=f"encoder with a layer below {self.encoder}, or decoder or cross with "
-                    f"one below {self.decoder}",
+                    expected=", ".join(there),
                     got=f"{each.part}, layer {each.layer}",
                 )
             heads = each.heads or range(self.heads)
@@ -84,13 +86,13 @@ class Depth:
 
 
 class Keeping:
-    """The room for the weights of each `Watched`, while a session writes them.
+    """The room for the weights of each `WatchedAttention`, while a session writes them.
 
     Args:
         heads: those of every attention of the model.
     """
 
-    def __init__(self, watched: Sequence[Watched], heads: int) -> None:
+    def __init__(self, watched: Sequence[WatchedAttention], heads: int) -> None:
         self.watched = watched
         self._chosen = [each.heads or tuple(range(heads)) for each in watched]
         self._ranks = [np.full(heads, -1, np.int32) for _ in watched]
@@ -123,7 +125,7 @@ class Keeping:
         return [tuple(weights[row] for weights in of_each) for row in range(len(sizes))]
 
     @staticmethod
-    def _shapes(each: Watched, sizes: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    def _shapes(each: WatchedAttention, sizes: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         if each.part == "encoder":
             return [(source, source) for source, _ in sizes]
         return [(target, source if each.part == "cross" else target) for source, target in sizes]
@@ -131,7 +133,7 @@ class Keeping:
 
 def force(
     session: int,
-    sources: Sequence[Sequence[int]],
+    sources: Sequence[Source],
     targets: Sequence[Sequence[int]],
     ends: tuple[int, int],
     keeping: Keeping,

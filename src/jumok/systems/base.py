@@ -115,7 +115,7 @@ class System:
         engine: EngineName,
         *folders: Bundle | Path | str,
         device: str = "auto",
-        precision: EnginePrecision = "fp32",
+        precision: EnginePrecision = "auto",
         threads: int = 0,
     ) -> System:
         """As `load`, on the native engine or on torch.
@@ -136,7 +136,9 @@ class System:
                 got=f"{asked} for a {cls.__name__}",
                 do="leave it out: torch computes",
             )
-        return cls.load(*folders, device=device, precision=precision)
+        return cls.load(
+            *folders, device=device, precision="fp32" if precision == "auto" else precision
+        )
 
     def modules(self) -> Sequence[nn.Module]:
         """The models that work together."""

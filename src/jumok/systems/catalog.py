@@ -40,7 +40,7 @@ class OpenedModel:
     def load(
         self,
         device: str = "auto",
-        precision: EnginePrecision = "fp32",
+        precision: EnginePrecision = "auto",
         engine: EngineName = "torch",
         threads: int = 0,
     ) -> System:
@@ -121,7 +121,7 @@ def load(
     *folders: Path | str,
     kind: type[System] = System,
     device: str = "auto",
-    precision: EnginePrecision = "fp32",
+    precision: EnginePrecision = "auto",
     engine: EngineName = "auto",
     threads: int = 0,
 ) -> System:
@@ -135,7 +135,8 @@ def load(
             for translation becomes a Translator.
         device: "auto" is a GPU if one is available.
         precision: "bf16" is up to twice as fast on processors with native bfloat16; "int8", of the
-            native engine alone, is faster still.
+            native engine alone, is faster still; "auto" is there that of the bundle, otherwise
+            "fp32".
         engine: "auto" is the native engine where it serves the model: on a CPU it is several times
             faster than torch, and in "fp32" gives the same answers. The models on torch are loaded
             when they are first read (`model.models`, `model.modules()`, `jumok.record`), and from

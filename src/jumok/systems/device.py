@@ -14,7 +14,8 @@ with late_imports():
 
 KINDS = ("cpu", "cuda")
 PrecisionName = Literal["fp32", "bf16"]
-EnginePrecision = Literal["fp32", "bf16", "int8"]
+EnginePrecision = Literal["auto", "fp32", "bf16", "int8"]
+"""The number format; "auto": on the native engine that of the bundle, otherwise float32."""
 EngineName = Literal["auto", "torch", "native"]
 """What computes; "auto": the native engine where it serves the model, otherwise torch."""
 

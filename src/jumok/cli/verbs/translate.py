@@ -64,7 +64,7 @@ def translate(
     batch: option.Batch = 32,
     device: option.Device = "auto",
     engine: option.Engine = "auto",
-    precision: option.EnginePrecision = "fp32",
+    precision: option.EnginePrecision = "auto",
     threads: option.Threads = 0,
 ) -> None:
     """Translate lines of text (N lines in, N lines out), or a document.

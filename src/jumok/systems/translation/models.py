@@ -14,11 +14,10 @@ from contextvars import ContextVar
 from jumok.alignment.setting import AlignmentSetting, default_setting
 from jumok.attention.heard import anyone_listens
 from jumok.attention.here import having_any
-from jumok.bundle.reading import Bundle
+from jumok.bundle.reading import Bundle, Precision
 from jumok.errors import BundleError, Place
 from jumok.late import late_imports
 from jumok.systems.base import Shown
-from jumok.systems.device import EnginePrecision
 from jumok.systems.loading import reading_of
 from jumok.systems.translation.given_translations import GivenTranslations
 from jumok.systems.translation.on_engine import EngineSearcher, load_engine, reading_on_engine
@@ -52,7 +51,7 @@ class TranslationModels(GivenTranslations):
     readings: list[AlignmentSetting | None]
     _engine: EngineSearcher | None = None
     _unread: tuple[Bundle, ...] = ()
-    _precision: EnginePrecision = "fp32"
+    _precision: Precision = "fp32"
 
     def _hold(
         self,

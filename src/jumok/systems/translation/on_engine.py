@@ -2,27 +2,27 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import ceil
 from typing import Literal
 
 from jumok.alignment.setting import AlignmentSetting, default_setting
 from jumok.alignment.words import Weights
-from jumok.bundle.arrays import Arrays, read_arrays
+from jumok.bundle.arrays import read_stored
 from jumok.bundle.described import check_alignment, check_size, check_tensors, section_of, unfit
-from jumok.bundle.reading import Bundle
+from jumok.bundle.reading import Bundle, Precision
 from jumok.config import TransformerConfig
 from jumok.data.tokenizer import END, START
 from jumok.decoding import DecodingOptions, Hypothesis
 from jumok.decoding.constraints import Constraints
 from jumok.decoding.limits import Prefixes
 from jumok.decoding.rank import Ranker
-from jumok.engine.forced import Watched
+from jumok.engine.forced import WatchedAttention
 from jumok.engine.packing import Kind
 from jumok.engine.searching import SearchRules
-from jumok.engine.transformer import NativeTransformer, Places, missing
+from jumok.engine.transformer import NativeTransformer, missing
 from jumok.errors import ConfigError, Place
 from jumok.models.tensors import tensors_of
-from jumok.positions.waves import waves
 from jumok.systems.device import EngineName, EnginePrecision, has_gpu
 from jumok.systems.loading import reading_of
 from jumok.systems.translation.searching import ReadSources, Searcher
@@ -90,6 +90,15 @@ def _refused(bundles: Sequence[Bundle], device: str) -> ConfigError | None:
     )
 
 
+def precision_of(
+    bundles: Sequence[Bundle], choice: EngineChoice, precision: EnginePrecision
+) -> Precision:
+    """The number format that these models compute in."""
+    if precision != "auto":
+        return precision
+    return bundles[0].precision if choice.native else "fp32"
+
+
 def lacking(bundle: Bundle) -> str | None:
     """What of the model in a bundle the engine does not have; None if it serves the model."""
     config = section_of(bundle)
@@ -116,14 +125,25 @@ def load_engine(bundle: Bundle, kind: Kind) -> NativeTransformer:
     assert expected is not None
     check_alignment(bundle, config.decoder_layers)
     check_tensors(bundle, expected.shapes)
-    weights = read_arrays(bundle)
+    stored = read_stored(bundle)
+    tables = {*chain.from_iterable(expected.tied), *filter(is_table, stored.integers)}
+    # embeddings are looked up as floats, also where their table is a projection in int8
+    weights = stored.floats | {
+        name: each.floats() for name, each in stored.integers.items() if name in tables
+    }
     for names in expected.tied:
-        stored = next((weights[name] for name in names if name in weights), None)
-        if stored is not None:
-            weights |= dict.fromkeys(names, stored)
-    if absent := [name for name in expected.shapes if name not in weights]:
+        shared = next((weights[name] for name in names if name in weights), None)
+        if shared is not None:
+            weights |= dict.fromkeys(names, shared)
+    known = {*weights, *stored.integers}
+    if absent := [name for name in expected.shapes if name not in known]:
         raise unfit(bundle, f"no tensor for {absent[0]}")
-    return NativeTransformer(config, weights, _places(config, weights), kind)
+    return NativeTransformer(config, weights, kind, stored.integers)
+
+
+def is_table(name: str) -> bool:
+    """Whether this is the name of a table of embeddings."""
+    return name.endswith("embedding.table")
 
 
 def reading_on_engine(bundle: Bundle) -> AlignmentSetting:
@@ -133,17 +153,6 @@ def reading_on_engine(bundle: Bundle) -> AlignmentSetting:
     setting = reading_of(bundle.config) or default_setting(config.decoder_layers)
     assert setting is not None
     return setting
-
-
-def _places(config: TransformerConfig, weights: Arrays) -> tuple[Places, Places] | None:
-    """The vectors of positions of sources and of targets."""
-    if config.positions == "none":
-        return None
-    if config.positions == "sinusoidal":
-        table = waves(FURTHEST + 2, config.dim)
-        return table, table
-    name = "embedding.positions.encoding.table"
-    return weights[f"encoder.{name}"], weights[f"decoder.{name}"]
 
 
 class EngineSearcher:
@@ -235,7 +244,7 @@ class EngineSources:
             return self._on_torch().attention(targets)
         setting = self._searcher.setting
         heads = None if setting.head is None else (setting.head,)
-        watched = [Watched("cross", setting.layer, heads)]
+        watched = [WatchedAttention("cross", setting.layer, heads)]
         found = self._searcher.model.force(
             self._ended, targets, (START, END), watched, log_probabilities=False
         )

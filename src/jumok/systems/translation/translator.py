@@ -41,7 +41,7 @@ from jumok.systems.translation.glossary import Glossary, as_glossary
 from jumok.systems.translation.keeping import Keep, as_keep
 from jumok.systems.translation.markup import Bare
 from jumok.systems.translation.models import TranslationModels
-from jumok.systems.translation.on_engine import EngineSearcher, choose_engine
+from jumok.systems.translation.on_engine import EngineSearcher, choose_engine, precision_of
 from jumok.systems.translation.part_writer import PartWriter
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.searching import Searcher
@@ -127,7 +127,7 @@ class Translator(TranslationModels, FileTranslator):
         cls,
         *folders: Bundle | Path | str,
         device: str = "auto",
-        precision: EnginePrecision = "fp32",
+        precision: EnginePrecision = "auto",
         engine: EngineName = "auto",
         threads: int = 0,
     ) -> Translator:
@@ -136,7 +136,7 @@ class Translator(TranslationModels, FileTranslator):
         Args:
             device: "auto" is a GPU if there is one.
             precision: "bf16" is up to twice as fast on CPUs with native bfloat16; "int8", of the
-                native engine alone, is faster still.
+                native engine alone, is faster still; "auto" is there that of the bundle.
             engine: "native" is several times faster on a CPU, and in "fp32" gives the same
                 translations; "auto" is that where it serves the model and there is no GPU.
             threads: of the native engine, which translate a batch each; 0: one for each core.
@@ -147,6 +147,7 @@ class Translator(TranslationModels, FileTranslator):
         """
         bundles = read_bundles(folders, "translation")
         choice = choose_engine(bundles, device, precision, engine)
+        known = precision_of(bundles, choice, precision)
         tokenizers = [load_tokenizer(bundle) for bundle in bundles]
         for bundle, tokenizer in zip(bundles, tokenizers, strict=True):
             if tokenizer.hash != tokenizers[0].hash:
@@ -165,11 +166,11 @@ class Translator(TranslationModels, FileTranslator):
             filter(None, (one.config.sentences for one in bundles)), default=None
         )
         system.longest_target = min(filter(None, map(positions_end, bundles)), default=None)
-        system.threads, system._precision = threads or len(os.sched_getaffinity(0)), precision
+        system.threads, system._precision = threads or len(os.sched_getaffinity(0)), known
         if choice.native:
             system._begin_natively(bundles[0])
         else:
-            dtype = dtype_of("bf16" if precision == "bf16" else "fp32")
+            dtype = dtype_of("bf16" if known == "bf16" else "fp32")
             system._read_models(bundles, choose_device(device), dtype)
         given = {"device": device, "precision": precision, "engine": engine, "threads": threads}
         return known_origin(system, bundles, **given)
@@ -303,7 +304,7 @@ class Translator(TranslationModels, FileTranslator):
         engine: EngineName,
         *folders: Bundle | Path | str,
         device: str = "auto",
-        precision: EnginePrecision = "fp32",
+        precision: EnginePrecision = "auto",
         threads: int = 0,
     ) -> Translator:
         """As `load`."""
