@@ -15,6 +15,10 @@ VARIANTS = [
     {"positions": "rotary", "kv_heads": 1},
     {"positions_join": "concatenate", "head_dim": 7, "value_dim": 5},
     {"positions": "alibi", "score": "dot", "encoder_layers": 3},
+    {"positions": "index", "score": "bilinear", "head_dim": 7},
+    {"positions": "fraction", "positions_join": "concatenate", "score": "cosine"},
+    {"positions": "binary", "positions_join": "concatenate", "max_length": 100},
+    {"process_heads": ("qk-norm",), "process_output": ("head-scale",), "kv_heads": 1},
 ]
 
 
@@ -33,9 +37,7 @@ def test_names_shapes_and_ties_are_those_of_the_built_model(keys):
 
 
 @pytest.mark.parametrize(
-    "keys",
-    [{"score": "additive"}, {"process_heads": ("qk-norm",)}, {"positions": "index"}],
-    ids=str,
+    "keys", [{"score": "additive"}, {"process_heads": ("qk-norm", "qk-norm")}], ids=str
 )
 def test_parts_with_other_tensors_are_not_known(keys):
     assert tensors_of(TransformerConfig(dim=18, heads=3, **keys), 31) is None

@@ -8,12 +8,14 @@ from jumok.config.transformer import TransformerConfig
 Shape = tuple[int, ...]
 
 KNOWN = {
-    "score": ("dot", "scaled-dot"),
+    "score": ("dot", "scaled-dot", "bilinear", "cosine"),
     "norm_kind": ("layer", "rms"),
     "feedforward_kind": ("plain", "gated"),
-    "positions": ("sinusoidal", "learned", "rotary", "alibi", "none"),
-    "process_heads": ((),),
-    "process_output": ((),),
+    "positions": (
+        *("sinusoidal", "learned", "rotary", "alibi", "index", "fraction", "binary", "none"),
+    ),
+    "process_heads": ((), ("qk-norm",)),
+    "process_output": ((), ("head-scale",)),
 }
 """The parts whose tensors are known here."""
 
@@ -46,7 +48,7 @@ def tensors_of(config: TransformerConfig, vocabulary: int) -> Tensors | None:
             shapes[table] = (config.max_length, config.dim)
         if config.positions_join == "concatenate":
             join = f"{side}.embedding.positions.join"
-            shapes[f"{join}.weight"] = config.dim, 2 * config.dim
+            shapes[f"{join}.weight"] = config.dim, config.dim + _places(config)
             shapes[f"{join}.bias"] = (config.dim,)
         if config.norm == "pre":
             shapes |= _norm(config, f"{side}.first_norm")
@@ -75,7 +77,29 @@ def _attention(config: TransformerConfig, name: str) -> dict[str, Shape]:
         **_linear(config, f"{name}.key", config.dim, shared * head),
         **_linear(config, f"{name}.value", config.dim, shared * value),
         **_linear(config, f"{name}.output", config.heads * value, config.dim),
+        **_of_heads(config, name, head),
     }
+
+
+def _of_heads(config: TransformerConfig, name: str, head: int) -> dict[str, Shape]:
+    """The tensors of the score, and of what heads are put through."""
+    shapes: dict[str, Shape] = {}
+    if config.score == "bilinear":
+        shapes |= {f"{name}.score.key.weight": (head, head), f"{name}.score.key.bias": (head,)}
+    if config.score == "cosine":
+        shapes[f"{name}.score.sharpness"] = (config.heads,)
+    if config.process_heads:
+        shapes |= {f"{name}.process_{key}.0.weight": (head,) for key in ("queries", "keys")}
+    if config.process_output:
+        shapes[f"{name}.process_output.0.gain"] = (config.heads,)
+    return shapes
+
+
+def _places(config: TransformerConfig) -> int:
+    """The width of a position's vector."""
+    if config.positions == "binary":
+        return max(1, (config.max_length - 1).bit_length())
+    return 1 if config.positions in ("index", "fraction") else config.dim
 
 
 def _linear(config: TransformerConfig, name: str, inputs: int, outputs: int) -> dict[str, Shape]:

@@ -86,7 +86,9 @@ class FileTranslator(Protocol):
             return list(_aligned(lines(texts)))
 
         languages = document.Languages(self.source_language, self.target_language)
-        return catalog.translate_document(content, translate, format, languages=languages, name=name)
+        return catalog.translate_document(
+            content, translate, format, languages=languages, name=name
+        )
 
 
 def _aligned(translations: Iterable[Translation]) -> Iterator[segment.Translated]:
