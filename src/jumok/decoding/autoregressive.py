@@ -6,6 +6,7 @@ from typing import TypeVar
 import torch
 
 from jumok.decoding.beginning import forced_everywhere, read_beginning
+from jumok.decoding.halting import heed
 from jumok.decoding.hypothesis import Hypothesis
 from jumok.decoding.limits import Limits, Prefixes
 from jumok.decoding.rank import Ranker
@@ -48,6 +49,7 @@ def decode_stepwise(
         written[:, :beginning] = forced[:, :beginning]
         tokens = forced[:, beginning - 1]
     for length in range(beginning, width):
+        heed()
         logits, state = decoder.step(tokens, state)
         forced_now = forced[rows, length] if length < forced.shape[1] else None
         scores = limits.log_probabilities(logits, length, forced_now, written[rows, :length])

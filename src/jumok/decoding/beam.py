@@ -9,6 +9,7 @@ import torch
 
 from jumok.attention.heard import listeners
 from jumok.decoding.beginning import forced_everywhere, read_beginning
+from jumok.decoding.halting import heed
 from jumok.decoding.hypothesis import Hypothesis
 from jumok.decoding.limits import Limits, Prefixes
 from jumok.decoding.pool import Pool
@@ -164,6 +165,7 @@ def run(
     beams, state = _begin_with(beams, forced, decoder, decoder.start(memory), limits)
     length = beams.tokens.shape[2] - 1
     while len(beams.sentences):
+        heed()
         width = beams.scores.shape[1]
         logits, state = decoder.step(beams.tokens[:, :, -1].flatten(), state)
         if beams.attention is not None and attention is not None:

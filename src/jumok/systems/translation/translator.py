@@ -30,6 +30,7 @@ from jumok.decoding.beam import ReadAttention
 from jumok.decoding.constraints import Constraints
 from jumok.decoding.coverage import read_attention
 from jumok.decoding.ensemble import Ensemble
+from jumok.decoding.halting import heed
 from jumok.decoding.limits import Prefixes
 from jumok.decoding.score import score_pairs
 from jumok.errors import BundleError, ConfigError, ModelError, Place
@@ -237,6 +238,7 @@ class Translator(GivenTranslations, FileTranslator):
         found: list[list[Translation]] = [[] for _ in parts]
         ids = [part.ids for part in parts]
         for batch in source_batches(ids, sentences=batch_size) if parts else ():
+            heed()  # a search that is one call into C cannot be ended within it
             # Every batch has samples of its own, which are the same whenever it is decoded again.
             seeded = replace(options, seed=options.seed + batch.rows[0])
             prefix = None if forced is None else [forced[row] for row in batch.rows]

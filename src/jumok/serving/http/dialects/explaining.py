@@ -8,8 +8,8 @@ from jumok.alignment.aligner import Aligner
 from jumok.alignment.setting import AlignmentSetting
 from jumok.data.pairs.batches import source_batches
 from jumok.errors import DataError
+from jumok.serving.http.dialects.spans import Span, spans
 from jumok.serving.http.refusals import RequestRefused
-from jumok.serving.http.spans import Span, spans
 from jumok.serving.http.works import Translating
 from jumok.shapes import Float, Tensor
 from jumok.systems.base import Facts
