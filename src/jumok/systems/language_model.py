@@ -14,9 +14,9 @@ from jumok.data.texts.corpus import Rule
 from jumok.data.texts.tokenizer import TextTokenizer, load_text_tokenizer
 from jumok.data.tokenizer import END, PAD, START, UNKNOWN
 from jumok.decoding import DecodingOptions, decode
+from jumok.decoding.filters import place_of_largest
 from jumok.decoding.sample import drawer
 from jumok.decoding.stream import stream
-from jumok.decoding.topk import place_of_largest
 from jumok.decoding.window import Window
 from jumok.errors import BundleError, DataError, ModelError, Place
 from jumok.models.causal import CausalLanguageModel

@@ -146,11 +146,16 @@ def is_table(name: str) -> bool:
     return name.endswith("embedding.table")
 
 
-def reading_on_engine(bundle: Bundle) -> AlignmentSetting:
-    """The alignment setting of a model that the engine serves."""
+def layers_of(bundle: Bundle) -> int:
+    """The layers of the decoder of a model that the engine serves."""
     config = section_of(bundle)
     assert isinstance(config, TransformerConfig)
-    setting = reading_of(bundle.config) or default_setting(config.decoder_layers)
+    return config.decoder_layers
+
+
+def reading_on_engine(bundle: Bundle) -> AlignmentSetting:
+    """The alignment setting of a model that the engine serves."""
+    setting = reading_of(bundle.config) or default_setting(layers_of(bundle))
     assert setting is not None
     return setting
 
@@ -159,6 +164,7 @@ class EngineSearcher:
     """A Transformer on the engine; any number of threads may search with it at once.
 
     Args:
+        layers: of its decoder.
         setting: where alignments are extracted.
         on_torch: gives the same model on torch, for what the engine does not do.
     """
@@ -168,10 +174,12 @@ class EngineSearcher:
     def __init__(
         self,
         model: NativeTransformer,
+        layers: int,
         setting: AlignmentSetting,
         on_torch: Callable[[], Searcher],
     ) -> None:
         self.model, self.setting, self.on_torch = model, setting, on_torch
+        self.layers = layers
 
     def serves(self, options: DecodingOptions, prefixes: Sequence[str] | None = None) -> bool:
         """Whether the engine searches with these options."""
@@ -238,11 +246,13 @@ class EngineSources:
             for target, forced in zip(targets, found, strict=True)
         ]
 
-    def attention(self, targets: Sequence[Sequence[int]]) -> list[Weights]:
+    def attention(
+        self, targets: Sequence[Sequence[int]], setting: AlignmentSetting | None = None
+    ) -> list[Weights]:
         """For each target how much its tokens attended to each source token, and to END."""
         if not self._fits(targets):
-            return self._on_torch().attention(targets)
-        setting = self._searcher.setting
+            return self._on_torch().attention(targets, setting)
+        setting = setting or self._searcher.setting
         heads = None if setting.head is None else (setting.head,)
         watched = [WatchedAttention("cross", setting.layer, heads)]
         found = self._searcher.model.force(
