@@ -101,6 +101,7 @@ OPTIONS = {
         *("given", "--port", "--host", "--key-file", "--open", "--cors"),
         *("--max-body", "--max-texts", "--max-tokens", "--queue-requests", "--queue-tokens"),
         *("--batch-tokens", "--deadline", "--grace", "--allow-host", "--log-texts", "--rate"),
+        "--engine",
         *("--max-connections", "--processes"),
         *(MACHINE - {"--batch"}),
     },
