@@ -8,7 +8,10 @@ from jumok.kernels.building import built
 
 HERE = Path(__file__).parent
 SOURCES = (
-    *(HERE / name for name in ("engine.c", "beam.h", "search.h", "model.h", "matrix.h", "products.h")),
+    *(
+        HERE / name
+        for name in ("engine.c", "beam.h", "search.h", "model.h", "matrix.h", "products.h")
+    ),
     HERE.parent / "kernels" / "vectors.h",
 )
 INTEGER, ADDRESS, REAL = ctypes.c_int64, ctypes.c_void_p, ctypes.c_double
