@@ -104,6 +104,7 @@ OPTIONS = {
         *(MACHINE - {"--batch"}),
     },
     "info": {"model", "--json"},
+    "doctor": {"--json"},
     "explain": {
         *("model", "given", "--row", "--part", "--layer", "--head", "--target", "--beam", "-b"),
         *("--read-at", "--device"),
