@@ -103,6 +103,10 @@ OPTIONS = {
         *("--batch-tokens", "--deadline", "--grace"),
         *(MACHINE - {"--batch"}),
     },
+    "quantize": {
+        *("model", "--to", "--output", "-o", "--check", "--data", "-d", "--columns"),
+        *("--beam", "-b", "--force", "--json", "--batch", "--threads"),
+    },
     "info": {"model", "--json"},
     "doctor": {"--json"},
     "explain": {

@@ -1,10 +1,12 @@
 """Weights as the engine reads them: aligned arrays, and linear layers in panels of 64 outputs."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from jumok.engine.quantising import Quantised, quantised, together
 from jumok.engine.structures import LinearLayout, NormLayout
 
 Weights = dict[str, npt.NDArray[np.float32]]
@@ -17,10 +19,15 @@ GROUPS: dict[Kind, int] = {"fp32": 1, "bf16": 2, "int8": 4}
 
 
 class Packed:
-    """The arrays whose addresses the engine has; they live as long as this does."""
+    """The arrays whose addresses the engine has; they live as long as this does.
 
-    def __init__(self, kind: Kind) -> None:
+    Args:
+        integers: by their names, matrices that are already int8; their floats are not needed.
+    """
+
+    def __init__(self, kind: Kind, integers: Mapping[str, Quantised] | None = None) -> None:
         self.kind = kind
+        self._integers = integers or {}
         self._kept: list[npt.NDArray[np.uint8]] = []
 
     def address(self, array: npt.NDArray[np.generic]) -> int:
@@ -41,38 +48,58 @@ class Packed:
 
     def linear(self, weights: Weights, *names: str) -> LinearLayout:
         """The layers of these names as one, their outputs one after the other."""
-        matrix = np.concatenate([weights[f"{name}.weight"] for name in names])
+        matrices = [f"{name}.weight" for name in names]
+        integers = [self._integers[name] for name in matrices if name in self._integers]
+        matrix: npt.NDArray[np.float32] | Quantised
+        if len(integers) == len(names):
+            matrix = together(integers)
+        else:
+            matrix = np.concatenate([weights[name] for name in matrices])
         biases = [weights.get(f"{name}.bias") for name in names]
         if biases[0] is None:
             return self.matrix(matrix)
         return self.matrix(matrix, np.concatenate([each for each in biases if each is not None]))
 
+    def projection(self, weights: Weights, *names: str) -> LinearLayout:
+        """The first matrix of these names that there is: tied ones have only the first's."""
+        for name in names:
+            if name in self._integers:
+                return self.matrix(self._integers[name])
+            if name in weights:
+                return self.matrix(weights[name])
+        raise KeyError(names)
+
     def matrix(
-        self, matrix: npt.NDArray[np.float32], bias: npt.NDArray[np.float32] | None = None
+        self,
+        matrix: npt.NDArray[np.float32] | Quantised,
+        bias: npt.NDArray[np.float32] | None = None,
     ) -> LinearLayout:
         """(outputs inputs) in panels: (outputs / 64, inputs / group, 64, group).
 
-        int8: each output has a scale, max |w| / 127. The correction is 128 times the sum of its
-        int8 weights, because the engine adds 128 to the int8 inputs.
+        int8: see `quantising`. The correction is 128 times the sum of an output's int8 weights,
+        because the engine adds 128 to the int8 inputs.
         """
-        outputs, inputs = matrix.shape
+        if self.kind == "int8" and not isinstance(matrix, Quantised):
+            matrix = quantised(matrix)
+        elif self.kind != "int8" and isinstance(matrix, Quantised):
+            matrix = matrix.floats()
+        numbers = matrix.integers if isinstance(matrix, Quantised) else matrix
+        outputs, inputs = numbers.shape
         group, rows = GROUPS[self.kind], outputs + -outputs % PANEL
-        whole = np.zeros((rows, inputs), np.float32)
-        whole[:outputs] = matrix
+        whole = np.zeros((rows, inputs), numbers.dtype)
+        whole[:outputs] = numbers
         biases = np.zeros(rows, np.float32)
         if bias is not None:
             biases[:outputs] = bias
         scale = correction = 0
         stored: npt.NDArray[np.generic] = whole
-        if self.kind == "bf16":
+        if isinstance(matrix, Quantised):
+            scales = np.zeros(rows, np.float32)
+            scales[:outputs] = matrix.scales
+            scale = self.address(scales)
+            correction = self.address(128 * whole.sum(1, dtype=np.int32))
+        elif self.kind == "bf16":
             stored = bfloat16(whole)
-        elif self.kind == "int8":
-            scales = np.abs(whole).max(1) / 127
-            divisor = np.where(scales > 0, scales, 1)
-            integers = np.rint(whole / divisor[:, None]).astype(np.int8)
-            stored = integers
-            scale = self.address(scales.astype(np.float32))
-            correction = self.address(128 * integers.sum(1, dtype=np.int32))
         panels = stored.reshape(rows // PANEL, PANEL, inputs // group, group).transpose(0, 2, 1, 3)
         number = list(GROUPS).index(self.kind)
         places = self.address(panels), self.address(biases), scale, correction

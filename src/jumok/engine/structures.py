@@ -8,10 +8,8 @@ from jumok.kernels.building import built
 
 HERE = Path(__file__).parent
 SOURCES = (
-    *(
-        HERE / name
-        for name in ("engine.c", "beam.h", "search.h", "model.h", "matrix.h", "products.h")
-    ),
+    HERE / "engine.c",
+    *sorted(HERE.glob("*.h")),
     HERE.parent / "kernels" / "vectors.h",
 )
 INTEGER, ADDRESS, REAL = ctypes.c_int64, ctypes.c_void_p, ctypes.c_double
@@ -67,6 +65,38 @@ class ModelLayout(ctypes.Structure):
     ]
 
 
+class WatchedLayout(ctypes.Structure):
+    """An attention whose weights are kept; see model.h."""
+
+    _fields_ = [
+        *((name, INTEGER) for name in ("part", "layer", "heads")),
+        ("rank", ADDRESS),
+        ("weights", ADDRESS),
+    ]
+
+
+class CellLayout(ctypes.Structure):
+    """What a recurrent cell puts an input and its state through; see cell.h."""
+
+    _fields_ = [("input", LinearLayout), ("state", LinearLayout)]
+
+
+class RecurrentLayout(ctypes.Structure):
+    """A sequence-to-sequence RNN, or its decoder alone; see recurrent.h."""
+
+    _fields_ = [
+        *((name, INTEGER) for name in ("cell", "dim", "embedding", "encoder_layers")),
+        *((name, INTEGER) for name in ("directions", "one_vector", "decoder_layers")),
+        *((name, INTEGER) for name in ("order", "score")),
+        *((name, REAL) for name in ("embedding_scale", "scale")),
+        *((name, ADDRESS) for name in ("source_table", "target_table")),
+        ("encoder", ctypes.POINTER(CellLayout)),
+        ("decoder", ctypes.POINTER(CellLayout)),
+        *((name, LinearLayout) for name in ("first", "query", "key", "gate", "readout", "output")),
+        *((name, ADDRESS) for name in ("energy", "coverage")),
+    ]
+
+
 class SearchLimits(ctypes.Structure):
     """What every hypothesis must keep to."""
 
@@ -99,7 +129,12 @@ def library() -> ctypes.CDLL | None:
         return None
     engine.jumok_begin.restype = ADDRESS
     engine.jumok_begin.argtypes = [
-        ctypes.POINTER(ModelLayout), INTEGER, ADDRESS, ADDRESS, ADDRESS, INTEGER, INTEGER
+        ctypes.POINTER(ModelLayout), INTEGER, ADDRESS, ADDRESS, ADDRESS, INTEGER, INTEGER,
+        ctypes.POINTER(WatchedLayout), INTEGER,
+    ]  # fmt: skip
+    engine.jumok_begin_recurrent.restype = ADDRESS
+    engine.jumok_begin_recurrent.argtypes = [
+        ctypes.POINTER(RecurrentLayout), INTEGER, ADDRESS, ADDRESS, ADDRESS, INTEGER, INTEGER
     ]  # fmt: skip
     engine.jumok_greedy.argtypes = [
         ADDRESS, ctypes.POINTER(SearchLimits), ctypes.POINTER(Best)
@@ -107,5 +142,6 @@ def library() -> ctypes.CDLL | None:
     engine.jumok_beam.argtypes = [
         ADDRESS, ctypes.POINTER(SearchLimits), INTEGER, ctypes.POINTER(Best)
     ]  # fmt: skip
+    engine.jumok_force.argtypes = [ADDRESS, ADDRESS, ADDRESS, ADDRESS, INTEGER, ADDRESS]
     engine.jumok_end.argtypes = [ADDRESS]
     return engine

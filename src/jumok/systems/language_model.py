@@ -156,7 +156,7 @@ class LanguageModel(System):
             context=config.max_tokens,
             documents=_rule(config.documents, bundle.folder / CONFIG),
         )
-        return loaded_from(system, [bundle])
+        return loaded_from(system, [bundle], device, precision)
 
     def modules(self) -> Sequence[CausalLanguageModel]:
         return [self.model]

@@ -1,0 +1,291 @@
+"""The searcher on the native engine: one Transformer on the CPU. Nothing here imports torch."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from math import ceil
+from typing import Literal
+
+from jumok.alignment.setting import AlignmentSetting, default_setting
+from jumok.alignment.words import Weights
+from jumok.bundle.arrays import Arrays, read_stored
+from jumok.bundle.described import check_alignment, check_size, check_tensors, section_of, unfit
+from jumok.bundle.reading import Bundle, Precision
+from jumok.config import TransformerConfig
+from jumok.data.tokenizer import END, START
+from jumok.decoding import DecodingOptions, Hypothesis
+from jumok.decoding.constraints import Constraints
+from jumok.decoding.limits import Prefixes
+from jumok.decoding.rank import Ranker
+from jumok.engine.forced import WatchedAttention
+from jumok.engine.packing import Kind
+from jumok.engine.searching import SearchRules
+from jumok.engine.transformer import NativeTransformer, Places, missing
+from jumok.errors import ConfigError, Place
+from jumok.models.tensors import tensors_of
+from jumok.positions.waves import waves
+from jumok.systems.device import EngineName, EnginePrecision, has_gpu
+from jumok.systems.loading import reading_of
+from jumok.systems.translation.searching import ReadSources, Searcher
+
+FURTHEST = 4096
+"""The longest target, in tokens, that the engine writes."""
+
+TORCH = "--engine torch"
+
+
+@dataclass(frozen=True)
+class EngineChoice:
+    """What computes.
+
+    Attributes:
+        why: why it is not the native engine; "" if it is.
+    """
+
+    native: bool
+    why: str = ""
+
+
+def choose_engine(
+    bundles: Sequence[Bundle], device: str, precision: EnginePrecision, engine: EngineName
+) -> EngineChoice:
+    """The engine for these models.
+
+    Args:
+        device: as the user named it.
+        engine: "auto": the native one where it serves the model, otherwise torch.
+
+    Raises:
+        ConfigError: the native engine is asked for, or needed for int8, and does not serve this.
+    """
+    if engine == "torch":
+        if precision == "int8":
+            raise ConfigError("int8 needs the native engine.", do="leave out --engine torch")
+        return EngineChoice(False, "it was asked for")
+    refused = _refused(bundles, device)
+    if refused is None:
+        if engine == "auto" and precision != "int8" and device == "auto" and has_gpu():
+            return EngineChoice(False, "there is a GPU")
+        return EngineChoice(True)
+    if engine == "native" or precision == "int8":
+        raise refused
+    return EngineChoice(False, f"{refused.what} {refused.got or ''}".strip())
+
+
+def _refused(bundles: Sequence[Bundle], device: str) -> ConfigError | None:
+    """Why the native engine cannot do this; None if it can."""
+    if device not in ("auto", "cpu"):
+        return ConfigError(
+            "the native engine runs on the CPU.", got=f"--device {device}", do=f"cpu, or {TORCH}"
+        )
+    if len(bundles) != 1:
+        return ConfigError("the native engine runs one model, not an ensemble.", do=TORCH)
+    lacks = lacking(bundles[0])
+    if lacks is None:
+        return None
+    return ConfigError(
+        "the native engine does not run this model.",
+        got=lacks,
+        do=TORCH,
+        place=Place(bundles[0].folder),
+    )
+
+
+def precision_of(
+    bundles: Sequence[Bundle], choice: EngineChoice, precision: EnginePrecision
+) -> Precision:
+    """The number format that these models compute in."""
+    if precision != "auto":
+        return precision
+    return bundles[0].precision if choice.native else "fp32"
+
+
+def lacking(bundle: Bundle) -> str | None:
+    """What of the model in a bundle the engine does not have; None if it serves the model."""
+    config = section_of(bundle)
+    if not isinstance(config, TransformerConfig):
+        return f"kind = {bundle.config.model.get('kind')!r}"
+    if tensors_of(config, 0) is None:
+        return missing(config) or "parts that only torch knows"
+    return missing(config)
+
+
+def load_engine(bundle: Bundle, kind: Kind) -> NativeTransformer:
+    """The model of a bundle on the engine, which has to serve it.
+
+    Args:
+        kind: the number format of its weights.
+
+    Raises:
+        BundleError: the weights are damaged, or not those that config.json describes.
+    """
+    config = section_of(bundle)
+    assert isinstance(config, TransformerConfig)
+    check_size(bundle, config)
+    expected = tensors_of(config, bundle.config.vocabulary_size)
+    assert expected is not None
+    check_alignment(bundle, config.decoder_layers)
+    check_tensors(bundle, expected.shapes)
+    stored = read_stored(bundle)
+    tables = {*chain.from_iterable(expected.tied), *filter(is_table, stored.integers)}
+    # embeddings are looked up as floats, also where their table is a projection in int8
+    weights = stored.floats | {
+        name: each.floats() for name, each in stored.integers.items() if name in tables
+    }
+    for names in expected.tied:
+        shared = next((weights[name] for name in names if name in weights), None)
+        if shared is not None:
+            weights |= dict.fromkeys(names, shared)
+    known = {*weights, *stored.integers}
+    if absent := [name for name in expected.shapes if name not in known]:
+        raise unfit(bundle, f"no tensor for {absent[0]}")
+    return NativeTransformer(config, weights, _places(config, weights), kind, stored.integers)
+
+
+def is_table(name: str) -> bool:
+    """Whether this is the name of a table of embeddings."""
+    return name.endswith("embedding.table")
+
+
+def reading_on_engine(bundle: Bundle) -> AlignmentSetting:
+    """The alignment setting of a model that the engine serves."""
+    config = section_of(bundle)
+    assert isinstance(config, TransformerConfig)
+    setting = reading_of(bundle.config) or default_setting(config.decoder_layers)
+    assert setting is not None
+    return setting
+
+
+def _places(config: TransformerConfig, weights: Arrays) -> tuple[Places, Places] | None:
+    """The vectors of positions of sources and of targets."""
+    if config.positions == "none":
+        return None
+    if config.positions == "sinusoidal":
+        table = waves(FURTHEST + 2, config.dim)
+        return table, table
+    name = "embedding.positions.encoding.table"
+    return weights[f"encoder.{name}"], weights[f"decoder.{name}"]
+
+
+class EngineSearcher:
+    """A Transformer on the engine; any number of threads may search with it at once.
+
+    Args:
+        setting: where alignments are extracted.
+        on_torch: gives the same model on torch, for what the engine does not do.
+    """
+
+    name: Literal["torch", "native"] = "native"
+
+    def __init__(
+        self,
+        model: NativeTransformer,
+        setting: AlignmentSetting,
+        on_torch: Callable[[], Searcher],
+    ) -> None:
+        self.model, self.setting, self.on_torch = model, setting, on_torch
+
+    def serves(self, options: DecodingOptions, prefixes: Sequence[str] | None = None) -> bool:
+        """Whether the engine searches with these options."""
+        return not (
+            options.sample
+            or options.nbest > 1
+            or options.coverage_penalty
+            or options.no_repeat_ngram
+            or options.maximum_length > FURTHEST
+            or any(prefixes or ())
+        )
+
+    def read(self, sources: Sequence[Sequence[int]]) -> ReadSources:
+        """These sources in one batch."""
+        return EngineSources(self, sources, range(len(sources)), set())
+
+
+class EngineSources:
+    """Sources on the engine, which reads them again for every question.
+
+    Args:
+        rows: their numbers among those that were first read together.
+        left: those of these numbers that were left to torch.
+    """
+
+    def __init__(
+        self,
+        searcher: EngineSearcher,
+        sources: Sequence[Sequence[int]],
+        rows: Sequence[int],
+        left: set[int],
+    ) -> None:
+        self._searcher, self._sources, self._rows, self.left = searcher, sources, rows, left
+        self._ended = [[*source, END] for source in sources]
+        self._again: ReadSources | None = None
+
+    def select(self, rows: Sequence[int]) -> "EngineSources":
+        """Some of them."""
+        chosen = [self._sources[row] for row in rows]
+        return EngineSources(self._searcher, chosen, [self._rows[row] for row in rows], self.left)
+
+    def search(
+        self,
+        options: DecodingOptions,
+        prefixes: Prefixes | None = None,
+        constraints: Sequence[Constraints] | None = None,
+    ) -> list[list[Hypothesis]]:
+        """For each source the best hypothesis."""
+        if any(prefixes or ()) or any(constraints or ()) or not self._fits():
+            return self._on_torch().search(options, prefixes, constraints)
+        rules, ranker = rules_of(options, list(map(len, self._ended))), options.ranker()
+        return [
+            [ranker.rate(found.tokens, found.log_probabilities)]
+            for found in self._searcher.model.search(self._ended, rules)
+        ]
+
+    def score(self, targets: Sequence[Sequence[int]], ranker: Ranker) -> list[Hypothesis]:
+        """A given target for each source, with its log-probabilities."""
+        if not self._fits(targets):
+            return self._on_torch().score(targets, ranker)
+        found = self._searcher.model.force(self._ended, targets, (START, END))
+        return [
+            ranker.rate(target, forced.log_probabilities)
+            for target, forced in zip(targets, found, strict=True)
+        ]
+
+    def attention(self, targets: Sequence[Sequence[int]]) -> list[Weights]:
+        """For each target how much its tokens attended to each source token, and to END."""
+        if not self._fits(targets):
+            return self._on_torch().attention(targets)
+        setting = self._searcher.setting
+        heads = None if setting.head is None else (setting.head,)
+        watched = [WatchedAttention("cross", setting.layer, heads)]
+        found = self._searcher.model.force(
+            self._ended, targets, (START, END), watched, log_probabilities=False
+        )
+        # Row i of the weights is the step that reads token i - 1 (START first) and writes token i.
+        means: list[Weights] = [each.attention[0].mean(axis=0) for each in found]
+        return [each[1:] if setting.at_input else each[:-1] for each in means]
+
+    def _fits(self, targets: Sequence[Sequence[int]] = ()) -> bool:
+        """Whether the engine has a position for every token."""
+        most = self._searcher.model.positions
+        return most is None or all(len(each) < most for each in (*self._sources, *targets))
+
+    def _on_torch(self) -> ReadSources:
+        self.left.update(self._rows)
+        if self._again is None:
+            self._again = self._searcher.on_torch().read(self._sources)
+        return self._again
+
+
+def rules_of(options: DecodingOptions, lengths: Sequence[int]) -> SearchRules:
+    """The options as the engine's rules: see `decoding/limits.py` and `decoding/beam.py`.
+
+    Args:
+        lengths: of the sources, END counted.
+    """
+    limits, penalty = options.limits(), options.ranker().length_penalty
+    longest = [limits.longest_of(length) for length in lengths]
+    return SearchRules(
+        options.beam, START, END, options.forbidden, options.minimum_length, longest,
+        [1.0, *map(penalty, range(1, max(longest) + 3))],
+        0 if options.patience is None else max(1, ceil(options.beam * options.patience)),
+    )  # fmt: skip
