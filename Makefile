@@ -62,8 +62,9 @@ lint: $(VENV)/.dev
 
 # Runs the kernels' tests with all memory accesses checked; needs gcc's libasan.
 sanitize: $(VENV)/.dev
-	LD_PRELOAD="$$(cc -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 \
-		$(BIN)/pytest -p tests.sanitizing tests/kernels tests/attention tests/layers tests/engine
+	LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libstdc++.so.6)" \
+		ASAN_OPTIONS=detect_leaks=0 $(BIN)/pytest --capture=sys -p tests.sanitizing \
+		tests/kernels tests/attention tests/layers tests/engine tests/fuzz/test_engine.py
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
