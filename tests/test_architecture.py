@@ -110,6 +110,7 @@ OPTIONS = {
         *("--beam", "-b", "--force", "--json", "--batch", "--threads"),
     },
     "info": {"model", "--json"},
+    "doctor": {"--json"},
     "explain": {
         *("model", "given", "--row", "--part", "--layer", "--head", "--target", "--beam", "-b"),
         *("--read-at", "--device"),

@@ -10,6 +10,7 @@ import typer
 from rich.table import Table
 
 from jumok.cli.screen import console, print_scores
+from jumok.kernels.building import are_shipped
 from jumok.kernels.compiler import NONE, find_compiler
 from jumok.late import late_imports
 
@@ -65,7 +66,7 @@ def facts_table(bundle: "Bundle") -> Table:
         "trained further": f"from {card.started_from}" if card.started_from else "",
         "written by": f"jumok {bundle.jumok}",
         "notes": "\n".join(card.notes),
-        "here": "" if find_compiler() else NONE,
+        "here": "" if are_shipped() or find_compiler() else NONE,
     }
     table = Table(show_header=False, box=None)
     table.add_column(style="bold", no_wrap=True)
