@@ -43,7 +43,7 @@ class Kind:
         columns: the default of --columns.
         corpus: (CorpusArgs) -> HeadCorpus: what `jumok heads` measures. None: it has no head cards.
         classify: (system, lists of items, batch size) -> predictions, for `jumok classify`.
-        quality: (QualityCheck) -> Comparison: what `jumok quantize` measures. None: nothing.
+        quality: (QualityCheck) -> ComparedModels: what `jumok quantize` measures. None: nothing.
     """
 
     verb: str

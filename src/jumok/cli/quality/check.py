@@ -69,7 +69,7 @@ class QualityCheck:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ComparedModels:
     """What was measured.
 
     Attributes:

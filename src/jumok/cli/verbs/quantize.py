@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from jumok.cli import options as option
-from jumok.cli.quality.check import Comparison, QualityCheck
+from jumok.cli.quality.check import ComparedModels, QualityCheck
 from jumok.cli.screen import console
 from jumok.errors import BundleError, ConfigError, Place
 from jumok.kinds import KINDS
@@ -136,7 +136,7 @@ def _refuse(bundle: "Bundle", to: str, output: Path, force: str | None) -> None:
         )
 
 
-def _quality(bundle: "Bundle", to: str, compared: Comparison | None) -> "MeasuredQuality":
+def _quality(bundle: "Bundle", to: str, compared: ComparedModels | None) -> "MeasuredQuality":
     made_from = f"{bundle.card.name} {fingerprint.Origin(bundle).fingerprint}"
     if compared is None:
         return bundle_card.MeasuredQuality(to, made_from)
@@ -146,13 +146,15 @@ def _quality(bundle: "Bundle", to: str, compared: Comparison | None) -> "Measure
     )
 
 
-def _faults(bundle: "Bundle", compared: Comparison | None, quality: "MeasuredQuality") -> list[str]:
+def _faults(
+    bundle: "Bundle", compared: ComparedModels | None, quality: "MeasuredQuality"
+) -> list[str]:
     if compared is None:
         return [f"what it loses is not measured for this kind of model ({bundle.config.task})"]
     return list(evaluation_quality.faults_of(quality))
 
 
-def _say(model: "Bundle", small: "Bundle", compared: Comparison | None, as_json: bool) -> None:
+def _say(model: "Bundle", small: "Bundle", compared: ComparedModels | None, as_json: bool) -> None:
     """Prints the sizes, the scores, the equal tokens and the speed, before and after."""
     quality, seconds = small.card.quality, compared.seconds if compared else None
     assert quality is not None
