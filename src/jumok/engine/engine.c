@@ -2,6 +2,7 @@
 
 #include "beam.h"
 #include "forced.h"
+#include "recurrent.h"
 
 /* A session of any model. */
 void jumok_end(Session *s) {
@@ -57,6 +58,12 @@ Session *jumok_begin(const Model *m, int64_t sentences, const int32_t *tokens, c
     }
     encode(s, tokens, places);
     return base;
+}
+
+/* See begin_recurrent. */
+Session *jumok_begin_recurrent(const Recurrent *m, int64_t sentences, const int32_t *tokens, const float *memory,
+                               const int64_t *offsets, int64_t beam, int64_t longest) {
+    return begin_recurrent(m, sentences, tokens, memory, offsets, beam, longest);
 }
 
 int64_t jumok_greedy(Session *s, const Limits *limits, Best *best) { return greedy(s, limits, best); }

@@ -34,6 +34,8 @@ struct Session {
     int failed; /* there was not enough memory */
 };
 
+void jumok_end(Session *s); /* frees everything */
+
 /* The sum by halves: every level adds neighbours at a distance of 8, 4, 2 and 1. */
 static inline float total_of(floats x) {
     float v[LANES];

@@ -75,6 +75,28 @@ class WatchedLayout(ctypes.Structure):
     ]
 
 
+class CellLayout(ctypes.Structure):
+    """What a recurrent cell puts an input and its state through; see cell.h."""
+
+    _fields_ = [("input", LinearLayout), ("state", LinearLayout)]
+
+
+class RecurrentLayout(ctypes.Structure):
+    """A sequence-to-sequence RNN, or its decoder alone; see recurrent.h."""
+
+    _fields_ = [
+        *((name, INTEGER) for name in ("cell", "dim", "embedding", "encoder_layers")),
+        *((name, INTEGER) for name in ("directions", "one_vector", "decoder_layers")),
+        *((name, INTEGER) for name in ("order", "score")),
+        *((name, REAL) for name in ("embedding_scale", "scale")),
+        *((name, ADDRESS) for name in ("source_table", "target_table")),
+        ("encoder", ctypes.POINTER(CellLayout)),
+        ("decoder", ctypes.POINTER(CellLayout)),
+        *((name, LinearLayout) for name in ("first", "query", "key", "gate", "readout", "output")),
+        *((name, ADDRESS) for name in ("energy", "coverage")),
+    ]
+
+
 class SearchLimits(ctypes.Structure):
     """What every hypothesis must keep to."""
 
@@ -109,6 +131,10 @@ def library() -> ctypes.CDLL | None:
     engine.jumok_begin.argtypes = [
         ctypes.POINTER(ModelLayout), INTEGER, ADDRESS, ADDRESS, ADDRESS, INTEGER, INTEGER,
         ctypes.POINTER(WatchedLayout), INTEGER,
+    ]  # fmt: skip
+    engine.jumok_begin_recurrent.restype = ADDRESS
+    engine.jumok_begin_recurrent.argtypes = [
+        ctypes.POINTER(RecurrentLayout), INTEGER, ADDRESS, ADDRESS, ADDRESS, INTEGER, INTEGER
     ]  # fmt: skip
     engine.jumok_greedy.argtypes = [
         ADDRESS, ctypes.POINTER(SearchLimits), ctypes.POINTER(Best)

@@ -17,7 +17,7 @@ from jumok.decoding import DecodingOptions, Hypothesis
 from jumok.decoding.constraints import Constraints
 from jumok.decoding.limits import Prefixes
 from jumok.decoding.rank import Ranker
-from jumok.engine.forced import Watched
+from jumok.engine.forced import WatchedAttention
 from jumok.engine.packing import Kind
 from jumok.engine.searching import SearchRules
 from jumok.engine.transformer import NativeTransformer, Places, missing
@@ -256,7 +256,7 @@ class EngineSources:
             return self._on_torch().attention(targets)
         setting = self._searcher.setting
         heads = None if setting.head is None else (setting.head,)
-        watched = [Watched("cross", setting.layer, heads)]
+        watched = [WatchedAttention("cross", setting.layer, heads)]
         found = self._searcher.model.force(
             self._ended, targets, (START, END), watched, log_probabilities=False
         )
