@@ -127,7 +127,7 @@ def test_what_the_engine_cannot_do_is_refused_with_what_to_do(bundle, lines, tmp
     rnn = recurrent(tmp_path / "rnn", attention="dot", order="luong")
     error = refused(str(rnn), str(lines), "--engine", "native")
     assert "the native engine does not run this model." in str(error)
-    assert "got:      kind = 'rnn'" in str(error)
+    assert "got:      embedding = 12, which is no multiple of 16" in str(error)
     assert "do:       --engine torch" in str(error)
     error = refused(f"{bundle},{bundle}", str(lines), "--engine", "native")
     assert "runs one model, not an ensemble" in str(error)

@@ -19,10 +19,12 @@ static void end_transformer(Session *base) {
     for (unsigned i = 0; i < sizeof own / sizeof *own; i++) free(own[i]);
 }
 
-/* `offsets` has sentences + 1 entries; `longest`: positions of the target, END counted; watched: the
+/* tokens and places, or the Memory (positions, dim), of all sentences, one after the other: `offsets` says where
+ * each begins, and how many there are at the end. `longest`: positions of the target, END counted; watched: the
  * attentions whose weights are kept. NULL: there is not enough memory. */
 Session *jumok_begin(const Model *m, int64_t sentences, const int32_t *tokens, const int32_t *places,
-                     const int64_t *offsets, int64_t beam, int64_t longest, Watched *watched, int64_t watched_count) {
+                     const float *memory, const int64_t *offsets, int64_t beam, int64_t longest, Watched *watched,
+                     int64_t watched_count) {
     TransformerSession *s = calloc(1, sizeof *s);
     if (!s) return NULL;
     Session *base = &s->base;
@@ -36,7 +38,7 @@ Session *jumok_begin(const Model *m, int64_t sentences, const int32_t *tokens, c
     if (hidden > width) width = hidden;
     if (dim > width) width = dim;
     *base = (Session){.sentences = sentences, .slots = slots, .longest = longest, .output = &m->output,
-                      .step = step, .end = end_transformer};
+                      .step = step, .force = force, .end = end_transformer};
     make_room(base, rows, width);
     s->model = m, s->most = rows, s->watched = watched, s->watched_count = watched_count;
     s->offsets = room(base, sizeof(int64_t) * (sentences + 1));
@@ -56,14 +58,17 @@ Session *jumok_begin(const Model *m, int64_t sentences, const int32_t *tokens, c
         jumok_end(base);
         return NULL;
     }
-    encode(s, tokens, places);
+    if (tokens) encode(s, tokens, places);
+    else
+        for (int64_t i = 0; i < count; i++) memcpy(s->normed + i * dim, memory + i * m->dim, sizeof(float) * m->dim);
+    project_memory(s);
     return base;
 }
 
 /* See begin_recurrent. */
 Session *jumok_begin_recurrent(const Recurrent *m, int64_t sentences, const int32_t *tokens, const float *memory,
-                               const int64_t *offsets, int64_t beam, int64_t longest) {
-    return begin_recurrent(m, sentences, tokens, memory, offsets, beam, longest);
+                               const int64_t *offsets, int64_t beam, int64_t longest, Watched *watched) {
+    return begin_recurrent(m, sentences, tokens, memory, offsets, beam, longest, watched);
 }
 
 int64_t jumok_greedy(Session *s, const Limits *limits, Best *best) { return greedy(s, limits, best); }
@@ -72,8 +77,8 @@ int64_t jumok_beam(Session *s, const Limits *limits, int64_t beam, Best *best) {
     return beam_search(s, limits, beam, best);
 }
 
-/* Given targets: see force. */
+/* Given targets: see Force. */
 int64_t jumok_force(Session *s, const int32_t *tokens, const int32_t *following, const int64_t *offsets,
                     int64_t layers, float *values) {
-    return force((TransformerSession *)s, tokens, following, offsets, layers, values);
+    return s->force(s, tokens, following, offsets, layers, values);
 }

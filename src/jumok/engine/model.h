@@ -30,16 +30,6 @@ typedef struct {
     Linear output;
 } Model;
 
-enum { ENCODER, DECODER, CROSS };
-
-/* An attention whose weights are kept: (chosen heads, queries, keys) of each sentence, one sentence
- * after the other. rank: of each head, its number among the chosen ones, or -1. */
-typedef struct {
-    int64_t part, layer, heads;
-    const int32_t *rank;
-    float *weights; /* where those of the next sentence go */
-} Watched;
-
 /* Where the weights of one row are kept: those of a head `apart` elements after those of the head before. */
 typedef struct { const int32_t *rank; float *weights; int64_t apart; } Kept; /* weights NULL: nowhere */
 
@@ -151,7 +141,7 @@ static void feed_forward(TransformerSession *s, const Block *block, int64_t rows
     add_norm(s->model, s->stream, s->found, s->normed, block->after_feedforward, rows);
 }
 
-/* Reads the sources; leaves the keys and values of the Memory for every block of the decoder. */
+/* Reads the sources; leaves the Memory in s->normed. */
 static void encode(TransformerSession *s, const int32_t *tokens, const int32_t *places) {
     const Model *m = s->model;
     int64_t count = s->offsets[s->base.sentences], dim = panelled(m->dim), keys = key_width(m);
@@ -179,6 +169,12 @@ static void encode(TransformerSession *s, const int32_t *tokens, const int32_t *
         add_norm(m, s->stream, s->wide, s->normed, block->after_self, count);
         feed_forward(s, block, count);
     }
+}
+
+/* The keys and values of the Memory in s->normed for every block of the decoder. */
+static void project_memory(TransformerSession *s) {
+    const Model *m = s->model;
+    int64_t count = s->offsets[s->base.sentences], dim = panelled(m->dim);
     prepare(s->normed, dim, count, m->dim, m->decoder->cross_projections.kind, &s->base.rows);
     for (int64_t layer = 0; layer < m->decoder_blocks; layer++)
         linear(&s->base.rows, dim, count, &m->decoder[layer].cross_projections, s->memory[layer], 0);

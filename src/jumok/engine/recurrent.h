@@ -10,6 +10,7 @@
 #pragma once
 
 #include "cell.h"
+#include "search.h"
 
 enum { FIRST_STATE, EVERY_STEP, BAHDANAU, LUONG, FEEDING, GNMT };
 enum { PRODUCT, COSINE, ADDITIVE };
@@ -35,6 +36,7 @@ typedef struct {
     const float **from;         /* (rows): the vector that each row continues */
     float **to;                 /* (rows): where its own goes */
     float *stream, *word, *joined, *seen, *query, *by_input, *by_state, *found, *score, *shown;
+    Watched *watched;           /* NULL: the attention is not kept */
     float **kept;               /* of each sentence: where its next weights go; NULL: nowhere */
 } RecurrentSession;
 
@@ -252,6 +254,37 @@ static void recurrent_step(Session *base, int64_t rows, const int32_t *tokens, i
     }
 }
 
+/* Reads given targets step by step, all sentences together: see Force. */
+static int64_t force_recurrent(Session *base, const int32_t *tokens, const int32_t *following, const int64_t *offsets,
+                               int64_t layers, float *values) {
+    RecurrentSession *s = (RecurrentSession *)base;
+    int64_t sentences = base->sentences;
+    int32_t *slots = malloc(sizeof(int32_t) * 4 * sentences), *read = slots + sentences, *wanted = read + sentences;
+    float *found = (float *)(wanted + sentences), *kept = s->watched ? s->watched->weights : NULL;
+    float **next = calloc(sentences, sizeof *next);
+    (void)layers; /* all are needed */
+    for (int64_t i = 0; next && kept && i < sentences; i++) {
+        next[i] = kept;
+        kept += (offsets[i + 1] - offsets[i]) * (s->offsets[i + 1] - s->offsets[i]);
+    }
+    s->kept = kept ? next : NULL;
+    for (int64_t position = 0, rows = 1; slots && next && rows; position++) {
+        rows = 0;
+        for (int64_t i = 0; i < sentences; i++)
+            if (offsets[i] + position < offsets[i + 1]) {
+                slots[rows] = (int32_t)i, read[rows] = tokens[offsets[i] + position];
+                wanted[rows++] = following[offsets[i] + position];
+            }
+        recurrent_step(base, rows, read, position, slots, NULL, slots);
+        if (values) score_tokens(base, rows, wanted, found);
+        for (int64_t row = 0; values && row < rows; row++) values[offsets[slots[row]] + position] = found[row];
+    }
+    s->kept = NULL;
+    int64_t failed = !slots || !next;
+    free(slots), free(next);
+    return failed;
+}
+
 static void end_recurrent(Session *base) {
     RecurrentSession *s = (RecurrentSession *)base;
     if (s->keys != s->memory) free(s->keys);
@@ -272,7 +305,7 @@ static int64_t widest_input(const Recurrent *m) {
 /* offsets: of the tokens of the sources, or of the positions of the Memory, (positions, dim), where that is
  * given. beam and longest as in jumok_begin. NULL: there is not enough memory. */
 static Session *begin_recurrent(const Recurrent *m, int64_t sentences, const int32_t *tokens, const float *memory,
-                                const int64_t *offsets, int64_t beam, int64_t longest) {
+                                const int64_t *offsets, int64_t beam, int64_t longest, Watched *watched) {
     RecurrentSession *s = calloc(1, sizeof *s);
     if (!s) return NULL;
     Session *base = &s->base;
@@ -282,9 +315,9 @@ static Session *begin_recurrent(const Recurrent *m, int64_t sentences, const int
     for (int64_t i = 0; i < sentences; i++)
         if (offsets[i + 1] - offsets[i] > most) most = offsets[i + 1] - offsets[i];
     *base = (Session){.sentences = sentences, .slots = slots, .longest = longest, .output = &m->output,
-                      .step = recurrent_step, .end = end_recurrent};
+                      .step = recurrent_step, .force = force_recurrent, .end = end_recurrent};
     make_room(base, rows, input);
-    s->model = m, s->known = covered_at(m) + (m->coverage ? padded(most) : 0);
+    s->model = m, s->watched = watched, s->known = covered_at(m) + (m->coverage ? padded(most) : 0);
     if ((s->offsets = room(base, sizeof(int64_t) * (sentences + 1)))) memcpy(s->offsets, offsets, sizeof(int64_t) * (sentences + 1));
 #define FLOATS(count) room(base, sizeof(float) * (count))
     s->memory = FLOATS(count * wide), s->stream = FLOATS(count * wide), s->mean = FLOATS(sentences * dim);

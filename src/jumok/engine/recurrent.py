@@ -2,16 +2,21 @@
 
 import ctypes
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import numpy as np
 import numpy.typing as npt
 
 from jumok.config.recurrent import RecurrentConfig
+from jumok.engine.forced import Depth, Keeping, WatchedAttention
+from jumok.engine.native import NativeModel
 from jumok.engine.packing import Kind, Packed, Weights
-from jumok.engine.searching import SearchRules, Written, begun, check_sources, search
+from jumok.engine.quantising import Quantised
+from jumok.engine.searching import SearchRules, Source, begun, joined
 from jumok.engine.structures import CellLayout, LinearLayout, RecurrentLayout, library
+
+Array = npt.NDArray[np.float32]
 
 LANES = 16
 CELLS = ("rnn", "lstm", "gru")
@@ -21,9 +26,6 @@ SCORES = {"dot": 0, "scaled-dot": 0, "bilinear": 0, "cosine": 1, "additive": 2}
 
 SHARPEST = math.log(100.0)
 """As in attention/cosine.py: the temperature is never below 0.01."""
-
-Memory = npt.NDArray[np.float32]
-"""(positions dim)"""
 
 
 def missing(config: RecurrentConfig) -> str | None:
@@ -44,24 +46,30 @@ def _order(config: RecurrentConfig) -> str:
     return "feeding" if config.input_feeding else config.order
 
 
-class NativeRecurrent:
-    """A model's weights in the engine's layout; any number of threads may search with it at once.
-
-    Attributes:
-        positions: None: a text may be of any length.
+class NativeRecurrent(NativeModel):
+    """A sequence-to-sequence RNN. Its attention, if it has one, is layer 0 of "cross".
 
     Args:
         weights: by their names in a bundle, float32; tied ones may be there once. Without those of
-            an encoder only `search_memories` can be called.
+            an encoder every source is a Memory.
+        integers: by their names, matrices that are already int8; of these `weights` needs only the
+            tables.
     """
 
     positions = None
 
-    def __init__(self, config: RecurrentConfig, weights: Weights, kind: Kind = "fp32") -> None:
+    def __init__(
+        self,
+        config: RecurrentConfig,
+        weights: Weights,
+        kind: Kind = "fp32",
+        integers: Mapping[str, Quantised] | None = None,
+    ) -> None:
         assert missing(config) is None
-        self._packed = packed = Packed(kind)
-        self._weights = weights
-        self._dim = config.dim
+        self._packed = packed = Packed(kind, integers)
+        self._weights, self._names = weights, {*weights, *(integers or {})}
+        self._depth = Depth(0, 0, int(config.attention != "none"), heads=1)
+        self.dim = config.dim
         source = weights.get("encoder.embedding.table")
         target = weights.get("decoder.embedding.table", source)
         assert target is not None
@@ -75,13 +83,24 @@ class NativeRecurrent:
             1 + config.bidirectional, config.attention == "none", config.decoder_layers,
             ORDERS.index(_order(config)), SCORES.get(config.attention, 0),
             config.embedding**0.5, self._scale(config),
-            0 if source is None else packed.address(source), packed.address(target), *self._cells,
+            *self._tables(source, target), *self._cells,
             self._linear("decoder.first"), self._linear(f"{score}.query"),
             self._linear(f"{score}.key"), self._linear("decoder.gate"),
             self._linear("decoder.readout"),
-            packed.matrix(weights.get("decoder.output.weight", target)),
+            packed.projection(
+                weights, "decoder.output.weight", "decoder.embedding.table",
+                "encoder.embedding.table",
+            ),
             self._vector(f"{score}.energy"), self._vector(f"{score}.coverage"),
         )  # fmt: skip
+
+    def _tables(self, source: Array | None, target: Array) -> tuple[int, int]:
+        """The addresses of the tables of sources and of targets, which may be one."""
+        here = self._packed.address(target)
+        if source is None:
+            return 0, here
+        tied = source.ctypes.data == target.ctypes.data
+        return (here if tied else self._packed.address(source)), here
 
     def _encoder(self, config: RecurrentConfig) -> list[CellLayout]:
         ways = ("forwards", "backwards")[: 1 + config.bidirectional]
@@ -102,59 +121,23 @@ class NativeRecurrent:
 
     def _linear(self, name: str) -> LinearLayout:
         """The layer of this name; an empty one where the model has none."""
-        there = f"{name}.weight" in self._weights
+        there = f"{name}.weight" in self._names
         return self._packed.linear(self._weights, name) if there else LinearLayout()
 
     def _vector(self, name: str) -> int:
         there = name in self._weights
         return self._packed.address(self._weights[name]) if there else 0
 
-    def search(self, sources: Sequence[Sequence[int]], rules: SearchRules) -> list[Written]:
-        """The best hypothesis for each source (its tokens, END included); beam 1 is greedy.
-
-        Raises:
-            ModelError: a token is not in the vocabulary, or the model gives no token a
-                probability.
-            MemoryError: there is not enough memory.
-        """
-        if not sources:
-            return []
-        check_sources(sources, rules, self.vocabulary, self.positions)
-        tokens = np.concatenate([np.asarray(each, np.int32) for each in sources])
-        with self._session(list(map(len, sources)), rules, tokens=tokens) as session:
-            return search(session, len(sources), rules)
-
-    def search_memories(self, memories: Sequence[Memory], rules: SearchRules) -> list[Written]:
-        """The best hypothesis for each Memory, (positions dim) of any number of positions.
-
-        Raises:
-            ModelError: the model gives no token a probability.
-            MemoryError: there is not enough memory.
-        """
-        if not memories:
-            return []
-        joined = np.concatenate(memories, dtype=np.float32)
-        assert joined.shape[1] == self._dim, joined.shape
-        with self._session(list(map(len, memories)), rules, memory=joined) as session:
-            return search(session, len(memories), rules)
-
     @contextmanager
     def _session(
-        self,
-        lengths: Sequence[int],
-        rules: SearchRules,
-        *,
-        tokens: npt.NDArray[np.int32] | None = None,
-        memory: Memory | None = None,
-    ) -> Iterator[int]:
+        self, sources: Sequence[Source], rules: SearchRules, watched: Sequence[WatchedAttention]
+    ) -> Iterator[tuple[int, Keeping]]:
         engine = library()
         assert engine is not None
-        offsets = np.cumsum([0, *lengths], dtype=np.int64)
+        keeping, read = Keeping(watched, self._depth.heads), joined(sources)
         session = engine.jumok_begin_recurrent(
-            ctypes.byref(self._model), len(lengths),
-            None if tokens is None else tokens.ctypes.data,
-            None if memory is None else memory.ctypes.data,
-            offsets.ctypes.data, rules.beam, max(rules.longest) + 1,
+            ctypes.byref(self._model), len(sources), read.tokens, read.memory, read.offsets,
+            rules.beam, max(rules.longest) + 1, keeping.layout if watched else None,
         )  # fmt: skip
         with begun(session) as address:
-            yield address
+            yield address, keeping

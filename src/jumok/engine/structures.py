@@ -66,7 +66,7 @@ class ModelLayout(ctypes.Structure):
 
 
 class WatchedLayout(ctypes.Structure):
-    """An attention whose weights are kept; see model.h."""
+    """An attention whose weights are kept; see session.h."""
 
     _fields_ = [
         *((name, INTEGER) for name in ("part", "layer", "heads")),
@@ -129,12 +129,13 @@ def library() -> ctypes.CDLL | None:
         return None
     engine.jumok_begin.restype = ADDRESS
     engine.jumok_begin.argtypes = [
-        ctypes.POINTER(ModelLayout), INTEGER, ADDRESS, ADDRESS, ADDRESS, INTEGER, INTEGER,
+        ctypes.POINTER(ModelLayout), INTEGER, ADDRESS, ADDRESS, ADDRESS, ADDRESS, INTEGER, INTEGER,
         ctypes.POINTER(WatchedLayout), INTEGER,
     ]  # fmt: skip
     engine.jumok_begin_recurrent.restype = ADDRESS
     engine.jumok_begin_recurrent.argtypes = [
-        ctypes.POINTER(RecurrentLayout), INTEGER, ADDRESS, ADDRESS, ADDRESS, INTEGER, INTEGER
+        ctypes.POINTER(RecurrentLayout), INTEGER, ADDRESS, ADDRESS, ADDRESS, INTEGER, INTEGER,
+        ctypes.POINTER(WatchedLayout),
     ]  # fmt: skip
     engine.jumok_greedy.argtypes = [
         ADDRESS, ctypes.POINTER(SearchLimits), ctypes.POINTER(Best)

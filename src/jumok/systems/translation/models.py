@@ -19,8 +19,9 @@ from jumok.errors import BundleError, Place
 from jumok.late import late_imports
 from jumok.systems.base import Shown
 from jumok.systems.loading import reading_of
+from jumok.systems.native_models import native_model
 from jumok.systems.translation.given_translations import GivenTranslations
-from jumok.systems.translation.on_engine import EngineSearcher, load_engine, reading_on_engine
+from jumok.systems.translation.on_engine import EngineSearcher, reading_on_engine
 from jumok.systems.translation.searching import Searcher
 
 with late_imports():
@@ -67,7 +68,7 @@ class TranslationModels(GivenTranslations):
     def _begin_natively(self, bundle: Bundle) -> None:
         self.readings, self._unread = [reading_on_engine(bundle)], (bundle,)
         self._engine = EngineSearcher(
-            load_engine(bundle, self._precision), reading_on_engine(bundle), lambda: self.on_torch
+            native_model(bundle, self._precision), reading_on_engine(bundle), lambda: self.on_torch
         )
 
     def _read_models(
