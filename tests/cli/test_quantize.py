@@ -15,7 +15,7 @@ from jumok.engine.structures import library
 from jumok.errors import BundleError, ConfigError, JumokError
 from tests.systems.lm import write_lm
 from tests.systems.test_ordinary_module import recurrent, transformer
-from tests.systems.untrained import write_text_classifier
+from tests.systems.untrained import write_masked, write_text_classifier
 
 SOURCES = ["the cat sat on the mat", "I am a student.", "the dog barked", ""] * 3
 REFERENCES = ["고양이가 매트 위에 앉았고", "나는 학생입니다.", "개가 짖었다.", ""] * 3
@@ -174,14 +174,40 @@ def test_a_language_model_is_measured_by_its_perplexity(tmp_path):
 
 
 def test_a_kind_without_a_measure_needs_a_reason(tmp_path):
-    kind, small = write_text_classifier(tmp_path / "classifier"), tmp_path / "small"
+    kind, small = write_masked(tmp_path / "masked"), tmp_path / "small"
     error = fault(kind, "--to", "int8", "--output", small)
     assert "got:      what it loses is not measured for this kind of model" in str(error)
     assert error.do == '--force "REASON" writes it all the same'
     assert not small.exists()
     assert call(kind, "--to", "int8", "-o", small, "--force", "evaluated by hand").exit_code == 0
     assert "quality not measured" in (small / "README.md").read_text("utf-8")
-    assert CliRunner().invoke(app, ["classify", str(small), "the cat"]).exit_code == 0
+    assert CliRunner().invoke(app, ["fill", str(small)], input="the ___ sat").exit_code == 0
+
+
+def test_a_classifier_is_measured_by_its_labels(tmp_path):
+    kind, small = write_text_classifier(tmp_path / "classifier"), tmp_path / "small"
+    data = tmp_path / "test.tsv"
+    data.write_text("text\tlabel\n" + "the cat sat\tgood\nthe dog\tbad\n" * 6, "utf-8")
+    start = kind, "--to", "int8", "--output", small
+    assert fault(*start).do == "--data FILE, what jumok evaluate MODEL --data FILE reads"
+    done = call(*start, "--data", data, "--columns", "text,label")
+    assert done.exit_code == 0, done.output
+    quality = read_bundle(small).card.quality
+    assert quality is not None
+    assert [each.name for each in quality.after] == ["accuracy"]
+    assert (quality.tokens, quality.equal, quality.unit) == (12, 1.0, "labels")
+    assert "equal labels         100.00%  of 12" in done.stdout
+    (first, second) = (
+        json.loads(
+            CliRunner()
+            .invoke(
+                app, ["evaluate", str(each), "-d", str(data), "--columns", "text,label", "--json"]
+            )
+            .stdout
+        )["scores"][0]["value"]
+        for each in (kind, small)
+    )
+    assert (quality.before[0].value, quality.after[0].value) == (first, second)
 
 
 def test_what_cannot_be_meant_is_refused_at_once(model, check, tmp_path):

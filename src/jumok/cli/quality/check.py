@@ -76,6 +76,7 @@ class ComparedModels:
         on: the data, in words.
         before, after: the same scores of both models.
         seconds: of the processor, for the texts by each model; None: they were not compared.
+        unit: what was compared, "tokens" or "labels".
     """
 
     on: str
@@ -83,3 +84,4 @@ class ComparedModels:
     after: "tuple[Score, ...]"
     agreement: "Agreement"
     seconds: tuple[float, float] | None = None
+    unit: str = "tokens"

@@ -142,7 +142,14 @@ def _quality(bundle: "Bundle", to: str, compared: ComparedModels | None) -> "Mea
         return bundle_card.MeasuredQuality(to, made_from)
     found = compared.agreement
     return bundle_card.MeasuredQuality(
-        to, made_from, compared.on, compared.before, compared.after, found.tokens, found.share
+        to,
+        made_from,
+        compared.on,
+        compared.before,
+        compared.after,
+        found.tokens,
+        found.share,
+        compared.unit,
     )
 
 
@@ -172,7 +179,7 @@ def _say(model: "Bundle", small: "Bundle", compared: ComparedModels | None, as_j
         change = f"{after.value - before.value:+.2f}"
         table.add_row(before.name, f"{before.value:.2f}", f"{after.value:.2f}", change)
     if quality.tokens:
-        table.add_row("equal tokens", "", f"{quality.equal:.2%}", f"of {quality.tokens:,}")
+        table.add_row(f"equal {quality.unit}", "", f"{quality.equal:.2%}", f"of {quality.tokens:,}")
     if seconds is not None:
         times = (f"{each:.1f}" for each in seconds)
         table.add_row("CPU seconds", *times, f"{seconds[0] / max(seconds[1], 1e-3):.2f} x faster")
