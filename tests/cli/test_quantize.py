@@ -1,6 +1,7 @@
 """`jumok quantize`: what it writes, what it refuses, and what it tells."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -196,7 +197,7 @@ def test_a_classifier_is_measured_by_its_labels(tmp_path):
     assert quality is not None
     assert [each.name for each in quality.after] == ["accuracy"]
     assert (quality.tokens, quality.equal, quality.unit) == (12, 1.0, "labels")
-    assert "equal labels         100.00%  of 12" in done.stdout
+    assert re.search(r"equal labels +100\.00% +of 12", done.stdout)
     (first, second) = (
         json.loads(
             CliRunner()
