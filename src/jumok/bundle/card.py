@@ -50,8 +50,9 @@ class MeasuredQuality:
         made_from: the name and the fingerprint of the model that was quantized.
         on: the data, in words.
         before, after: the same scores of both models, with their signatures.
-        tokens: the number of tokens that were compared.
+        tokens: the number of tokens, or of a classifier's labels, that were compared.
         equal: the share of them that are equal, 0 to 1 (`jumok.evaluation.agreement`).
+        unit: "tokens" or "labels".
         forced: why the model was written though it lost too much; "" if it did not.
     """
 
@@ -64,6 +65,7 @@ class MeasuredQuality:
     after: tuple[Score, ...] = ()
     tokens: Annotated[int, Field(ge=0, lt=2**63)] = 0
     equal: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0
+    unit: str = "tokens"
     forced: str = ""
 
     def lines(self) -> list[str]:
@@ -72,7 +74,7 @@ class MeasuredQuality:
         for before, after in zip(self.before, self.after, strict=True):
             lines.append(f"{after.name} {after.value:.2f}, before {before.value:.2f}, on {self.on}")
         if self.tokens:
-            lines.append(f"{self.equal:.2%} of {self.tokens:,} tokens equal")
+            lines.append(f"{self.equal:.2%} of {self.tokens:,} {self.unit} equal")
         else:
             lines.append("quality not measured")
         return [*lines, *([f"forced: {self.forced}"] if self.forced else [])]
