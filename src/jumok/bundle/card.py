@@ -7,6 +7,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from jumok.bundle.confidence import Calibration
+
 ALL_KNOWN = {"extra": "forbid"}
 """How pydantic validates what is read from a file: unknown keys are errors."""
 
@@ -56,6 +58,7 @@ class Card:
         notes: further remarks.
         started_from: the name and the fingerprint of the model that was trained further; "" for a
             model trained from scratch.
+        confidence: what the model's confidence is worth; None: it was not measured.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = ALL_KNOWN
@@ -69,6 +72,7 @@ class Card:
     date: str = ""
     notes: tuple[str, ...] = ()
     started_from: str = ""
+    confidence: Calibration | None = None
 
 
 @dataclass(frozen=True)
@@ -139,4 +143,11 @@ def card_text(config: BundleConfig, card: Card) -> str:
             lines.append(
                 f"| {score.on} | {score.name} | {score.value:.2f} | {whole} | {signature} |"
             )
+    if card.confidence is not None:
+        lines += ["", "## Confidence", "", f"The confidence is {card.confidence.text}.", ""]
+        lines += ["| outputs | confidence | right |", "|---|---|---|"]
+        lines += [
+            f"| {each.outputs} | {each.confidence:.2f} | {each.right:.2f} |"
+            for each in card.confidence.bins
+        ]
     return "\n".join([*lines, ""])

@@ -19,6 +19,7 @@ with late_imports():
 
 if TYPE_CHECKING:
     from jumok.bundle.card import BundleConfig
+    from jumok.bundle.confidence import Calibration
     from jumok.bundle.reading import Bundle
 
 
@@ -56,6 +57,8 @@ def facts_table(bundle: "Bundle") -> Table:
         "training": f"{card.steps:,} steps, {card.minutes:.1f} minutes, finished {card.date}",
         "trained further": f"from {card.started_from}" if card.started_from else "",
         "written by": f"jumok {bundle.jumok}",
+        "confidence": card.confidence.text if card.confidence else "",
+        "reliability": reliability(card.confidence) if card.confidence else "",
         "notes": "\n".join(card.notes),
         "here": "" if find_compiler() else NONE,
     }
@@ -66,6 +69,15 @@ def facts_table(bundle: "Bundle") -> Table:
         if fact:
             table.add_row(name, fact)
     return table
+
+
+def reliability(confidence: "Calibration") -> str:
+    """The reliability diagram: a line for each bin, with the share of right outputs as a bar."""
+    return "\n".join(
+        f"{each.confidence:.2f}  {'█' * round(20 * each.right):<20}  right {each.right:.2f} of "
+        f"{each.outputs}"
+        for each in confidence.bins
+    )
 
 
 def architecture(model: Mapping[str, object], part: str = "") -> Iterator[str]:

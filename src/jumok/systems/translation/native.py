@@ -180,7 +180,8 @@ class NativeTranslator:
 
     def _translation(self, part: Segment, hypothesis: Hypothesis) -> Translation:
         text = written_text(self.tokenizer, hypothesis.tokens)
-        return translation_of(self.tokenizer, part.ids, Draft(hypothesis, text))
+        calibration = self.bundle.card.confidence
+        return translation_of(self.tokenizer, part.ids, Draft(hypothesis, text), calibration)
 
     def rules(self, options: DecodingOptions, sources: Sequence[Sequence[int]]) -> SearchRules:
         """The rules of `decoding/limits.py` and `decoding/beam.py` for these sources."""

@@ -21,6 +21,7 @@ from jumok.alignment.aligner import Aligner
 from jumok.alignment.setting import AlignmentSetting, default_setting
 from jumok.attention.heard import is_heard, tell
 from jumok.attention.observe import sites_of
+from jumok.bundle.confidence import Calibration
 from jumok.bundle.reading import Bundle
 from jumok.bundle.weights import load_model
 from jumok.data.pairs.batches import source_batches
@@ -77,6 +78,7 @@ class Translator(GivenTranslations, FileTranslator):
         longest_target: the maximum length of a target in tokens; None if positions set no limit.
         readings: the alignment setting of each model, None for one without attention; None instead
             of the list uses `default_setting`.
+        calibration: what the confidence is worth; None: it is the models' own.
 
     Raises:
         ModelError: the vocabulary is not the tokenizer's.
@@ -98,6 +100,7 @@ class Translator(GivenTranslations, FileTranslator):
         sentences: int | None = None,
         longest_target: int | None = None,
         readings: Sequence[AlignmentSetting | None] | None = None,
+        calibration: Calibration | None = None,
     ) -> None:
         for model in models:
             if model.decoder.vocabulary_size != tokenizer.size:
@@ -110,7 +113,7 @@ class Translator(GivenTranslations, FileTranslator):
         self.tokenizer = tokenizer
         self.max_tokens, self.sentences = max_tokens, sentences
         self.source_language, self.target_language = source_language, target_language
-        self.longest_target = longest_target
+        self.longest_target, self.calibration = longest_target, calibration
         measured = readings or [default_setting(len(model.cross_sites)) for model in models]
         self.aligner = Aligner(models, measured, tokenizer)
         decoders = [model.decoder for model in models]
@@ -162,6 +165,7 @@ class Translator(GivenTranslations, FileTranslator):
             sentences=min(filter(None, (one.config.sentences for one in bundles)), default=None),
             longest_target=min(filter(None, map(positions_end, bundles)), default=None),
             readings=list(map(_reading, bundles, models)),
+            calibration=bundles[0].card.confidence if len(bundles) == 1 else None,
         )
         return loaded_from(system, bundles)
 
@@ -296,7 +300,7 @@ class Translator(GivenTranslations, FileTranslator):
 
         return PartWriter(
             self.tokenizer, self.aligner, search, score, alignments,
-            self.longest_target, self.spaceless, keep, glossary,
+            self.longest_target, self.spaceless, keep, glossary, self.calibration,
         )  # fmt: skip
 
     def translate_lines(
