@@ -4,7 +4,7 @@ Each calls its system as the commands do (`Translator.translate`, ...), with the
 requests at once.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from jumok.data.files.images import read_image
@@ -68,6 +68,22 @@ class TranslatingPages:
 
         found = [translated(page, next_ones) for page in pages]
         return [page.written(each).decode() for page, each in zip(pages, found, strict=True)]
+
+
+@dataclass(frozen=True)
+class TranslatingFiles:
+    """Documents: the bytes of each, its format, and its name."""
+
+    system: Translator
+
+    def run(self, given: Sequence[tuple[bytes, str, str]]) -> list[bytes]:
+        return [
+            self.system.translate_content(content, kind, self._lines, name)
+            for content, kind, name in given
+        ]
+
+    def _lines(self, texts: Iterable[str]) -> list[Translation]:
+        return self.system.translate(list(texts))
 
 
 @dataclass(frozen=True)
