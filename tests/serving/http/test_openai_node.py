@@ -28,7 +28,8 @@ for await (const model of api.models.list()) models.push(model.id);
 const vectors = await api.embeddings.create({ model: "en-ko", input: ["the cat", "a dog"] });
 let refused;
 try {
-  await api.chat.completions.create({ model: "letters", messages: [{ role: "user", content: "a" }] });
+  const messages = [{ role: "user", content: "a" }];
+  await api.chat.completions.create({ model: "letters", messages });
 } catch (error) {
   refused = [error.constructor.name, error.status, error.param];
 }
