@@ -216,7 +216,7 @@ Confidence = Annotated[
     bool,
     typer.Option(
         "--confidence",
-        help="Also print the model's confidence, 0 to 1 (not the probability of being correct).",
+        help="Also print the model's confidence, 0 to 1; jumok info says what it is worth.",
         rich_help_panel=OUTPUT,
     ),
 ]

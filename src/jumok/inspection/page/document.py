@@ -50,14 +50,22 @@ def page(
     return document("page.js", data, asks=token is not None)
 
 
-def document(entry: str, data: Mapping[str, object], *, asks: bool = False) -> str:
+def document(
+    entry: str,
+    data: Mapping[str, object],
+    *,
+    asks: bool = False,
+    styles: Sequence[str] = ("style.css",),
+) -> str:
     """An HTML page with a script of `web/`, the style, and its data as JSON.
 
     Args:
         entry: the module that starts it.
         asks: whether it may send requests to its server.
+        styles: the style sheets of `web/`.
     """
-    script, style = bundle(entry), (source_folder() / "style.css").read_text(encoding="utf-8")
+    script = bundle(entry)
+    style = "".join((source_folder() / each).read_text(encoding="utf-8") for each in styles)
     policy = (
         f"default-src 'none'; script-src '{_digest(script)}'; "
         f"style-src '{_digest(style)}'; img-src data: blob:; base-uri 'none'; form-action 'none'"
