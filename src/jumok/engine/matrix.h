@@ -18,6 +18,7 @@
 
 #define PANEL 64
 #define VECTORS (PANEL / LANES)
+#define AHEAD 4096 /* bytes of a panel that are fetched before they are needed */
 #define ROWS 6 /* rows of a tile: with VECTORS they fill the registers */
 
 enum { FLOAT32, BFLOAT16, INT8 };
@@ -94,12 +95,14 @@ INLINE void tile_int8(const Prepared *x, int64_t first, const Linear *layer, int
     ints sum[ROWS][VECTORS];
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < VECTORS; v++) sum[r][v] = (ints){};
-    for (int64_t k = 0; k < inputs; k += 4, panel += 4 * PANEL)
+    for (int64_t k = 0; k < inputs; k += 4, panel += 4 * PANEL) {
+        for (int i = 0; i < 4 * PANEL; i += 64) __builtin_prefetch(panel + AHEAD + i);
         for (int r = 0; r < rows; r++) {
             uint32_t four;
             memcpy(&four, from + r * inputs + k, sizeof four);
             for (int v = 0; v < VECTORS; v++) sum[r][v] = times_int8(sum[r][v], four, panel + 4 * LANES * v);
         }
+    }
     for (int v = 0; v < VECTORS; v++) {
         ints correction;
         memcpy(&correction, layer->correction + column + v * LANES, sizeof correction);
