@@ -12,18 +12,19 @@ from answering import answer_requests
 
 from jumok.bundle.reading import read_bundle
 from jumok.decoding import DecodingOptions
-from jumok.engine.transformer import NativeTransformer
-from jumok.systems.translation.on_engine import load_engine, rules_of
+from jumok.engine.native import NativeModel
+from jumok.systems.native_models import native_model
+from jumok.systems.translation.on_engine import rules_of
 
 
 def main() -> None:
     """Load, then answer."""
-    model = load_engine(read_bundle(Path(sys.argv[1]) / "model"), sys.argv[2])
+    model = native_model(read_bundle(Path(sys.argv[1]) / "model"), sys.argv[2])
     answer_requests(partial(_decode, model))
 
 
 def _decode(
-    model: NativeTransformer, sources: list[list[int]], beam: int, length: int
+    model: NativeModel, sources: list[list[int]], beam: int, length: int
 ) -> list[list[int]]:
     options = DecodingOptions(
         beam=beam, minimum_length=length, maximum_length=length, length_penalty=1.0
