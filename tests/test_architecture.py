@@ -100,7 +100,9 @@ OPTIONS = {
     "serve": {
         *("given", "--port", "--host", "--key-file", "--open", "--cors"),
         *("--max-body", "--max-texts", "--max-tokens", "--queue-requests", "--queue-tokens"),
-        *("--batch-tokens", "--deadline", "--grace"),
+        *("--batch-tokens", "--deadline", "--grace", "--allow-host", "--log-texts", "--rate"),
+        "--engine",
+        *("--max-connections", "--processes"),
         *(MACHINE - {"--batch"}),
     },
     "quantize": {

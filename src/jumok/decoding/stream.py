@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import torch
 
-from jumok.decoding.beginning import read_beginning
+from jumok.decoding.autoregressive import read_beginning
 from jumok.decoding.limits import Limits
 from jumok.decoding.rank import no_probability
 from jumok.models.memory import Decoder, Memory

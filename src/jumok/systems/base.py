@@ -92,6 +92,11 @@ class System:
             return together(origin.fingerprint for origin in self._origins)
         return together(map(fingerprint_of, self.modules()))
 
+    @property
+    def engine(self) -> dict[str, str]:
+        """What computes: its name, "torch" or "native", and its number format."""
+        return {"name": "torch", "precision": str(self._options.get("precision", "fp32"))}
+
     def answer(self, given: Sequence[str]) -> list[Facts]:
         """What the system makes of each text or image file, as plain JSON, with its own defaults.
 

@@ -13,7 +13,7 @@ from jumok.alignment.setting import AlignmentSetting
 from jumok.alignment.words import merge_words
 from jumok.attention.heard import anyone_listens, tell
 from jumok.attention.here import having_any
-from jumok.bundle.reading import Bundle
+from jumok.bundle.reading import Bundle, Precision
 from jumok.config.captioner import CaptionerConfig, CnnConfig
 from jumok.data.captions.store import InputReader, feature_reader, pixel_reader
 from jumok.data.files.images import content_of
@@ -70,6 +70,7 @@ class Captioner(System):
         self.model, self.tokenizer, self.reader = model, tokenizer, reader
         self.max_tokens, self.language, self.reading = max_tokens, language, reading
         self._engine: NativeModel | None = None
+        self._precision: Precision = "fp32"
 
     def answer(self, given: Sequence[str]) -> list[Facts]:
         return [each.facts() for each in self.caption(given)]
@@ -115,6 +116,7 @@ class Captioner(System):
         if choice.native:
             weights = {name: each.numpy() for name, each in model.state_dict().items()}
             system._engine = native_decoder(config, weights, known)
+        system._precision = known
         loaded = loaded_from(system, [bundle], device, precision)
         loaded._options = {**loaded._options, "engine": engine}
         return loaded
@@ -133,7 +135,14 @@ class Captioner(System):
         return cls.load(*folders, device=device, precision=precision, engine=engine)
 
     @property
-    def engine(self) -> NativeModel | None:
+    def engine(self) -> dict[str, str]:
+        native = self.native is not None
+        left = not native and self._precision == "int8"
+        precision = "fp32" if left else self._precision
+        return {"name": "native" if native else "torch", "precision": precision}
+
+    @property
+    def native(self) -> NativeModel | None:
         """The decoder on the native engine; None where torch computes, as where a change or a
         listener may be."""
         if self._engine is None or not self._untouched or anyone_listens() or having_any():
@@ -246,7 +255,7 @@ class Captioner(System):
 
     def _search(self, memory: Memory, options: DecodingOptions) -> list[list[Hypothesis]]:
         """For each image its hypotheses, best first."""
-        engine = self.engine if searches(options) else None
+        engine = self.native if searches(options) else None
         memories = [] if engine is None else list(memory.states.float().numpy())
         rules = rules_of(options, list(map(len, memories))) if memories else None
         reach = None if engine is None else engine.positions

@@ -10,14 +10,14 @@ import torch
 
 from jumok.attention.heard import anyone_listens, tell
 from jumok.attention.here import having_any
-from jumok.bundle.reading import CONFIG, TOKENIZER, Bundle
+from jumok.bundle.reading import CONFIG, TOKENIZER, Bundle, Precision
 from jumok.data.texts.corpus import Rule
 from jumok.data.texts.tokenizer import TextTokenizer, load_text_tokenizer
 from jumok.data.tokenizer import END, PAD, START, UNKNOWN
 from jumok.decoding import DecodingOptions, decode
+from jumok.decoding.filters import place_of_largest
 from jumok.decoding.sample import drawer
 from jumok.decoding.stream import stream
-from jumok.decoding.topk import place_of_largest
 from jumok.decoding.window import Window
 from jumok.engine.language import NativeCausal
 from jumok.errors import BundleError, DataError, ModelError, Place
@@ -135,6 +135,7 @@ class LanguageModel(System):
         self.documents = documents
         self.decoder = Window(model.decoder, context)
         self._engine: NativeCausal | None = None
+        self._precision: Precision = "fp32"
 
     def answer(self, given: Sequence[str]) -> list[Facts]:
         return [{"text": "".join(self.generate(prompt))} for prompt in given]
@@ -177,6 +178,7 @@ class LanguageModel(System):
         )
         if choice.native:
             system._engine = engine_of(bundle, model, known)
+        system._precision = known
         loaded = loaded_from(system, [bundle], device, precision)
         loaded._options = {**loaded._options, "engine": engine}
         return loaded
@@ -195,7 +197,14 @@ class LanguageModel(System):
         return cls.load(*folders, device=device, precision=precision, engine=engine)
 
     @property
-    def engine(self) -> NativeCausal | None:
+    def engine(self) -> dict[str, str]:
+        native = self.native is not None
+        left = not native and self._precision == "int8"
+        precision = "fp32" if left else self._precision
+        return {"name": "native" if native else "torch", "precision": precision}
+
+    @property
+    def native(self) -> NativeCausal | None:
         """The native engine; None where torch computes, as where a change or a listener may be."""
         if self._engine is None or not self._untouched or anyone_listens() or having_any():
             return None
@@ -234,7 +243,7 @@ class LanguageModel(System):
             options, nbest=1, minimum_length=0, maximum_length=len(ids) + max_tokens,
             maximum_ratio=None, forbidden=(PAD, UNKNOWN, START),
         )  # fmt: skip
-        engine = self.engine if serves(options) else None
+        engine = self.native if serves(options) else None
         if engine is not None:
             return next_tokens(engine, ids, options)
         return self.each_at_work(self._tokens(ids, options))
@@ -299,7 +308,7 @@ class LanguageModel(System):
         self, windows: Sequence["_Span"], encoded: list[list[int]], values: list[list[float]]
     ) -> None:
         """Writes the log-probabilities of the tokens that these windows predict."""
-        engine = self.engine
+        engine = self.native
         if engine is not None:
             texts = [encoded[one.row][one.start : one.end + 1] for one in windows]
             found = [row.tolist() for row in engine.score(texts)]

@@ -16,6 +16,7 @@ from jumok.late import late_imports
 with late_imports():
     from jumok.bundle import card as bundle_card
     from jumok.bundle import reading
+    from jumok.systems import native_models
 
 if TYPE_CHECKING:
     from jumok.bundle.card import BundleConfig
@@ -34,6 +35,7 @@ def info(
             "jumok": bundle.jumok,
         }  # fmt: skip
         facts = {"config": asdict(bundle.config), "card": asdict(bundle.card), "sizes": sizes}
+        facts["engine"] = engine(bundle)
         typer.echo(json.dumps(facts, ensure_ascii=False, indent=2))
         return
     console().print(facts_table(bundle))
@@ -56,6 +58,7 @@ def facts_table(bundle: "Bundle") -> Table:
         "texts": f"up to {config.max_tokens} tokens" if config.max_tokens else "",
         "architecture": ", ".join(architecture(config.model)),
         "alignment": alignment(config),
+        "engine": ": ".join(engine(bundle).values()),
         "trained on": "\n".join(card.trained_on) or "not known",
         "examples": card.examples,
         "training": f"{card.steps:,} steps, {card.minutes:.1f} minutes, finished {card.date}",
@@ -71,6 +74,14 @@ def facts_table(bundle: "Bundle") -> Table:
         if fact:
             table.add_row(name, fact)
     return table
+
+
+def engine(bundle: "Bundle") -> dict[str, str]:
+    """What computes a translator on a CPU, and why it is not the native engine."""
+    if bundle.config.task != "translation":
+        return {}
+    why = native_models.lacking(bundle)
+    return {"name": "native"} if why is None else {"name": "torch", "why": why}
 
 
 def architecture(model: Mapping[str, object], part: str = "") -> Iterator[str]:

@@ -57,9 +57,7 @@ class TranslatingPages:
         texts: list[str] = []
         for page in pages:
             texts += [segment.text for segment in page.segments if segment.text]
-        with system.at_work():
-            aligns = system.aligner.aligns
-        all_of_them = iter(system.translate(texts, alignments=aligns))
+        all_of_them = iter(system.translate(texts, alignments=system.aligns))
 
         def next_ones(wanted: list[str]) -> list[Translated]:
             some = [next(all_of_them) for _ in wanted]

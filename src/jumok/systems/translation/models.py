@@ -19,7 +19,7 @@ from jumok.errors import BundleError, Place
 from jumok.late import late_imports
 from jumok.systems.base import Shown
 from jumok.systems.loading import reading_of
-from jumok.systems.native_models import native_model
+from jumok.systems.native_models import looks_of, native_model
 from jumok.systems.translation.given_translations import GivenTranslations
 from jumok.systems.translation.on_engine import EngineSearcher, reading_on_engine
 from jumok.systems.translation.searching import Searcher
@@ -68,7 +68,10 @@ class TranslationModels(GivenTranslations):
     def _begin_natively(self, bundle: Bundle) -> None:
         self.readings, self._unread = [reading_on_engine(bundle)], (bundle,)
         self._engine = EngineSearcher(
-            native_model(bundle, self._precision), reading_on_engine(bundle), lambda: self.on_torch
+            native_model(bundle, self._precision),
+            looks_of(bundle),
+            reading_on_engine(bundle),
+            lambda: self.on_torch,
         )
 
     def _read_models(

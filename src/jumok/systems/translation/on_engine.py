@@ -101,6 +101,7 @@ class EngineSearcher:
     """A model on the engine; any number of threads may search with it at once.
 
     Args:
+        layers: the number of its cross-attentions.
         setting: where alignments are extracted; None: the model has no attention.
         on_torch: gives the same model on torch, for what the engine does not do.
     """
@@ -110,10 +111,12 @@ class EngineSearcher:
     def __init__(
         self,
         model: NativeModel,
+        layers: int,
         setting: AlignmentSetting | None,
         on_torch: Callable[[], Searcher],
     ) -> None:
         self.model, self.setting, self.on_torch = model, setting, on_torch
+        self.layers = layers
 
     def serves(self, options: DecodingOptions, prefixes: Sequence[str] | None = None) -> bool:
         """Whether the engine searches with these options."""
@@ -173,11 +176,13 @@ class EngineSources:
             for target, forced in zip(targets, found, strict=True)
         ]
 
-    def attention(self, targets: Sequence[Sequence[int]]) -> list[Weights]:
+    def attention(
+        self, targets: Sequence[Sequence[int]], setting: AlignmentSetting | None = None
+    ) -> list[Weights]:
         """For each target how much its tokens attended to each source token, and to END."""
         if not self._fits(targets):
-            return self._on_torch().attention(targets)
-        setting = self._searcher.setting
+            return self._on_torch().attention(targets, setting)
+        setting = setting or self._searcher.setting
         assert setting is not None
         return attention_of(self._searcher.model, self._ended, targets, setting)
 

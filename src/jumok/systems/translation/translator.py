@@ -27,6 +27,7 @@ from jumok.bundle.reading import Bundle
 from jumok.data.pairs.rows import batched_rows
 from jumok.data.tokenizer import Tokenizer
 from jumok.decoding import DecodingOptions
+from jumok.decoding.halting import heed
 from jumok.decoding.limits import Prefixes
 from jumok.errors import BundleError, ConfigError, ModelError, Place
 from jumok.late import late_imports
@@ -259,6 +260,7 @@ class Translator(TranslationModels, FileTranslator):
         found: list[list[Translation]] = [[] for _ in parts]
 
         def write(rows: list[int]) -> None:
+            heed()  # a search that is one call into C cannot be ended within it
             # Every batch has samples of its own, which are the same whenever it is decoded again.
             seeded = replace(options, seed=options.seed + rows[0])
             prefix = None if forced is None else [forced[row] for row in rows]

@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from jumok.decoding import DecodingOptions
 from jumok.errors import JumokError
-from jumok.serving.http.asking import (
+from jumok.serving.http.dialects.asking import (
     answered,
     check_count,
     check_tokens,
@@ -24,10 +24,10 @@ from jumok.serving.http.asking import (
     deadline_of,
     service_of,
 )
+from jumok.serving.http.dialects.writing import TextsInWriting, collected
 from jumok.serving.http.models import ServedModel, Service, loaded
 from jumok.serving.http.refusals import RequestRefused, invalid, openai_error, refusal_of
 from jumok.serving.http.works import Continuation, EmbeddingTexts
-from jumok.serving.http.writing import TextsInWriting, collected
 from jumok.systems.base import Facts, System
 from jumok.systems.embedding import Embedder, SourceReader
 from jumok.systems.language_model import LanguageModel

@@ -12,8 +12,8 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from jumok.serving.http.access import bearer, check_key
-from jumok.serving.http.asking import (
+from jumok.serving.http.access import bearer
+from jumok.serving.http.dialects.asking import (
     Answered,
     answered,
     check_count,
@@ -22,9 +22,10 @@ from jumok.serving.http.asking import (
     deadline_of,
     service_of,
 )
+from jumok.serving.http.dialects.scripts import has_letters, likely_languages, name_of
+from jumok.serving.http.gate import admit
 from jumok.serving.http.models import ServedModel, Service, loaded
 from jumok.serving.http.refusals import RequestRefused, invalid
-from jumok.serving.http.scripts import has_letters, likely_languages, name_of
 from jumok.serving.http.works import Translating, TranslatingPages
 from jumok.systems.languages import language_code
 from jumok.systems.translation.result import Translation
@@ -55,7 +56,7 @@ async def fields_of(request: Request) -> dict[str, object]:
         raise RequestRefused(415, "unsupported_media_type", text)
     given = found.get("api_key")
     key = given if isinstance(given, str) else bearer(request.headers.get("authorization"))
-    check_key(service_of(request).settings.keys, key, missing=400)
+    admit(service_of(request), request.scope, key, missing=400)
     return found
 
 
