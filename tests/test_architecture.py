@@ -68,7 +68,7 @@ OPTIONS = {
     },
     "caption": {
         *("model", "images", "--beam", "-b", "--nbest", "--length-penalty", "--scores", "--looks"),
-        "--no-repeat-ngram",
+        *("--no-repeat-ngram", "--engine"),
         *("--sample", "--temperature", "--top-k", "--top-p", "--seed"),
         *(WRITTEN | MACHINE),
     },
