@@ -193,8 +193,8 @@ class System:
             self._loaded = _digests(self.modules())
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[object, ...]:
-        """Pickled as its folders and the options of `load`, where nobody may have changed the
-        models since; otherwise with its weights.
+        """Pickled as its folders and the options of `load`, if no other code has had the models;
+        otherwise with its weights.
         """
         if self._origins and self._untouched:
             folders = tuple(str(origin.folder.resolve()) for origin in self._origins)
