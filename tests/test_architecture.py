@@ -75,7 +75,7 @@ OPTIONS = {
     "generate": {
         *("model", "prompt", "--max-tokens", "--samples", "--greedy", "--beam", "-b"),
         *("--temperature", "--top-k", "--top-p", "--seed", "--output", "-o"),
-        *("--no-repeat-ngram", "--json"),
+        *("--no-repeat-ngram", "--json", "--engine"),
         *(MACHINE - {"--batch"}),
     },
     "classify": {"model", "items", "--top", *(WRITTEN | MACHINE)},

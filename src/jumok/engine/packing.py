@@ -1,12 +1,11 @@
 """Weights as the engine reads them: aligned arrays, and linear layers in panels of 64 outputs."""
 
-from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from jumok.engine.quantising import Quantised, quantised, together
+from jumok.engine.quantising import Quantised, quantised
 from jumok.engine.structures import LinearLayout
 
 Array = npt.NDArray[np.float32]
@@ -20,15 +19,10 @@ GROUPS: dict[Kind, int] = {"fp32": 1, "bf16": 2, "int8": 4}
 
 
 class Packed:
-    """The arrays whose addresses the engine has; they live as long as this does.
+    """The arrays whose addresses the engine has; they live as long as this does."""
 
-    Args:
-        integers: by their names, matrices that are already int8; their floats are not needed.
-    """
-
-    def __init__(self, kind: Kind, integers: Mapping[str, Quantised] | None = None) -> None:
+    def __init__(self, kind: Kind) -> None:
         self.kind = kind
-        self._integers = integers or {}
         self._kept: list[npt.NDArray[np.uint8]] = []
 
     def address(self, array: npt.NDArray[np.generic]) -> int:
@@ -39,20 +33,6 @@ class Packed:
         copy[...] = array
         self._kept.append(room)
         return copy.ctypes.data
-
-    def linear(self, weights: Weights, *names: str) -> LinearLayout:
-        """The layers of these names as one, their outputs one after the other."""
-        matrices = [f"{name}.weight" for name in names]
-        integers = [self._integers[name] for name in matrices if name in self._integers]
-        matrix: npt.NDArray[np.float32] | Quantised
-        if len(integers) == len(names):
-            matrix = together(integers)
-        else:
-            matrix = np.concatenate([weights[name] for name in matrices])
-        biases = [weights.get(f"{name}.bias") for name in names]
-        if biases[0] is None:
-            return self.matrix(matrix)
-        return self.matrix(matrix, np.concatenate([each for each in biases if each is not None]))
 
     def matrix(
         self,

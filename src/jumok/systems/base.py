@@ -76,6 +76,7 @@ class System:
     _origins: tuple[Origin, ...] = ()
     _loaded: tuple[kernels_digest.Digest, ...] | None = None
     _options: Mapping[str, object] = MappingProxyType({})
+    _precision: str = "fp32"
 
     @property
     def fingerprint(self) -> str:
@@ -93,9 +94,9 @@ class System:
         return together(map(fingerprint_of, self.modules()))
 
     @property
-    def engine(self) -> dict[str, str]:
+    def computed_by(self) -> dict[str, str]:
         """What computes: its name, "torch" or "native", and its number format."""
-        return {"name": "torch", "precision": str(self._options.get("precision", "fp32"))}
+        return {"name": "torch", "precision": self._precision}
 
     def answer(self, given: Sequence[str]) -> list[Facts]:
         """What the system makes of each text or image file, as plain JSON, with its own defaults.
@@ -256,6 +257,7 @@ def loaded_from(
 ) -> AnySystem:
     """The system, with a record of where its models come from; only it refers to them so far."""
     system._packs.watched = False
+    system._precision = "fp32" if precision == "auto" else precision
     return known_origin(system, bundles, device=device, precision=precision)
 
 

@@ -16,7 +16,7 @@ from jumok.late import late_imports
 with late_imports():
     from jumok.bundle import card as bundle_card
     from jumok.bundle import reading
-    from jumok.systems.translation import on_engine
+    from jumok.systems import native_models
 
 if TYPE_CHECKING:
     from jumok.bundle.card import BundleConfig
@@ -77,10 +77,8 @@ def facts_table(bundle: "Bundle") -> Table:
 
 
 def engine(bundle: "Bundle") -> dict[str, str]:
-    """What computes a translator on a CPU, and why it is not the native engine."""
-    if bundle.config.task != "translation":
-        return {}
-    why = on_engine.lacking(bundle)
+    """What computes the model on a CPU, and why it is not the native engine."""
+    why = native_models.lacking(bundle)
     return {"name": "native"} if why is None else {"name": "torch", "why": why}
 
 

@@ -383,5 +383,9 @@ def _each(batches: Sequence[list[int]], write: Callable[[list[int]], None], thre
     with ThreadPoolExecutor(min(threads, len(batches))) as pool:
         # A thread of the pool knows nothing of this one's context.
         work = [pool.submit(copy_context().run, write, rows) for rows in batches]
-        for each in work:
-            each.result()
+        try:
+            for each in work:
+                each.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
