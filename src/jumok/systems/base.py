@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any, Concatenate, Generic, ParamSpec, SupportsIndex, TypeVar, overload
 
 from jumok.bundle.fingerprint import Origin, fingerprint_of, together
-from jumok.bundle.reading import Bundle
+from jumok.bundle.reading import Bundle, Precision
 from jumok.errors import BundleError, ConfigError
 from jumok.late import late_imports
 from jumok.systems.device import EngineName, EnginePrecision, PrecisionName
@@ -76,7 +76,7 @@ class System:
     _origins: tuple[Origin, ...] = ()
     _loaded: tuple[kernels_digest.Digest, ...] | None = None
     _options: Mapping[str, object] = MappingProxyType({})
-    _precision: str = "fp32"
+    _precision: Precision = "fp32"
 
     @property
     def fingerprint(self) -> str:
@@ -253,7 +253,7 @@ def _digests(models: Sequence[nn.Module]) -> tuple[kernels_digest.Digest, ...]:
 
 
 def loaded_from(
-    system: AnySystem, bundles: Sequence[Bundle], device: str, precision: str
+    system: AnySystem, bundles: Sequence[Bundle], device: str, precision: EnginePrecision
 ) -> AnySystem:
     """The system, with a record of where its models come from; only it refers to them so far."""
     system._packs.watched = False
