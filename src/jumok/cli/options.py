@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from jumok import environment
 from jumok.errors import ConfigError
 from jumok.late import late_imports
 
@@ -386,6 +387,6 @@ def load_fast_translator(
     use_threads(threads)
     opened = open_models(models)
     opened.check_verb("translate")
-    translator = opened.load(device, precision, engine, threads)
+    translator = opened.load(device, precision, engine, threads or environment.threads() or 0)
     assert isinstance(translator, translation_translator.Translator)
     return translator

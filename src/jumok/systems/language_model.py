@@ -178,9 +178,9 @@ class LanguageModel(System):
         )
         if choice.native:
             system._engine = engine_of(bundle, model, known)
-        system._precision = known
         loaded = loaded_from(system, [bundle], device, precision)
         loaded._options = {**loaded._options, "engine": engine}
+        loaded._precision = known
         return loaded
 
     @classmethod
@@ -197,14 +197,13 @@ class LanguageModel(System):
         return cls.load(*folders, device=device, precision=precision, engine=engine)
 
     @property
-    def engine(self) -> dict[str, str]:
-        native = self.native is not None
-        left = not native and self._precision == "int8"
-        precision = "fp32" if left else self._precision
-        return {"name": "native" if native else "torch", "precision": precision}
+    def computed_by(self) -> dict[str, str]:
+        left = self.engine is None and self._precision == "int8"
+        name = "torch" if self.engine is None else "native"
+        return {"name": name, "precision": "fp32" if left else self._precision}
 
     @property
-    def native(self) -> NativeCausal | None:
+    def engine(self) -> NativeCausal | None:
         """The native engine; None where torch computes, as where a change or a listener may be."""
         if self._engine is None or not self._untouched or anyone_listens() or having_any():
             return None
@@ -253,7 +252,7 @@ class LanguageModel(System):
             options, nbest=1, minimum_length=0, maximum_length=len(ids) + max_tokens,
             maximum_ratio=None, forbidden=(PAD, UNKNOWN, START),
         )  # fmt: skip
-        engine = self.native if serves(options) and watch is None else None
+        engine = self.engine if serves(options) and watch is None else None
         if engine is not None:
             return next_tokens(engine, ids, options)
         return self.each_at_work(self._tokens(ids, options, watch))
@@ -323,7 +322,7 @@ class LanguageModel(System):
         self, windows: Sequence["_Span"], encoded: list[list[int]], values: list[list[float]]
     ) -> None:
         """Writes the log-probabilities of the tokens that these windows predict."""
-        engine = self.native
+        engine = self.engine
         if engine is not None:
             texts = [encoded[one.row][one.start : one.end + 1] for one in windows]
             found = [row.tolist() for row in engine.score(texts)]

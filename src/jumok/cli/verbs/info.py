@@ -81,9 +81,7 @@ def facts_table(bundle: "Bundle") -> Table:
 
 
 def engine(bundle: "Bundle") -> dict[str, str]:
-    """What computes a translator on a CPU, and why it is not the native engine."""
-    if bundle.config.task != "translation":
-        return {}
+    """What computes the model on a CPU, and why it is not the native engine."""
     why = native_models.lacking(bundle)
     return {"name": "native"} if why is None else {"name": "torch", "why": why}
 

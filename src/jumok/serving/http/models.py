@@ -226,7 +226,7 @@ def serve_models(
             if isinstance(system, Translator):
                 system.translate(["a"])  # compiles the kernels before the first request
             model.system = system
-            told = system.engine
+            told = system.computed_by
             model.computes, model.precision = told["name"], told["precision"]
             facts = (name, model.digest, model.computes, model.precision)
             service.meters.info.labels(*facts).set(1)

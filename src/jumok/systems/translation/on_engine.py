@@ -118,7 +118,7 @@ class EngineSearcher:
         self.model, self.setting, self.on_torch = model, setting, on_torch
         self.layers = layers
 
-    def serves(self, options: DecodingOptions, prefixes: Sequence[str] | None = None) -> bool:
+    def serves(self, options: DecodingOptions, prefixes: Prefixes | None = None) -> bool:
         """Whether the engine searches with these options."""
         return searches(options) and not any(prefixes or ())
 

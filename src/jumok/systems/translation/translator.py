@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import Context, copy_context
+from contextvars import copy_context
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -46,7 +46,6 @@ from jumok.systems.translation.models import TranslationModels
 from jumok.systems.translation.on_engine import EngineSearcher, choose_engine, precision_of
 from jumok.systems.translation.part_writer import PartWriter
 from jumok.systems.translation.result import Translation
-from jumok.systems.translation.searching import Searcher
 from jumok.systems.translation.segments import (
     Segment,
     Split,
@@ -234,14 +233,7 @@ class Translator(TranslationModels, FileTranslator):
         aligned = alignments or (bare is not None and bare.any)
         writer = self._writer(options, aligned, kept, terms)
         tell(self, GIVEN, len(texts))
-        searcher = self.searcher
-        if isinstance(searcher, EngineSearcher) and not searcher.serves(options, prefixes):
-            searcher, left = self.on_torch, set(range(len(texts)))
-        else:
-            left = set()
-        found = self._written(parts, writer, searcher, options, forced, batch_size, left)
-        with _COUNTING:
-            self.left += len(left)
+        found = self._written(parts, writer, options, forced, batch_size)
         joint = "" if self.spaceless else " "
         joined = join(len(texts), parts, found, joint, None if options.sample else options.nbest)
         return joined if bare is None else bare.dressed(joined, alignments)
@@ -250,17 +242,14 @@ class Translator(TranslationModels, FileTranslator):
         self,
         parts: Sequence[Segment],
         writer: PartWriter,
-        searcher: Searcher,
         options: DecodingOptions,
         forced: Prefixes | None,
         batch_size: int,
-        left: set[int],
     ) -> list[list[Translation]]:
-        """For each segment its translations.
-
-        Args:
-            left: gets the numbers of the lines that the native engine left to torch.
-        """
+        """For each segment its translations."""
+        searcher, left = self.searcher, set[int]()
+        if isinstance(searcher, EngineSearcher) and not searcher.serves(options, forced):
+            searcher, left = self.on_torch, {part.line for part in parts}
         found: list[list[Translation]] = [[] for _ in parts]
 
         def write(rows: list[int]) -> None:
@@ -278,15 +267,9 @@ class Translator(TranslationModels, FileTranslator):
             left.update(here[row].line for row in read.left)
 
         batches = list(batched_rows([part.ids for part in parts], batch_size))
-        threads = min(self.threads, len(batches)) if searcher.name == "native" else 1
-        if threads < 2:
-            for rows in batches:
-                write(rows)
-            return found
-        # The engine computes without Python's lock, and a batch is the same in any thread.
-        with ThreadPoolExecutor(threads) as pool:
-            for _ in pool.map(lambda rows: rows[0].run(write, rows[1]), _each_in_context(batches)):
-                pass
+        _each(batches, write, self.threads if searcher.name == "native" else 1)
+        with _COUNTING:
+            self.left += len(left)
         return found
 
     @property
@@ -395,7 +378,18 @@ def _refuse_glossary(terms: Glossary | None) -> None:
         )
 
 
-def _each_in_context(batches: Sequence[list[int]]) -> Iterator[tuple[Context, list[int]]]:
-    """Batches with a copy of this thread's context, for a thread that knows nothing of it."""
-    for rows in batches:
-        yield copy_context(), rows
+def _each(batches: Sequence[list[int]], write: Callable[[list[int]], None], threads: int) -> None:
+    """Writes every batch: the engine computes without Python's lock, so in several threads."""
+    if min(threads, len(batches)) < 2:
+        for rows in batches:
+            write(rows)
+        return
+    with ThreadPoolExecutor(min(threads, len(batches))) as pool:
+        # A thread of the pool knows nothing of this one's context.
+        work = [pool.submit(copy_context().run, write, rows) for rows in batches]
+        try:
+            for each in work:
+                each.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
