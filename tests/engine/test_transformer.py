@@ -11,8 +11,9 @@ from jumok.config import TransformerConfig
 from jumok.data.pairs.batches import source_batches
 from jumok.data.tokenizer import END, START
 from jumok.decoding import DecodingOptions, decode
+from jumok.engine.searching import SearchRules, Written
 from jumok.engine.structures import library
-from jumok.engine.transformer import NativeTransformer, SearchRules, Written, missing
+from jumok.engine.transformer import NativeTransformer, missing
 from jumok.models.encoder_decoder import Transformer
 from jumok.models.memory import Memory
 

@@ -151,7 +151,7 @@ static int64_t beam_search(Session *s, const Limits *limits, int64_t beam, Best 
     }
     for (int64_t length = 0, rows; length < width && (rows = rows_of(s, limits, &b, &r, length)); length++) {
         Permitted may = {limits->forbidden, limits->forbidden_count, length < limits->minimum ? limits->end : -1};
-        step(s, rows, r.tokens, length, r.slots, r.ancestors, r.sentences);
+        s->step(s, rows, r.tokens, length, r.slots, r.ancestors, r.sentences);
         best_tokens(s, rows, &may, wanted, r.values, r.chosen);
         for (int64_t i = 0, row = 0, here; i < s->sentences; i++, row += here)
             if ((here = b.live[i]))

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "matrix.h"
+#include "session.h"
 
 typedef struct { const float *gain, *bias; } Norm; /* gain NULL: there is none */
 
@@ -30,37 +30,37 @@ typedef struct {
     Linear output;
 } Model;
 
-#define TILE (8 * PANEL) /* logits of a row that are computed and read before the next ones */
+enum { ENCODER, DECODER, CROSS };
 
-/* A softmax's divisor so far: exp(peak) * sum. */
-typedef struct { float peak, sum; } Divisor;
+/* An attention whose weights are kept: (chosen heads, queries, keys) of each sentence, one sentence
+ * after the other. rank: of each head, its number among the chosen ones, or -1. */
+typedef struct {
+    int64_t part, layer, heads;
+    const int32_t *rank;
+    float *weights; /* where those of the next sentence go */
+} Watched;
+
+/* Where the weights of one row are kept: those of a head `apart` elements after those of the head before. */
+typedef struct { const int32_t *rank; float *weights; int64_t apart; } Kept; /* weights NULL: nowhere */
 
 typedef struct {
+    Session base;
     const Model *model;
-    int64_t sentences, slots, longest;
+    Watched *watched;
+    int64_t watched_count;
+    const int64_t *targets;      /* where each given target begins; NULL: they are not given */
+    int64_t most;                /* rows of one pass */
     int64_t *offsets;            /* of each sentence's source tokens, and their number at the end */
     float **memory;              /* of each decoder block: (tokens, keys and values) */
     float **key, **value;        /* of each decoder block: (slots, longest, width) */
-    float *stream, *normed, *wide, *found, *score, *logits;
-    Divisor *divisor;           /* (rows) */
+    float *stream, *normed, *wide, *found, *score;
     int32_t *places;            /* (rows) */
     const float **at;           /* addresses of keys, and of values: (2, positions) */
     int64_t reach;              /* how many of each */
-    Prepared rows;
-    int failed;                 /* there was not enough memory */
-} Session;
+} TransformerSession;
 
 static inline int64_t key_width(const Model *m) { return m->heads * m->head_dim; }
 static inline int64_t value_width(const Model *m) { return m->heads * m->value_dim; }
-
-/* The sum by halves: every level adds neighbours at a distance of 8, 4, 2 and 1. */
-static inline float total_of(floats x) {
-    float v[LANES];
-    memcpy(v, &x, sizeof v);
-    for (int half = LANES / 2; half; half /= 2)
-        for (int i = 0; i < half; i++) v[i] += v[i + half];
-    return v[0];
-}
 
 /* normed = norm(stream), one row; without a norm a copy */
 static void norm_row(const float *x, float *y, Norm norm, int64_t dim, double epsilon) {
@@ -103,24 +103,6 @@ static void embed(const Model *m, const float *table, const float *of_place, con
         }
 }
 
-/* softmax of scale * score, in place; beyond `keys` zeros */
-static void softmax(float *score, int64_t keys, float scale) {
-    int64_t width = padded(keys);
-    for (int64_t j = keys; j < width; j++) score[j] = -INFINITY;
-    floats most = load_f32(score);
-    for (int64_t j = LANES; j < width; j += LANES) most = larger(most, load_f32(score + j));
-    float peak = max_of(most) * scale;
-    floats sum = {};
-    for (int64_t j = 0; j < width; j += LANES) {
-        floats x = load_f32(score + j);
-        floats power = choose(x == -INFINITY, spread(0.0f), exponential(x * scale - peak));
-        store_f32(score + j, power);
-        sum += power;
-    }
-    floats share = spread(1.0f / total_of(sum));
-    for (int64_t j = 0; j < width; j += LANES) store_f32(score + j, load_f32(score + j) * share);
-}
-
 /* One head of one row: key and value hold an address for each position. */
 static void attend(const float *query, const float *const *key, const float *const *value, int64_t key_at,
                    int64_t value_at, int64_t keys, const Model *m, float *score, float *found) {
@@ -139,28 +121,40 @@ static void attend(const float *query, const float *const *key, const float *con
 
 /* All heads of one row. */
 static void attend_heads(const float *query, const float *const *key, const float *const *value, int64_t keys,
-                         const Model *m, float *score, float *found) {
-    for (int64_t head = 0; head < m->heads; head++)
+                         const Model *m, float *score, float *found, Kept kept) {
+    for (int64_t head = 0; head < m->heads; head++) {
         attend(query + head * m->head_dim, key, value, head * m->head_dim, head * m->value_dim, keys, m, score,
                found + head * m->value_dim);
+        if (kept.weights && kept.rank[head] >= 0)
+            memcpy(kept.weights + kept.rank[head] * kept.apart, score, sizeof(float) * keys);
+    }
 }
 
-static void apply(Session *s, const float *x, int64_t rows, const Linear *layer, float *y, int positive) {
-    int64_t width = panelled(layer->inputs);
-    prepare(x, width, rows, layer->inputs, layer->kind, &s->rows);
-    linear(&s->rows, width, rows, layer, y, positive);
+/* The attention of this part and layer if its weights are kept, or NULL. */
+static Watched *watched_of(const TransformerSession *s, int64_t part, int64_t layer) {
+    for (int64_t i = 0; i < s->watched_count; i++)
+        if (s->watched[i].part == part && s->watched[i].layer == layer) return s->watched + i;
+    return NULL;
 }
 
-static void feed_forward(Session *s, const Block *block, int64_t rows) {
-    apply(s, s->normed, rows, &block->inner, s->wide, 1);
-    apply(s, s->wide, rows, &block->outer, s->found, 0);
+/* The room for one of a sentence's queries; they come in order, and the last one ends the sentence. */
+static Kept room_for(Watched *w, int64_t query, int64_t queries, int64_t keys) {
+    if (!w) return (Kept){0};
+    Kept kept = {w->rank, w->weights + query * keys, queries * keys};
+    if (query + 1 == queries) w->weights += w->heads * queries * keys;
+    return kept;
+}
+
+static void feed_forward(TransformerSession *s, const Block *block, int64_t rows) {
+    apply(&s->base, s->normed, rows, &block->inner, s->wide, 1);
+    apply(&s->base, s->wide, rows, &block->outer, s->found, 0);
     add_norm(s->model, s->stream, s->found, s->normed, block->after_feedforward, rows);
 }
 
 /* Reads the sources; leaves the keys and values of the Memory for every block of the decoder. */
-static void encode(Session *s, const int32_t *tokens, const int32_t *places) {
+static void encode(TransformerSession *s, const int32_t *tokens, const int32_t *places) {
     const Model *m = s->model;
-    int64_t count = s->offsets[s->sentences], dim = panelled(m->dim), keys = key_width(m);
+    int64_t count = s->offsets[s->base.sentences], dim = panelled(m->dim), keys = key_width(m);
     const float **key = s->at, **value = key + s->reach;
     embed(m, m->source_table, m->source_places, tokens, places, s->stream, count);
     for (int64_t row = 0; row < count; row++)
@@ -168,72 +162,102 @@ static void encode(Session *s, const int32_t *tokens, const int32_t *places) {
     for (int64_t layer = 0; layer < m->encoder_blocks; layer++) {
         const Block *block = m->encoder + layer;
         int64_t width = panelled(block->projections.outputs), found = panelled(value_width(m));
-        apply(s, s->normed, count, &block->projections, s->wide, 0);
-        for (int64_t sentence = 0; sentence < s->sentences; sentence++) {
+        Watched *watched = watched_of(s, ENCODER, layer);
+        apply(&s->base, s->normed, count, &block->projections, s->wide, 0);
+        for (int64_t sentence = 0; sentence < s->base.sentences; sentence++) {
             int64_t first = s->offsets[sentence], length = s->offsets[sentence + 1] - first;
             for (int64_t j = 0; j < length; j++) {
                 key[j] = s->wide + (first + j) * width + keys;
                 value[j] = key[j] + keys;
             }
-            for (int64_t i = first; i < first + length; i++)
-                attend_heads(s->wide + i * width, key, value, length, m, s->score, s->found + i * found);
+            for (int64_t i = 0; i < length; i++)
+                attend_heads(s->wide + (first + i) * width, key, value, length, m, s->score,
+                             s->found + (first + i) * found, room_for(watched, i, length, length));
         }
         /* the projections are no longer needed: their room takes the output */
-        apply(s, s->found, count, &block->output, s->wide, 0);
+        apply(&s->base, s->found, count, &block->output, s->wide, 0);
         add_norm(m, s->stream, s->wide, s->normed, block->after_self, count);
         feed_forward(s, block, count);
     }
-    prepare(s->normed, dim, count, m->dim, m->decoder->cross_projections.kind, &s->rows);
+    prepare(s->normed, dim, count, m->dim, m->decoder->cross_projections.kind, &s->base.rows);
     for (int64_t layer = 0; layer < m->decoder_blocks; layer++)
-        linear(&s->rows, dim, count, &m->decoder[layer].cross_projections, s->memory[layer], 0);
+        linear(&s->base.rows, dim, count, &m->decoder[layer].cross_projections, s->memory[layer], 0);
 }
 
-/* Reads one token a row; leaves what the output projection reads in s->normed.
- *
- * slots: where each row writes its keys and values. ancestors: (rows, longest), the slots in which
- * those of earlier positions lie; NULL: its own. memory: the sentence that each row reads. */
-static void step(Session *s, int64_t rows, const int32_t *tokens, int64_t position, const int32_t *slots,
-                 const int32_t *ancestors, const int32_t *sentences) {
+/* Self-attention of rows whose keys and values are in their slots; what is found goes to s->found. */
+static void attend_to_past(TransformerSession *s, int64_t layer, int64_t rows, int64_t width, const int32_t *places,
+                           const int32_t *slots, const int32_t *ancestors) {
     const Model *m = s->model;
-    int64_t dim = panelled(m->dim), keys = key_width(m), values = value_width(m), found = panelled(values);
-    for (int64_t row = 0; row < rows; row++) s->places[row] = (int32_t)position;
-    embed(m, m->target_table, m->target_places, tokens, s->places, s->stream, rows);
+    int64_t keys = key_width(m), values = value_width(m), longest = s->base.longest;
+    const float **key = s->at, **value = key + s->reach;
+    Watched *watched = s->targets ? watched_of(s, DECODER, layer) : NULL;
+    for (int64_t row = 0; row < rows; row++) {
+        int64_t slot = slots[row], place = places[row];
+        for (int64_t j = 0; j <= place; j++) {
+            int64_t from = (ancestors && j < place ? ancestors[row * longest + j] : slot) * longest + j;
+            key[j] = s->key[layer] + from * keys;
+            value[j] = s->value[layer] + from * values;
+        }
+        int64_t length = watched ? s->targets[slot + 1] - s->targets[slot] : 0;
+        attend_heads(s->wide + row * width, key, value, place + 1, m, s->score, s->found + row * panelled(values),
+                     room_for(watched, place, length, length));
+    }
+}
+
+/* Attention to the Memory, from the queries in s->wide. */
+static void attend_to_memory(TransformerSession *s, int64_t layer, int64_t rows, const int32_t *places,
+                             const int32_t *sentences) {
+    const Model *m = s->model;
+    int64_t keys = key_width(m), both = panelled(m->decoder[layer].cross_projections.outputs);
+    const float **key = s->at, **value = key + s->reach;
+    Watched *watched = s->targets ? watched_of(s, CROSS, layer) : NULL;
+    for (int64_t row = 0; row < rows; row++) {
+        int64_t sentence = sentences[row], first = s->offsets[sentence], length = s->offsets[sentence + 1] - first;
+        for (int64_t j = 0; j < length; j++) {
+            key[j] = s->memory[layer] + (first + j) * both;
+            value[j] = key[j] + keys;
+        }
+        int64_t queries = watched ? s->targets[sentence + 1] - s->targets[sentence] : 0;
+        attend_heads(s->wide + row * panelled(keys), key, value, length, m, s->score,
+                     s->found + row * panelled(value_width(m)), room_for(watched, places[row], queries, length));
+    }
+}
+
+/* Reads one token a row, at any positions; rows of one slot continue each other. As in Step, but for
+ * places: the position of each row; layers: how many blocks are passed through. */
+static void read_rows(TransformerSession *s, int64_t rows, const int32_t *tokens, const int32_t *places,
+                      const int32_t *slots, const int32_t *ancestors, const int32_t *sentences, int64_t layers) {
+    const Model *m = s->model;
+    int64_t dim = panelled(m->dim), keys = key_width(m), values = value_width(m);
+    embed(m, m->target_table, m->target_places, tokens, places, s->stream, rows);
     for (int64_t row = 0; row < rows; row++)
         norm_row(s->stream + row * dim, s->normed + row * dim, m->decoder_first, m->dim, m->epsilon);
-    const float **key = s->at, **value = key + s->reach;
-    for (int64_t layer = 0; layer < m->decoder_blocks; layer++) {
+    for (int64_t layer = 0; layer < layers; layer++) {
         const Block *block = m->decoder + layer;
         int64_t width = panelled(block->projections.outputs);
-        apply(s, s->normed, rows, &block->projections, s->wide, 0);
+        apply(&s->base, s->normed, rows, &block->projections, s->wide, 0);
         for (int64_t row = 0; row < rows; row++) {
             const float *here = s->wide + row * width;
-            int64_t place = slots[row] * s->longest + position;
+            int64_t place = slots[row] * s->base.longest + places[row];
             memcpy(s->key[layer] + place * keys, here + keys, sizeof(float) * keys);
             memcpy(s->value[layer] + place * values, here + 2 * keys, sizeof(float) * values);
         }
-        for (int64_t row = 0; row < rows; row++) {
-            for (int64_t j = 0; j <= position; j++) {
-                int64_t slot = ancestors && j < position ? ancestors[row * s->longest + j] : slots[row];
-                key[j] = s->key[layer] + (slot * s->longest + j) * keys;
-                value[j] = s->value[layer] + (slot * s->longest + j) * values;
-            }
-            attend_heads(s->wide + row * width, key, value, position + 1, m, s->score, s->found + row * found);
-        }
-        apply(s, s->found, rows, &block->output, s->wide, 0);
+        attend_to_past(s, layer, rows, width, places, slots, ancestors);
+        apply(&s->base, s->found, rows, &block->output, s->wide, 0);
         add_norm(m, s->stream, s->wide, s->normed, block->after_self, rows);
 
-        apply(s, s->normed, rows, &block->cross_query, s->wide, 0);
-        int64_t both = panelled(block->cross_projections.outputs), queries = panelled(keys);
-        for (int64_t row = 0; row < rows; row++) {
-            int64_t first = s->offsets[sentences[row]], length = s->offsets[sentences[row] + 1] - first;
-            for (int64_t j = 0; j < length; j++) {
-                key[j] = s->memory[layer] + (first + j) * both;
-                value[j] = key[j] + keys;
-            }
-            attend_heads(s->wide + row * queries, key, value, length, m, s->score, s->found + row * found);
-        }
-        apply(s, s->found, rows, &block->cross_output, s->wide, 0);
+        apply(&s->base, s->normed, rows, &block->cross_query, s->wide, 0);
+        attend_to_memory(s, layer, rows, places, sentences);
+        apply(&s->base, s->found, rows, &block->cross_output, s->wide, 0);
         add_norm(m, s->stream, s->wide, s->normed, block->after_cross, rows);
         feed_forward(s, block, rows);
     }
+}
+
+/* Reads one token a row: see Step. Keys and values are written to slots and read from ancestors. */
+static void step(Session *base, int64_t rows, const int32_t *tokens, int64_t position, const int32_t *slots,
+                 const int32_t *ancestors, const int32_t *sentences) {
+    TransformerSession *s = (TransformerSession *)base;
+    for (int64_t row = 0; row < rows; row++) s->places[row] = (int32_t)position;
+    read_rows(s, rows, tokens, s->places, slots, ancestors, sentences, s->model->decoder_blocks);
 }

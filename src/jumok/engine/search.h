@@ -1,7 +1,7 @@
 /* The output projection without an array of all logits; greedy decoding and beam search. */
 #pragma once
 
-#include "model.h"
+#include "session.h"
 
 static inline float logarithm(Divisor d) { return d.peak + logf(d.sum); }
 
@@ -41,25 +41,36 @@ static void keep_largest(const float *logits, int64_t count, int32_t first, int6
 /* Tokens that are never chosen keep their probability; END below the minimum length has none. */
 typedef struct { const int32_t *forbidden; int64_t count; int32_t removed; } Permitted;
 
-/* The `wanted` best tokens of every row and their log-probabilities, from s->normed. */
+/* Before the logits of these rows, tile by tile. */
+static void begin_logits(Session *s, const float *shown, int64_t rows) {
+    const Linear *layer = s->output;
+    for (int64_t row = 0; row < rows; row++) s->divisor[row] = (Divisor){-INFINITY, 0.0f};
+    prepare(shown, panelled(layer->inputs), rows, layer->inputs, layer->kind, &s->rows);
+}
+
+/* The logits of the tokens from `first` on, TILE apart; returns how many there are, a multiple of 64
+ * filled up with minus infinity. */
+static int64_t next_logits(Session *s, int64_t rows, int64_t first) {
+    const Linear *layer = s->output;
+    int64_t left = panelled(layer->outputs) - first, count = left < TILE ? left : TILE;
+    for (int64_t column = 0; column < count; column += PANEL)
+        panel_of(&s->rows, panelled(layer->inputs), rows, layer, first + column, s->logits + column, TILE, 0);
+    for (int64_t row = 0; row < rows; row++)
+        for (int64_t j = layer->outputs - first; j < count; j++) s->logits[row * TILE + j] = -INFINITY;
+    return count;
+}
+
+/* The `wanted` best tokens of every row and their log-probabilities, from what the step has shown. */
 static void best_tokens(Session *s, int64_t rows, const Permitted *may, int64_t wanted, float *values,
                         int32_t *tokens) {
-    const Linear *layer = &s->model->output;
-    int64_t dim = panelled(s->model->dim), width = panelled(layer->outputs);
-    float *logits = s->logits;
-    Divisor *divisor = s->divisor;
-    for (int64_t row = 0; row < rows; row++) divisor[row] = (Divisor){-INFINITY, 0.0f};
     for (int64_t i = 0; i < rows * wanted; i++) values[i] = -INFINITY, tokens[i] = -1;
-    prepare(s->normed, dim, rows, s->model->dim, layer->kind, &s->rows);
-    for (int64_t first = 0; first < width; first += TILE) {
-        int64_t count = width - first < TILE ? width - first : TILE;
-        for (int64_t column = 0; column < count; column += PANEL)
-            panel_of(&s->rows, dim, rows, layer, first + column, logits + column, TILE, 0);
+    begin_logits(s, s->shown, rows);
+    for (int64_t first = 0; first < s->output->outputs; first += TILE) {
+        int64_t count = next_logits(s, rows, first);
         for (int64_t row = 0; row < rows; row++) {
-            float *here = logits + row * TILE;
-            for (int64_t j = layer->outputs - first > 0 ? layer->outputs - first : 0; j < count; j++) here[j] = -INFINITY;
+            float *here = s->logits + row * TILE;
             if (may->removed >= first && may->removed < first + count) here[may->removed - first] = -INFINITY;
-            add_logits(here, count, divisor + row);
+            add_logits(here, count, s->divisor + row);
             for (int64_t j = 0; j < may->count; j++)
                 if (may->forbidden[j] >= first && may->forbidden[j] < first + count)
                     here[may->forbidden[j] - first] = -INFINITY;
@@ -67,7 +78,7 @@ static void best_tokens(Session *s, int64_t rows, const Permitted *may, int64_t 
         }
     }
     for (int64_t row = 0; row < rows; row++)
-        for (int64_t i = 0; i < wanted; i++) values[row * wanted + i] -= logarithm(divisor[row]);
+        for (int64_t i = 0; i < wanted; i++) values[row * wanted + i] -= logarithm(s->divisor[row]);
 }
 
 typedef struct {
@@ -92,7 +103,7 @@ static int64_t greedy(Session *s, const Limits *limits, Best *best) {
     for (int64_t i = 0; i < count; i++) slots[live] = (int32_t)i, tokens[live++] = limits->start;
     for (int64_t length = 0; live && length < width; length++) {
         Permitted may = {limits->forbidden, limits->forbidden_count, length < limits->minimum ? limits->end : -1};
-        step(s, live, tokens, length, slots, NULL, slots);
+        s->step(s, live, tokens, length, slots, NULL, slots);
         best_tokens(s, live, &may, 1, values, chosen);
         int64_t still = 0;
         for (int64_t row = 0; row < live; row++) {

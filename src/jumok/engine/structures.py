@@ -8,7 +8,8 @@ from jumok.kernels.building import built
 
 HERE = Path(__file__).parent
 SOURCES = (
-    *(HERE / name for name in ("engine.c", "beam.h", "search.h", "model.h", "matrix.h")),
+    HERE / "engine.c",
+    *sorted(HERE.glob("*.h")),
     HERE.parent / "kernels" / "vectors.h",
 )
 INTEGER, ADDRESS, REAL = ctypes.c_int64, ctypes.c_void_p, ctypes.c_double
@@ -64,6 +65,16 @@ class ModelLayout(ctypes.Structure):
     ]
 
 
+class WatchedLayout(ctypes.Structure):
+    """An attention whose weights are kept; see model.h."""
+
+    _fields_ = [
+        *((name, INTEGER) for name in ("part", "layer", "heads")),
+        ("rank", ADDRESS),
+        ("weights", ADDRESS),
+    ]
+
+
 class SearchLimits(ctypes.Structure):
     """What every hypothesis must keep to."""
 
@@ -96,7 +107,8 @@ def library() -> ctypes.CDLL | None:
         return None
     engine.jumok_begin.restype = ADDRESS
     engine.jumok_begin.argtypes = [
-        ctypes.POINTER(ModelLayout), INTEGER, ADDRESS, ADDRESS, ADDRESS, INTEGER, INTEGER
+        ctypes.POINTER(ModelLayout), INTEGER, ADDRESS, ADDRESS, ADDRESS, INTEGER, INTEGER,
+        ctypes.POINTER(WatchedLayout), INTEGER,
     ]  # fmt: skip
     engine.jumok_greedy.argtypes = [
         ADDRESS, ctypes.POINTER(SearchLimits), ctypes.POINTER(Best)
@@ -104,5 +116,6 @@ def library() -> ctypes.CDLL | None:
     engine.jumok_beam.argtypes = [
         ADDRESS, ctypes.POINTER(SearchLimits), INTEGER, ctypes.POINTER(Best)
     ]  # fmt: skip
+    engine.jumok_force.argtypes = [ADDRESS, ADDRESS, ADDRESS, ADDRESS, INTEGER, ADDRESS]
     engine.jumok_end.argtypes = [ADDRESS]
     return engine

@@ -1,57 +1,24 @@
 """An encoder-decoder Transformer on the engine: sources in, the best hypothesis of each out."""
 
 import ctypes
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from jumok.config import TransformerConfig
+from jumok.engine.forced import Depth, Forced, Keeping, Watched, force
 from jumok.engine.packing import Kind, Packed, Weights
-from jumok.engine.structures import (
-    Best,
-    BlockLayout,
-    ModelLayout,
-    NormLayout,
-    SearchLimits,
-    library,
-)
+from jumok.engine.searching import SearchRules, Written, begun, check_sources, search
+from jumok.engine.structures import BlockLayout, ModelLayout, NormLayout, library
 from jumok.errors import ModelError
 
 LANES = 16
 
 Places = npt.NDArray[np.float32]
 """(positions dim)"""
-
-
-@dataclass(frozen=True)
-class SearchRules:
-    """The rules of a search.
-
-    Attributes:
-        longest: the maximum number of tokens of each sentence, without END.
-        penalties: by length, END counted: what a hypothesis's log-probability is divided by;
-            two entries more than the largest of `longest`.
-        enough: the number of finished hypotheses that ends the search for a sentence; 0: none does.
-    """
-
-    beam: int
-    start: int
-    end: int
-    forbidden: tuple[int, ...]
-    minimum: int
-    longest: Sequence[int]
-    penalties: Sequence[float]
-    enough: int
-
-
-@dataclass(frozen=True)
-class Written:
-    """A hypothesis: its tokens without END, and their log-probabilities, END's included."""
-
-    tokens: tuple[int, ...]
-    log_probabilities: tuple[float, ...]
 
 
 def missing(config: TransformerConfig) -> str | None:
@@ -105,6 +72,7 @@ class NativeTransformer:
         assert missing(config) is None
         self.positions = None if places is None else min(map(len, places))
         self.vocabulary = len(weights["encoder.embedding.table"])
+        self._depth = Depth(config.encoder_layers, config.decoder_layers, config.heads)
         self._packed = packed = Packed(kind)
         self._weights = weights
         encoder = [self._block(f"encoder.blocks.{n}") for n in range(config.encoder_layers)]
@@ -149,78 +117,100 @@ class NativeTransformer:
         block.after_feedforward = packed.norm(weights, f"{name}.after_feedforward.norm")
         return block
 
-    def _check(self, sources: Sequence[Sequence[int]], rules: SearchRules) -> None:
-        """Everything that the engine would read must be there."""
-        longest = max(*map(len, sources), max(rules.longest) + 1)
-        if self.positions is not None and longest > self.positions:
-            raise ModelError(
-                "a text is longer than the engine's positions.",
-                expected=f"at most {self.positions} tokens",
-                got=str(longest),
-            )
-        highest = max(map(max, sources))
-        if min(map(min, sources)) < 0 or highest >= self.vocabulary:
-            raise ModelError(
-                "a token is not in the vocabulary.",
-                expected=f"ids from 0 to {self.vocabulary - 1}",
-                got=str(highest),
-            )
-
-    def search(self, sources: Sequence[Sequence[int]], rules: SearchRules) -> list[Written]:
+    def search(
+        self,
+        sources: Sequence[Sequence[int]],
+        rules: SearchRules,
+        watched: Sequence[Watched] = (),
+    ) -> list[Written]:
         """The best hypothesis for each source (its tokens, END included); beam 1 is greedy.
+
+        Args:
+            watched: the attentions whose weights come with each hypothesis, as in `force`; the
+                sources are not read again for them.
 
         Raises:
             ModelError: a source or a target is longer than the model's positions, a token is not
-                in the vocabulary, or the model gives no token a probability.
+                in the vocabulary, there is no such attention, or the model gives no token a
+                probability.
             MemoryError: there is not enough memory.
         """
         if not sources:
             return []
-        self._check(sources, rules)
+        check_sources(sources, rules, self.vocabulary, self.positions)
+        with self._session(sources, rules, watched) as (session, keeping):
+            found = search(session, len(sources), rules)
+            if not watched:
+                return found
+            ends, targets = (rules.start, rules.end), [each.tokens for each in found]
+            seen = force(session, sources, targets, ends, keeping, None)
+        return [
+            replace(each, attention=its.attention) for each, its in zip(found, seen, strict=True)
+        ]
+
+    def force(
+        self,
+        sources: Sequence[Sequence[int]],
+        targets: Sequence[Sequence[int]],
+        ends: tuple[int, int],
+        watched: Sequence[Watched] = (),
+        *,
+        log_probabilities: bool = True,
+    ) -> list[Forced]:
+        """What the model makes of given targets, all positions of which it reads at once.
+
+        In float32 the weights are those of torch to 1e-5. In bfloat16 and int8 they are those of a
+        rounded model. Measured on a trained one (2 + 2 layers of 128, 200 pairs, all heads), the
+        difference from float32 is on average 0.0002 in bfloat16 and 0.0007 in int8, at most 0.01
+        and 0.04, and above 0.001 for 1 to 5 % and 7 to 21 % of the weights of a layer.
+
+        Args:
+            sources: their tokens, END included.
+            targets: one for each source, without START and END.
+            ends: START and END.
+            watched: the attentions whose weights are wanted, each at most once.
+            log_probabilities: whether those of the targets' tokens are wanted. Without them only
+                the layers below the highest that is watched are computed, which makes alignments
+                cheap.
+
+        Raises:
+            ModelError: not one target a source; a text is longer than the model's positions, a
+                token is not in the vocabulary, or there is no such attention.
+            MemoryError: there is not enough memory.
+        """
+        if len(sources) != len(targets):
+            raise ModelError(
+                "every source needs a target.",
+                expected=f"{len(sources)} targets",
+                got=str(len(targets)),
+            )
+        if not sources:
+            return []
+        rules = SearchRules(1, *ends, (), 0, [len(each) for each in targets], (), 0)
+        check_sources(sources, rules, self.vocabulary, self.positions)
+        check_sources([[*each, ends[1]] for each in targets], rules, self.vocabulary, None)
+        with self._session(sources, rules, watched) as (session, keeping):
+            layers = self._depth.decoder if log_probabilities else None
+            return force(session, sources, targets, ends, keeping, layers)
+
+    @contextmanager
+    def _session(
+        self,
+        sources: Sequence[Sequence[int]],
+        rules: SearchRules,
+        watched: Sequence[Watched],
+    ) -> Iterator[tuple[int, Keeping]]:
         engine = library()
         assert engine is not None
-        count, room = len(sources), max(rules.longest) + 1
+        self._depth.check(watched)
+        keeping = Keeping(watched, self._depth.heads)
+        keeping.make_room(("encoder",), [(len(each), 0) for each in sources])
         tokens = np.concatenate([np.asarray(each, np.int32) for each in sources])
         places = np.concatenate([np.arange(len(each), dtype=np.int32) for each in sources])
         offsets = np.cumsum([0, *map(len, sources)], dtype=np.int64)
-        longest = np.array(rules.longest, np.int64)
-        forbidden, penalties = np.array(rules.forbidden, np.int32), np.array(rules.penalties)
-        limits = SearchLimits(
-            rules.minimum, rules.start, rules.end, longest.ctypes.data, forbidden.ctypes.data,
-            len(forbidden), rules.enough, penalties.ctypes.data,
-        )  # fmt: skip
-        score, finished = np.zeros(count), np.zeros(count, np.int64)
-        length, cut = np.zeros(count, np.int64), np.zeros(count, np.uint8)
-        written = np.zeros((count, room), np.int32)
-        values = np.zeros((count, room), np.float32)
-        arrays = score, finished, length, cut, written, values
-        best = Best(*(array.ctypes.data for array in arrays))
         session = engine.jumok_begin(
-            ctypes.byref(self._model), count, tokens.ctypes.data, places.ctypes.data,
-            offsets.ctypes.data, rules.beam, room,
+            ctypes.byref(self._model), len(sources), tokens.ctypes.data, places.ctypes.data,
+            offsets.ctypes.data, rules.beam, max(rules.longest) + 1, keeping.layout, len(watched),
         )  # fmt: skip
-        if session is None:
-            raise MemoryError("the engine's session")
-        try:
-            if rules.beam == 1:
-                failed = engine.jumok_greedy(session, ctypes.byref(limits), ctypes.byref(best))
-            else:
-                failed = engine.jumok_beam(
-                    session, ctypes.byref(limits), rules.beam, ctypes.byref(best)
-                )
-        finally:
-            engine.jumok_end(session)
-        if failed:
-            raise MemoryError("the engine's search")
-        if length.min() < 0:
-            raise ModelError(
-                "the model gives no probability to any next token.",
-                do="look for NaN in the model's weights",
-            )
-        return [
-            Written(
-                tuple(written[row, : length[row]].tolist()),
-                tuple(values[row, : length[row] + 1 - cut[row]].tolist()),
-            )
-            for row in range(count)
-        ]
+        with begun(session) as address:
+            yield address, keeping

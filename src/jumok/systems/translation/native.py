@@ -21,7 +21,8 @@ from jumok.config import TransformerConfig
 from jumok.data.tokenizer import END, START
 from jumok.decoding import DecodingOptions, Hypothesis
 from jumok.engine.packing import Kind
-from jumok.engine.transformer import NativeTransformer, Places, SearchRules, missing
+from jumok.engine.searching import SearchRules
+from jumok.engine.transformer import NativeTransformer, Places, missing
 from jumok.errors import ConfigError, Place
 from jumok.positions.sinusoidal import sinusoids
 from jumok.systems.given import texts_in

@@ -1,0 +1,175 @@
+"""Given targets: the log-probabilities of their tokens, and the attention of any layer and head."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from jumok.engine.structures import WatchedLayout, library
+from jumok.errors import ModelError
+
+Weights = npt.NDArray[np.float32]
+"""(heads queries keys), each row of which sums to 1"""
+
+PARTS = ("encoder", "decoder", "cross")
+
+
+@dataclass(frozen=True)
+class Watched:
+    """An attention whose weights are asked for.
+
+    Attributes:
+        part: the encoder's or the decoder's attention to its own positions, or that of the
+            decoder to the source.
+        layer: from 0.
+        heads: from 0, in the order in which their weights are wanted; None: all.
+    """
+
+    part: Literal["encoder", "decoder", "cross"]
+    layer: int
+    heads: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Forced:
+    """What the model made of a given target.
+
+    Attributes:
+        log_probabilities: of each token, END's last; empty if they were not asked for.
+        attention: the weights of each `Watched`, in their order. The decoder's queries are START
+            and the target's tokens, so that row i of "cross" is the one that led to token i, END
+            last; its keys are these, or the source's tokens, END included.
+    """
+
+    log_probabilities: tuple[float, ...]
+    attention: tuple[Weights, ...]
+
+
+@dataclass(frozen=True)
+class Depth:
+    """How many layers and heads a model has."""
+
+    encoder: int
+    decoder: int
+    heads: int
+
+    def check(self, watched: Sequence[Watched]) -> None:
+        """Everything that is asked for must be there, and once.
+
+        Raises:
+            ModelError: an unknown part, layer or head, or one that is asked for twice.
+        """
+        for each in watched:
+            layers = self.encoder if each.part == "encoder" else self.decoder
+            if each.part not in PARTS or not 0 <= each.layer < layers:
+                raise ModelError(
+                    "there is no such attention.",
+                    expected=f"encoder with a layer below {self.encoder}, or decoder or cross with "
+                    f"one below {self.decoder}",
+                    got=f"{each.part}, layer {each.layer}",
+                )
+            heads = each.heads or range(self.heads)
+            if each.heads == () or min(heads) < 0 or max(heads) >= self.heads:
+                raise ModelError(
+                    "there is no such head.",
+                    expected=f"one or more from 0 to {self.heads - 1}",
+                    got=str(each.heads),
+                )
+            if len(set(heads)) < len(heads):
+                raise ModelError("a head is asked for twice.", got=str(each.heads))
+        if len({(each.part, each.layer) for each in watched}) < len(watched):
+            raise ModelError("an attention is asked for twice.", do="ask for all its heads at once")
+
+
+class Keeping:
+    """The room for the weights of each `Watched`, while a session writes them.
+
+    Args:
+        heads: those of every attention of the model.
+    """
+
+    def __init__(self, watched: Sequence[Watched], heads: int) -> None:
+        self.watched = watched
+        self._chosen = [each.heads or tuple(range(heads)) for each in watched]
+        self._ranks = [np.full(heads, -1, np.int32) for _ in watched]
+        for ranks, chosen in zip(self._ranks, self._chosen, strict=True):
+            ranks[list(chosen)] = range(len(chosen))
+        self._room: list[Weights] = [np.empty(0, np.float32) for _ in watched]
+        self.layout = (WatchedLayout * max(1, len(watched)))(
+            *(
+                WatchedLayout(PARTS.index(each.part), each.layer, len(chosen), ranks.ctypes.data)
+                for each, chosen, ranks in zip(watched, self._chosen, self._ranks, strict=True)
+            )
+        )
+
+    def make_room(self, parts: Sequence[str], sizes: Sequence[tuple[int, int]]) -> None:
+        """Before the weights of these parts are written: for each sentence (source, target)."""
+        for i, each in enumerate(self.watched):
+            if each.part in parts:
+                of_head = sum(queries * keys for queries, keys in self._shapes(each, sizes))
+                self._room[i] = np.zeros(len(self._chosen[i]) * of_head, np.float32)
+                self.layout[i].weights = self._room[i].ctypes.data
+
+    def taken(self, sizes: Sequence[tuple[int, int]]) -> list[tuple[Weights, ...]]:
+        """What was written, for each sentence."""
+        of_each = []
+        for each, chosen, room in zip(self.watched, self._chosen, self._room, strict=True):
+            shapes = [(len(chosen), *shape) for shape in self._shapes(each, sizes)]
+            ends = np.cumsum([heads * queries * keys for heads, queries, keys in shapes])
+            parts = np.split(room, ends[:-1])
+            of_each.append([part.reshape(s) for part, s in zip(parts, shapes, strict=True)])
+        return [tuple(weights[row] for weights in of_each) for row in range(len(sizes))]
+
+    @staticmethod
+    def _shapes(each: Watched, sizes: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        if each.part == "encoder":
+            return [(source, source) for source, _ in sizes]
+        return [(target, source if each.part == "cross" else target) for source, target in sizes]
+
+
+def force(
+    session: int,
+    sources: Sequence[Sequence[int]],
+    targets: Sequence[Sequence[int]],
+    ends: tuple[int, int],
+    keeping: Keeping,
+    layers: int | None,
+) -> list[Forced]:
+    """What the model of this session makes of the targets, one for each of its sources.
+
+    Args:
+        ends: START and END.
+        keeping: what the session was begun with.
+        layers: those of the decoder; None: only what is watched is wanted, without
+            log-probabilities.
+
+    Raises:
+        MemoryError: there is not enough memory.
+    """
+    engine = library()
+    assert engine is not None
+    start, end = ends
+    sizes = [(len(s), len(t) + 1) for s, t in zip(sources, targets, strict=True)]
+    keeping.make_room(("decoder", "cross"), sizes)
+    given, following = (
+        np.array([token for one in side for token in one], np.int32)
+        for side in ([[start, *one] for one in targets], [[*one, end] for one in targets])
+    )
+    offsets = np.cumsum([0, *(target for _, target in sizes)], dtype=np.int64)
+    values = np.zeros(len(given), np.float32)
+    highest = [each.layer + 1 for each in keeping.watched if each.part != "encoder"]
+    failed = engine.jumok_force(
+        session, given.ctypes.data, following.ctypes.data, offsets.ctypes.data,
+        max(highest, default=0) if layers is None else layers,
+        None if layers is None else values.ctypes.data,
+    )  # fmt: skip
+    if failed:
+        raise MemoryError("the engine's pass over given targets")
+    attention = keeping.taken(sizes)
+    found = np.split(values, offsets[1:-1])
+    return [
+        Forced(() if layers is None else tuple(of_tokens.tolist()), weights)
+        for of_tokens, weights in zip(found, attention, strict=True)
+    ]
