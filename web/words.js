@@ -27,6 +27,8 @@ export const WORDS = {
     fileTooLarge: "This file is too large: at most 32 MB.",
     output: "Output",
     examples: "Examples",
+    inPage: (weights, precision, milliseconds) =>
+      `Computed in this page in ${milliseconds.toFixed(1)} ms, by ${weights.toLocaleString("en")} weights in ${precision}; nothing is sent anywhere.`,
     part: "Attention kind",
     cross: "cross-attention (target → source)",
     encoder: "encoder self-attention (source → source)",
@@ -189,6 +191,8 @@ export const WORDS = {
     fileTooLarge: "파일이 너무 큽니다. 32 MB까지만 받습니다.",
     output: "출력",
     examples: "예문",
+    inPage: (weights, precision, milliseconds) =>
+      `이 페이지 안에서 ${milliseconds.toFixed(1)} ms 만에 계산했습니다. 가중치 ${weights.toLocaleString("ko")}개, ${precision}. 아무것도 전송하지 않습니다.`,
     part: "어텐션 종류",
     cross: "번역문 → 원문 (크로스 어텐션)",
     encoder: "원문 → 원문 (인코더 셀프 어텐션)",

@@ -3,7 +3,9 @@
 import { Charsmap } from "./charsmap.js";
 import { byCharacters, byMerging, byUnigrams } from "./segment.js";
 
-export const [PAD, UNKNOWN, START, END] = [0, 1, 2, 3];
+const [PAD, UNKNOWN] = [0, 1];
+export const START = 2;
+export const END = 3;
 const [NORMAL, CONTROL, USER_DEFINED, BYTE] = [1, 3, 4, 6]; // numbers of sentencepiece_model.proto
 const SPACE = "▁";
 const BLANKS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029▁]/gu; // eslint-disable-line no-control-regex

@@ -6,9 +6,7 @@ import { END, Tokenizer, isWritable, normalize } from "./tokenizer.js";
 
 /** A message in the form of jumok's errors. */
 function fault(what, lines) {
-  const error = new Error([what, ...Object.entries(lines).map(([name, text]) => `  ${name}: ${text}`)].join("\n"));
-  error.name = "Fault";
-  return error;
+  return new Error([what, ...Object.entries(lines).map(([name, text]) => `  ${name}: ${text}`)].join("\n"));
 }
 
 export class Translator {
@@ -55,7 +53,6 @@ export class Translator {
     try {
       return { ...this.look(text), ...(against ? { other: this.look(against) } : {}) };
     } catch (error) {
-      if (error.name !== "Fault" && !(error instanceof RangeError)) throw error;
       return { error: error instanceof RangeError ? "there is not enough memory for this text." : error.message };
     }
   }

@@ -10,7 +10,7 @@ from typing import Literal
 
 from jumok.errors import DataError
 
-PIECES, TRAINER, NORMALIZER = 1, 2, 3
+PIECES, TRAINER, NORMALIZER, DENORMALIZER = 1, 2, 3, 5
 PIECE, SCORE, TYPE = 1, 2, 3
 MODEL_TYPE, SUFFIX, BYTE_FALLBACK, UNKNOWN_SURFACE = 3, 24, 35, 44
 CHARSMAP, DUMMY_PREFIX, REMOVE_EXTRA, ESCAPE = 2, 3, 4, 5
@@ -34,7 +34,9 @@ class PieceTable:
         dummy_prefix: a space is put before the text.
         remove_extra: spaces at the ends, and all but one of several, are removed.
         suffix: that space is put after the text, and pieces end with one instead.
+        escape: a space is written as one of the pieces' own characters, ▁.
         unknown: what UNKNOWN is decoded to.
+        denormalized: rules are applied to the decoded text.
     """
 
     segmentation: Segmentation
@@ -48,6 +50,18 @@ class PieceTable:
     escape: bool = True
     suffix: bool = False
     unknown: str = " ⁇ "
+    denormalized: bool = False
+
+    @property
+    def lacks_in_page(self) -> str | None:
+        """What of it the page's tokenizer (`web/model/`) does not have; None: it has all."""
+        if self.segmentation == "word":
+            return "a tokenizer of whole words"
+        if UNUSED in self.types:
+            return "a tokenizer with unused pieces"
+        if self.suffix or not self.escape:
+            return "a tokenizer whose pieces do not begin with the space"
+        return "a tokenizer that changes what it decodes" if self.denormalized else None
 
 
 def read_pieces(model: bytes) -> PieceTable:
@@ -66,6 +80,7 @@ def _table(model: bytes) -> PieceTable:
     pieces, scores, types = [], [], []
     trainer: dict[int, int | bytes] = {}
     normalizer: dict[int, int | bytes] = {}
+    denormalizer: dict[int, int | bytes] = {}
     for number, value in _fields(model):
         if number == PIECES:
             piece = dict(_fields(_bytes(value)))
@@ -76,6 +91,8 @@ def _table(model: bytes) -> PieceTable:
             trainer = dict(_fields(_bytes(value)))
         elif number == NORMALIZER:
             normalizer = dict(_fields(_bytes(value)))
+        elif number == DENORMALIZER:
+            denormalizer = dict(_fields(_bytes(value)))
     return PieceTable(
         SEGMENTATIONS[_integer(trainer.get(MODEL_TYPE, 1)) - 1],
         tuple(pieces),
@@ -88,6 +105,7 @@ def _table(model: bytes) -> PieceTable:
         bool(normalizer.get(ESCAPE, 1)),
         bool(trainer.get(SUFFIX, 0)),
         _bytes(trainer.get(UNKNOWN_SURFACE, " ⁇ ".encode())).decode(),
+        bool(denormalizer.get(CHARSMAP)),
     )
 
 

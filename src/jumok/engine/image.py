@@ -58,7 +58,7 @@ class ImageOf:
     ) -> None:
         self.image = MemoryImage()
         self._arrays, self._lengths, self._absent = arrays, lengths, absent
-        self._placed: dict[int, int] = {}
+        self._placed: dict[bytes, int] = {}  # arrays with the same contents are one
 
     def add(self, structure: ctypes.Structure) -> int:
         """Adds a structure with all that it points to; returns where it begins."""
@@ -96,9 +96,10 @@ class ImageOf:
             return self._written([value[i] for i in range(count)]) if count else None
         if not value or value in self._absent:
             return None
-        if value not in self._placed:
-            self._placed[value] = self.image.put(self._arrays[value].tobytes())
-        return self._placed[value]
+        data = self._arrays[value].tobytes()
+        if data not in self._placed:
+            self._placed[data] = self.image.put(data)
+        return self._placed[data]
 
 
 def layout_of(kind: type) -> tuple[int, int]:

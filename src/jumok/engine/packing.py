@@ -17,11 +17,15 @@ GROUPS: dict[Kind, int] = {"fp32": 1, "bf16": 2, "int8": 4}
 
 
 class Packed:
-    """The arrays whose addresses the engine has; they live as long as this does."""
+    """The arrays whose addresses the engine has; they live as long as this does.
+
+    Attributes:
+        arrays: by their addresses.
+    """
 
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
-        self._kept: list[npt.NDArray[np.uint8]] = []
+        self.arrays: dict[int, npt.NDArray[np.generic]] = {}
 
     def address(self, array: npt.NDArray[np.generic]) -> int:
         """The address of an aligned copy."""
@@ -29,7 +33,7 @@ class Packed:
         start = -room.ctypes.data % ALIGNMENT
         copy = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
         copy[...] = array
-        self._kept.append(room)
+        self.arrays[copy.ctypes.data] = copy
         return copy.ctypes.data
 
     def norm(self, weights: Weights, name: str) -> NormLayout:
@@ -77,6 +81,18 @@ class Packed:
         number = list(GROUPS).index(self.kind)
         places = self.address(panels), self.address(biases), scale, correction
         return LinearLayout(outputs, inputs, number, *places)
+
+
+def rounded(matrix: npt.NDArray[np.float32], kind: Kind) -> npt.NDArray[np.float32]:
+    """(rows columns) as it is after packing: with one scale for each row in int8."""
+    if kind == "fp32":
+        return matrix
+    if kind == "bf16":
+        return (bfloat16(matrix).astype(np.uint32) << 16).view(np.float32)
+    scales = np.abs(matrix).max(1, keepdims=True) / np.float32(127)
+    integers = np.rint(matrix / np.where(scales > 0, scales, 1))
+    result: npt.NDArray[np.float32] = (integers * scales).astype(np.float32)
+    return result
 
 
 def bfloat16(values: npt.NDArray[np.float32]) -> npt.NDArray[np.uint16]:

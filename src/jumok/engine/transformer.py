@@ -96,6 +96,11 @@ class NativeTransformer:
             packed.matrix(weights.get("decoder.output.weight", target)),
         )  # fmt: skip
 
+    @property
+    def memory(self) -> tuple[ModelLayout, Packed]:
+        """The structures that the engine reads, and the arrays that they point to."""
+        return self._model, self._packed
+
     def _first(self, side: str) -> NormLayout:
         return self._packed.norm(self._weights, f"{side}.first_norm")
 

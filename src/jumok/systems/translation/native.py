@@ -79,7 +79,8 @@ class NativeTranslator:
         self.max_tokens, self.longest_target = longest_part(bundle), positions_end(bundle)
         model = load_model(bundle)  # checks every tensor, and gives float32 whatever is stored
         weights = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
-        self.engine = NativeTransformer(config, weights, _places(config, weights), kind)
+        places = position_vectors(config, weights)
+        self.engine = NativeTransformer(config, weights, places, kind)
 
     @classmethod
     def load(cls, *folders: Bundle | Path | str, kind: Kind = "fp32") -> "NativeTranslator":
@@ -220,14 +221,14 @@ def _lacks(keep: Keep, source: str, target: str) -> bool:
     return bool(kept) and bool(keeping.missing(kept, target) or keeping.surplus(kept, target))
 
 
-def _places(
-    config: TransformerConfig, weights: Mapping[str, np.ndarray]
+def position_vectors(
+    config: TransformerConfig, weights: Mapping[str, np.ndarray], length: int = FURTHEST + 2
 ) -> tuple[Places, Places] | None:
-    """The vectors of positions of sources and of targets."""
+    """The vectors of positions of sources and of targets, of `length` where they are computed."""
     if config.positions == "none":
         return None
     if config.positions == "sinusoidal":
-        table = sinusoids(FURTHEST + 2, config.dim).numpy()
+        table = sinusoids(length, config.dim).numpy()
         return table, table
     name = "embedding.positions.encoding.table"
     return weights[f"encoder.{name}"], weights[f"decoder.{name}"]
