@@ -28,6 +28,7 @@ from jumok.cli.verbs.plot import plot
 from jumok.cli.verbs.recipes import recipes
 from jumok.cli.verbs.score import score
 from jumok.cli.verbs.serve import serve
+from jumok.cli.verbs.ship.export import export
 from jumok.cli.verbs.smallworld import smallworld
 from jumok.cli.verbs.train import train
 from jumok.cli.verbs.translate import translate
@@ -77,6 +78,7 @@ app.command(rich_help_panel=USE)(embed)
 app.command(rich_help_panel=USE)(generate)
 app.command(rich_help_panel=USE)(fill)
 app.command(rich_help_panel=USE)(serve)
+app.command(rich_help_panel=USE)(export)
 app.command(rich_help_panel=JUDGE)(evaluate)
 app.command(rich_help_panel=JUDGE)(score)
 app.command(rich_help_panel=JUDGE)(info)

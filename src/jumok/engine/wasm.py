@@ -45,10 +45,20 @@ def engine_wasm() -> bytes:
     lacking = missing_compiler()
     if lacking is not None:
         raise lacking
-    file = cache_folder() / f"engine-{_identity()}.wasm"
+    file = _compiled()
     if not file.exists():
         build(file)
     return file.read_bytes()
+
+
+def is_built() -> bool:
+    """Whether the module is there, and need not be compiled."""
+    return SHIPPED.exists() or _compiled().exists()
+
+
+def _compiled() -> Path:
+    """Where the module is once it is compiled."""
+    return cache_folder() / f"engine-{_identity()}.wasm"
 
 
 def missing_compiler() -> ConfigError | None:
