@@ -15,6 +15,9 @@
 #ifdef __AVX512VNNI__
 #include <immintrin.h>
 #endif
+#ifdef __wasm_simd128__
+#include <wasm_simd128.h>
+#endif
 
 #define PANEL 64
 #define VECTORS (PANEL / LANES)
@@ -76,6 +79,15 @@ static inline ints times_int8(ints sum, uint32_t four, const int8_t *panel) {
     memcpy(&group, panel, sizeof group);
 #ifdef __AVX512VNNI__
     return (ints)_mm512_dpbusd_epi32((__m512i)sum, _mm512_set1_epi32((int)four), (__m512i)group);
+#elif defined(__wasm_simd128__) /* the bytes of a group as two pairs of int16, each of one product */
+    v128_t even = wasm_i32x4_splat(four & 0xFF00FF), odd = wasm_i32x4_splat(four >> 8 & 0xFF00FF), w[4], total[4];
+    memcpy(w, &group, sizeof w), memcpy(total, &sum, sizeof total);
+    for (int i = 0; i < 4; i++) {
+        v128_t first = wasm_i32x4_dot_i16x8(wasm_i16x8_shr(wasm_i16x8_shl(w[i], 8), 8), even);
+        total[i] = wasm_i32x4_add(total[i], wasm_i32x4_add(first, wasm_i32x4_dot_i16x8(wasm_i16x8_shr(w[i], 8), odd)));
+    }
+    memcpy(&sum, total, sizeof sum);
+    return sum;
 #else
     for (int j = 0; j < 4; j++)
         sum += ((ints)(group << (24 - 8 * j)) >> 24) * (int32_t)(four >> 8 * j & 255);
