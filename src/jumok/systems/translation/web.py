@@ -73,12 +73,18 @@ class WebTranslator:
         Raises:
             ConfigError: the engine cannot be compiled to WebAssembly here.
         """
-        wasm = engine_wasm()
+        facts, blobs = self.contents(title, examples)
+        return document(ENTRY, facts, blobs=blobs)
+
+    def contents(
+        self, title: str, examples: Sequence[str] = ()
+    ) -> tuple[dict[str, object], dict[str, bytes]]:
+        """What the page holds: facts, which are plain JSON, and bytes by the ids of elements."""
         image, memory = self._image()
-        blobs = {"wasm": wasm, "model": bytes(image.contents)}
+        blobs = {"wasm": engine_wasm(), "model": bytes(image.contents)}
         if self.pieces.charsmap:
             blobs["charsmap"] = self.pieces.charsmap
-        return document(ENTRY, self._facts(title, examples) | {"engine": memory}, blobs=blobs)
+        return self._facts(title, examples) | {"engine": memory}, blobs
 
     def _facts(self, title: str, examples: Sequence[str]) -> dict[str, object]:
         """What the page has to know besides the weights."""
