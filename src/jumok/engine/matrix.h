@@ -12,16 +12,10 @@
 
 #include "../kernels/vectors.h"
 
-#ifdef __AVX512VNNI__
-#include <immintrin.h>
-#endif
-#ifdef __wasm_simd128__
-#include <wasm_simd128.h>
-#endif
+#include "products.h"
 
 #define PANEL 64
 #define VECTORS (PANEL / LANES)
-#define ROWS 6 /* rows of a tile: with VECTORS they fill the registers */
 
 enum { FLOAT32, BFLOAT16, INT8 };
 
@@ -73,52 +67,39 @@ static void prepare(const float *x, int64_t x_row, int64_t rows, int64_t inputs,
     }
 }
 
-/* sum + the four products of each output's group */
-static inline ints times_int8(ints sum, uint32_t four, const int8_t *panel) {
-    words group;
-    memcpy(&group, panel, sizeof group);
-#ifdef __AVX512VNNI__
-    return (ints)_mm512_dpbusd_epi32((__m512i)sum, _mm512_set1_epi32((int)four), (__m512i)group);
-#elif defined(__wasm_simd128__) /* the bytes of a group as two pairs of int16, each of one product */
-    v128_t even = wasm_i32x4_splat(four & 0xFF00FF), odd = wasm_i32x4_splat(four >> 8 & 0xFF00FF), w[4], total[4];
-    memcpy(w, &group, sizeof w), memcpy(total, &sum, sizeof total);
-    for (int i = 0; i < 4; i++) {
-        v128_t first = wasm_i32x4_dot_i16x8(wasm_i16x8_shr(wasm_i16x8_shl(w[i], 8), 8), even);
-        total[i] = wasm_i32x4_add(total[i], wasm_i32x4_add(first, wasm_i32x4_dot_i16x8(wasm_i16x8_shr(w[i], 8), odd)));
-    }
-    memcpy(&sum, total, sizeof sum);
-    return sum;
-#else
-    for (int j = 0; j < 4; j++)
-        sum += ((ints)(group << (24 - 8 * j)) >> 24) * (int32_t)(four >> 8 * j & 255);
-    return sum;
-#endif
-}
-
 /* One panel's outputs for `rows` rows, a constant wherever this is called. */
 #define INLINE static inline __attribute__((always_inline))
 
 INLINE void tile_int8(const Prepared *x, int64_t first, const Linear *layer, int64_t column, float *y,
                       int64_t y_row, int positive, const int rows) {
     int64_t inputs = layer->inputs;
-    const int8_t *panel = (const int8_t *)layer->panels + column * inputs;
-    const uint8_t *from = x->bytes_ + first * inputs;
-    ints sum[ROWS][VECTORS];
-    for (int r = 0; r < rows; r++)
-        for (int v = 0; v < VECTORS; v++) sum[r][v] = (ints){};
-    for (int64_t k = 0; k < inputs; k += 4, panel += 4 * PANEL)
-        for (int r = 0; r < rows; r++) {
-            uint32_t four;
-            memcpy(&four, from + r * inputs + k, sizeof four);
-            for (int v = 0; v < VECTORS; v++) sum[r][v] = times_int8(sum[r][v], four, panel + 4 * LANES * v);
+    for (int v = 0; v < VECTORS; v += WIDE) {
+        const int8_t *panel = (const int8_t *)layer->panels + column * inputs + 4 * LANES * v;
+        const uint8_t *from = x->bytes_ + first * inputs;
+        Piece sum[ROWS][WIDE * PIECES];
+        for (int r = 0; r < rows; r++)
+            for (int p = 0; p < WIDE * PIECES; p++) sum[r][p] = (Piece){};
+        for (int64_t k = 0; k < inputs; k += 4, panel += 4 * PANEL) {
+            Piece weights[WIDE * PIECES];
+            memcpy(weights, panel, sizeof weights);
+            for (int r = 0; r < rows; r++) {
+                uint32_t four;
+                memcpy(&four, from + r * inputs + k, sizeof four);
+                Piece inputs_four = spread_four(four);
+                for (int p = 0; p < WIDE * PIECES; p++) sum[r][p] = add_products(sum[r][p], inputs_four, weights[p]);
+            }
         }
-    for (int v = 0; v < VECTORS; v++) {
-        ints correction;
-        memcpy(&correction, layer->correction + column + v * LANES, sizeof correction);
-        floats scale = load_f32(layer->scale + column + v * LANES), bias = load_f32(layer->bias + column + v * LANES);
-        for (int r = 0; r < rows; r++) {
-            floats out = __builtin_convertvector(sum[r][v] - correction, floats) * (scale * x->scale[first + r]) + bias;
-            store_f32(y + r * y_row + v * LANES, positive ? larger(spread(0.0f), out) : out);
+        for (int w = 0; w < WIDE; w++) {
+            int64_t at = column + (v + w) * LANES;
+            ints correction;
+            memcpy(&correction, layer->correction + at, sizeof correction);
+            floats scale = load_f32(layer->scale + at), bias = load_f32(layer->bias + at);
+            for (int r = 0; r < rows; r++) {
+                ints total;
+                memcpy(&total, sum[r] + w * PIECES, sizeof total);
+                floats out = __builtin_convertvector(total - correction, floats) * (scale * x->scale[first + r]) + bias;
+                store_f32(y + r * y_row + (v + w) * LANES, positive ? larger(spread(0.0f), out) : out);
+            }
         }
     }
 }
@@ -126,18 +107,20 @@ INLINE void tile_int8(const Prepared *x, int64_t first, const Linear *layer, int
 #define TILE_OF_FLOATS(name, TYPE, rows_of, GROUP, times)                                                          \
     INLINE void tile_##name(const Prepared *x, int64_t first, const Linear *layer, int64_t column, float *y,       \
                             int64_t y_row, int64_t x_row, int positive, const int rows) {                          \
-        const TYPE *panel = (const TYPE *)layer->panels + column * layer->inputs;                                  \
-        const TYPE *from = rows_of + first * x_row;                                                                \
-        floats sum[ROWS][VECTORS];                                                                                 \
-        for (int r = 0; r < rows; r++)                                                                             \
-            for (int v = 0; v < VECTORS; v++) sum[r][v] = load_f32(layer->bias + column + v * LANES);              \
-        for (int64_t k = 0; k < layer->inputs; k += GROUP, panel += GROUP * PANEL)                                 \
+        for (int v = 0; v < VECTORS; v += WIDE) {                                                                  \
+            const TYPE *panel = (const TYPE *)layer->panels + column * layer->inputs + GROUP * LANES * v;          \
+            const TYPE *from = rows_of + first * x_row;                                                            \
+            floats sum[ROWS][WIDE];                                                                                \
             for (int r = 0; r < rows; r++)                                                                         \
-                for (int v = 0; v < VECTORS; v++)                                                                  \
-                    sum[r][v] = times(sum[r][v], from + r * x_row + k, panel + GROUP * LANES * v);                 \
-        for (int r = 0; r < rows; r++)                                                                             \
-            for (int v = 0; v < VECTORS; v++)                                                                      \
-                store_f32(y + r * y_row + v * LANES, positive ? larger(spread(0.0f), sum[r][v]) : sum[r][v]);      \
+                for (int w = 0; w < WIDE; w++) sum[r][w] = load_f32(layer->bias + column + (v + w) * LANES);       \
+            for (int64_t k = 0; k < layer->inputs; k += GROUP, panel += GROUP * PANEL)                             \
+                for (int r = 0; r < rows; r++)                                                                     \
+                    for (int w = 0; w < WIDE; w++)                                                                 \
+                        sum[r][w] = times(sum[r][w], from + r * x_row + k, panel + GROUP * LANES * w);             \
+            for (int r = 0; r < rows; r++)                                                                         \
+                for (int w = 0; w < WIDE; w++)                                                                     \
+                    store_f32(y + r * y_row + (v + w) * LANES, positive ? larger(spread(0.0f), sum[r][w]) : sum[r][w]);\
+        }                                                                                                          \
     }
 TILE_OF_FLOATS(float32, float, x->floats_, 1, times_f32)
 TILE_OF_FLOATS(bfloat16, uint16_t, x->halves_, 2, times_bf16)
@@ -158,7 +141,11 @@ static void panel_of(const Prepared *x, int64_t x_row, int64_t rows, const Linea
     int64_t row = 0;
     for (; row + ROWS <= rows; row += ROWS) tile(x, x_row, row, layer, column, y + row * y_row, y_row, positive, ROWS);
 #define REST(n) case n: tile(x, x_row, row, layer, column, y + row * y_row, y_row, positive, n); break;
+#if ROWS > 3
     switch (rows - row) { REST(1) REST(2) REST(3) REST(4) REST(5) }
+#else
+    switch (rows - row) { REST(1) REST(2) }
+#endif
 #undef REST
 }
 
