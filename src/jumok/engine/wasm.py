@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from jumok.engine.structures import SOURCES
-from jumok.environment import cache_folder
+from jumok.environment import cache_folder, with_variables
 from jumok.errors import ConfigError
 
 HERE = Path(__file__).parent
@@ -84,8 +84,12 @@ def build(target: Path, flags: tuple[str, ...] = (VECTORS,)) -> None:
         sys.executable, "-m", "ziglang", "cc", *FLAGS, *flags,
         str(HERE / "web.c"), "-o", str(partial),
     ]  # fmt: skip
+    # what zig keeps (the compiled C library) is kept beside the result
+    zig = dict.fromkeys(("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"), str(cache_folder() / "zig"))
     try:
-        subprocess.run(command, check=True, capture_output=True, text=True)
+        subprocess.run(
+            command, check=True, capture_output=True, text=True, env=with_variables(zig)
+        )
         partial.rename(target)
     except subprocess.CalledProcessError as error:
         raise ConfigError(
