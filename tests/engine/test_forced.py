@@ -9,7 +9,7 @@ from jumok.data.pairs.batches import source_batches
 from jumok.data.tokenizer import END, START
 from jumok.decoding import DecodingOptions
 from jumok.decoding.score import score_pairs
-from jumok.engine.forced import Watched
+from jumok.engine.forced import WatchedAttention
 from jumok.engine.structures import library
 from jumok.errors import ModelError
 from tests.engine.test_transformer import engine_of, model_of, rules_of, sources_of
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(library() is None, reason="needs a C compiler")
 
 LENGTHS = (7, 2, 19, 4, 11)
 EVERYTHING = tuple(
-    Watched(part, layer) for part in ("encoder", "decoder", "cross") for layer in range(2)
+    WatchedAttention(part, layer) for part in ("encoder", "decoder", "cross") for layer in range(2)
 )
 
 
@@ -32,8 +32,9 @@ def moderate_model_of(norm):
     config, model = model_of(norm=norm)
     with torch.no_grad():
         for blocks in (model.encoder.blocks, model.decoder.blocks):
-            for weight in blocks.parameters():
-                weight.mul_(0.5)
+            for name, weight in blocks.named_parameters():
+                if "norm" not in name:
+                    weight.mul_(0.5)
     return config, model
 
 
@@ -74,9 +75,13 @@ def test_chosen_heads_come_in_the_order_asked_for():
     config, model = model_of()
     sources, targets = sources_of(7, 5), targets_of(3, 6)
     engine = engine_of(config, model)
-    every = engine.force(sources, targets, (START, END), [Watched("cross", 1)])
+    every = engine.force(sources, targets, (START, END), [WatchedAttention("cross", 1)])
     some = engine.force(
-        sources, targets, (START, END), [Watched("cross", 1, (2, 0))], log_probabilities=False
+        sources,
+        targets,
+        (START, END),
+        [WatchedAttention("cross", 1, (2, 0))],
+        log_probabilities=False,
     )
     for whole, chosen in zip(every, some, strict=True):
         np.testing.assert_array_equal(chosen.attention[0], whole.attention[0][[2, 0]])
@@ -114,7 +119,7 @@ def test_what_is_forced_does_not_depend_on_what_shares_its_batch(kind):
             np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize(("kind", "apart"), [("bf16", 0.01), ("int8", 0.03)])
+@pytest.mark.parametrize(("kind", "apart"), [("bf16", 0.005), ("int8", 0.015)])
 def test_fewer_bits_change_the_attention_little(kind, apart):
     config, model = moderate_model_of("pre")
     sources, targets = sources_of(*LENGTHS), targets_of(9, 30, 0, 21, 8)
@@ -122,21 +127,28 @@ def test_fewer_bits_change_the_attention_little(kind, apart):
         engine_of(config, model, each).force(sources, targets, (START, END), EVERYTHING)
         for each in ("fp32", kind)
     )
-    for one, other in zip(exact, rounded, strict=True):
-        for left, right in zip(one.attention, other.attention, strict=True):
+    for number in range(len(EVERYTHING)):
+        differences = []
+        for one, other in zip(exact, rounded, strict=True):
+            left, right = one.attention[number], other.attention[number]
             np.testing.assert_allclose(right.sum(-1), 1.0, atol=1e-5)
-            assert 0 < np.abs(left - right).mean() < apart
+            differences.append(np.abs(left - right).ravel())
+        assert 0 < np.concatenate(differences).mean() < apart
 
 
 @pytest.mark.parametrize(
     ("watched", "target", "what"),
     [
-        ([Watched("cross", 2)], [5], "there is no such attention"),
-        ([Watched("image", 0)], [5], "there is no such attention"),
-        ([Watched("cross", 0, (3,))], [5], "there is no such head"),
-        ([Watched("cross", 0, ())], [5], "there is no such head"),
-        ([Watched("cross", 0, (1, 1))], [5], "a head is asked for twice"),
-        ([Watched("cross", 0), Watched("cross", 0, (1,))], [5], "an attention is asked for twice"),
+        ([WatchedAttention("cross", 2)], [5], "there is no such attention"),
+        ([WatchedAttention("image", 0)], [5], "there is no such attention"),
+        ([WatchedAttention("cross", 0, (3,))], [5], "there is no such head"),
+        ([WatchedAttention("cross", 0, ())], [5], "there is no such head"),
+        ([WatchedAttention("cross", 0, (1, 1))], [5], "a head is asked for twice"),
+        (
+            [WatchedAttention("cross", 0), WatchedAttention("cross", 0, (1,))],
+            [5],
+            "an attention is asked for twice",
+        ),
         ([], [139], "a token is not in the vocabulary"),
         ([], [-1], "a token is not in the vocabulary"),
         ([], [5] * 70, "a text is longer than the engine's positions"),

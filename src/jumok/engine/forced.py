@@ -17,7 +17,7 @@ PARTS = ("encoder", "decoder", "cross")
 
 
 @dataclass(frozen=True)
-class Watched:
+class WatchedAttention:
     """An attention whose weights are asked for.
 
     Attributes:
@@ -38,9 +38,9 @@ class Forced:
 
     Attributes:
         log_probabilities: of each token, END's last; empty if they were not asked for.
-        attention: the weights of each `Watched`, in their order. The decoder's queries are START
-            and the target's tokens, so that row i of "cross" is the one that led to token i, END
-            last; its keys are these, or the source's tokens, END included.
+        attention: the weights of each `WatchedAttention`, in their order. The decoder's queries
+            are START and the target's tokens, so that row i of "cross" is the one that led to
+            token i, END last; its keys are these, or the source's tokens, END included.
     """
 
     log_probabilities: tuple[float, ...]
@@ -55,7 +55,7 @@ class Depth:
     decoder: int
     heads: int
 
-    def check(self, watched: Sequence[Watched]) -> None:
+    def check(self, watched: Sequence[WatchedAttention]) -> None:
         """Everything that is asked for must be there, and once.
 
         Raises:
@@ -84,13 +84,13 @@ class Depth:
 
 
 class Keeping:
-    """The room for the weights of each `Watched`, while a session writes them.
+    """The room for the weights of each `WatchedAttention`, while a session writes them.
 
     Args:
         heads: those of every attention of the model.
     """
 
-    def __init__(self, watched: Sequence[Watched], heads: int) -> None:
+    def __init__(self, watched: Sequence[WatchedAttention], heads: int) -> None:
         self.watched = watched
         self._chosen = [each.heads or tuple(range(heads)) for each in watched]
         self._ranks = [np.full(heads, -1, np.int32) for _ in watched]
@@ -123,7 +123,7 @@ class Keeping:
         return [tuple(weights[row] for weights in of_each) for row in range(len(sizes))]
 
     @staticmethod
-    def _shapes(each: Watched, sizes: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    def _shapes(each: WatchedAttention, sizes: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         if each.part == "encoder":
             return [(source, source) for source, _ in sizes]
         return [(target, source if each.part == "cross" else target) for source, target in sizes]

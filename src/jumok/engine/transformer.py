@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jumok.config import TransformerConfig
-from jumok.engine.forced import Depth, Forced, Keeping, Watched, force
+from jumok.engine.forced import Depth, Forced, Keeping, WatchedAttention, force
 from jumok.engine.packing import Kind, Packed, Weights
 from jumok.engine.searching import SearchRules, Written, begun, check_sources, search
 from jumok.engine.structures import BlockLayout, ModelLayout, NormLayout, library
@@ -126,7 +126,7 @@ class NativeTransformer:
         self,
         sources: Sequence[Sequence[int]],
         rules: SearchRules,
-        watched: Sequence[Watched] = (),
+        watched: Sequence[WatchedAttention] = (),
     ) -> list[Written]:
         """The best hypothesis for each source (its tokens, END included); beam 1 is greedy.
 
@@ -158,7 +158,7 @@ class NativeTransformer:
         sources: Sequence[Sequence[int]],
         targets: Sequence[Sequence[int]],
         ends: tuple[int, int],
-        watched: Sequence[Watched] = (),
+        watched: Sequence[WatchedAttention] = (),
         *,
         log_probabilities: bool = True,
     ) -> list[Forced]:
@@ -203,7 +203,7 @@ class NativeTransformer:
         self,
         sources: Sequence[Sequence[int]],
         rules: SearchRules,
-        watched: Sequence[Watched],
+        watched: Sequence[WatchedAttention],
     ) -> Iterator[tuple[int, Keeping]]:
         engine = library()
         assert engine is not None
