@@ -85,11 +85,11 @@ def build(target: Path, flags: tuple[str, ...] = (VECTORS,)) -> None:
         str(HERE / "web.c"), "-o", str(partial),
     ]  # fmt: skip
     # what zig keeps (the compiled C library) is kept beside the result
-    zig = dict.fromkeys(("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"), str(cache_folder() / "zig"))
+    zig = dict.fromkeys(
+        ("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"), str(cache_folder() / "zig")
+    )
     try:
-        subprocess.run(
-            command, check=True, capture_output=True, text=True, env=with_variables(zig)
-        )
+        subprocess.run(command, check=True, capture_output=True, text=True, env=with_variables(zig))
         partial.rename(target)
     except subprocess.CalledProcessError as error:
         raise ConfigError(
