@@ -86,7 +86,8 @@ export function header(raw, state, onGiven) {
 
 /** The error in the page's language; a message from Python remains as it is. */
 function faultNodes(found, texts) {
-  const known = { empty: texts.faultEmpty, gone: texts.faultGone, tooLarge: texts.fileTooLarge }[found];
+  const known = { empty: texts.faultEmpty, gone: texts.faultGone, tooLarge: texts.fileTooLarge }[found]
+    ?? (found.known === "faultEmpty" ? texts.faultEmpty : texts[found.known]?.(...found.numbers));
   if (known) return [element("p", { class: found === "empty" ? "muted" : null }, known)];
   const [what, ...lines] = String(found).split("\n").filter((line) => line.trim());
   const parts = lines.map((line) => line.match(/^\s*(expected|got|do):\s*(.*)$/)).filter(Boolean);

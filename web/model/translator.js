@@ -2,11 +2,14 @@
 
 import { Engine } from "./engine.js";
 import { traceOf } from "./recorded.js";
-import { END, Tokenizer, isWritable, normalize } from "./tokenizer.js";
+import { END, Tokenizer, isWritable } from "./tokenizer.js";
 
-/** A message in the form of jumok's errors. */
-function fault(what, lines) {
-  return new Error([what, ...Object.entries(lines).map(([name, text]) => `  ${name}: ${text}`)].join("\n"));
+/** Why a text cannot be translated; `known` names the message in the page's words. */
+class Refused extends Error {
+  constructor(known, ...numbers) {
+    super(known);
+    this.fault = { known, numbers };
+  }
 }
 
 export class Translator {
@@ -29,19 +32,11 @@ export class Translator {
   /** The trace of a text; `milliseconds` says how long it took, the tokens' names included. */
   look(given) {
     const began = performance.now();
-    if (!isWritable(given)) {
-      throw fault("the text is not valid Unicode: it contains an unpaired surrogate (half a character).", { got: JSON.stringify(given) });
-    }
-    const text = normalize(given);
-    const read = this.tokenizer.encode(text);
+    if (!isWritable(given)) throw new Refused("faultHalf");
+    const read = this.tokenizer.encode(given);
     const { maxTokens } = this.facts;
-    if (!read.length || read.length > maxTokens) {
-      throw fault("this text cannot be traced in one pass.", {
-        expected: `at least one word and at most ${maxTokens} tokens`,
-        got: `${read.length} tokens: '${text.slice(0, 60)}'`,
-        do: "give one sentence",
-      });
-    }
+    if (!read.length) throw new Refused("faultEmpty");
+    if (read.length > maxTokens) throw new Refused("faultLong", read.length, maxTokens);
     const source = [...read, END];
     const found = this.engine.translate(source, this.rules(source.length));
     const trace = traceOf(this.facts, this.tokenizer, this.engine, given, read, found);
@@ -53,7 +48,8 @@ export class Translator {
     try {
       return { ...this.look(text), ...(against ? { other: this.look(against) } : {}) };
     } catch (error) {
-      return { error: error instanceof RangeError ? "there is not enough memory for this text." : error.message };
+      if (error instanceof RangeError) return { error: { known: "faultMemory", numbers: [] } };
+      return { error: error.fault ?? error.message };
     }
   }
 }
