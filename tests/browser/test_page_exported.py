@@ -168,7 +168,7 @@ def test_text_is_cut_as_sentencepiece_cuts_it(asked, exported, name):
     model = TOKENIZERS[name]()
     tokenizer, table = Tokenizer(model), read_pieces(model)
     facts = {
-        "segmentation": table.segmentation, "pieces": table.pieces, "scores": table.scores,
+        "segmentation": table.segmentation, "pieces": table.subwords, "scores": table.scores,
         "types": table.types, "byteFallback": table.byte_fallback, "unknown": table.unknown,
         "dummyPrefix": table.dummy_prefix, "removeExtra": table.remove_extra,
     }  # fmt: skip

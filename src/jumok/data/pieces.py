@@ -27,20 +27,20 @@ class PieceTable:
     """A SentencePiece model's contents.
 
     Attributes:
-        pieces, scores, types: of each id; types are numbers of sentencepiece_model.proto.
+        subwords, scores, types: of each id; types are numbers of sentencepiece_model.proto.
         charsmap: the compiled rules of the normaliser: the size of a double-array trie (4 bytes,
             little-endian), the trie, and the texts it leads to, each ended by a zero byte. Empty:
             text stays as it is.
         dummy_prefix: a space is put before the text.
         remove_extra: spaces at the ends, and all but one of several, are removed.
-        suffix: that space is put after the text, and pieces end with one instead.
-        escape: a space is written as one of the pieces' own characters, ▁.
+        suffix: that space is put after the text, and subwords end with one instead.
+        escape: a space is written as ▁.
         unknown: what UNKNOWN is decoded to.
         denormalized: rules are applied to the decoded text.
     """
 
     segmentation: Segmentation
-    pieces: tuple[str, ...]
+    subwords: tuple[str, ...]
     scores: tuple[float, ...]
     types: tuple[int, ...]
     byte_fallback: bool = False
@@ -58,9 +58,9 @@ class PieceTable:
         if self.segmentation == "word":
             return "a tokenizer of whole words"
         if UNUSED in self.types:
-            return "a tokenizer with unused pieces"
+            return "a tokenizer with unused subwords"
         if self.suffix or not self.escape:
-            return "a tokenizer whose pieces do not begin with the space"
+            return "a tokenizer whose subwords do not begin with the space"
         return "a tokenizer that changes what it decodes" if self.denormalized else None
 
 

@@ -29,7 +29,7 @@ class MemoryImage:
 
     Attributes:
         contents: the bytes; arrays begin at multiples of 64.
-        addresses: where in them addresses stand, each counted from the image's beginning.
+        addresses: where in them addresses are, each counted from the image's beginning.
     """
 
     contents: bytearray = field(default_factory=bytearray)

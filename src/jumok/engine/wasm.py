@@ -73,7 +73,7 @@ def missing_compiler() -> ConfigError | None:
 
 
 def build(target: Path, flags: tuple[str, ...] = (VECTORS,)) -> None:
-    """Compiles the module to this file, under another name first: nobody sees half a file.
+    """Compiles the module to this file, under another name first: half a file is never seen.
 
     Raises:
         ConfigError: the compiler refuses.

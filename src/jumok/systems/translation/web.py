@@ -1,12 +1,14 @@
 """A translator as one HTML file that translates by itself, without a server or a network.
 
 The file holds the page of `jumok look`, the engine in WebAssembly, and the model's weights. The
-engine reads them as `MemoryImage` lays them out; the page has the tokenizer's pieces, and cuts text
+engine reads them as `MemoryImage` lays them out; the page has the tokenizer's subwords, and cuts text
 as SentencePiece does.
 """
 
 from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from jumok.bundle.reading import Bundle
 from jumok.bundle.weights import load_model, section_of
@@ -100,7 +102,7 @@ class WebTranslator:
             "scale": self._layout.scale,
             "tokenizer": {
                 "segmentation": pieces.segmentation,
-                "pieces": pieces.pieces,
+                "pieces": pieces.subwords,
                 "scores": pieces.scores,
                 "types": pieces.types,
                 "byteFallback": pieces.byte_fallback,
@@ -139,7 +141,7 @@ class WebTranslator:
         fields = {name: model + offset for name, _, offset in places_of(ModelLayout)}
         listed = []
         for address in tables:
-            table = packed.arrays[address]
+            table = packed.arrays[address].astype(np.float32, copy=False)
             layer = fields["output"]
             if address != layout.target_table or self.config.tied == "none":
                 layer = writer.add(packed.matrix(table))
