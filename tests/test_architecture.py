@@ -78,7 +78,7 @@ OPTIONS = {
     "generate": {
         *("model", "prompt", "--max-tokens", "--samples", "--greedy", "--beam", "-b"),
         *("--temperature", "--top-k", "--top-p", "--seed", "--output", "-o"),
-        *("--no-repeat-ngram", "--json"),
+        *("--no-repeat-ngram", "--json", "--engine"),
         *(MACHINE - {"--batch"}),
     },
     "classify": {"model", "items", "--top", *(WRITTEN | MACHINE)},
@@ -105,6 +105,10 @@ OPTIONS = {
         *("--max-body", "--max-texts", "--max-tokens", "--queue-requests", "--queue-tokens"),
         *("--batch-tokens", "--deadline", "--grace"),
         *(MACHINE - {"--batch"}),
+    },
+    "quantize": {
+        *("model", "--to", "--output", "-o", "--check", "--data", "-d", "--columns"),
+        *("--beam", "-b", "--force", "--json", "--batch", "--threads"),
     },
     "info": {"model", "--json"},
     "explain": {

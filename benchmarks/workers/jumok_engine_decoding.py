@@ -10,23 +10,25 @@ from pathlib import Path
 
 from answering import answer_requests
 
+from jumok.bundle.reading import read_bundle
 from jumok.decoding import DecodingOptions
-from jumok.systems.translation.native import NativeTranslator
+from jumok.engine.transformer import NativeTransformer
+from jumok.systems.translation.on_engine import load_engine, rules_of
 
 
 def main() -> None:
     """Load, then answer."""
-    translator = NativeTranslator.load(Path(sys.argv[1]) / "model", kind=sys.argv[2])
-    answer_requests(partial(_decode, translator))
+    model = load_engine(read_bundle(Path(sys.argv[1]) / "model"), sys.argv[2])
+    answer_requests(partial(_decode, model))
 
 
 def _decode(
-    translator: NativeTranslator, sources: list[list[int]], beam: int, length: int
+    model: NativeTransformer, sources: list[list[int]], beam: int, length: int
 ) -> list[list[int]]:
     options = DecodingOptions(
         beam=beam, minimum_length=length, maximum_length=length, length_penalty=1.0
     )
-    found = translator.engine.search(sources, translator.rules(options, sources))
+    found = model.search(sources, rules_of(options, list(map(len, sources))))
     return [list(each.tokens) for each in found]
 
 

@@ -43,6 +43,7 @@ class Kind:
         columns: the default of --columns.
         corpus: (CorpusArgs) -> HeadCorpus: what `jumok heads` measures. None: it has no head cards.
         classify: (system, lists of items, batch size) -> predictions, for `jumok classify`.
+        quality: (QualityCheck) -> Comparison: what `jumok quantize` measures. None: nothing.
     """
 
     verb: str
@@ -61,6 +62,7 @@ class Kind:
     columns: str = "0,1"
     corpus: str | None = None
     classify: str | None = None
+    quality: str | None = None
 
     def entry(self, name: str) -> Any:
         """What the record names under `name`, imported.
@@ -94,6 +96,7 @@ KINDS: dict[str, Kind] = {
         options=_WRITER | {"from_", "to", "by", "lowercase"},
         metrics=frozenset({"text", "spelling"}),
         corpus="jumok.cli.head_cards.corpora:PairsCorpus",
+        quality="jumok.cli.quality.translation:measure_translation",
     ),
     "captioning": Kind(
         verb="caption",
@@ -135,6 +138,7 @@ KINDS: dict[str, Kind] = {
         evaluate="jumok.cli.evaluation.language_model:evaluate_language_model",
         options=frozenset({"columns", "output"}),
         corpus="jumok.cli.head_cards.corpora:TextsCorpus",
+        quality="jumok.cli.quality.language_model:measure_language_model",
     ),
     "text-classification": Kind(
         verb="classify",

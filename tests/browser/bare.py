@@ -17,7 +17,7 @@ from jumok.decoding import DecodingOptions
 from jumok.engine.forced import WatchedAttention
 from jumok.engine.packing import Kind
 from jumok.inspection.page.document import document, source_folder
-from jumok.systems.translation.native import NativeTranslator
+from jumok.systems.translation.on_engine import rules_of
 from jumok.systems.translation.web import WebTranslator
 
 SHORT = DecodingOptions(maximum_ratio=3.0, maximum_length=15)
@@ -72,14 +72,16 @@ def bare_page(
 def engine_answers(folder: Path, kind: Kind, texts: list[str]) -> dict[str, np.ndarray]:
     """By "number of the text/what": tokens, log-probabilities, and the weights of each part."""
     translator = WebTranslator(read_bundle(folder), kind, SHORT)
-    rules, config = NativeTranslator(translator.bundle).rules, translator.config
+    config = translator.config
     layers = {"encoder": config.encoder_layers, "decoder": config.decoder_layers}
     layers["cross"] = config.decoder_layers
     watched = [WatchedAttention(part, n) for part, count in layers.items() for n in range(count)]
     found = {}
     for number, text in enumerate(texts):
         source = [*translator.tokenizer.encode(text), END]
-        (best,) = translator.engine.search([source], rules(translator.options, [source]), watched)
+        (best,) = translator.engine.search(
+            [source], rules_of(translator.options, [len(source)]), watched
+        )
         found[f"{number}/tokens"] = np.array(best.tokens)
         found[f"{number}/log_probabilities"] = np.array(best.log_probabilities)
         for each, weights in zip(watched, best.attention, strict=True):

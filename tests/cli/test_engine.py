@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from jumok.cli.main import app
 from jumok.engine.structures import library
 from jumok.errors import BundleError, ConfigError, JumokError
-from tests.systems.test_ordinary_module import recurrent, transformer
+from tests.systems.test_ordinary_module import transformer
 
 pytestmark = pytest.mark.skipif(library() is None, reason="needs a C compiler")
 
@@ -124,10 +124,10 @@ def refused(*arguments: str) -> JumokError:
 
 
 def test_what_the_engine_cannot_do_is_refused_with_what_to_do(bundle, lines, tmp_path):
-    rnn = recurrent(tmp_path / "rnn", attention="dot", order="luong")
-    error = refused(str(rnn), str(lines), "--engine", "native")
+    additive = transformer(tmp_path / "additive", score="additive")
+    error = refused(str(additive), str(lines), "--engine", "native")
     assert "the native engine does not run this model." in str(error)
-    assert "got:      kind = 'rnn'" in str(error)
+    assert "got:      score = 'additive'" in str(error)
     assert "do:       --engine torch" in str(error)
     error = refused(f"{bundle},{bundle}", str(lines), "--engine", "native")
     assert "runs one model, not an ensemble" in str(error)

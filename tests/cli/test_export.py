@@ -61,7 +61,6 @@ def test_fewer_bytes_a_weight_make_a_smaller_page(model, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"dim": 40, "heads": 2}, "dim = 40, which is no multiple of 16"),
         ({"score": "additive"}, "score = 'additive'"),
     ],
     ids=str,

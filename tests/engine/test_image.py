@@ -11,7 +11,14 @@ import pytest
 
 from jumok.engine.image import ImageOf, layout_of, places_of
 from jumok.engine.packing import Packed, rounded
-from jumok.engine.structures import HERE, BlockLayout, LinearLayout, ModelLayout, NormLayout
+from jumok.engine.structures import (
+    HERE,
+    BlockLayout,
+    LinearLayout,
+    ModelLayout,
+    NormLayout,
+    ProcessLayout,
+)
 
 
 class Inner(ctypes.Structure):
@@ -56,7 +63,13 @@ def test_structures_are_laid_out_with_addresses_of_four_bytes():
 @pytest.mark.skipif(find_spec("ziglang") is None, reason="needs the package ziglang")
 def test_sizes_and_places_are_those_of_the_compiler(tmp_path):
     """Each claim is an assertion that the compiler checks."""
-    names = {LinearLayout: "Linear", NormLayout: "Norm", BlockLayout: "Block", ModelLayout: "Model"}
+    names = {
+        LinearLayout: "Linear",
+        NormLayout: "Norm",
+        ProcessLayout: "Process",
+        BlockLayout: "Block",
+        ModelLayout: "Model",
+    }
     lines = ["#include <stddef.h>", f'#include "{HERE / "engine.c"}"']
     for layout, name in names.items():
         lines.append(f'_Static_assert(sizeof({name}) == {layout_of(layout)[0]}, "{name}");')

@@ -22,9 +22,9 @@ export class Engine {
     new Uint8Array(code.memory.buffer).set(contents, base);
     for (const place of addresses) this.add(base + place, base);
     this.model = base + model;
-    for (const { layer, rows, columns, fields } of tables) {
+    for (const { layer, rows, columns, factor, fields } of tables) {
       const table = this.room(4 * rows * columns);
-      code.jumok_table(base + layer, table);
+      code.jumok_table(base + layer, table, factor);
       for (const field of fields) this.add(base + field, table);
     }
   }

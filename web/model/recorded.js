@@ -25,13 +25,13 @@ function causal(length) {
 }
 
 /** The attention modules of one part, with the weights of all their heads. */
-function sitesOf(part, layers, heads, [queries, rows], [keys, columns], weights, scale) {
+function sitesOf(part, layers, heads, [queries, rows], [keys, columns], weights, { score, scale }) {
   const stack = part === "encoder" ? "encoder" : "decoder";
   const module = part === "cross" ? "cross_attention" : "self_attention";
   const size = heads * rows * columns;
   return Array.from({ length: layers }, (_, layer) => ({
     name: `${stack}.blocks.${layer}.${module}`,
-    kind: "scaled-dot", part, layer, queries, keys, scale, residual_gate: null,
+    kind: score, part, layer, queries, keys, scale, residual_gate: null,
     arrays: {
       weights: {
         shape: [heads, rows, columns], type: "f32",
@@ -56,9 +56,9 @@ export function traceOf(facts, tokenizer, engine, text, read, found) {
       target: textAxis(tokenizer, found.tokens, [START], []),
     },
     sites: [
-      ...sitesOf("encoder", encoderLayers, heads, source, source, encoder, facts.scale),
-      ...sitesOf("decoder", decoderLayers, heads, target, target, decoder, facts.scale),
-      ...sitesOf("cross", decoderLayers, heads, target, source, cross, facts.scale),
+      ...sitesOf("encoder", encoderLayers, heads, source, source, encoder, facts),
+      ...sitesOf("decoder", decoderLayers, heads, target, target, decoder, facts),
+      ...sitesOf("cross", decoderLayers, heads, target, source, cross, facts),
     ],
     steps: [...found.tokens, END].map((token, step) => ({
       token: tokenizer.pieces[token],

@@ -8,7 +8,7 @@ import torch
 from jumok.alignment.extract import cross_attention
 from jumok.alignment.setting import AlignmentSetting
 from jumok.alignment.words import merge_words
-from jumok.data.tokenizer import END, START, Tokenizer, plain_words
+from jumok.data.tokenizer import END, START, Tokenizer
 from jumok.decoding.ensemble import JointMemory
 from jumok.models.memory import Memory, SequenceToSequence
 from jumok.shapes import Float, Tensor
@@ -30,18 +30,6 @@ class Aligner:
     def aligns(self) -> bool:
         """Whether any model has attention to extract alignments from."""
         return any(reading is not None for reading in self.readings)
-
-    def pieces_of(self, written: Sequence[int], text: str) -> Sequence[int]:
-        """The tokens that were written, or those of their text where its words differ.
-
-        Bytes of a line break, and UNKNOWN, decode to spaces that no token announces.
-        """
-        if not text:
-            return ()
-        words = self.tokenizer.words(written)
-        if words and words[-1] + 1 == len(plain_words(text)):
-            return written
-        return self.tokenizer.encode(text)
 
     def between_pieces(
         self, memory: Memory, targets: Sequence[Sequence[int]]

@@ -1,20 +1,31 @@
-"""Links between words, from weights between tokens."""
+"""Links between words, from weights between tokens. Importing it imports no torch."""
+
+from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import torch
+import numpy as np
+import numpy.typing as npt
 
-from jumok.shapes import Float, Tensor
+from jumok.late import late_imports
+
+with late_imports():
+    import torch
+
+    from jumok import shapes
+
+Weights = npt.NDArray[np.float32]
+"""(target source), of tokens or of words."""
 
 Link = tuple[int, int]
 """(source word, target word), both counted from 0."""
 
 
 def merge_words(
-    weights: Float[Tensor, "target source"],
+    weights: shapes.Float[torch.Tensor, "target source"],
     source_words: Sequence[int],
     target_words: Sequence[int],
-) -> Float[Tensor, "target_words source_words"]:
+) -> shapes.Float[torch.Tensor, "target_words source_words"]:
     """Weights between words from weights between tokens.
 
     The weights to a word's tokens are summed, and those from a word's tokens averaged, so a row
@@ -30,9 +41,22 @@ def merge_words(
     return (out / out.sum(dim=1, keepdim=True)) @ weights @ into.T
 
 
-def links(weights: Float[Tensor, "target_words source_words"]) -> list[Link]:
+def merge_words_without_torch(
+    weights: Weights, source_words: Sequence[int], target_words: Sequence[int]
+) -> Weights:
+    """`merge_words` of an array."""
+    sources, targets = np.asarray(source_words), np.asarray(target_words)
+    into = (np.arange(sources.max() + 1) == sources[:, None]).astype(np.float32)
+    out = (np.arange(targets.max() + 1)[:, None] == targets).astype(np.float32)
+    merged: Weights = (out / out.sum(axis=1, keepdims=True)) @ weights @ into
+    return merged
+
+
+def links(
+    weights: shapes.Float[torch.Tensor, "target_words source_words"] | Weights,
+) -> list[Link]:
     """Each target word with the source word of the largest weight, in the order of the source."""
-    return sorted((source, target) for target, source in enumerate(weights.argmax(dim=1).tolist()))
+    return sorted((source, target) for target, source in enumerate(weights.argmax(1).tolist()))
 
 
 def pharaoh(alignment: Iterable[Link]) -> str:
@@ -40,7 +64,7 @@ def pharaoh(alignment: Iterable[Link]) -> str:
     return " ".join(f"{source}-{target}" for source, target in alignment)
 
 
-def _membership(words: Sequence[int]) -> Tensor:
+def _membership(words: Sequence[int]) -> torch.Tensor:
     """(words tokens), 1 where the token belongs to the word."""
     index = torch.tensor(words)
     return (torch.arange(int(index.max()) + 1)[:, None] == index).float()

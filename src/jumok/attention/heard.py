@@ -127,6 +127,11 @@ def tell(owner: object, event: str, *facts: object) -> None:
         listener(*facts)
 
 
+def anyone_listens() -> bool:
+    """Whether anything has a listener in this context."""
+    return bool(_EARS.get())
+
+
 def is_heard(owner: object, event: str) -> bool:
     """Whether `owner` has a listener to this event in this context."""
     return bool(listeners(owner, event))

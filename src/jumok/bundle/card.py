@@ -42,6 +42,43 @@ class Score:
 
 
 @dataclass(frozen=True)
+class MeasuredQuality:
+    """What a model lost when it was quantized, as `jumok quantize` measured it.
+
+    Attributes:
+        precision: "int8" or "bf16".
+        made_from: the name and the fingerprint of the model that was quantized.
+        on: the data, in words.
+        before, after: the same scores of both models, with their signatures.
+        tokens: the number of tokens that were compared.
+        equal: the share of them that are equal, 0 to 1 (`jumok.evaluation.agreement`).
+        forced: why the model was written though it lost too much; "" if it did not.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, str]] = ALL_KNOWN
+
+    precision: str
+    made_from: str
+    on: str = ""
+    before: tuple[Score, ...] = ()
+    after: tuple[Score, ...] = ()
+    tokens: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    equal: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0
+    forced: str = ""
+
+    def lines(self) -> list[str]:
+        """The record in words, one line a fact."""
+        lines = [f"{self.precision}, made from {self.made_from}"]
+        for before, after in zip(self.before, self.after, strict=True):
+            lines.append(f"{after.name} {after.value:.2f}, before {before.value:.2f}, on {self.on}")
+        if self.tokens:
+            lines.append(f"{self.equal:.2%} of {self.tokens:,} tokens equal")
+        else:
+            lines.append("quality not measured")
+        return [*lines, *([f"forced: {self.forced}"] if self.forced else [])]
+
+
+@dataclass(frozen=True)
 class Card:
     """The model card: training data, training time and scores.
 
@@ -56,6 +93,7 @@ class Card:
         notes: further remarks.
         started_from: the name and the fingerprint of the model that was trained further; "" for a
             model trained from scratch.
+        quality: what was lost by quantizing; None for a model as it was trained.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = ALL_KNOWN
@@ -69,6 +107,7 @@ class Card:
     date: str = ""
     notes: tuple[str, ...] = ()
     started_from: str = ""
+    quality: MeasuredQuality | None = None
 
 
 @dataclass(frozen=True)
@@ -130,6 +169,8 @@ def card_text(config: BundleConfig, card: Card) -> str:
         *([f"- trained further from {card.started_from}"] if card.started_from else []),
         *(f"- {line}" for line in card.notes),
     ]
+    if card.quality is not None:
+        lines += ["", "## Quantized", "", *(f"- {line}" for line in card.quality.lines())]
     if card.scores:
         lines += ["", "## Scores", "", "| on | score | value | 95 % | signature |"]
         lines += ["|---|---|---|---|---|"]

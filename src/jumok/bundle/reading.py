@@ -6,11 +6,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Literal, TypeVar
 
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from jumok.bundle.card import BundleConfig, Card
+from jumok.bundle.header import StoredTensor, read_header
+from jumok.bundle.quantised import check_header, scales_of
 from jumok.bundle.theirs import READS, theirs
 from jumok.errors import BundleError, Place
 from jumok.plugins import require
@@ -24,14 +26,11 @@ CONFIG, WEIGHTS, TOKENIZER, CARD, README = (
     "README.md",
 )
 Typed = TypeVar("Typed")
+Precision = Literal["fp32", "bf16", "int8"]
 CONFIG_KEYS = frozenset(key.name for key in fields(BundleConfig))
 PICKLE_SUFFIXES = frozenset({".pt", ".pth", ".bin", ".pkl", ".pickle", ".ckpt", ".joblib"})
 # A zip archive (how torch.save writes) and the protocols 2 to 5 of pickle itself.
 PICKLE_STARTS = (b"PK\x03\x04", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
-
-
-LONGEST_HEADER = 100_000_000
-"""Bytes, as in safetensors itself."""
 
 
 class Head(BaseModel):
@@ -39,56 +38,36 @@ class Head(BaseModel):
 
     jumok: str
     tokenizer_sha256: str | None = None
-
-
-Edge = Annotated[int, Field(ge=0, lt=2**48)]
-
-
-class Entry(BaseModel):
-    """The entry of one tensor in the header of a safetensors file."""
-
-    dtype: Literal["F64", "F32", "F16", "BF16", "I64", "I32", "I16", "I8", "U8", "BOOL"]
-    shape: tuple[Edge, ...]
-    data_offsets: tuple[Edge, Edge]
-
-    @property
-    def size(self) -> int:
-        """Bytes, by type and shape."""
-        return math.prod(self.shape) * SIZES[self.dtype]
-
-
-SIZES = {
-    "F64": 8,
-    "I64": 8,
-    "F32": 4,
-    "I32": 4,
-    "F16": 2,
-    "BF16": 2,
-    "I16": 2,
-    "I8": 1,
-    "U8": 1,
-    "BOOL": 1,
-}
-ENTRIES = TypeAdapter(dict[str, Entry])
-
-
-@dataclass(frozen=True)
-class StoredTensor:
-    """A tensor of model.safetensors, by its header alone."""
-
-    shape: tuple[int, ...]
-    dtype: str
+    weights_sha256: str | None = None
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """A bundle that passed its checks: everything but the weights themselves."""
+    """A bundle that passed its checks: everything but the weights themselves.
+
+    Attributes:
+        tensors: the weights by their names; those that are stored as int8, too, without the scales.
+        stored: the tensors of model.safetensors.
+        digest: the SHA-256 of model.safetensors; None: the bundle does not name it.
+    """
 
     folder: Path
     config: BundleConfig
     card: Card
     jumok: str
-    tensors: Mapping[str, StoredTensor] = field(repr=False)
+    stored: Mapping[str, StoredTensor] = field(repr=False)
+    digest: str | None = None
+
+    @property
+    def tensors(self) -> dict[str, StoredTensor]:
+        scales = scales_of(self.stored)
+        return {name: tensor for name, tensor in self.stored.items() if name not in scales}
+
+    @property
+    def precision(self) -> Precision:
+        """The number format of its matrices; of several, the one with the fewest bits."""
+        found = {tensor.dtype for tensor in self.stored.values()}
+        return "int8" if "I8" in found else "bf16" if "BF16" in found else "fp32"
 
     @property
     def parameters(self) -> int:
@@ -129,7 +108,8 @@ def read_bundle(folder: Path) -> Bundle:
     card = _typed(Card, _read_json(folder / CARD), folder / CARD)
     tensors = read_header(folder / WEIGHTS)
     _check_tokenizer(folder, head.tokenizer_sha256, about)
-    return Bundle(folder=folder, config=about, card=card, jumok=head.jumok, tensors=tensors)
+    check_header(tensors, head.weights_sha256, folder / WEIGHTS)
+    return Bundle(folder, about, card, head.jumok, tensors, head.weights_sha256)
 
 
 def _typed(kind: type[Typed], values: Mapping[str, object], file: Path) -> Typed:
@@ -151,42 +131,6 @@ def _typed(kind: type[Typed], values: Mapping[str, object], file: Path) -> Typed
             got="; ".join(faults[:5]) + (f"; and {len(faults) - 5} more" if faults[5:] else ""),
             do="get an undamaged copy of the bundle",
         ) from error
-
-
-def read_header(file: Path) -> dict[str, StoredTensor]:
-    """The tensors that the header of a safetensors file lists, once the file's size is checked.
-
-    Source: the format is 8 bytes of header length, the header in JSON, and the data.
-
-    Raises:
-        BundleError: not safetensors, or truncated.
-    """
-    size = file.stat().st_size
-    with file.open("rb") as stream:
-        length = int.from_bytes(stream.read(8), "little")
-        header = stream.read(length) if 0 < length <= min(size - 8, LONGEST_HEADER) else b""
-    try:
-        told = json.loads(header)
-        entries = ENTRIES.validate_python({name: told[name] for name in told if name[:2] != "__"})
-        for name, entry in entries.items():
-            if entry.size != entry.data_offsets[1] - entry.data_offsets[0]:
-                raise ValueError(f"{name} has another size than its type and shape")
-        needed = 8 + length + max(entry.data_offsets[1] for entry in entries.values())
-    except (ValueError, TypeError, RecursionError) as error:
-        raise BundleError(
-            "this is not a safetensors file, or its header is cut off.",
-            place=Place(file),
-            do="get an undamaged copy of the bundle",
-        ) from error
-    if size != needed:
-        raise BundleError(
-            "the weights are cut off." if size < needed else "the weights have bytes left over.",
-            place=Place(file),
-            expected=f"{needed:,} bytes, by its own header",
-            got=f"{size:,} bytes",
-            do="copy or download the bundle again",
-        )
-    return {name: StoredTensor(entry.shape, entry.dtype) for name, entry in entries.items()}
 
 
 def _check_files(folder: Path) -> None:

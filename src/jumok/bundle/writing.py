@@ -1,5 +1,6 @@
 """Writing a bundle atomically."""
 
+import hashlib
 import json
 import shutil
 from collections.abc import Mapping
@@ -8,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+import torch
 from safetensors.torch import save
 from torch import Tensor
 
@@ -48,7 +50,7 @@ def write_bundle(
     Args:
         folder: the bundle's folder.
         weights: a `state_dict()`; tied weights may have several names. They keep their types:
-            give float32 or bfloat16.
+            give float32, bfloat16, or int8 with scales (`jumok.bundle.quantised`).
         config: all that is needed to build the model again.
         tokenizer: the one the model was trained with; None for a model that reads no text.
         card: the model card.
@@ -91,16 +93,19 @@ def _fill(
 ) -> None:
     if tokenizer is not None:
         tokenizer.save(folder / TOKENIZER)
+    content = save(_once(weights), metadata={"format": "pt"})
+    integers = any(tensor.dtype == torch.int8 for tensor in weights.values())
     head = {
         "format": FORMAT,
         "jumok": version("jumok"),
         "tokenizer_sha256": tokenizer.hash if tokenizer is not None else None,
+        "weights_sha256": hashlib.sha256(content).hexdigest() if integers else None,
     }
     _write_json(folder / CONFIG, head | asdict(config))
     _write_json(folder / CARD, asdict(card))
     (folder / README).write_text(card_text(config, card), encoding="utf-8")
     # On a full disk Python's own writing raises OSError; save_file raises an error of its own.
-    (folder / WEIGHTS).write_bytes(save(_once(weights), metadata={"format": "pt"}))
+    (folder / WEIGHTS).write_bytes(content)
 
 
 def _once(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:

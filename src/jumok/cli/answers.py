@@ -10,7 +10,6 @@ from jumok.cli.output.resuming import Steps
 
 if TYPE_CHECKING:
     from jumok.decoding import DecodingOptions
-    from jumok.systems.translation.native import NativeTranslator
     from jumok.systems.translation.result import Translation
     from jumok.systems.translation.segments import Split
     from jumok.systems.translation.translator import Translator
@@ -22,7 +21,7 @@ AHEAD = 16  # batches read before the first is translated, to sort lines by leng
 class Answers:
     """How lines are translated."""
 
-    translator: "Translator | NativeTranslator"
+    translator: "Translator"
     options: "DecodingOptions"
     alignments: bool
     prefix: str
@@ -55,4 +54,4 @@ class Answers:
 
     def document(self) -> "Answers":
         """The same for a document, whose markup needs alignments."""
-        return replace(self, alignments=self.translator.on_torch.aligner.aligns)
+        return replace(self, alignments=self.translator.aligns)

@@ -91,7 +91,7 @@ def translate_to(answers: "Answers", file: Path | None, output: Path | None, for
     def lines(texts: Iterable[str]) -> "Iterable[Translation]":
         return counted(answers.each(texts))
 
-    written = answers.translator.on_torch.translate_content(content, format, lines, name)
+    written = answers.translator.translate_content(content, format, lines, name)
     if output is None or output == STANDARD:
         sys.stdout.buffer.write(written)
         sys.stdout.buffer.flush()

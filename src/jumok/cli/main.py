@@ -25,6 +25,7 @@ from jumok.cli.verbs.inside.heads import heads
 from jumok.cli.verbs.inside.look import look
 from jumok.cli.verbs.lab import lab
 from jumok.cli.verbs.plot import plot
+from jumok.cli.verbs.quantize import quantize
 from jumok.cli.verbs.recipes import recipes
 from jumok.cli.verbs.score import score
 from jumok.cli.verbs.serve import serve
@@ -79,6 +80,7 @@ app.command(rich_help_panel=USE)(generate)
 app.command(rich_help_panel=USE)(fill)
 app.command(rich_help_panel=USE)(serve)
 app.command(rich_help_panel=USE)(export)
+app.command(rich_help_panel=USE)(quantize)
 app.command(rich_help_panel=JUDGE)(evaluate)
 app.command(rich_help_panel=JUDGE)(score)
 app.command(rich_help_panel=JUDGE)(info)

@@ -1,5 +1,7 @@
 """The options that several commands share, each defined once."""
 
+import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -12,10 +14,13 @@ with late_imports():
     import torch
 
     from jumok.systems import catalog
+    from jumok.systems.translation import translator as translation_translator
     from jumok.tracing import catalog as tracing_catalog
 
 if TYPE_CHECKING:
     from jumok.systems.catalog import OpenedModel
+    from jumok.systems.device import EngineName
+    from jumok.systems.device import EnginePrecision as EnginePrecisionName
     from jumok.systems.translation.translator import Translator
     from jumok.tracing.catalog import Family
 
@@ -265,19 +270,29 @@ Device = Annotated[
     str, typer.Option(help="Device: auto, cpu, cuda or cuda:0.", rich_help_panel=MACHINE)
 ]
 Engine = Annotated[
-    Literal["torch", "native"],
+    Literal["auto", "torch", "native"],
     typer.Option(
         help="What computes: torch, or the native engine (one Transformer, on the CPU), which is "
-        "several times faster; what that cannot do is left to torch.",
+        "several times faster; what that cannot do is left to torch. auto: native where it serves "
+        "the model (jumok info MODEL) and there is no GPU.",
         rich_help_panel=MACHINE,
     ),
 ]
 Precisions = Literal["fp32", "bf16"]
-EnginePrecision = Annotated[
-    Literal["fp32", "bf16", "int8"],
+WritingEngine = Annotated[
+    Literal["auto", "torch", "native"],
     typer.Option(
-        help="Number format; int8 with --engine native only. bf16 is up to twice as fast on CPUs "
-        "with native bfloat16.",
+        help="What computes: torch, or the native engine (on the CPU, without beams), which is "
+        "several times faster and writes the same text from the same seed in fp32. auto: native "
+        "where it serves the model and there is no GPU.",
+        rich_help_panel=MACHINE,
+    ),
+]
+EnginePrecision = Annotated[
+    Literal["auto", "fp32", "bf16", "int8"],
+    typer.Option(
+        help="Number format; int8 on the native engine only. bf16 is up to twice as fast on CPUs "
+        "with native bfloat16. auto: on the native engine that of the bundle, otherwise fp32.",
         rich_help_panel=MACHINE,
     ),
 ]
@@ -307,6 +322,14 @@ def model_folders(models: str) -> list[Path]:
     return [Path(folder) for folder in folders]
 
 
+def use_threads(count: int) -> None:
+    """Has torch compute with this many threads, now or when it is imported; 0: with all cores."""
+    if count and "torch" in sys.modules:
+        torch.set_num_threads(count)
+    elif count:
+        os.environ["OMP_NUM_THREADS"] = str(count)
+
+
 def open_models(models: str) -> "OpenedModel":
     """Reads the model, or the ensemble, up to its weights."""
     return catalog.open_model(*model_folders(models))
@@ -324,8 +347,7 @@ def load_system(
     Raises:
         BundleError: a bundle cannot be read, or is for another command.
     """
-    if threads:
-        torch.set_num_threads(threads)
+    use_threads(threads)
     opened = open_models(models) if isinstance(models, str) else models
     opened.check_verb(verb)
     return opened.load(device, precision)
@@ -335,8 +357,7 @@ def load_family(
     models: str, device: str, precision: Precisions, threads: int
 ) -> "tuple[Family, str]":
     """Loads what traces the model, or the ensemble; also returns the first model's name."""
-    if threads:
-        torch.set_num_threads(threads)
+    use_threads(threads)
     family = tracing_catalog.load_family(*model_folders(models), device=device, precision=precision)
     return family, family.name
 
@@ -344,6 +365,18 @@ def load_family(
 def load_translator(
     models: "str | OpenedModel", device: str, precision: Precisions, threads: int
 ) -> "Translator":
-    """Loads a translation model, or an ensemble of comma-separated ones."""
+    """Loads a translation model, or an ensemble of comma-separated ones, on torch."""
     translator: Translator = load_system(models, "translate", device, precision, threads)
+    return translator
+
+
+def load_fast_translator(
+    models: str, device: str, engine: "EngineName", precision: "EnginePrecisionName", threads: int
+) -> "Translator":
+    """Loads a translation model on the given engine."""
+    use_threads(threads)
+    opened = open_models(models)
+    opened.check_verb("translate")
+    translator = opened.load(device, precision, engine, threads)
+    assert isinstance(translator, translation_translator.Translator)
     return translator

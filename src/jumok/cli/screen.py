@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 if TYPE_CHECKING:
@@ -35,15 +35,24 @@ def print_scores(scores: "Sequence[Score]") -> None:
         screen.print(line, soft_wrap=True)
 
 
-def counted(items: Iterable[Item]) -> Iterator[Item]:
+def counted(
+    items: Iterable[Item], total: int | None = None, what: str = "", beside: bool = False
+) -> Iterator[Item]:
     """Yields the items and shows their number.
 
     It is shown on stderr, if that is a terminal and stdout is not one.
+
+    Args:
+        total: the number of all items, for a bar; None: it is not known.
+        what: what happens to them, in words.
+        beside: whether nothing is written to stdout meanwhile, which then may be a terminal.
     """
-    silent = not sys.stderr.isatty() or sys.stdout.isatty()
-    columns = (SpinnerColumn(), TextColumn("{task.completed:,.0f} lines"), TimeElapsedColumn())
+    silent = not sys.stderr.isatty() or (sys.stdout.isatty() and not beside)
+    columns = [SpinnerColumn(), TextColumn("{task.completed:,.0f} lines"), TimeElapsedColumn()]
+    if total is not None:
+        columns[:1] = [TextColumn(what), BarColumn()]
     with Progress(*columns, console=Console(stderr=True), disable=silent, transient=True) as bar:
-        task = bar.add_task("")
+        task = bar.add_task("", total=total)
         for item in items:
             yield item
             bar.advance(task)

@@ -10,7 +10,7 @@ import torch
 from jumok.attention.heard import listeners
 from jumok.decoding.beginning import forced_everywhere, read_beginning
 from jumok.decoding.hypothesis import Hypothesis
-from jumok.decoding.limits import Limits, Prefixes
+from jumok.decoding.limits import Limits, Prefixes, check_beam
 from jumok.decoding.pool import Pool
 from jumok.decoding.rank import Ranker, log_coverage, no_probability
 from jumok.decoding.topk import largest
@@ -196,27 +196,6 @@ def _begin_with(
     return replace(
         beams, scores=values.sum(1, keepdim=True), tokens=tokens, log_probabilities=values[:, None]
     ), state
-
-
-def check_beam(beam: int, nbest: int, patience: float | None) -> None:
-    """Raises ConfigError if a beam of this size cannot return `nbest` hypotheses."""
-    if beam < 1 or nbest < 1:
-        raise ConfigError(
-            "the beam size and the number of hypotheses to return must be at least 1.",
-            expected="beam >= 1 and nbest >= 1",
-            got=f"beam={beam}, nbest={nbest}",
-        )
-    if nbest > beam:
-        raise ConfigError(
-            "a beam cannot return more hypotheses than it holds.",
-            expected=f"nbest <= {beam}",
-            got=f"nbest={nbest}",
-            do=f"set beam={nbest} or more",
-        )
-    if patience is not None and not 0 < patience < inf:
-        raise ConfigError(
-            "the patience of the beam must be a positive number, or None.", got=str(patience)
-        )
 
 
 def check_attention(ranker: Ranker, attention: ReadAttention | None) -> None:

@@ -1,15 +1,24 @@
-"""The limits of every hypothesis: its length, its tokens, its forced prefix."""
+"""The limits of every hypothesis: its length, its tokens, its forced prefix.
+
+Importing it imports no torch: the native engine follows the same limits.
+"""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-import torch
+from math import floor, inf
 
 from jumok.data.tokenizer import END, PAD, START
-from jumok.decoding.filters import FREE, forbid, force, no_repeat
 from jumok.errors import ConfigError, ModelError
-from jumok.models.memory import Memory
-from jumok.shapes import Float, Int, Tensor
+from jumok.late import late_imports
+
+with late_imports():
+    import torch
+
+    from jumok import shapes
+    from jumok.decoding import filters
+    from jumok.models import memory as models_memory
 
 Prefixes = Sequence[Sequence[int]]
 
@@ -76,8 +85,15 @@ class Limits:
                 "no sentence could end: the end token is forbidden.", got=f"end={self.end}"
             )
 
-    def longest(self, memory: Memory) -> Int[Tensor, " batch"]:
-        """The maximum length of every row."""
+    def longest_of(self, length: int) -> int:
+        """The maximum length of a target whose source has this many positions, END's included."""
+        if self.maximum_ratio is None:
+            return self.maximum_length
+        by_source = floor(self.maximum_ratio * length) + self.maximum_extra
+        return min(max(by_source, self.minimum_length, 1), self.maximum_length)
+
+    def longest(self, memory: models_memory.Memory) -> shapes.Int[torch.Tensor, " batch"]:
+        """The maximum length of every row: `longest_of` its real positions."""
         batch, positions, _ = memory.states.shape
         if memory.lengths is not None:
             real = memory.lengths
@@ -92,11 +108,11 @@ class Limits:
 
     def log_probabilities(
         self,
-        logits: Float[Tensor, "batch vocabulary"],
+        logits: shapes.Float[torch.Tensor, "batch vocabulary"],
         length: int,
-        forced: Int[Tensor, " batch"] | None = None,
-        written: Int[Tensor, "batch length"] | None = None,
-    ) -> Float[Tensor, "batch vocabulary"]:
+        forced: shapes.Int[torch.Tensor, " batch"] | None = None,
+        written: shapes.Int[torch.Tensor, "batch length"] | None = None,
+    ) -> shapes.Float[torch.Tensor, "batch vocabulary"]:
         """The log-probability, in float32, of every token that may follow `length` tokens.
 
         Below the minimum length END is removed before the softmax, as in CTranslate2, so the other
@@ -110,18 +126,23 @@ class Limits:
         """
         logits = logits.float()
         if length < self.minimum_length:
-            logits = forbid((self.end,))(logits)
+            logits = filters.forbid((self.end,))(logits)
         everything = logits.log_softmax(1)
-        allowed = forbid(self.forbidden)(everything)
+        allowed = filters.forbid(self.forbidden)(everything)
         if self.no_repeat_ngram and written is not None:
-            allowed = no_repeat(written, self.no_repeat_ngram)(allowed)
+            allowed = filters.no_repeat(written, self.no_repeat_ngram)(allowed)
         if forced is None:
             return allowed
-        return torch.where((forced == FREE)[:, None], allowed, force(forced)(everything))
+        return torch.where(
+            (forced == filters.FREE)[:, None], allowed, filters.force(forced)(everything)
+        )
 
     def forced_tokens(
-        self, prefixes: Prefixes | None, longest: Int[Tensor, " batch"], vocabulary_size: int
-    ) -> Int[Tensor, "batch prefix"]:
+        self,
+        prefixes: Prefixes | None,
+        longest: shapes.Int[torch.Tensor, " batch"],
+        vocabulary_size: int,
+    ) -> shapes.Int[torch.Tensor, "batch prefix"]:
         """The table of forced tokens: row i begins with `prefixes[i]`, then FREE.
 
         Args:
@@ -148,7 +169,7 @@ class Limits:
                 )
             check_tokens(prefix, self, vocabulary_size, f"the forced prefix of sentence {row}")
         width = max(map(len, prefixes), default=0)
-        padded = [[*prefix, *[FREE] * (width - len(prefix))] for prefix in prefixes]
+        padded = [[*prefix, *[filters.FREE] * (width - len(prefix))] for prefix in prefixes]
         table = torch.tensor(padded, dtype=torch.long, device=longest.device)
         return table.view(len(prefixes), width)
 
@@ -169,3 +190,24 @@ def check_tokens(tokens: Sequence[int], limits: Limits, vocabulary_size: int, na
                 got=str(token),
                 do="leave them out; decoding adds them",
             )
+
+
+def check_beam(beam: int, nbest: int, patience: float | None) -> None:
+    """Raises ConfigError if a beam of this size cannot return `nbest` hypotheses."""
+    if beam < 1 or nbest < 1:
+        raise ConfigError(
+            "the beam size and the number of hypotheses to return must be at least 1.",
+            expected="beam >= 1 and nbest >= 1",
+            got=f"beam={beam}, nbest={nbest}",
+        )
+    if nbest > beam:
+        raise ConfigError(
+            "a beam cannot return more hypotheses than it holds.",
+            expected=f"nbest <= {beam}",
+            got=f"nbest={nbest}",
+            do=f"set beam={nbest} or more",
+        )
+    if patience is not None and not 0 < patience < inf:
+        raise ConfigError(
+            "the patience of the beam must be a positive number, or None.", got=str(patience)
+        )

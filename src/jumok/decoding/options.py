@@ -1,25 +1,17 @@
-"""The options of decoding, and the function that decodes with them."""
+"""The options of decoding. Importing it imports no torch."""
 
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from __future__ import annotations
 
-import torch
+from dataclasses import dataclass
 
-from jumok.attention.heard import is_heard
 from jumok.data.tokenizer import PAD, START
-from jumok.decoding.beam import CANDIDATES, ReadAttention, beam_search, check_beam
-from jumok.decoding.constrained import constrained_search
-from jumok.decoding.constraints import Constraints
-from jumok.decoding.filters import Filter, temperature, top_k, top_p
-from jumok.decoding.greedy import greedy
-from jumok.decoding.hypothesis import Hypothesis, Same
-from jumok.decoding.limits import Limits, Prefixes
+from jumok.decoding.limits import Limits, check_beam
 from jumok.decoding.rank import LengthPenalty, Ranker, google_length_penalty, power_length_penalty
-from jumok.decoding.sample import sample
 from jumok.errors import ConfigError
-from jumok.models.memory import Decoder, Memory
+from jumok.late import late_imports
 
-State = TypeVar("State")
+with late_imports():
+    from jumok.decoding import filters as decoding_filters
 
 LENGTH_RULES = {"google": google_length_penalty, "power": power_length_penalty}
 
@@ -83,7 +75,8 @@ class DecodingOptions:
             )
         self.limits()
         self.ranker()
-        self.filters()
+        if (self.temperature, self.top_k, self.top_p) != (1.0, None, None):
+            self.filters()  # imports torch
 
     def limits(self) -> Limits:
         """The limits of every hypothesis."""
@@ -107,66 +100,11 @@ class DecodingOptions:
         penalty: LengthPenalty = LENGTH_RULES[self.length_rule](self.length_penalty)
         return Ranker(penalty, self.coverage_penalty)
 
-    def filters(self) -> list[Filter]:
+    def filters(self) -> list[decoding_filters.Filter]:
         """The filters before sampling: temperature, then top_k, then top_p."""
-        filters = [temperature(self.temperature)]
+        filters = [decoding_filters.temperature(self.temperature)]
         if self.top_k is not None:
-            filters.append(top_k(self.top_k))
+            filters.append(decoding_filters.top_k(self.top_k))
         if self.top_p is not None:
-            filters.append(top_p(self.top_p))
+            filters.append(decoding_filters.top_p(self.top_p))
         return filters
-
-
-def decode(
-    decoder: Decoder[State],
-    memory: Memory,
-    options: DecodingOptions,
-    prefixes: Prefixes | None = None,
-    attention: ReadAttention | None = None,
-    constraints: list[Constraints] | None = None,
-    same: Same | None = None,
-) -> list[list[Hypothesis]]:
-    """`options.nbest` hypotheses for every row of the memory, best first (samples: as sampled).
-
-    A beam of one uses beam search, too, if the decoder has a listener to the candidates.
-
-    Args:
-        prefixes: the forced beginning of each row, without START. None: nothing.
-        attention: gives the last step's attention to the source; needed for a coverage penalty
-            (`jumok.decoding.coverage`).
-        constraints: the phrases that each row must contain (`jumok.decoding.constrained`); such a
-            search reports no candidates. None: no constraints.
-        same: for beam search: the key of hypotheses that count as one (`Ranker`). None: all count.
-
-    Raises:
-        ConfigError: a coverage penalty without `attention`; constraints on samples.
-        ModelError: a prefix or a constraint that cannot be forced, or logits that are not numbers.
-    """
-    limits, ranker = options.limits(), replace(options.ranker(), same=same)
-    if options.sample:
-        if constraints is not None and any(constraints):
-            raise ConfigError(
-                "constraints need beam search.", do="search with a beam: sample=False"
-            )
-        generator = torch.Generator(memory.states.device).manual_seed(options.seed % 2**63)
-        return sample(
-            decoder, memory, limits, generator, options.filters(), options.nbest, ranker, prefixes
-        )
-    if constraints is not None and any(constraints):
-        return constrained_search(
-            decoder, memory, options.beam, limits, constraints, ranker,
-            options.nbest, options.patience, prefixes, attention,
-        )  # fmt: skip
-    if options.beam == 1 and not options.coverage_penalty and not is_heard(decoder, CANDIDATES):
-        return [[best] for best in greedy(decoder, memory, limits, ranker, prefixes)]
-    return beam_search(
-        decoder,
-        memory,
-        options.beam,
-        limits,
-        ranker,
-        options.nbest,
-        options.patience,
-        prefixes,
-        attention,
-    )

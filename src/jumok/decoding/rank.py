@@ -1,15 +1,20 @@
-"""The ranking of hypotheses, by length and coverage penalties."""
+"""The ranking of hypotheses, by length and coverage penalties. Importing it imports no torch."""
+
+from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import fsum, isfinite
 from typing import TypeAlias
 
-import torch
-
 from jumok.decoding.hypothesis import Hypothesis, Same
 from jumok.errors import ConfigError, ModelError
-from jumok.shapes import Bool, Float, Tensor
+from jumok.late import late_imports
+
+with late_imports():
+    import torch
+
+    from jumok import shapes
 
 LengthPenalty: TypeAlias = Callable[[int], float]
 """From a length (END counts) to the positive divisor of the log-probability; monotone."""
@@ -55,8 +60,9 @@ def no_probability(got: str) -> ModelError:
 
 
 def log_coverage(
-    attention: Float[Tensor, "*rows source"], allowed: Bool[Tensor, "*rows source"] | None
-) -> Float[Tensor, "*rows"]:
+    attention: shapes.Float[torch.Tensor, "*rows source"],
+    allowed: shapes.Bool[torch.Tensor, "*rows source"] | None,
+) -> shapes.Float[torch.Tensor, "*rows"]:
     """Sum over the real source positions of log(min(attention, 1)), 0 where all were attended.
 
     Attention below 1e-6 counts as 1e-6. Source: Wu et al. 2016, section 7, equation 14.
@@ -119,7 +125,7 @@ class Ranker:
             finished=len(token_log_probabilities) > len(tokens),
         )
 
-    def penalties(self, maximum_length: int) -> Float[Tensor, " length"]:
+    def penalties(self, maximum_length: int) -> shapes.Float[torch.Tensor, " length"]:
         """The length penalty of the lengths 0 to `maximum_length` + 1 (END counts)."""
         lengths = range(1, maximum_length + 2)
         return torch.tensor([1.0, *map(self.length_penalty, lengths)], dtype=torch.float32)

@@ -49,7 +49,7 @@ WebSession *jumok_open(const Model *m, const int32_t *source, int32_t count, con
         for (int64_t layer = 0; layer < layers_of(m, part); layer++)
             w->watched[i++] = (Watched){part, layer, m->heads, w->every, NULL};
     if (make_weights(w, ENCODER, count, count))
-        w->session = jumok_begin(m, 1, source, w->every, offsets, rules->beam, longest, w->watched, w->watched_count);
+        w->session = jumok_begin(m, 1, source, w->every, NULL, offsets, rules->beam, longest, w->watched, w->watched_count);
     return w->session ? w : (jumok_close(w), NULL);
 }
 
@@ -98,8 +98,8 @@ int32_t jumok_look(WebSession *w, const int32_t *target, int32_t length, float *
 /* The weights of a part, (layers, heads, queries, keys): 0 the encoder's, 1 the decoder's, 2 of the source. */
 const float *jumok_weights(const WebSession *w, int32_t part) { return w->weights[part]; }
 
-/* The rows of a table that is stored in panels, as float32: (outputs, inputs). */
-void jumok_table(const Linear *layer, float *table) {
+/* The rows of a table that is stored in panels, as float32 and times a factor: (outputs, inputs). */
+void jumok_table(const Linear *layer, float *table, float factor) {
     int64_t group = layer->kind == INT8 ? 4 : layer->kind == BFLOAT16 ? 2 : 1, inputs = layer->inputs;
     for (int64_t row = 0; row < layer->outputs; row++)
         for (int64_t k = 0; k < inputs; k++) {
@@ -111,5 +111,6 @@ void jumok_table(const Linear *layer, float *table) {
                 *value = one_bf16((const uint16_t *)layer->panels + place);
             else
                 *value = ((const float *)layer->panels)[place];
+            *value *= factor;
         }
 }

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from jumok.bundle.fingerprint import fingerprint_in
 from jumok.errors import BundleError, Place
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def check_model(trace: "Trace", of: Fingerprinted | Path | str, file: Path | Non
         of: the model, or the folder of its bundle.
         file: where the trace was read from.
     """
-    wanted = _in_folder(of) if isinstance(of, Path | str) else of.fingerprint
+    wanted = fingerprint_in(of) if isinstance(of, Path | str) else of.fingerprint
     if same_model(trace.fingerprint, wanted):
         return
     where = f" in {of}" if isinstance(of, Path | str) else ""
@@ -60,9 +61,3 @@ def check_one_model(trace: "Trace", other: "Trace") -> None:
         got=f"one of {other.model!r}, with the fingerprint {other.fingerprint or 'unknown'}",
         do="record both with one model; page(trace, other=other) shows maps of two models",
     )
-
-
-def _in_folder(folder: Path | str) -> str:
-    from jumok.bundle.fingerprint import fingerprint_in  # torch, imported only where it is needed
-
-    return fingerprint_in(folder)

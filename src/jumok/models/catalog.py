@@ -1,13 +1,13 @@
 """Every architecture by the class of its [model] section."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from torch import nn
 
 from jumok.config.captioner import CaptionerConfig
 from jumok.config.causal import CausalConfig
-from jumok.config.families import families, sections_of
+from jumok.config.families import sections_of
 from jumok.config.masked import MaskedConfig, TextClassifierConfig
 from jumok.config.pictures import ImageClassifierConfig
 from jumok.config.recurrent import RecurrentConfig
@@ -22,7 +22,7 @@ from jumok.models.encoder_decoder import Transformer
 from jumok.models.image_classifier import ImageClassifier
 from jumok.models.masked import MaskedLanguageModel
 from jumok.models.recurrent import RecurrentModel
-from jumok.models.size import BYTES, memory, numbers_in
+from jumok.models.size import check_memory
 from jumok.narrowing import taking
 
 
@@ -63,7 +63,6 @@ CATALOG: dict[type[ModelSection], Callable[[ModelSection, DataSizes], nn.Module]
         ImageClassifierConfig, lambda config, sizes: ImageClassifier(config, sizes.labels)
     ),
 }
-SECTIONS = {section.model_fields["kind"].default: section for section in CATALOG}
 
 
 def build(config: ModelSection, sizes: DataSizes, most: int | None = None) -> nn.Module:
@@ -75,15 +74,7 @@ def build(config: ModelSection, sizes: DataSizes, most: int | None = None) -> nn
     Raises:
         ModelError: the model would need more.
     """
-    most = memory() if most is None else min(most, memory())
-    needed = BYTES * numbers_in(config, sizes.vocabulary, sizes.labels)
-    if needed > most:
-        raise ModelError(
-            "a model of these sizes needs more memory than is available.",
-            expected=f"at most {most / 1e9:,.1f} GB",
-            got=f"about {needed / 1e9:,.1f} GB for its weights and tables",
-            do="choose smaller sizes in [model]",
-        )
+    check_memory(config, sizes.vocabulary, sizes.labels, most)
     known = CATALOG.get(type(config))
     return _build_of_plugin(config, sizes) if known is None else known(config, sizes)
 
@@ -99,20 +90,3 @@ def _build_of_plugin(config: ModelSection, sizes: DataSizes) -> nn.Module:
         got=config.kind,
         do="give its record (jumok.Kind) the entry `build`",
     )
-
-
-def model_config(values: Mapping[str, object]) -> ModelSection:
-    """The [model] section from a bundle's values.
-
-    Raises:
-        ValidationError: pydantic's: keys or values that this kind does not have.
-    """
-    kind = str(values.get("kind"))
-    section: type[ModelSection] = SECTIONS.get(kind, TransformerConfig)
-    if kind not in SECTIONS and kind in families():
-        (section,) = (
-            each
-            for each in sections_of(families()[kind])
-            if each.model_fields["kind"].default == kind
-        )
-    return section.model_validate(values)

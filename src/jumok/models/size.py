@@ -15,6 +15,7 @@ from jumok.config.recurrent import RecurrentConfig
 from jumok.config.section import ModelSection
 from jumok.config.stack import StackConfig
 from jumok.config.transformer import TransformerConfig
+from jumok.errors import ModelError
 from jumok.narrowing import taking
 
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}
@@ -29,6 +30,28 @@ def numbers_in(config: ModelSection, vocabulary: int, labels: int) -> int:
     """The approximate number of the model's parameters and of its computed position tables."""
     counted = _COUNTED.get(type(config))  # a plugin's model has no entry
     return 0 if counted is None else counted(config, vocabulary, labels)
+
+
+def check_memory(
+    config: ModelSection, vocabulary: int, labels: int, most: int | None = None
+) -> None:
+    """Checks that there is room for a model.
+
+    Args:
+        most: the memory limit in bytes; None: the machine's memory.
+
+    Raises:
+        ModelError: the model would need more.
+    """
+    most = memory() if most is None else min(most, memory())
+    needed = BYTES * numbers_in(config, vocabulary, labels)
+    if needed > most:
+        raise ModelError(
+            "a model of these sizes needs more memory than is available.",
+            expected=f"at most {most / 1e9:,.1f} GB",
+            got=f"about {needed / 1e9:,.1f} GB for its weights and tables",
+            do="choose smaller sizes in [model]",
+        )
 
 
 def memory() -> int:

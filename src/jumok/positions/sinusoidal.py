@@ -1,28 +1,19 @@
-"""Sinusoidal positions: sines and cosines of geometrically growing wavelengths.
-
-    P[t, 2i] = sin(t / 10000^(2i/dim)),  P[t, 2i+1] = cos(t / 10000^(2i/dim))
+"""Sinusoidal positions: sines and cosines of geometrically growing wavelengths (`waves`).
 
 Source: Vaswani et al. 2017, section 3.5; lecture 001.
 """
-
-import math
 
 import torch
 from torch import nn
 
 from jumok.positions.interfaces import PositionSizes
+from jumok.positions.waves import waves
 from jumok.shapes import Float, Tensor
 
 
 def sinusoids(length: int, dim: int) -> Float[Tensor, "{length} {dim}"]:
     """The encoding of positions 0 to length - 1, in float32."""
-    position = torch.arange(length, dtype=torch.float64)[:, None]
-    frequency = torch.exp(torch.arange(0, dim, 2, dtype=torch.float64) * (-math.log(1e4) / dim))
-    angle = position * frequency
-    table = torch.empty(length, dim, dtype=torch.float64)
-    table[:, 0::2] = angle.sin()
-    table[:, 1::2] = angle.cos()[:, : dim // 2]
-    return table.float()
+    return torch.from_numpy(waves(length, dim))
 
 
 class SinusoidalPositions(nn.Module):

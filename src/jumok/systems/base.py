@@ -2,24 +2,30 @@
 
 A system may be used by any number of threads at once. Its models are ordinary torch modules: they
 may be inspected, changed, hooked or trained, and the next call of the system computes with what
-they are then.
+they are then. Importing this imports no torch: the native engine needs none.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import wraps
 from pathlib import Path
-from typing import Concatenate, Generic, ParamSpec, TypeVar, overload
-
-import torch
-from torch import nn
+from types import MappingProxyType
+from typing import Any, Concatenate, Generic, ParamSpec, SupportsIndex, TypeVar, overload
 
 from jumok.bundle.fingerprint import Origin, fingerprint_of, together
 from jumok.bundle.reading import Bundle
-from jumok.errors import BundleError
-from jumok.kernels.digest import Digest, digest
-from jumok.kernels.packed import AT_WORK, Packs
-from jumok.systems.device import PrecisionName
+from jumok.errors import BundleError, ConfigError
+from jumok.late import late_imports
+from jumok.systems.device import EngineName, EnginePrecision, PrecisionName
+
+with late_imports():
+    import torch
+    from torch import nn
+
+    from jumok.kernels import digest as kernels_digest
+    from jumok.kernels import packed
 
 GIVEN, ROWS, FOUND = "given", "rows", "found"
 """The events that a system reports while it works (`jumok.attention.heard.tell`): how many texts
@@ -41,19 +47,19 @@ class Shown(Generic[Part]):
         self._key = f"_{name}"
 
     @overload
-    def __get__(self, system: None, kind: type) -> "Shown[Part]": ...
+    def __get__(self, system: None, kind: type) -> Shown[Part]: ...
 
     @overload
-    def __get__(self, system: "System", kind: type) -> Part: ...
+    def __get__(self, system: System, kind: type) -> Part: ...
 
-    def __get__(self, system: "System | None", kind: type) -> "Shown[Part] | Part":
+    def __get__(self, system: System | None, kind: type) -> Shown[Part] | Part:
         if system is None:
             return self
         system._handed_out()
         part: Part = system.__dict__[self._key]
         return part
 
-    def __set__(self, system: "System", part: Part) -> None:
+    def __set__(self, system: System, part: Part) -> None:
         system.__dict__[self._key] = part
 
 
@@ -68,7 +74,8 @@ class System:
     task: str
     name: str = "model"
     _origins: tuple[Origin, ...] = ()
-    _loaded: tuple[Digest, ...] | None = None
+    _loaded: tuple[kernels_digest.Digest, ...] | None = None
+    _options: Mapping[str, object] = MappingProxyType({})
 
     @property
     def fingerprint(self) -> str:
@@ -81,10 +88,9 @@ class System:
         Raises:
             BundleError: a bundle was written again after it was loaded.
         """
-        models = self.modules()
-        if self._origins and (self._loaded is None or self._loaded == _digests(models)):
+        if self._origins and (self._loaded is None or self._loaded == _digests(self.modules())):
             return together(origin.fingerprint for origin in self._origins)
-        return together(map(fingerprint_of, models))
+        return together(map(fingerprint_of, self.modules()))
 
     def answer(self, given: Sequence[str]) -> list[Facts]:
         """What the system makes of each text or image file, as plain JSON, with its own defaults.
@@ -99,17 +105,52 @@ class System:
         *folders: Bundle | Path | str,
         device: str = "auto",
         precision: PrecisionName = "fp32",
-    ) -> "System":
+    ) -> System:
         """The system of the bundles in these folders, or of bundles that were read before."""
         raise NotImplementedError
+
+    @classmethod
+    def load_on(
+        cls,
+        engine: EngineName,
+        *folders: Bundle | Path | str,
+        device: str = "auto",
+        precision: EnginePrecision = "auto",
+        threads: int = 0,
+    ) -> System:
+        """As `load`, on the native engine or on torch.
+
+        Args:
+            engine: "auto" is the native engine where it serves the model.
+            threads: of the native engine; 0: one for each core.
+
+        Raises:
+            ConfigError: the native engine is asked for, or needed for int8, and does not serve
+                this.
+        """
+        del threads
+        if engine == "native" or precision == "int8":
+            asked = 'engine="native"' if engine == "native" else 'precision="int8"'
+            raise ConfigError(
+                "the native engine does not run models of this kind.",
+                got=f"{asked} for a {cls.__name__}",
+                do="leave it out: torch computes",
+            )
+        return cls.load(
+            *folders, device=device, precision="fp32" if precision == "auto" else precision
+        )
 
     def modules(self) -> Sequence[nn.Module]:
         """The models that work together."""
         raise NotImplementedError
 
+    def at_work(self) -> AbstractContextManager[None]:
+        """Its models compute without gradients inside the block, as fast as they can."""
+        return self.torch_at_work()
+
     @contextmanager
-    def at_work(self) -> Iterator[None]:
-        """Its models compute without gradients inside the block, as fast as they can.
+    def torch_at_work(self) -> Iterator[None]:
+        """The same for its models on torch, where a system may also compute without torch.
 
         Modules that are not hooked or trained compute with copies of their weights
         (`jumok.kernels.packed`), which are checked first.
@@ -133,18 +174,32 @@ class System:
             yield thing
 
     @property
-    def _packs(self) -> Packs:
-        found: Packs = self.__dict__.setdefault("_copies", Packs())
+    def _packs(self) -> packed.Packs:
+        found: packed.Packs = self.__dict__.setdefault("_copies", packed.Packs())
         return found
 
     def _handed_out(self) -> None:
         """Notes that the models are requested, unless the system itself does so at its work."""
         packs = self._packs
-        if packs.watched or AT_WORK.get() is packs:
+        if packs.watched or packed.AT_WORK.get() is packs:
             return
         packs.watched = True
         if self._origins:
             self._loaded = _digests(self.modules())
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[object, ...]:
+        """Pickled as its folders and the options of `load`, where nobody may have changed the
+        models since; otherwise with its weights.
+        """
+        if self._origins and self._untouched:
+            folders = tuple(str(origin.folder.resolve()) for origin in self._origins)
+            return _loaded_again, (type(self), folders, dict(self._options))
+        return super().__reduce_ex__(protocol)
+
+    @property
+    def _untouched(self) -> bool:
+        """Whether no other code has had the models."""
+        return not self._packs.watched
 
     def __getstate__(self) -> dict[str, object]:
         """Adds digests of the models: where the copy is used the bundle may be missing."""
@@ -171,14 +226,46 @@ def at_work(
     return call  # type: ignore[return-value]  # self has no name for who calls
 
 
-def _digests(models: Sequence[nn.Module]) -> tuple[Digest, ...]:
+def torch_at_work(
+    method: Callable[Concatenate[AnySystem, Given], Made],
+) -> Callable[Concatenate[AnySystem, Given], Made]:
+    """A method of a system, during which its models are at work on torch."""
+
+    @wraps(method)
+    def call(self: AnySystem, *given: Given.args, **named: Given.kwargs) -> Made:
+        with self.torch_at_work():
+            return method(self, *given, **named)
+
+    return call  # type: ignore[return-value]  # self has no name for who calls
+
+
+def _digests(models: Sequence[nn.Module]) -> tuple[kernels_digest.Digest, ...]:
     """Digests of everything that the models compute with."""
-    return tuple(digest(tensor) for model in models for tensor in model.state_dict().values())
+    return tuple(
+        kernels_digest.digest(tensor) for model in models for tensor in model.state_dict().values()
+    )
 
 
-def loaded_from(system: AnySystem, bundles: Sequence[Bundle]) -> AnySystem:
+def loaded_from(
+    system: AnySystem, bundles: Sequence[Bundle], device: str, precision: str
+) -> AnySystem:
     """The system, with a record of where its models come from; only it refers to them so far."""
+    system._packs.watched = False
+    return known_origin(system, bundles, device=device, precision=precision)
+
+
+def known_origin(system: AnySystem, bundles: Sequence[Bundle], **options: object) -> AnySystem:
+    """The system, with a record of where its models come from.
+
+    Args:
+        options: what `load` was given, besides the bundles.
+    """
     system.name = bundles[0].card.name
     system._origins = tuple(map(Origin, bundles))
-    system._packs.watched = False
+    system._options = options
     return system
+
+
+def _loaded_again(kind: type[System], folders: Sequence[str], options: dict[str, Any]) -> System:
+    """What a pickle of a system becomes where it is read."""
+    return kind.load(*folders, **options)

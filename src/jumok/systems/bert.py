@@ -19,7 +19,8 @@ from safetensors.torch import load_file
 from torch import nn
 
 from jumok.attention.heard import tell
-from jumok.bundle.reading import CONFIG, WEIGHTS, Bundle, read_header
+from jumok.bundle.header import read_header
+from jumok.bundle.reading import CONFIG, WEIGHTS, Bundle
 from jumok.bundle.theirs import TOKENIZER as THEIRS
 from jumok.bundle.theirs import refuse_other_kinds
 from jumok.config.masked import MaskedConfig
@@ -38,7 +39,7 @@ from jumok.models.masked import text_encoder
 from jumok.models.size import numbers_in
 from jumok.shapes import Bool, Float, Int, Tensor
 from jumok.systems.base import GIVEN, ROWS, Facts, Shown, System, at_work
-from jumok.systems.device import DTYPES, PrecisionName, choose_device
+from jumok.systems.device import PrecisionName, choose_device, dtype_of
 from jumok.systems.given import text_of, texts_in
 from jumok.systems.words import WordSpace
 
@@ -112,7 +113,7 @@ class Bert(System):
         (given,) = folders
         folder = given.folder if isinstance(given, Bundle) else Path(given)
         sizes, encoder, tokenizer = _read(folder)
-        ready = encoder.eval().to(choose_device(device), DTYPES[precision])
+        ready = encoder.eval().to(choose_device(device), dtype_of(precision))
         name = Path(sizes.name_or_path or folder.resolve()).name
         return cls(name, ready, tokenizer, sizes.max_position_embeddings - 2)
 

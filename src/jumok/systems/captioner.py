@@ -93,7 +93,7 @@ class Captioner(System):
             language=bundle.config.target_language,
             reading=reading_of(bundle.config),
         )
-        return loaded_from(system, [bundle])
+        return loaded_from(system, [bundle], device, precision)
 
     def modules(self) -> Sequence[Model]:
         return [self.model]

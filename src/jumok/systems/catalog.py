@@ -9,7 +9,7 @@ from jumok.bundle.theirs import READS, TOKENIZER, theirs
 from jumok.errors import BundleError, Place
 from jumok.kinds import KINDS, Kind
 from jumok.systems.base import System
-from jumok.systems.device import PrecisionName
+from jumok.systems.device import EngineName, EnginePrecision
 
 SomeSystem = TypeVar("SomeSystem", bound=System)
 
@@ -37,15 +37,27 @@ class OpenedModel:
         first = self.parts[0]
         return first.card.name if isinstance(first, Bundle) else first.resolve().name
 
-    def load(self, device: str = "auto", precision: PrecisionName = "fp32") -> System:
+    def load(
+        self,
+        device: str = "auto",
+        precision: EnginePrecision = "auto",
+        engine: EngineName = "torch",
+        threads: int = 0,
+    ) -> System:
         """The system, with its weights.
+
+        Args:
+            engine: "auto" is the native engine where it serves the model.
+            threads: of the native engine; 0: one for each core.
 
         Raises:
             BundleError: the weights are damaged, or the models do not form an ensemble.
-            ConfigError: the device does not exist.
+            ConfigError: the device does not exist, or the engine does not serve the model.
         """
         system: type[System] = self.kind.entry("system")
-        return system.load(*self.parts, device=device, precision=precision)
+        return system.load_on(
+            engine, *self.parts, device=device, precision=precision, threads=threads
+        )
 
     def check_verb(self, verb: str) -> None:
         """Raises a BundleError if a model is for another command."""
@@ -85,7 +97,13 @@ def open_model(*folders: Path | str) -> OpenedModel:
 
 
 @overload
-def load(*folders: Path | str, device: str = ..., precision: PrecisionName = ...) -> System: ...
+def load(
+    *folders: Path | str,
+    device: str = ...,
+    precision: EnginePrecision = ...,
+    engine: EngineName = ...,
+    threads: int = ...,
+) -> System: ...
 
 
 @overload
@@ -93,7 +111,9 @@ def load(
     *folders: Path | str,
     kind: type[SomeSystem],
     device: str = ...,
-    precision: PrecisionName = ...,
+    precision: EnginePrecision = ...,
+    engine: EngineName = ...,
+    threads: int = ...,
 ) -> SomeSystem: ...
 
 
@@ -101,7 +121,9 @@ def load(
     *folders: Path | str,
     kind: type[System] = System,
     device: str = "auto",
-    precision: PrecisionName = "fp32",
+    precision: EnginePrecision = "auto",
+    engine: EngineName = "auto",
+    threads: int = 0,
 ) -> System:
     """The trained model in this folder, ready for its task; several become an ensemble.
 
@@ -112,12 +134,19 @@ def load(
         kind: the expected class, which type checkers then know. Without it any model is loaded: one
             for translation becomes a Translator.
         device: "auto" is a GPU if one is available.
-        precision: "bf16" is up to twice as fast on processors with native bfloat16.
+        precision: "bf16" is up to twice as fast on processors with native bfloat16; "int8", of the
+            native engine alone, is faster still; "auto" is there that of the bundle, otherwise
+            "fp32".
+        engine: "auto" is the native engine where it serves the model: on a CPU it is several times
+            faster than torch, and in "fp32" gives the same answers. The models on torch are loaded
+            when they are first read (`model.models`, `model.modules()`, `jumok.record`), and from
+            then on torch computes, with every hook and change.
+        threads: of the native engine; 0: one for each core.
 
     Raises:
         BundleError: a bundle is missing, damaged or unsafe, its task is not known, or it is of
             another kind than the expected one.
-        ConfigError: the device does not exist.
+        ConfigError: the device does not exist, or the engine does not serve the model.
     """
     opened = open_model(*folders)
     found = opened.kind.entry("system")
@@ -128,7 +157,7 @@ def load(
             got=found.__name__,
             place=Place(Path(folders[0])),
         )
-    return opened.load(device, precision)
+    return opened.load(device, precision, engine, threads)
 
 
 def _opened(folder: Path) -> Bundle | Path:

@@ -1,14 +1,39 @@
-"""The device that systems compute on."""
+"""The device that systems compute on. Importing it imports no torch."""
 
+from __future__ import annotations
+
+import os
+import sys
 from typing import Literal
 
-import torch
-
 from jumok.errors import ConfigError
+from jumok.late import late_imports
+
+with late_imports():
+    import torch
 
 KINDS = ("cpu", "cuda")
 PrecisionName = Literal["fp32", "bf16"]
-DTYPES: dict[PrecisionName, torch.dtype] = {"fp32": torch.float32, "bf16": torch.bfloat16}
+EnginePrecision = Literal["auto", "fp32", "bf16", "int8"]
+"""The number format; "auto": on the native engine that of the bundle, otherwise float32."""
+EngineName = Literal["auto", "torch", "native"]
+"""What computes; "auto": the native engine where it serves the model, otherwise torch."""
+
+DRIVERS = ("/dev/nvidiactl", "/dev/dxg", "/proc/driver/nvidia/version")
+
+
+def dtype_of(precision: PrecisionName) -> torch.dtype:
+    """The number format of this name."""
+    return torch.float32 if precision == "fp32" else torch.bfloat16
+
+
+def has_gpu() -> bool:
+    """Whether "auto" is a GPU; torch is asked only where there may be one."""
+    if "torch" not in sys.modules and sys.platform != "win32":
+        hidden = os.environ.get("CUDA_VISIBLE_DEVICES", "all") in ("", "-1")  # torch's own
+        if hidden or not any(map(os.path.exists, DRIVERS)):
+            return False
+    return torch.cuda.is_available()
 
 
 def choose_device(wanted: str) -> torch.device:

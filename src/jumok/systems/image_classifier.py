@@ -7,8 +7,9 @@ import numpy as np
 import torch
 
 from jumok.attention.heard import tell
+from jumok.bundle.described import section_of
 from jumok.bundle.reading import Bundle
-from jumok.bundle.weights import load_model, section_of
+from jumok.bundle.weights import load_model
 from jumok.config.pictures import ImageClassifierConfig
 from jumok.data.files.images import Pixels, read_image
 from jumok.data.pictures.batches import as_tensor
@@ -17,7 +18,7 @@ from jumok.errors import BundleError, Place
 from jumok.models.image_classifier import ImageClassifier
 from jumok.systems.base import GIVEN, ROWS, Facts, Shown, System, at_work, loaded_from
 from jumok.systems.classification import Classification, ranked
-from jumok.systems.device import DTYPES, PrecisionName, choose_device
+from jumok.systems.device import PrecisionName, choose_device, dtype_of
 from jumok.systems.given import pictures_in
 from jumok.systems.loading import read_bundles
 
@@ -67,10 +68,12 @@ class ImageClassification(System):
                     expected="the same labels, and images of the same size",
                     place=Place(bundle.folder),
                 )
-            model = load_model(bundle, str(where)).to(DTYPES[precision])
+            model = load_model(bundle, str(where)).to(dtype_of(precision))
             assert isinstance(model, ImageClassifier)  # by its section
             models.append(model)
-        return loaded_from(cls(models, bundles[0].config.labels, shapes[0]), bundles)
+        return loaded_from(
+            cls(models, bundles[0].config.labels, shapes[0]), bundles, device, precision
+        )
 
     def modules(self) -> Sequence[ImageClassifier]:
         return self.models

@@ -1,21 +1,24 @@
-"""Loads systems that are one model."""
+"""Loads systems that are one model. Importing it imports no torch."""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from torch import nn
-
 from jumok.alignment.setting import AlignmentSetting
 from jumok.bundle.card import BundleConfig
 from jumok.bundle.reading import TOKENIZER, Bundle, read_bundle
-from jumok.bundle.weights import load_model
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import BundleError, DataError, Place
-from jumok.kernels.linear import prepare_for_inference
-from jumok.systems.device import DTYPES, PrecisionName, choose_device
+from jumok.late import late_imports
+from jumok.systems.device import PrecisionName, choose_device, dtype_of
 
-Model = TypeVar("Model", bound=nn.Module)
+with late_imports():
+    from jumok.bundle import weights
+    from jumok.kernels import linear
+
+Model = TypeVar("Model")
 
 UNDAMAGED = "get an undamaged copy of the bundle"
 
@@ -71,7 +74,7 @@ def load_one(
             got=", ".join(str(bundle.folder) for bundle in bundles) or "none",
         )
     (bundle,) = bundles
-    model = load_model(bundle, str(choose_device(device)))
+    model = weights.load_model(bundle, str(choose_device(device)))
     if not isinstance(model, kind):
         raise BundleError(
             "this bundle holds another kind of model.",
@@ -79,7 +82,7 @@ def load_one(
             expected=kind.__name__,
             got=type(model).__name__,
         )
-    prepare_for_inference(model, DTYPES[precision])
+    linear.prepare_for_inference(model, dtype_of(precision))
     return bundle, model
 
 

@@ -94,7 +94,9 @@ class MaskedModel(System):
         """
         bundle, model = load_one(folders, MaskedLanguageModel, device, precision)
         tokenizer = load_tokenizer(bundle)
-        return loaded_from(cls(model, tokenizer, bundle.config.max_tokens), [bundle])
+        return loaded_from(
+            cls(model, tokenizer, bundle.config.max_tokens), [bundle], device, precision
+        )
 
     def modules(self) -> Sequence[MaskedLanguageModel]:
         return [self.model]

@@ -1,9 +1,9 @@
 """The length of text that a model can read or write at once."""
 
 from jumok.bundle.reading import Bundle
+from jumok.config.families import model_config
 from jumok.config.section import ModelSection
 from jumok.config.stack import StackConfig
-from jumok.models.catalog import model_config
 
 
 def longest_of(config: ModelSection) -> int | None:

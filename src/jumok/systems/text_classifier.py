@@ -58,7 +58,7 @@ class TextClassification(System):
         bundle, model = load_one(folders, TextClassifier, device, precision)
         tokenizer = load_tokenizer(bundle)
         system = cls(model, bundle.config.labels, tokenizer, bundle.config.max_tokens)
-        return loaded_from(system, [bundle])
+        return loaded_from(system, [bundle], device, precision)
 
     def modules(self) -> Sequence[TextClassifier]:
         return [self.model]

@@ -91,7 +91,7 @@ def load_family(
         BundleError: a bundle is missing, damaged or unsafe, or its task is not known.
         ConfigError: the device does not exist.
     """
-    system = load(*folders, device=device, precision=precision)
+    system = load(*folders, device=device, precision=precision, engine="torch")
     reads = KINDS[system.task].reads
     return Family(partial(trace, system), tracer_of(system).options, reads, system, system.name)
 

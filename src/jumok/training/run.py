@@ -10,7 +10,7 @@ from jumok.config import Config, TrainingConfig
 from jumok.data.files.atomic import sweep
 from jumok.data.files.run_log import LOG
 from jumok.errors import Place, TrainingError
-from jumok.systems.device import DTYPES, choose_device
+from jumok.systems.device import choose_device, dtype_of
 from jumok.training import checkpoint, folder
 from jumok.training.folder import Decisions
 from jumok.training.further import FurtherTask, sized
@@ -148,9 +148,9 @@ def assemble(config: Config, home: Path, task: Task, decisions: Decisions, scree
         task.objective,
         config.training,
         config.seed,
-        DTYPES[decisions.precision],
+        dtype_of(decisions.precision),
         decisions.threads,
     )
     for line in task.describe(model):
         screen.say(line)
-    return Loop(config, home, learner, task, DTYPES[decisions.precision], screen)
+    return Loop(config, home, learner, task, dtype_of(decisions.precision), screen)

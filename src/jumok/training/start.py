@@ -13,9 +13,9 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from jumok.bundle.card import BundleConfig
+from jumok.bundle.described import section_of
 from jumok.bundle.fingerprint import Origin
 from jumok.bundle.reading import Bundle, read_bundle
-from jumok.bundle.weights import section_of
 from jumok.config import Config, StartConfig, load_config, parse_config
 from jumok.config.families import families
 from jumok.config.recipe import load_plugins, overridden, read_recipe

@@ -140,7 +140,7 @@ def load_embedder(
     # A missing path with a suffix is meant as a file, one without as a bundle: the errors differ.
     if model.is_file() or (model.suffix and not model.is_dir()):
         return embedding.GivenVectors(files_vectors.read_vectors(model))
-    system = catalog.load(model, device=device, precision=precision)
+    system = catalog.load(model, device=device, precision=precision, engine="torch")
     if not isinstance(system, embedding.Embedder):
         raise BundleError(
             "this model cannot embed texts.",

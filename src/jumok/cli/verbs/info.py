@@ -29,7 +29,10 @@ def info(
     """Describe a model: its sizes, languages, training data and scores."""
     bundle = reading.read_bundle(model)
     if as_json:
-        sizes = {"parameters": bundle.parameters, "bytes": bundle.size, "jumok": bundle.jumok}
+        sizes = {
+            "parameters": bundle.parameters, "bytes": bundle.size, "precision": bundle.precision,
+            "jumok": bundle.jumok,
+        }  # fmt: skip
         facts = {"config": asdict(bundle.config), "card": asdict(bundle.card), "sizes": sizes}
         typer.echo(json.dumps(facts, ensure_ascii=False, indent=2))
         return
@@ -41,11 +44,13 @@ def info(
 def facts_table(bundle: "Bundle") -> Table:
     """The description of the bundle, as two columns."""
     config, card = bundle.config, bundle.card
-    stored = ", ".join(sorted({tensor.dtype for tensor in bundle.tensors.values()}))
+    stored = ", ".join(sorted({tensor.dtype for tensor in bundle.stored.values()}))
     facts = {
         "model": f"{card.name} ({config.task}{bundle_card.languages(config)})",
         "folder": str(bundle.folder),
         "parameters": f"{bundle.parameters:,} ({stored}); {bundle.size / 1e6:.1f} MB on disk",
+        "precision": bundle.precision,
+        "quality": "\n".join(card.quality.lines()) if card.quality else "",
         "vocabulary": f"{config.vocabulary_size:,} subwords" if config.vocabulary_size else "",
         "labels": ", ".join(config.labels),
         "texts": f"up to {config.max_tokens} tokens" if config.max_tokens else "",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -23,12 +23,10 @@ from jumok.late import late_imports
 
 with late_imports():
     from jumok.alignment import words
-    from jumok.systems.translation import native
     from jumok.systems.translation import translator as translation_translator
 
 if TYPE_CHECKING:
     from jumok.decoding import DecodingOptions
-    from jumok.systems.translation.native import NativeTranslator
     from jumok.systems.translation.result import Translation
     from jumok.systems.translation.translator import Translator
 
@@ -65,8 +63,8 @@ def translate(
     stream: option.Stream = False,
     batch: option.Batch = 32,
     device: option.Device = "auto",
-    engine: option.Engine = "torch",
-    precision: option.EnginePrecision = "fp32",
+    engine: option.Engine = "auto",
+    precision: option.EnginePrecision = "auto",
     threads: option.Threads = 0,
 ) -> None:
     """Translate lines of text (N lines in, N lines out), or a document.
@@ -89,7 +87,7 @@ def translate(
         top_p, seed, coverage_penalty=coverage_penalty, no_repeat_ngram=no_repeat_ngram,
     )  # fmt: skip
     check_output(output, file, glossary)
-    translator = translator_on(engine, model, device, precision, threads)
+    translator = option.load_fast_translator(model, device, engine, precision, threads)
     if alignments:
         translator.check_alignments()
     kept = patterns_kept(keep, no_keep)
@@ -112,33 +110,10 @@ def translate(
     say_left(translator)
 
 
-def say_left(translator: "Translator | NativeTranslator") -> None:
+def say_left(translator: "Translator") -> None:
     """Reports how many lines the native engine left to torch."""
-    if isinstance(translator, native.NativeTranslator) and translator.left:
+    if translator.left:
         typer.echo(f"lines that the engine left to torch: {translator.left:,}", err=True)
-
-
-def translator_on(
-    engine: Literal["torch", "native"],
-    model: str,
-    device: str,
-    precision: Literal["fp32", "bf16", "int8"],
-    threads: int,
-) -> "Translator | NativeTranslator":
-    """The translator on the engine that is asked for."""
-    if engine == "native":
-        if device not in ("auto", "cpu"):
-            raise ConfigError("the native engine runs on the CPU.", got=f"--device {device}")
-        if threads > 1:
-            raise ConfigError(
-                "the native engine runs on one thread.",
-                got=f"--threads {threads}",
-                do="leave it out",
-            )
-        return native.NativeTranslator.load(*option.model_folders(model), kind=precision)
-    if precision == "int8":
-        raise ConfigError("int8 needs the native engine.", do="add --engine native")
-    return option.load_translator(model, device, precision, threads)
 
 
 def write_all(

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import torch
 
 from jumok.data.cache import Flat
+from jumok.data.pairs.rows import batched_rows
 from jumok.data.pairs.sampler import Cursor, PairSampler, plan_epoch
 from jumok.data.pairs.store import PairStore
 from jumok.data.tokenizer import END, PAD, START, Tokenizer
@@ -178,27 +179,9 @@ def validation_batches(store: PairStore, tokens: int) -> Iterator[Batch]:
 def source_batches(
     sources: Sequence[Sequence[int]], *, sentences: int, tokens: int | None = None
 ) -> Iterator[SourceBatch]:
-    """Batches of sources of any lengths (token ids without END) for decoding, longest first.
-
-    Longest first, so that a batch that is too large for the memory fails at once.
-
-    Args:
-        sentences: the maximum number of sources in a batch.
-        tokens: the maximum number of positions in a batch, padding and END included; a longer
-            source is a batch of its own. None means no limit.
-    """
-    lengths = np.array([len(source) for source in sources], dtype=np.int64)
-    rows: list[int] = []
-    for row in np.argsort(-lengths, kind="stable").tolist():
-        room = (
-            tokens is None or (len(rows) + 1) * (len(sources[rows[0]]) + 1 if rows else 0) <= tokens
-        )
-        if rows and (len(rows) == sentences or not room):
-            yield _source_batch(sources, rows)
-            rows = []
-        rows.append(row)
-    if rows:
-        yield _source_batch(sources, rows)
+    """Batches of sources of any lengths (token ids without END) for decoding: `batched_rows`."""
+    for rows in batched_rows(sources, sentences, tokens):
+        yield source_batch([sources[row] for row in rows], rows)
 
 
 def padding(batches: Sequence[Batch]) -> float:
@@ -207,8 +190,13 @@ def padding(batches: Sequence[Batch]) -> float:
     return 1 - real / sum(batch.source.numel() + batch.target_output.numel() for batch in batches)
 
 
-def _source_batch(sources: Sequence[Sequence[int]], rows: list[int]) -> SourceBatch:
-    ids, lengths = fill([sources[row] for row in rows])
+def source_batch(sources: Sequence[Sequence[int]], rows: list[int]) -> SourceBatch:
+    """These sources (token ids without END) in one batch.
+
+    Args:
+        rows: their indices in the input.
+    """
+    ids, lengths = fill(sources)
     tokens, allowed = with_end(ids, lengths)
     return SourceBatch(tokens, allowed, rows)
 

@@ -1,31 +1,23 @@
 """From a batch of segments to their translations: search, what they must contain, alignments."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import exp, fsum
 
-import torch
-
-from jumok.alignment.aligner import Aligner
-from jumok.alignment.words import Link, links
+from jumok.alignment.words import Link, Weights, links, merge_words_without_torch
 from jumok.data.tokenizer import Tokenizer, normalize, plain_words
 from jumok.decoding import DecodingOptions, Hypothesis
 from jumok.decoding.constraints import Constraints, Phrase
 from jumok.decoding.limits import Prefixes
+from jumok.decoding.rank import Ranker
 from jumok.errors import DataError
-from jumok.models.memory import Memory
 from jumok.systems.translation.glossary import Glossary, Term
 from jumok.systems.translation.inserting import corrected
 from jumok.systems.translation.keeping import Keep, Kept, missing, surplus
 from jumok.systems.translation.result import Translation
+from jumok.systems.translation.searching import ReadSources
 from jumok.systems.translation.segments import Segment
 from jumok.systems.translation.spelling import spelling
-
-Search = Callable[
-    [Memory, DecodingOptions, Prefixes | None, list[Constraints] | None],
-    list[list[Hypothesis]],
-]
-Score = Callable[[Memory, Sequence[Sequence[int]]], list[Hypothesis]]
 
 MOST_FORCED = 48  # a segment that must keep more, such as a row of numbers, is not searched again
 LENGTHS = 4  # segments whose length limits differ by less are searched together
@@ -54,15 +46,15 @@ class PartWriter:
     inserted where the alignment puts them, and the whole is scored again.
 
     Attributes:
-        search, score: the models' own.
+        ranker: computes the scores of texts that were changed.
+        aligns: whether the models have attention to extract alignments from.
         longest: the maximum number of tokens that can be scored; None: no limit.
         spaceless: the target language writes no spaces.
     """
 
     tokenizer: Tokenizer
-    aligner: Aligner
-    search: Search
-    score: Score
+    ranker: Ranker
+    aligns: bool
     alignments: bool
     longest: int | None
     spaceless: bool
@@ -72,21 +64,20 @@ class PartWriter:
     def write(
         self,
         parts: Sequence[Segment],
-        memory: Memory,
+        read: ReadSources,
         options: DecodingOptions,
         prefixes: Prefixes | None,
     ) -> list[list[Translation]]:
         """For each segment its translations, best first."""
         drafts = [
-            [self._draft(each) for each in of_part]
-            for of_part in self.search(memory, options, prefixes, None)
+            [self._draft(each) for each in of_part] for of_part in read.search(options, prefixes)
         ]
         terms = [self.glossary.find(part.text) if self.glossary else [] for part in parts]
         kept = [self.keep.find(part.text) if self.keep else [] for part in parts]
         if any(terms) or any(kept):
-            self._search_again(parts, terms, kept, drafts, memory, options, prefixes)
-            self._insert(parts, kept, drafts, memory)
-        return self._translations(parts, memory, drafts, self.alignments)
+            self._search_again(parts, terms, kept, drafts, read, options, prefixes)
+            self._insert(parts, kept, drafts, read)
+        return self._translations(parts, read, drafts, self.alignments)
 
     def _draft(self, hypothesis: Hypothesis, forced: tuple[str, ...] = ()) -> Draft:
         return Draft(hypothesis, written_text(self.tokenizer, hypothesis.tokens), forced)
@@ -97,7 +88,7 @@ class PartWriter:
         terms: Sequence[Sequence[Term]],
         kept: Sequence[Sequence[Kept]],
         drafts: list[list[Draft]],
-        memory: Memory,
+        read: ReadSources,
         options: DecodingOptions,
         prefixes: Prefixes | None,
     ) -> None:
@@ -107,7 +98,8 @@ class PartWriter:
         otherwise the search would postpone strings that the model finds improbable, and lengthen
         the text until they hardly affect its score.
         """
-        room = options.limits().longest(memory).tolist()
+        limits = options.limits()
+        room = [limits.longest_of(len(part.ids) + 1) for part in parts]
         groups: dict[int, list[tuple[int, Constraints, tuple[str, ...]]]] = {}
         for row, part in enumerate(parts):
             phrases, names = self._wanted(part.text, terms[row], kept[row], drafts[row])
@@ -121,16 +113,13 @@ class PartWriter:
         for most, group in groups.items():
             rows = [row for row, _, _ in group]
             least = min(options.minimum_length, most)
-            found = self.search(
-                memory.select(torch.tensor(rows, device=memory.states.device)),
+            found = read.select(rows).search(
                 replace(options, maximum_length=most, minimum_length=least),
                 None if prefixes is None else [prefixes[row] for row in rows],
                 [phrases for _, phrases, _ in group],
             )
             if prefixes is None:
-                self._search_in_place(
-                    parts, terms, kept, drafts, memory, options, most, group, found
-                )
+                self._search_in_place(parts, terms, kept, drafts, read, options, most, group, found)
             for (row, _, names), hypotheses in zip(group, found, strict=True):
                 hypotheses.sort(key=lambda one: (not one.finished, -one.score))
                 first: dict[str, Draft] = {}
@@ -145,7 +134,7 @@ class PartWriter:
         terms: Sequence[Sequence[Term]],
         kept: Sequence[Sequence[Kept]],
         drafts: Sequence[Sequence[Draft]],
-        memory: Memory,
+        read: ReadSources,
         options: DecodingOptions,
         most: int,
         group: Sequence[tuple[int, Constraints, tuple[str, ...]]],
@@ -157,10 +146,10 @@ class PartWriter:
         the best draft is kept up to the word that is linked to the string's source word, the string
         follows, and the search continues from there.
         """
-        if not self.aligner.aligns:
+        if not self.aligns:
             return
         rows = [row for row, _, _ in group]
-        here = memory.select(torch.tensor(rows, device=memory.states.device))
+        here = read.select(rows)
         best = [[drafts[row][0]] for row in rows]
         aligned = self._translations([parts[row] for row in rows], here, best, True)
         places, begun = [], []
@@ -174,8 +163,7 @@ class PartWriter:
                 begun.append(beginning)
         if not places:
             return
-        more = self.search(
-            here.select(torch.tensor(places, device=memory.states.device)),
+        more = here.select(places).search(
             replace(options, maximum_length=most, minimum_length=0),
             begun,
             [group[place][1] for place in places],
@@ -259,7 +247,7 @@ class PartWriter:
         parts: Sequence[Segment],
         kept: Sequence[Sequence[Kept]],
         drafts: list[list[Draft]],
-        memory: Memory,
+        read: ReadSources,
     ) -> None:
         """Inserts what is still missing, and removes code that appears too often."""
         rows = [
@@ -269,7 +257,7 @@ class PartWriter:
         ]
         if not rows:
             return
-        here = memory.select(torch.tensor(rows, device=memory.states.device))
+        here = read.select(rows)
         these = [parts[row] for row in rows]
         plain = self._translations(these, here, [drafts[row] for row in rows], True)
         changed: list[tuple[int, Draft]] = []
@@ -278,7 +266,7 @@ class PartWriter:
                 if _faulty(kept[row], draft.text):
                     self._correct(parts[row].text, kept[row], draft, translation.alignment)
                     changed.append((row, draft))
-        self._score_again(changed, memory)
+        self._score_again(changed, read)
         for row in rows:
             drafts[row].sort(key=lambda draft: -draft.hypothesis.score)
 
@@ -295,21 +283,21 @@ class PartWriter:
         draft.forced = tuple(each for each in draft.forced if each not in inserted)
         draft.inserted = inserted
 
-    def _score_again(self, changed: Sequence[tuple[int, Draft]], memory: Memory) -> None:
+    def _score_again(self, changed: Sequence[tuple[int, Draft]], read: ReadSources) -> None:
         """Gives changed drafts the tokens and scores of their texts, if those can be read."""
         given = [(row, draft, self.tokenizer.encode(draft.text)) for row, draft in changed]
         given = [each for each in given if self.longest is None or len(each[2]) <= self.longest]
         if not given:
             return
-        rows = torch.tensor([row for row, _, _ in given], device=memory.states.device)
-        scored = self.score(memory.select(rows), [ids for _, _, ids in given])
+        read = read.select([row for row, _, _ in given])
+        scored = read.score([ids for _, _, ids in given], self.ranker)
         for (_, draft, _), hypothesis in zip(given, scored, strict=True):
             draft.hypothesis = hypothesis
 
     def _translations(
         self,
         parts: Sequence[Segment],
-        memory: Memory,
+        read: ReadSources,
         drafts: Sequence[Sequence[Draft]],
         alignments: bool,
     ) -> list[list[Translation]]:
@@ -318,33 +306,50 @@ class PartWriter:
             [translation_of(self.tokenizer, part.ids, draft) for draft in of_part]
             for part, of_part in zip(parts, drafts, strict=True)
         ]
-        if not alignments or not self.aligner.aligns:
+        if not alignments or not self.aligns:
             return plain
         rows = [row for row, of_part in enumerate(plain) for _ in of_part]
         targets = [
-            self.aligner.pieces_of(draft.hypothesis.tokens, draft.text)
+            aligned_tokens(self.tokenizer, draft.hypothesis.tokens, draft.text)
             for of_part in drafts
             for draft in of_part
         ]
-        device = memory.states.device
-        weights = self.aligner.between_pieces(
-            memory.select(torch.tensor(rows, device=device)), targets
+        weights = read.select(rows).attention(targets)
+        each = iter(
+            self._links(parts[row].ids, target, of_tokens)
+            for row, target, of_tokens in zip(rows, targets, weights, strict=True)
         )
-        aligned = [
-            tuple(links(self.aligner.between_words(weights[index], parts[row].ids, target)))
-            if target
-            else ()
-            for index, (row, target) in enumerate(zip(rows, targets, strict=True))
-        ]
-        each = iter(aligned)
         return [
             [replace(translation, alignment=next(each)) for translation in translated]
             for translated in plain
         ]
 
+    def _links(
+        self, source: Sequence[int], target: Sequence[int], weights: Weights
+    ) -> tuple[Link, ...]:
+        """The links between words; none to the source's END."""
+        if not target:
+            return ()
+        words = self.tokenizer.words
+        of_tokens = weights[:, : len(source)]
+        return tuple(links(merge_words_without_torch(of_tokens, words(source), words(target))))
+
 
 def _faulty(kept: Sequence[Kept], text: str) -> bool:
     return bool(missing(kept, text) or surplus(kept, text))
+
+
+def aligned_tokens(tokenizer: Tokenizer, written: Sequence[int], text: str) -> Sequence[int]:
+    """The tokens that were written, or those of their text where its words differ.
+
+    Bytes of a line break, and UNKNOWN, decode to spaces that no token announces.
+    """
+    if not text:
+        return ()
+    words = tokenizer.words(written)
+    if words and words[-1] + 1 == len(plain_words(text)):
+        return written
+    return tokenizer.encode(text)
 
 
 def written_text(tokenizer: Tokenizer, tokens: Sequence[int]) -> str:

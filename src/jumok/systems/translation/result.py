@@ -1,11 +1,18 @@
-"""What a translator returns for a line."""
+"""What a translator returns for a line. Importing it imports no torch."""
+
+from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from math import fsum
 
 from jumok.alignment.words import Link
-from jumok.shapes import Float, Tensor
+from jumok.late import late_imports
 from jumok.systems.base import Facts
+
+with late_imports():
+    import torch
+
+    from jumok import shapes
 
 
 @dataclass(frozen=True)
@@ -44,7 +51,7 @@ class Translation:
     token_log_probabilities: tuple[float, ...] = ()
     source_tokens: tuple[str, ...] = ()
     alignment: tuple[Link, ...] | None = None
-    alternatives: tuple["Translation", ...] = ()
+    alternatives: tuple[Translation, ...] = ()
     confidence: float | None = None
     forced: tuple[str, ...] = ()
     inserted: tuple[str, ...] = ()
@@ -72,5 +79,5 @@ class WordAttention:
 
     source_words: tuple[str, ...]
     target_words: tuple[str, ...]
-    weights: Float[Tensor, "target_words source_words"]
+    weights: shapes.Float[torch.Tensor, "target_words source_words"]
     alignment: tuple[Link, ...]

@@ -4,50 +4,47 @@ The line contract: N lines in, N lines out, in order. A line without a word stay
 several sentences is cut after each, unless the model was trained on such lines, and a line longer
 than those of its training at sentence ends (otherwise at commas, at spaces, or anywhere); the
 segments are translated and joined. Whatever characters come in, no line break goes out.
+
+One Transformer is searched by the native engine, and importing this imports no torch then. The
+models on torch are loaded when they are first needed. Once other code has had them it may have
+changed or hooked them, so from then on torch computes everything.
 """
 
+from __future__ import annotations
+
+import os
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import Context, copy_context
 from dataclasses import replace
-from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
-import torch
-from torch import nn
-
-from jumok.alignment.aligner import Aligner
 from jumok.alignment.setting import AlignmentSetting, default_setting
 from jumok.attention.heard import is_heard, tell
-from jumok.attention.observe import sites_of
 from jumok.bundle.reading import Bundle
-from jumok.bundle.weights import load_model
-from jumok.data.pairs.batches import source_batches
+from jumok.data.pairs.rows import batched_rows
 from jumok.data.tokenizer import Tokenizer
-from jumok.decoding import DecodingOptions, Hypothesis, decode
-from jumok.decoding.beam import ReadAttention
-from jumok.decoding.constraints import Constraints
-from jumok.decoding.coverage import read_attention
-from jumok.decoding.ensemble import Ensemble
+from jumok.decoding import DecodingOptions
 from jumok.decoding.limits import Prefixes
-from jumok.decoding.score import score_pairs
 from jumok.errors import BundleError, ConfigError, ModelError, Place
-from jumok.kernels.linear import prepare_for_inference
-from jumok.models.memory import Decoder, Memory, SequenceToSequence
-from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, Shown, at_work, loaded_from
-from jumok.systems.device import DTYPES, PrecisionName, choose_device
+from jumok.late import late_imports
+from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, at_work, known_origin
+from jumok.systems.device import EngineName, EnginePrecision, choose_device, dtype_of
 from jumok.systems.given import texts_in
 from jumok.systems.languages import WITHOUT_SPACES, language_code
-from jumok.systems.loading import load_tokenizer, read_bundles, reading_of
+from jumok.systems.loading import load_tokenizer, read_bundles
 from jumok.systems.reach import longest_part, positions_end
 from jumok.systems.translation.documents import FileTranslator
-from jumok.systems.translation.given_translations import GivenTranslations
 from jumok.systems.translation.glossary import Glossary, as_glossary
 from jumok.systems.translation.keeping import Keep, as_keep
 from jumok.systems.translation.markup import Bare
-from jumok.systems.translation.part_writer import PartWriter, written_text
+from jumok.systems.translation.models import TranslationModels
+from jumok.systems.translation.on_engine import EngineSearcher, choose_engine, precision_of
+from jumok.systems.translation.part_writer import PartWriter
 from jumok.systems.translation.result import Translation
+from jumok.systems.translation.searching import Searcher
 from jumok.systems.translation.segments import (
     Segment,
     Split,
@@ -58,13 +55,23 @@ from jumok.systems.translation.segments import (
     join,
 )
 
+with late_imports():
+    from jumok.models import memory as models_memory
+
 # A target of three tokens for each source token is longer than any language needs; the limit ends
 # runaway repetition.
 DEFAULTS = DecodingOptions(maximum_ratio=3.0)
 
+_COUNTING = threading.Lock()
 
-class Translator(GivenTranslations, FileTranslator):
+
+class Translator(TranslationModels, FileTranslator):
     """One model, or an ensemble of several with one tokenizer.
+
+    Attributes:
+        models: on torch. A Translator on the native engine loads them when they are first read, and
+            from then on torch computes, with what the models are then.
+        left: the number of lines that the native engine has left to torch.
 
     Args:
         models: in evaluation mode, on one device.
@@ -82,13 +89,12 @@ class Translator(GivenTranslations, FileTranslator):
     """
 
     task = "translation"
-    models: Shown[list[SequenceToSequence]] = Shown()
-    decoder: Shown[Decoder[Any]] = Shown()
-    aligner: Shown[Aligner] = Shown()
+    left = 0
+    threads = 1
 
     def __init__(
         self,
-        models: Sequence[SequenceToSequence],
+        models: Sequence[models_memory.SequenceToSequence],
         tokenizer: Tokenizer,
         *,
         max_tokens: int,
@@ -105,20 +111,13 @@ class Translator(GivenTranslations, FileTranslator):
                     expected=f"{model.decoder.vocabulary_size} subwords",
                     got=f"{tokenizer.size} subwords",
                 )
-        self.models = list(models)
         self.tokenizer = tokenizer
         self.max_tokens, self.sentences = max_tokens, sentences
         self.source_language, self.target_language = source_language, target_language
         self.longest_target = longest_target
-        measured = readings or [default_setting(len(model.cross_sites)) for model in models]
-        self.aligner = Aligner(models, measured, tokenizer)
-        decoders = [model.decoder for model in models]
-        self.decoder = decoders[0] if len(decoders) == 1 else Ensemble(decoders)
-
-    @property
-    def on_torch(self) -> "Translator":
-        """Itself; see `NativeTranslator.on_torch`."""
-        return self
+        self._hold(
+            models, readings or [default_setting(len(model.cross_sites)) for model in models]
+        )
 
     def answer(self, given: Sequence[str]) -> list[Facts]:
         return [each.facts() for each in self.translate(given)]
@@ -128,20 +127,27 @@ class Translator(GivenTranslations, FileTranslator):
         cls,
         *folders: Bundle | Path | str,
         device: str = "auto",
-        precision: PrecisionName = "fp32",
-    ) -> "Translator":
+        precision: EnginePrecision = "auto",
+        engine: EngineName = "auto",
+        threads: int = 0,
+    ) -> Translator:
         """The bundles in these folders; several become an ensemble.
 
         Args:
             device: "auto" is a GPU if there is one.
-            precision: "bf16" is up to twice as fast on CPUs with native bfloat16.
+            precision: "bf16" is up to twice as fast on CPUs with native bfloat16; "int8", of the
+                native engine alone, is faster still; "auto" is there that of the bundle.
+            engine: "native" is several times faster on a CPU, and in "fp32" gives the same
+                translations; "auto" is that where it serves the model and there is no GPU.
+            threads: of the native engine, which translate a batch each; 0: one for each core.
 
         Raises:
             BundleError: a bundle is missing, damaged or unsafe, or the bundles' tokenizers differ.
-            ConfigError: the device does not exist.
+            ConfigError: the device does not exist, or the engine does not serve the model.
         """
         bundles = read_bundles(folders, "translation")
-        place = choose_device(device)
+        choice = choose_engine(bundles, device, precision, engine)
+        known = precision_of(bundles, choice, precision)
         tokenizers = [load_tokenizer(bundle) for bundle in bundles]
         for bundle, tokenizer in zip(bundles, tokenizers, strict=True):
             if tokenizer.hash != tokenizers[0].hash:
@@ -151,21 +157,23 @@ class Translator(GivenTranslations, FileTranslator):
                     expected=f"the tokenizer of {bundles[0].folder}",
                     do="train them on one tokenizer: tokenizer.path in the recipe",
                 )
-        models = [_load(bundle, place, DTYPES[precision]) for bundle in bundles]
-        system = cls(
-            models,
-            tokenizers[0],
-            max_tokens=min(map(longest_part, bundles)),
-            source_language=bundles[0].config.source_language,
-            target_language=bundles[0].config.target_language,
-            sentences=min(filter(None, (one.config.sentences for one in bundles)), default=None),
-            longest_target=min(filter(None, map(positions_end, bundles)), default=None),
-            readings=list(map(_reading, bundles, models)),
+        system = cls.__new__(cls)
+        system.tokenizer = tokenizers[0]
+        system.max_tokens = min(map(longest_part, bundles))
+        system.source_language = bundles[0].config.source_language
+        system.target_language = bundles[0].config.target_language
+        system.sentences = min(
+            filter(None, (one.config.sentences for one in bundles)), default=None
         )
-        return loaded_from(system, bundles)
-
-    def modules(self) -> Sequence[SequenceToSequence]:
-        return self.models
+        system.longest_target = min(filter(None, map(positions_end, bundles)), default=None)
+        system.threads, system._precision = threads or len(os.sched_getaffinity(0)), known
+        if choice.native:
+            system._begin_natively(bundles[0])
+        else:
+            dtype = dtype_of("bf16" if known == "bf16" else "fp32")
+            system._read_models(bundles, choose_device(device), dtype)
+        given = {"device": device, "precision": precision, "engine": engine, "threads": threads}
+        return known_origin(system, bundles, **given)
 
     @at_work
     def translate(
@@ -221,7 +229,14 @@ class Translator(GivenTranslations, FileTranslator):
         aligned = alignments or (bare is not None and bare.any)
         writer = self._writer(options, aligned, kept, terms)
         tell(self, GIVEN, len(texts))
-        found = self._written(parts, writer, options, forced, batch_size)
+        searcher = self.searcher
+        if isinstance(searcher, EngineSearcher) and not searcher.serves(options, prefixes):
+            searcher, left = self.on_torch, set(range(len(texts)))
+        else:
+            left = set()
+        found = self._written(parts, writer, searcher, options, forced, batch_size, left)
+        with _COUNTING:
+            self.left += len(left)
         joint = "" if self.spaceless else " "
         joined = join(len(texts), parts, found, joint, None if options.sample else options.nbest)
         return joined if bare is None else bare.dressed(joined, alignments)
@@ -230,21 +245,42 @@ class Translator(GivenTranslations, FileTranslator):
         self,
         parts: Sequence[Segment],
         writer: PartWriter,
+        searcher: Searcher,
         options: DecodingOptions,
-        forced: Sequence[Sequence[int]] | None,
+        forced: Prefixes | None,
         batch_size: int,
+        left: set[int],
     ) -> list[list[Translation]]:
+        """For each segment its translations.
+
+        Args:
+            left: gets the numbers of the lines that the native engine left to torch.
+        """
         found: list[list[Translation]] = [[] for _ in parts]
-        ids = [part.ids for part in parts]
-        for batch in source_batches(ids, sentences=batch_size) if parts else ():
+
+        def write(rows: list[int]) -> None:
             # Every batch has samples of its own, which are the same whenever it is decoded again.
-            seeded = replace(options, seed=options.seed + batch.rows[0])
-            prefix = None if forced is None else [forced[row] for row in batch.rows]
-            here = [parts[row] for row in batch.rows]
+            seeded = replace(options, seed=options.seed + rows[0])
+            prefix = None if forced is None else [forced[row] for row in rows]
+            here = [parts[row] for row in rows]
             tell(self, ROWS, [part.line for part in here])
-            translated = writer.write(here, self.read(batch), seeded, prefix)
-            for row, translations in zip(batch.rows, translated, strict=True):
+            read = searcher.read([part.ids for part in here])
+            for row, translations in zip(
+                rows, writer.write(here, read, seeded, prefix), strict=True
+            ):
                 found[row] = translations
+            left.update(here[row].line for row in read.left)
+
+        batches = list(batched_rows([part.ids for part in parts], batch_size))
+        threads = min(self.threads, len(batches)) if searcher.name == "native" else 1
+        if threads < 2:
+            for rows in batches:
+                write(rows)
+            return found
+        # The engine computes without Python's lock, and a batch is the same in any thread.
+        with ThreadPoolExecutor(threads) as pool:
+            for _ in pool.map(lambda rows: rows[0].run(write, rows[1]), _each_in_context(batches)):
+                pass
         return found
 
     @property
@@ -262,6 +298,20 @@ class Translator(GivenTranslations, FileTranslator):
             check_lengths(self.longest_target, [part.ids for part in parts])
         return parts
 
+    @classmethod
+    def load_on(
+        cls,
+        engine: EngineName,
+        *folders: Bundle | Path | str,
+        device: str = "auto",
+        precision: EnginePrecision = "auto",
+        threads: int = 0,
+    ) -> Translator:
+        """As `load`."""
+        return cls.load(
+            *folders, device=device, precision=precision, engine=engine, threads=threads
+        )
+
     def _writer(
         self,
         options: DecodingOptions,
@@ -275,25 +325,8 @@ class Translator(GivenTranslations, FileTranslator):
                 do="leave out --sample (sample=False), or the glossary",
             )
 
-        def search(
-            memory: Memory,
-            options: DecodingOptions,
-            prefixes: Prefixes | None,
-            constraints: list[Constraints] | None,
-        ) -> list[list[Hypothesis]]:
-            same = partial(written_text, self.tokenizer) if options.nbest > 1 else None
-            with self._coverage(options) as attention:
-                found = decode(
-                    self.decoder, memory, options, prefixes, attention, constraints, same
-                )
-            tell(self, FOUND, found)
-            return found
-
-        def score(memory: Memory, targets: Sequence[Sequence[int]]) -> list[Hypothesis]:
-            return score_pairs(self.decoder, memory, targets, options.ranker())
-
         return PartWriter(
-            self.tokenizer, self.aligner, search, score, alignments,
+            self.tokenizer, options.ranker(), self.aligns, alignments,
             self.longest_target, self.spaceless, keep, glossary,
         )  # fmt: skip
 
@@ -347,26 +380,6 @@ class Translator(GivenTranslations, FileTranslator):
             maximum_length=longest,
         )
 
-    def _coverage(self, options: DecodingOptions) -> AbstractContextManager[ReadAttention | None]:
-        if not options.coverage_penalty:
-            return nullcontext()
-        self.check_alignments()
-        models = nn.ModuleList(self.models)
-        return read_attention(models, sites_of(models, "cross").__contains__)
-
-
-def _load(bundle: Bundle, device: torch.device, dtype: torch.dtype) -> SequenceToSequence:
-    model = load_model(bundle, str(device))
-    if not isinstance(model, SequenceToSequence):
-        raise BundleError("this model does not translate.", place=Place(bundle.folder))
-    prepare_for_inference(model, dtype)
-    return model
-
-
-def _reading(bundle: Bundle, model: SequenceToSequence) -> AlignmentSetting | None:
-    known = reading_of(bundle.config) if model.cross_sites else None
-    return known or default_setting(len(model.cross_sites))
-
 
 def _refuse_glossary(terms: Glossary | None) -> None:
     if terms is not None:
@@ -374,3 +387,9 @@ def _refuse_glossary(terms: Glossary | None) -> None:
             "a search with a glossary cannot be recorded.",
             do="leave out the glossary inside of jumok.record",
         )
+
+
+def _each_in_context(batches: Sequence[list[int]]) -> Iterator[tuple[Context, list[int]]]:
+    """Batches with a copy of this thread's context, for a thread that knows nothing of it."""
+    for rows in batches:
+        yield copy_context(), rows

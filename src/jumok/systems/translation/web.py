@@ -1,37 +1,41 @@
 """A translator as one HTML file that translates by itself, without a server or a network.
 
 The file holds the page of `jumok look`, the engine in WebAssembly, and the model's weights. The
-engine reads them as `MemoryImage` lays them out; the page has the tokenizer's subwords, and cuts text
-as SentencePiece does.
+engine reads them as `MemoryImage` lays them out; the page has the tokenizer's subwords, and cuts
+text as SentencePiece does.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
+from math import sqrt
 from typing import Any
 
 import numpy as np
 
+from jumok.bundle.described import section_of
 from jumok.bundle.reading import Bundle
-from jumok.bundle.weights import load_model, section_of
 from jumok.config import TransformerConfig
 from jumok.data.pieces import PieceTable, read_pieces
-from jumok.data.tokenizer import END
 from jumok.decoding import DecodingOptions
 from jumok.engine.image import ImageOf, MemoryImage, places_of
-from jumok.engine.packing import Kind, Weights, rounded
+from jumok.engine.packing import Array, Kind, rounded
 from jumok.engine.structures import ModelLayout
-from jumok.engine.transformer import NativeTransformer, missing
+from jumok.engine.transformer import NativeTransformer
 from jumok.engine.wasm import engine_wasm
 from jumok.errors import ConfigError, Place
 from jumok.inspection.findings import TraceFindings
 from jumok.inspection.page.document import document
 from jumok.inspection.trace import Trace
 from jumok.kinds import page_facts
-from jumok.systems.loading import reading_of
-from jumok.systems.translation.native import NativeTranslator, position_vectors
+from jumok.systems.loading import load_tokenizer, reading_of
+from jumok.systems.native_models import FURTHEST, lacking, native_model
+from jumok.systems.reach import longest_part, positions_end
+from jumok.systems.translation.on_engine import rules_of
 from jumok.systems.translation.translator import DEFAULTS
 
 ENTRY = "exported.js"
 TABLES = ("source_table", "target_table")
+PLACES = ("source_places", "target_places", "turn")
 COUNTS = {"encoder": "encoder_blocks", "decoder": "decoder_blocks"}
 
 
@@ -40,7 +44,7 @@ class WebTranslator:
 
     Args:
         kind: the number format of the weights. The embeddings have it too, which they have not in
-            `NativeTranslator`: otherwise they would be most of the page.
+            a Translator on the engine: otherwise they would be most of the page.
 
     Attributes:
         engine: the same model on this machine, with the same numbers.
@@ -54,16 +58,16 @@ class WebTranslator:
         self, bundle: Bundle, kind: Kind = "int8", options: DecodingOptions = DEFAULTS
     ) -> None:
         self.config = _served(bundle)
-        self.bundle, self.kind, self.options = bundle, kind, options
-        native = NativeTranslator(bundle, kind)
-        self.tokenizer, self.max_tokens = native.tokenizer, native.max_tokens
+        self.bundle, self.kind = bundle, kind
+        self.tokenizer, self.max_tokens = load_tokenizer(bundle), longest_part(bundle)
         self.pieces = _pieces(bundle, self.tokenizer.model)
-        self.rules = native.rules(options, [[END] * (self.max_tokens + 1)])
-        state = load_model(bundle).state_dict()
-        weights = _with_rounded_tables({name: each.numpy() for name, each in state.items()}, kind)
-        self.reach = 1 + max(self.max_tokens, *self.rules.longest)
-        places = position_vectors(self.config, weights, self.reach)
-        self.engine = NativeTransformer(self.config, weights, places, kind)
+        most = min(options.maximum_length, positions_end(bundle) or FURTHEST)
+        self.options = replace(options, maximum_length=most)
+        self.rules = rules_of(self.options, [self.max_tokens + 1])
+        model = native_model(bundle, kind)
+        assert isinstance(model, NativeTransformer)
+        self.engine = model
+        self._tables = self._round_tables()
 
     def page(self, title: str, examples: Sequence[str] = ()) -> str:
         """The HTML file.
@@ -99,6 +103,7 @@ class WebTranslator:
             "weights": self.bundle.parameters,
             "precision": self.kind,
             "maxTokens": self.max_tokens,
+            "score": self.config.score,
             "scale": self._layout.scale,
             "tokenizer": {
                 "segmentation": pieces.segmentation,
@@ -126,36 +131,62 @@ class WebTranslator:
 
     @property
     def _layout(self) -> ModelLayout:
-        return self.engine.memory[0]
+        return self.engine.packed.layout
+
+    def _round_tables(self) -> dict[int, float | None]:
+        """Makes the engine's embeddings what the page's are; by address, how the page gets them.
+
+        They are the output projection times this factor; or, with None, a matrix of their own.
+        """
+        found: dict[int, float | None] = {}
+        layout, packed = self._layout, self.engine.packed.arrays
+        joined = self.config.positions_join == "add"
+        for address in {getattr(layout, name) for name in TABLES}:
+            shared = address == layout.target_table and self.config.tied != "none" and joined
+            table = packed.arrays[address]
+            factor = np.float32(sqrt(self.config.dim)) if shared else np.float32(1)
+            table[...] = rounded(table.astype(np.float32) / factor, self.kind) * factor
+            found[address] = float(factor) if shared else None
+        return found
 
     def _image(self) -> tuple[MemoryImage, dict[str, Any]]:
         """The model in memory, and where things are in it.
 
         Tables of embeddings are left out: the engine unpacks them from linear layers, of which the
-        output projection is usually one.
+        output projection is usually one. Those of positions end where the texts do.
         """
-        layout, packed = self.engine.memory
-        tables = {getattr(layout, name) for name in TABLES}
-        writer = ImageOf(packed.arrays, COUNTS, frozenset(tables))
+        layout, packed = self._layout, self.engine.packed.arrays
+        reach = 1 + max(self.max_tokens, *self.rules.longest)
+        tables: dict[int, Array] = {
+            address: packed.arrays[address].astype(np.float32) for address in self._tables
+        }
+        own = {
+            address: packed.matrix(tables[address])
+            for address, factor in self._tables.items()
+            if factor is None
+        }
+        arrays = dict(packed.arrays)
+        for name in PLACES:
+            if address := getattr(layout, name):
+                arrays[address] = arrays[address][:reach]
+        writer = ImageOf(arrays, COUNTS, frozenset(self._tables))
         model = writer.add(layout)
         fields = {name: model + offset for name, _, offset in places_of(ModelLayout)}
         listed = []
-        for address in tables:
-            table = packed.arrays[address].astype(np.float32, copy=False)
-            layer = fields["output"]
-            if address != layout.target_table or self.config.tied == "none":
-                layer = writer.add(packed.matrix(table))
+        for address, factor in self._tables.items():
+            places = [fields[name] for name in TABLES if getattr(layout, name) == address]
+            rows, columns = tables[address].shape
             listed.append(
                 {
-                    "layer": layer,
-                    "rows": len(table),
-                    "columns": layout.dim,
-                    "fields": [fields[name] for name in TABLES if getattr(layout, name) == address],
+                    "layer": writer.add(own[address]) if address in own else fields["output"],
+                    "rows": rows,
+                    "columns": columns,
+                    "factor": factor or 1.0,
+                    "fields": places,
                 }
             )
-        image = writer.image
-        return image, {
-            "addresses": image.addresses,
+        return writer.image, {
+            "addresses": writer.image.addresses,
             "model": model,
             "tables": listed,
             "heads": layout.heads,
@@ -169,35 +200,22 @@ def _served(bundle: Bundle) -> TransformerConfig:
     config = section_of(bundle)
     if not isinstance(config, TransformerConfig):
         raise _not_exported(bundle, f"kind = {bundle.config.model.get('kind')!r}")
-    if (lacking := missing(config)) is not None:
-        raise _not_exported(bundle, lacking)
+    if (lacks := lacking(bundle)) is not None:
+        raise _not_exported(bundle, lacks)
     return config
 
 
 def _pieces(bundle: Bundle, model: bytes) -> PieceTable:
     pieces = read_pieces(model)
-    if (lacking := pieces.lacks_in_page) is not None:
-        raise _not_exported(bundle, lacking)
+    if (lacks := pieces.lacks_in_page) is not None:
+        raise _not_exported(bundle, lacks)
     return pieces
 
 
-def _with_rounded_tables(weights: Weights, kind: Kind) -> Weights:
-    """The weights, with embeddings as the page stores them; tied ones stay one array."""
-    found: dict[int, Any] = {}
-    result = dict(weights)
-    for name, array in weights.items():
-        if name.endswith((".embedding.table", "decoder.output.weight")):
-            address = array.ctypes.data
-            if address not in found:
-                found[address] = rounded(array, kind)
-            result[name] = found[address]
-    return result
-
-
-def _not_exported(bundle: Bundle, lacking: str) -> ConfigError:
+def _not_exported(bundle: Bundle, lacks: str) -> ConfigError:
     return ConfigError(
         "this model cannot be exported to a page.",
         expected="a Transformer for translation that the native engine serves",
-        got=lacking,
+        got=lacks,
         place=Place(bundle.folder),
     )

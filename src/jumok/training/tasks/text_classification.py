@@ -7,8 +7,9 @@ import torch
 from torch import nn
 
 from jumok.bundle.card import BundleConfig
+from jumok.bundle.described import section_of
 from jumok.bundle.reading import TOKENIZER, Bundle, read_bundle
-from jumok.bundle.weights import fill, load_model, section_of
+from jumok.bundle.weights import fill, load_model
 from jumok.bundle.writing import write_bundle
 from jumok.config import TextClassificationConfig, TextClassifierConfig
 from jumok.config.families import check_room

@@ -1,0 +1,100 @@
+"""A bundle's weights as arrays. Nothing here imports torch."""
+
+import hashlib
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+from safetensors import SafetensorError, deserialize
+
+from jumok.bundle.quantised import COMPLETE, SCALE, as_quantised, scales_of
+from jumok.bundle.reading import WEIGHTS, Bundle
+from jumok.bundle.room import check_room
+from jumok.engine.quantising import Quantised
+from jumok.errors import BundleError, Place
+
+NUMBERS = {
+    "F64": "<f8",
+    "F32": "<f4",
+    "F16": "<f2",
+    "BF16": "<u2",  # the upper halves of float32
+    "I64": "<i8",
+    "I32": "<i4",
+    "I16": "<i2",
+    "I8": "i1",
+    "U8": "u1",
+    "BOOL": "?",
+}
+
+Arrays = dict[str, npt.NDArray[np.float32]]
+
+
+@dataclass(frozen=True)
+class StoredWeights:
+    """The weights of a bundle, by their names: each is in one of the two."""
+
+    floats: Arrays = field(default_factory=dict)
+    integers: dict[str, Quantised] = field(default_factory=dict)
+
+
+def read_arrays(bundle: Bundle) -> Arrays:
+    """All weights by their names, in float32, whatever their stored type.
+
+    Raises:
+        BundleError: see `read_stored`.
+    """
+    stored = read_stored(bundle)
+    return stored.floats | {name: each.floats() for name, each in stored.integers.items()}
+
+
+def read_stored(bundle: Bundle) -> StoredWeights:
+    """All weights by their names: int8 matrices with their scales, others in float32.
+
+    Raises:
+        BundleError: they cannot be read; an integer is -128, or a scale negative or no number; or
+            they are not those that the bundle was written with; or too little memory is free.
+    """
+    file, scales = bundle.folder / WEIGHTS, scales_of(bundle.stored)
+    check_room(bundle, 2 * file.stat().st_size)  # the file, and the arrays
+    try:
+        content = file.read_bytes()
+        told = dict(deserialize(content))
+    except (SafetensorError, OSError) as error:
+        raise unreadable(bundle, error) from error
+    arrays = {name: _array(each) for name, each in told.items()}
+    stored = StoredWeights()
+    for name, array in arrays.items():
+        if f"{name}{SCALE}" in scales:
+            stored.integers[name] = as_quantised(name, array, arrays[f"{name}{SCALE}"], file)
+        elif name not in scales:
+            stored.floats[name] = array.astype(np.float32, copy=False)
+    found = hashlib.sha256(content).hexdigest() if bundle.digest else None
+    if found != bundle.digest:
+        raise BundleError(
+            "the weights are not those that this bundle was written with.",
+            expected=f"SHA-256 {bundle.digest}",
+            got=f"SHA-256 {found}",
+            do=COMPLETE,
+            place=Place(file),
+        )
+    return stored
+
+
+def unreadable(bundle: Bundle, error: Exception) -> BundleError:
+    """The error for weights that safetensors refuses, or the system."""
+    return BundleError(
+        "the weights cannot be read.",
+        place=Place(bundle.folder / WEIGHTS),
+        got=str(error),
+        do="get an undamaged copy of the bundle",
+    )
+
+
+def _array(told: dict[str, object]) -> npt.NDArray[np.generic]:
+    dtype, data = str(told["dtype"]), told["data"]
+    assert isinstance(data, bytes | bytearray)
+    assert isinstance(told["shape"], list)
+    stored = np.frombuffer(data, NUMBERS[dtype]).reshape(told["shape"])
+    if dtype == "BF16":
+        return (stored.astype(np.uint32) << 16).view(np.float32)
+    return stored

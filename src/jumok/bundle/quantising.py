@@ -1,0 +1,86 @@
+"""From a bundle's weights to the same weights with fewer bits."""
+
+import shutil
+from pathlib import Path
+from typing import Literal
+
+import torch
+from torch import nn
+
+from jumok.bundle.card import Card
+from jumok.bundle.quantised import SCALE
+from jumok.bundle.reading import TOKENIZER, WEIGHTS, Bundle, sha256
+from jumok.bundle.weights import load_model
+from jumok.bundle.writing import write_bundle
+from jumok.engine.quantising import quantised
+from jumok.errors import BundleError, Place
+from jumok.kernels.linear import Projection
+from jumok.layers.embedding import Embedding
+from jumok.shapes import Tensor
+
+FewerBits = Literal["int8", "bf16"]
+
+
+class CopiedTokenizer:
+    """A bundle's tokenizer of any kind, written again as it is."""
+
+    def __init__(self, file: Path) -> None:
+        self._file, self.hash = file, sha256(file)
+
+    def save(self, path: Path) -> None:
+        """Copies the file."""
+        shutil.copyfile(self._file, path)
+
+
+def write_quantised(folder: Path, bundle: Bundle, to: FewerBits, card: Card) -> Path:
+    """Writes the bundle again, with the matrices of linear layers and embeddings in fewer bits.
+
+    Norms, biases, convolutions and learned positions become float32, whatever they were.
+
+    Raises:
+        BundleError: the weights are damaged, hold NaN or infinity, or cannot be written.
+    """
+    tokenizer = (
+        CopiedTokenizer(bundle.folder / TOKENIZER) if bundle.config.vocabulary_size else None
+    )
+    return write_bundle(folder, fewer_bits(bundle, to), bundle.config, tokenizer, card)
+
+
+def fewer_bits(bundle: Bundle, to: FewerBits) -> dict[str, Tensor]:
+    """The bundle's weights by the names that they are stored under, and the scales of int8 ones.
+
+    Raises:
+        BundleError: the weights are damaged, or hold NaN or infinity.
+    """
+    model = load_model(bundle)
+    own, matrices = model.state_dict(), matrices_of(model)
+    weights: dict[str, Tensor] = {}
+    for name in bundle.tensors:
+        tensor = own[name]
+        if not tensor.isfinite().all():
+            raise BundleError(
+                "a weight is NaN or infinite, which int8 cannot hold.",
+                got=f"{int((~tensor.isfinite()).sum()):,} such numbers in {name}",
+                do="quantize a model whose training did not diverge",
+                place=Place(bundle.folder / WEIGHTS),
+            )
+        if tensor.data_ptr() not in matrices:
+            weights[name] = tensor
+        elif to == "bf16":
+            weights[name] = tensor.bfloat16()
+        else:
+            found = quantised(tensor.numpy())
+            weights[name] = torch.from_numpy(found.integers)
+            weights[f"{name}{SCALE}"] = torch.from_numpy(found.scales)
+    return weights
+
+
+def matrices_of(model: nn.Module) -> set[int]:
+    """The addresses of the matrices of linear layers and of the tables of embeddings."""
+    found = set()
+    for module in model.modules():
+        if isinstance(module, nn.Linear | Projection):
+            found.add(module.weight.data_ptr())
+        elif isinstance(module, Embedding):
+            found.add(module.table.data_ptr())
+    return found

@@ -1,0 +1,1 @@
+"""What `jumok quantize` measures of each kind of model."""

@@ -1,0 +1,31 @@
+"""Which texts are decoded together. Nothing here imports torch."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+
+def batched_rows(
+    sources: Sequence[Sequence[int]], sentences: int, tokens: int | None = None
+) -> Iterator[list[int]]:
+    """The rows of each batch of sources of any lengths (token ids without END), longest first.
+
+    Longest first, so that a batch that is too large for the memory fails at once.
+
+    Args:
+        sentences: the maximum number of sources in a batch.
+        tokens: the maximum number of positions in a batch, padding and END included; a longer
+            source is a batch of its own. None means no limit.
+    """
+    lengths = np.array([len(source) for source in sources], dtype=np.int64)
+    rows: list[int] = []
+    for row in np.argsort(-lengths, kind="stable").tolist():
+        room = (
+            tokens is None or (len(rows) + 1) * (len(sources[rows[0]]) + 1 if rows else 0) <= tokens
+        )
+        if rows and (len(rows) == sentences or not room):
+            yield rows
+            rows = []
+        rows.append(row)
+    if rows:
+        yield rows

@@ -1,0 +1,144 @@
+"""How often a model with fewer bits predicts the token that the whole model predicts.
+
+Both read the same tokens (teacher forcing), and at each position the most probable next token of
+the one is compared with that of the other. Translators read what the whole model writes by greedy
+decoding; language models read the given text.
+
+Source: llama.cpp's `perplexity --kl-divergence` reports the same share as "Same top p"; that scores
+such as BLEU hide changed answers, and that these should be counted: Dutta et al. 2024, "Accuracy is
+Not All You Need", section 3.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from jumok.data.pairs.batches import source_batches
+from jumok.data.tokenizer import END, START
+from jumok.kernels.linear import Projection
+from jumok.models.causal import CausalLanguageModel
+from jumok.models.memory import SequenceToSequence, logits_of
+from jumok.shapes import Bool, Float, Int, Tensor
+
+Tokens = Sequence[Sequence[int]]
+Shorten = Callable[[Float[Tensor, "*axes inputs"]], Float[Tensor, "*axes inputs"]]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """The number of predictions, and how many of them are equal."""
+
+    tokens: int = 0
+    equal: int = 0
+
+    @property
+    def share(self) -> float:
+        """From 0 to 1; 1 without predictions."""
+        return self.equal / self.tokens if self.tokens else 1.0
+
+    def __add__(self, other: "Agreement") -> "Agreement":
+        return Agreement(self.tokens + other.tokens, self.equal + other.equal)
+
+
+def as_int8(states: Float[Tensor, "*axes inputs"]) -> Float[Tensor, "*axes inputs"]:
+    """The inputs that the engine computes with in int8: 255 steps, as far as each row reaches.
+
+    The engine multiplies the integers and scales the sums (`engine/matrix.h`); the products of
+    these floats are the same up to the rounding of float32.
+    """
+    peak = states.abs().amax(-1, keepdim=True)
+    factor = torch.where(peak > 0, 127.0 / peak, 0.0)
+    return (states * factor).round() * (peak / 127.0)
+
+
+def as_bfloat16(states: Float[Tensor, "*axes inputs"]) -> Float[Tensor, "*axes inputs"]:
+    """The inputs that the engine computes with in bfloat16."""
+    return states.bfloat16().float()
+
+
+SHORTENED: dict[str, Shorten] = {"int8": as_int8, "bf16": as_bfloat16}
+
+
+@contextmanager
+def computing_in(model: nn.Module, precision: str) -> Iterator[None]:
+    """Inside the block, linear layers round their inputs as the engine does in this precision.
+
+    It is the engine's arithmetic in a readable form, for any model that torch runs; the weights
+    have to be those of the bundle with fewer bits. Only layers that are called as modules take
+    part, thus not the recurrent matrices inside an RNN's kernels.
+    """
+    shorten = SHORTENED[precision]
+    with ExitStack() as hooks:
+        for module in model.modules():
+            if isinstance(module, nn.Linear | Projection):
+                handle = module.register_forward_pre_hook(lambda _, inputs: (shorten(*inputs),))
+                hooks.callback(handle.remove)
+        yield
+
+
+@torch.no_grad()
+def translation_agreement(
+    models: tuple[SequenceToSequence, SequenceToSequence],
+    sources: Tokens,
+    targets: Tokens,
+    batch_size: int,
+) -> Agreement:
+    """How many predictions of the two models are equal, END's included.
+
+    Args:
+        sources, targets: token ids, without START and END.
+    """
+    found = Agreement()
+    for batch in source_batches(sources, sentences=batch_size):
+        given, real = padded([[START, *targets[row]] for row in batch.rows])
+        first, second = (
+            logits_of(model.decoder, model.encode(batch.tokens, batch.allowed), given).argmax(2)
+            for model in models
+        )
+        found += _compared(first, second, real)
+    return found
+
+
+@torch.no_grad()
+def text_agreement(
+    models: tuple[CausalLanguageModel, CausalLanguageModel],
+    texts: Tokens,
+    context: int,
+    batch_size: int,
+) -> Agreement:
+    """How many predictions of the next token are equal, with at most `context` tokens before it.
+
+    Args:
+        texts: token ids, with START and without END; long ones are read in windows that do not
+            overlap.
+    """
+    windows = [
+        text[first : first + context] for text in texts for first in range(0, len(text), context)
+    ]
+    found = Agreement()
+    for first in range(0, len(windows), batch_size):
+        given, real = padded(windows[first : first + batch_size])
+        one, other = (model.decoder.logits(model.hidden(given)).argmax(2) for model in models)
+        found += _compared(one, other, real)
+    return found
+
+
+def padded(
+    rows: Tokens,
+) -> tuple[Int[Tensor, "batch longest"], Bool[Tensor, "batch longest"]]:
+    """The rows, filled up with END, which affects nothing before it; True where a token is."""
+    longest = max(map(len, rows))
+    tokens = torch.tensor([[*row, *[END] * (longest - len(row))] for row in rows])
+    lengths = torch.tensor([len(row) for row in rows])
+    return tokens, torch.arange(longest) < lengths[:, None]
+
+
+def _compared(
+    one: Int[Tensor, "batch longest"],
+    other: Int[Tensor, "batch longest"],
+    real: Bool[Tensor, "batch longest"],
+) -> Agreement:
+    return Agreement(int(real.sum()), int(((one == other) & real).sum()))

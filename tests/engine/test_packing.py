@@ -1,0 +1,84 @@
+"""Panels of weights: integers that a bundle stores, and those that the engine makes of floats."""
+
+import numpy as np
+import pytest
+
+from jumok.engine.packing import Packed
+from jumok.engine.quantising import Quantised, quantised
+from jumok.engine.structures import library
+from jumok.engine.transformer import NativeTransformer
+from tests.engine.test_transformer import KINDS, OPTIONS, model_of, rules_of, sources_of
+
+pytestmark = pytest.mark.skipif(library() is None, reason="needs a C compiler")
+
+
+def packed_both_ways(keys) -> tuple[NativeTransformer, NativeTransformer]:
+    """A model whose matrices were quantised: given as floats, and as integers."""
+    config, model = model_of(**keys)
+    weights = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
+    integers: dict[str, Quantised] = {}
+    for name, matrix in list(weights.items()):
+        if name.endswith(("embedding.table", ".weight")) and matrix.ndim == 2:
+            integers[name] = quantised(matrix)
+            weights[name] = integers[name].floats()
+    if keys.get("tied", "all") != "none":  # stored once
+        integers.pop("decoder.output.weight")
+        weights.pop("decoder.output.weight")
+    given = NativeTransformer(config, weights, "int8")
+    tables_alone = {
+        name: array
+        for name, array in weights.items()
+        if name not in integers or name.endswith("embedding.table")
+    }
+    return given, NativeTransformer(config, tables_alone, "int8", integers)
+
+
+@pytest.mark.parametrize("keys", KINDS.values(), ids=KINDS)
+def test_stored_integers_are_what_the_engine_makes_of_their_floats(keys):
+    made, stored = packed_both_ways(keys)
+    mine, theirs = made._packed._packed._kept, stored._packed._packed._kept
+    assert len(mine) == len(theirs)
+    for one, other in zip(mine, theirs, strict=True):
+        begin, start = -one.ctypes.data % 64, -other.ctypes.data % 64
+        assert (one[begin : len(one) - 64 + begin] == other[start : len(other) - 64 + start]).all()
+    sources = sources_of(7, 1, 19, 4)
+    for options in (OPTIONS["greedy"], OPTIONS["beam"]):
+        rules = rules_of(options, sources)
+        assert made.search(sources, rules) == stored.search(sources, rules)
+
+
+def test_integers_are_floats_for_other_kinds():
+    matrix = np.random.default_rng(1).normal(size=(70, 32)).astype(np.float32)
+    stored = quantised(matrix)
+    for kind in ("fp32", "bf16"):
+        first, second = Packed(kind), Packed(kind)
+        first.matrix(stored)
+        second.matrix(stored.floats())
+        for one, other in zip(first._kept, second._kept, strict=True):
+            begin, start = -one.ctypes.data % 64, -other.ctypes.data % 64
+            size = len(one) - 64
+            assert (one[begin : begin + size] == other[start : start + size]).all()
+
+
+def test_a_panel_by_hand():
+    """(outputs / 64, inputs / 4, 64, 4): the integers, scales and sums of two rows."""
+    packed = Packed("int8")
+    layout = packed.matrix(np.array([[127, -3, 5, 9] * 2, [-254, 4, 0, 2] * 2], np.float32))
+    panels, biases, scales, sums = sorted_places(packed, layout)
+    assert (layout.outputs, layout.inputs) == (2, 8)
+    assert panels.view(np.int8).reshape(2, 64, 4)[:, :2].tolist() == [
+        [[127, -3, 5, 9], [-127, 2, 0, 1]],
+        [[127, -3, 5, 9], [-127, 2, 0, 1]],
+    ]
+    assert not panels.view(np.int8).reshape(2, 64, 4)[:, 2:].any()
+    assert scales.view(np.float32)[:3].tolist() == [1, 2, 0]
+    assert sums.view(np.int32)[:3].tolist() == [128 * 2 * 138, 128 * 2 * -124, 0]
+    assert not biases.any()
+
+
+def sorted_places(packed, layout) -> list[np.ndarray]:
+    found = {}
+    for room in packed._kept:
+        begin = -room.ctypes.data % 64
+        found[room.ctypes.data + begin] = room[begin : len(room) - 64 + begin]
+    return [found[each] for each in (layout.panels, layout.bias, layout.scale, layout.correction)]

@@ -1,0 +1,53 @@
+"""The tensors of a Transformer by its config are those of the built model."""
+
+import pytest
+
+from jumok.config import TransformerConfig
+from jumok.models.catalog import DataSizes, build
+from jumok.models.tensors import tensors_of
+from jumok.parts import PARTS
+
+VARIANTS = [
+    {},
+    {"norm": "post", "bias": False},
+    {"tied": "target", "norm_kind": "rms"},
+    {"tied": "none", "feedforward_kind": "gated"},
+    {"positions": "learned", "max_length": 11},
+    {"positions": "rotary", "kv_heads": 1},
+    {"positions_join": "concatenate", "head_dim": 7, "value_dim": 5},
+    {"positions": "alibi", "score": "dot", "encoder_layers": 3},
+    {"positions": "index", "positions_join": "concatenate", "score": "bilinear"},
+    {"positions": "fraction", "score": "cosine"},
+    {"positions": "binary", "positions_join": "concatenate", "max_length": 37},
+    {"process_heads": ("qk-norm",), "process_output": ("head-scale", "head-scale")},
+]
+
+
+@pytest.mark.parametrize("keys", VARIANTS, ids=str)
+def test_names_shapes_and_ties_are_those_of_the_built_model(keys):
+    sizes = {"dim": 18, "heads": 3, "encoder_layers": 1, "decoder_layers": 2, "feedforward": 13}
+    config = TransformerConfig(**(sizes | keys))
+    state = build(config, DataSizes(vocabulary=31)).state_dict()
+    found = tensors_of(config, 31)
+    assert found is not None
+    assert found.shapes == {name: tuple(tensor.shape) for name, tensor in state.items()}
+    places: dict[int, list[str]] = {}
+    for name, tensor in state.items():
+        places.setdefault(tensor.data_ptr(), []).append(name)
+    assert sorted(found.tied) == sorted(tuple(each) for each in places.values() if each[1:])
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"score": "additive"},
+        {"process_heads": ("mine",)},
+        {"process_output": ("mine",)},
+        {"positions": "mine"},
+    ],
+    ids=str,
+)
+def test_parts_with_other_tensors_are_not_known(monkeypatch, keys):
+    for role in ("head_process", "output_process", "positions"):
+        monkeypatch.setitem(PARTS[role], "mine", "somewhere:Mine")
+    assert tensors_of(TransformerConfig(dim=18, heads=3, **keys), 31) is None
