@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from jumok.engine.image import ImageOf, layout_of, places_of
-from jumok.engine.packing import Packed, rounded
+from jumok.engine.packing import Packed
 from jumok.engine.structures import (
     HERE,
     BlockLayout,
@@ -86,9 +86,10 @@ def test_sizes_and_places_are_those_of_the_compiler(tmp_path):
 
 
 @pytest.mark.parametrize(("kind", "most"), [("fp32", 0), ("bf16", 2**-8), ("int8", 1 / 254)])
-def test_rounded_tables_are_what_is_packed(kind, most):
-    matrix = np.random.default_rng(1).normal(size=(5, 16)).astype(np.float32)
-    found = rounded(matrix, kind)
+def test_packed_layers_give_their_weights_back(kind, most):
+    matrix = np.random.default_rng(1).normal(size=(70, 12)).astype(np.float32)
+    packed = Packed(kind)
+    found = packed.floats(packed.matrix(matrix))
     sizes = np.abs(matrix).max(1, keepdims=True) if kind == "int8" else np.abs(matrix)
     assert (np.abs(found - matrix) <= 1.001 * most * sizes).all()
-    np.testing.assert_allclose(rounded(found, kind), found, rtol=1e-6)
+    np.testing.assert_array_equal(packed.floats(packed.matrix(found)), found)

@@ -74,14 +74,16 @@ class Packed:
         places = self.address(panels), self.address(biases), scale, correction
         return LinearLayout(outputs, inputs, number, *places)
 
-
-def rounded(matrix: npt.NDArray[np.float32], kind: Kind) -> npt.NDArray[np.float32]:
-    """(rows columns) as it is after packing: with one scale for each row in int8."""
-    if kind == "fp32":
-        return matrix
-    if kind == "bf16":
-        return (bfloat16(matrix).astype(np.uint32) << 16).view(np.float32)
-    return quantised(matrix).floats()
+    def floats(self, layer: LinearLayout) -> Array:
+        """(outputs inputs): the weights of a packed layer, as the engine computes with them."""
+        kind = list(GROUPS)[layer.kind]
+        panels = self.arrays[layer.panels].transpose(0, 2, 1, 3).reshape(-1, layer.inputs)
+        if kind == "bf16":
+            panels = (panels.astype(np.uint32) << 16).view(np.float32)
+        whole = panels.astype(np.float32)
+        if kind == "int8":
+            whole *= self.arrays[layer.scale].astype(np.float32)[:, None]
+        return whole[: layer.outputs]
 
 
 def bfloat16(values: npt.NDArray[np.float32]) -> npt.NDArray[np.uint16]:

@@ -6,7 +6,7 @@ text as SentencePiece does.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Any
 
@@ -18,8 +18,8 @@ from jumok.config import TransformerConfig
 from jumok.data.pieces import PieceTable, read_pieces
 from jumok.decoding import DecodingOptions
 from jumok.engine.image import ImageOf, MemoryImage, places_of
-from jumok.engine.packing import Array, Kind, rounded
-from jumok.engine.structures import ModelLayout
+from jumok.engine.packing import Kind
+from jumok.engine.structures import LinearLayout, ModelLayout
 from jumok.engine.transformer import NativeTransformer
 from jumok.engine.wasm import engine_wasm
 from jumok.errors import ConfigError, Place
@@ -37,6 +37,19 @@ ENTRY = "exported.js"
 TABLES = ("source_table", "target_table")
 PLACES = ("source_places", "target_places", "turn")
 COUNTS = {"encoder": "encoder_blocks", "decoder": "decoder_blocks"}
+
+
+@dataclass(frozen=True)
+class PageTable:
+    """How the page gets a table of embeddings: from a linear layer, times a factor.
+
+    Attributes:
+        is_output: the layer is the output projection.
+    """
+
+    layer: LinearLayout
+    factor: float
+    is_output: bool
 
 
 class WebTranslator:
@@ -133,20 +146,22 @@ class WebTranslator:
     def _layout(self) -> ModelLayout:
         return self.engine.packed.layout
 
-    def _round_tables(self) -> dict[int, float | None]:
+    def _round_tables(self) -> dict[int, PageTable]:
         """Makes the engine's embeddings what the page's are; by address, how the page gets them.
 
-        They are the output projection times this factor; or, with None, a matrix of their own.
+        They are the output projection times a factor, where that holds the same matrix; otherwise
+        they are packed in the same way.
         """
-        found: dict[int, float | None] = {}
+        found = {}
         layout, packed = self._layout, self.engine.packed.arrays
-        joined = self.config.positions_join == "add"
+        as_output = self.config.tied != "none" and self.config.positions_join == "add"
         for address in {getattr(layout, name) for name in TABLES}:
-            shared = address == layout.target_table and self.config.tied != "none" and joined
             table = packed.arrays[address]
-            factor = np.float32(sqrt(self.config.dim)) if shared else np.float32(1)
-            table[...] = rounded(table.astype(np.float32) / factor, self.kind) * factor
-            found[address] = float(factor) if shared else None
+            shared = as_output and address == layout.target_table
+            layer = layout.output if shared else packed.matrix(table.astype(np.float32))
+            factor = np.float32(sqrt(self.config.dim) if shared else 1)
+            table[...] = packed.floats(layer) * factor
+            found[address] = PageTable(layer, float(factor), shared)
         return found
 
     def _image(self) -> tuple[MemoryImage, dict[str, Any]]:
@@ -155,36 +170,25 @@ class WebTranslator:
         Tables of embeddings are left out: the engine unpacks them from linear layers, of which the
         output projection is usually one. Those of positions end where the texts do.
         """
-        layout, packed = self._layout, self.engine.packed.arrays
+        layout = self._layout
         reach = 1 + max(self.max_tokens, *self.rules.longest)
-        tables: dict[int, Array] = {
-            address: packed.arrays[address].astype(np.float32) for address in self._tables
-        }
-        own = {
-            address: packed.matrix(tables[address])
-            for address, factor in self._tables.items()
-            if factor is None
-        }
-        arrays = dict(packed.arrays)
+        arrays = dict(self.engine.packed.arrays.arrays)
         for name in PLACES:
             if address := getattr(layout, name):
                 arrays[address] = arrays[address][:reach]
         writer = ImageOf(arrays, COUNTS, frozenset(self._tables))
         model = writer.add(layout)
         fields = {name: model + offset for name, _, offset in places_of(ModelLayout)}
-        listed = []
-        for address, factor in self._tables.items():
-            places = [fields[name] for name in TABLES if getattr(layout, name) == address]
-            rows, columns = tables[address].shape
-            listed.append(
-                {
-                    "layer": writer.add(own[address]) if address in own else fields["output"],
-                    "rows": rows,
-                    "columns": columns,
-                    "factor": factor or 1.0,
-                    "fields": places,
-                }
-            )
+        listed = [
+            {
+                "layer": fields["output"] if table.is_output else writer.add(table.layer),
+                "rows": table.layer.outputs,
+                "columns": table.layer.inputs,
+                "factor": table.factor,
+                "fields": [fields[name] for name in TABLES if getattr(layout, name) == address],
+            }
+            for address, table in self._tables.items()
+        ]
         return writer.image, {
             "addresses": writer.image.addresses,
             "model": model,
