@@ -1,8 +1,9 @@
 """A model in a page without the page around it: it answers in plain JSON what a test asks it.
 
-Run as a program it gives the answers of the engine in Python, of another level of processors:
+Run as a program it writes such a page, and the answers of the engine in Python on another level of
+processors:
 
-    JUMOK_CPU=v2 python -m tests.browser.bare BUNDLE int8 texts.json answers.npz
+    JUMOK_CPU=v2 python -m tests.browser.bare BUNDLE int8 texts.json answers.npz page.html
 """
 
 import json
@@ -69,9 +70,8 @@ def bare_page(
     return file
 
 
-def engine_answers(folder: Path, kind: Kind, texts: list[str]) -> dict[str, np.ndarray]:
+def engine_answers(translator: WebTranslator, texts: list[str]) -> dict[str, np.ndarray]:
     """By "number of the text/what": tokens, log-probabilities, and the weights of each part."""
-    translator = WebTranslator(read_bundle(folder), kind, SHORT)
     config = translator.config
     layers = {"encoder": config.encoder_layers, "decoder": config.decoder_layers}
     layers["cross"] = config.decoder_layers
@@ -90,5 +90,8 @@ def engine_answers(folder: Path, kind: Kind, texts: list[str]) -> dict[str, np.n
 
 
 if __name__ == "__main__":
-    bundle, number_format, given, to = sys.argv[1:]
-    np.savez(to, **engine_answers(Path(bundle), number_format, json.loads(Path(given).read_text())))
+    folder, precision, given, to, page = sys.argv[1:]
+    kind: Kind = precision  # type: ignore[assignment]
+    model = WebTranslator(read_bundle(Path(folder)), kind, SHORT)
+    np.savez(to, **engine_answers(model, json.loads(Path(given).read_text("utf-8"))))
+    bare_page(model, Path(page))

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import sentencepiece
 
-from jumok.bundle.reading import read_bundle
+from jumok.bundle.reading import TOKENIZER, read_bundle
 from jumok.data.pieces import read_pieces
 from jumok.data.tokenizer import Tokenizer
 from jumok.engine.structures import library
@@ -52,9 +52,12 @@ def asked(browser, tmp_path):
     """Opens a bare page offline; what it returns calls a function of that page."""
     context = browser.new_context(offline=True)
 
-    def open_bare(translator: WebTranslator, **changes: object):
+    def open_bare(given: WebTranslator | Path, **changes: object):
         page = context.new_page()
-        page.goto(bare_page(translator, tmp_path / "bare.html", **changes).as_uri())
+        file = tmp_path / "bare.html"
+        page.goto(
+            (given if isinstance(given, Path) else bare_page(given, file, **changes)).as_uri()
+        )
         page.wait_for_function("document.title === 'ready'")
         return lambda name, given: page.evaluate(f"(given) => window.{name}(given)", given)
 
@@ -62,14 +65,20 @@ def asked(browser, tmp_path):
     context.close()
 
 
-def on_plain_processor(folder: Path, kind: str, texts: list[str], home: Path) -> dict:
-    """The answers of the engine in Python, compiled without fused multiply-add, as in the page."""
-    given, to = home / "texts.json", home / "answers.npz"
+def on_plain_processor(
+    folder: Path, kind: str, texts: list[str], home: Path
+) -> tuple[dict[str, np.ndarray], Path]:
+    """The answers of the engine in Python, compiled without fused multiply-add, and a page.
+
+    Both are of one process: numpy may sum a product of matrices in another order in another one.
+    """
+    given, to, page = home / "texts.json", home / "answers.npz", home / "page.html"
     given.write_text(json.dumps(texts), "utf-8")
     level = {"JUMOK_CPU": "v2"} if machine() == "x86_64" else {}
-    command = [sys.executable, "-m", "tests.browser.bare", *map(str, (folder, kind, given, to))]
+    files = folder, kind, given, to, page
+    command = [sys.executable, "-m", "tests.browser.bare", *map(str, files)]
     subprocess.run(command, cwd=ROOT, env=os.environ | level, check=True)
-    return dict(np.load(to))
+    return dict(np.load(to)), page
 
 
 @pytest.mark.parametrize(
@@ -88,16 +97,16 @@ def on_plain_processor(folder: Path, kind: str, texts: list[str], home: Path) ->
 )
 def test_the_page_computes_the_bits_of_the_engine(asked, tmp_path, kind, changes):
     folder = transformer(tmp_path / "model", **changes)
-    translator = WebTranslator(read_bundle(folder), kind, SHORT)
-    fitting = [each for each in SENTENCES if len(translator.tokenizer.encode(each)) <= 61]
+    tokenizer = Tokenizer.load(folder / TOKENIZER)
+    fitting = [each for each in SENTENCES if len(tokenizer.encode(each)) <= 61]
     texts = fitting[:60] if (kind, changes) == ("int8", {}) else fitting[:5]
-    expected = on_plain_processor(folder, kind, texts, tmp_path)
-    look = asked(translator)
+    expected, page = on_plain_processor(folder, kind, texts, tmp_path)
+    look = asked(page)
     for number, text in enumerate(texts):
         found = look("looked", text)
         tokens = expected[f"{number}/tokens"].tolist()
         assert found["findings"]["written"] == tokens, text
-        assert found["output"] == translator.tokenizer.decode(tokens)
+        assert found["output"] == tokenizer.decode(tokens)
         steps = [step["log_probability"] for step in found["steps"]]
         known = expected[f"{number}/log_probabilities"]  # without END's, where a text was cut
         np.testing.assert_allclose(steps[: len(known)], known, atol=1e-5)
