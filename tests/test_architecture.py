@@ -38,6 +38,9 @@ OPTIONS = {
         *("--data", "-d", "--from", "--to", "--columns", "--skip-damaged"),
         *("--text", "--documents", "--mix"),
     },
+    "export": {
+        *("model", "--output", "-o", "--to", "--title", "--precision", "--beam", "-b"),
+    },
     "recipes": set(),
     "plot": {"runs", "--to", "--over"},
     "smallworld": {
