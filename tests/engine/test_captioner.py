@@ -51,8 +51,8 @@ def inputs_of(system: Captioner, count: int = 5) -> list[torch.Tensor]:
 def test_captions_are_those_of_torch(keys, tmp_path):
     folder = write_captioner(tmp_path / "model", **keys)
     by_torch, native = (Captioner.load(folder, engine=engine) for engine in ("torch", "native"))
-    assert by_torch.native is None
-    assert native.native is not None
+    assert by_torch.engine is None
+    assert native.engine is not None
     pictures = inputs_of(native)
     for options in OPTIONS.values():
         expected = by_torch.caption(pictures, options, looks=True)
@@ -64,8 +64,8 @@ def test_captions_are_those_of_torch(keys, tmp_path):
             if ours.looks is not None and theirs.looks is not None:
                 np.testing.assert_allclose(ours.looks.weights, theirs.looks.weights, atol=1e-5)
     assert len({each.score for each in found}) > 1
-    assert native.engine == {"name": "native", "precision": "fp32"}
-    assert native.native is not None
+    assert native.computed_by == {"name": "native", "precision": "fp32"}
+    assert native.engine is not None
 
 
 @pytest.mark.parametrize("precision", ["bf16", "int8"])
@@ -73,7 +73,7 @@ def test_captions_are_those_of_torch(keys, tmp_path):
 def test_a_caption_does_not_depend_on_what_shares_its_batch(keys, precision, tmp_path):
     folder = write_captioner(tmp_path / "model", **keys)
     system = Captioner.load(folder, engine="native", precision=precision)
-    pictures, engine = inputs_of(system), system.native
+    pictures, engine = inputs_of(system), system.engine
     assert engine is not None
     with torch.inference_mode():
         memories = list(system.model.encode(torch.stack(pictures)).states.numpy())
@@ -100,7 +100,7 @@ def test_what_the_engine_does_not_do_is_left_to_torch(tmp_path):
     with torch.no_grad():  # a changed model is the one on torch
         for system in (by_torch, native):
             system.model.decoder.embedding.table.mul_(-1)
-    assert native.engine == {"name": "torch", "precision": "fp32"}
+    assert native.computed_by == {"name": "torch", "precision": "fp32"}
     assert native.caption(pictures) == by_torch.caption(pictures)
 
 
@@ -108,7 +108,7 @@ def test_what_the_engine_does_not_have_is_refused(tmp_path):
     folder = write_captioner(tmp_path / "model", decoder=STACK | {"score": "additive"})
     with pytest.raises(ConfigError, match="got:      score = 'additive'"):
         Captioner.load(folder, engine="native")
-    assert jumok.load(folder, kind=Captioner).native is None
+    assert jumok.load(folder, kind=Captioner).engine is None
 
 
 def test_the_command_captions_on_either(tmp_path: Path):

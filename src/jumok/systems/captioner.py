@@ -135,14 +135,14 @@ class Captioner(System):
         return cls.load(*folders, device=device, precision=precision, engine=engine)
 
     @property
-    def engine(self) -> dict[str, str]:
-        native = self.native is not None
+    def computed_by(self) -> dict[str, str]:
+        native = self.engine is not None
         left = not native and self._precision == "int8"
         precision = "fp32" if left else self._precision
         return {"name": "native" if native else "torch", "precision": precision}
 
     @property
-    def native(self) -> NativeModel | None:
+    def engine(self) -> NativeModel | None:
         """The decoder on the native engine; None where torch computes, as where a change or a
         listener may be."""
         if self._engine is None or not self._untouched or anyone_listens() or having_any():
@@ -255,7 +255,7 @@ class Captioner(System):
 
     def _search(self, memory: Memory, options: DecodingOptions) -> list[list[Hypothesis]]:
         """For each image its hypotheses, best first."""
-        engine = self.native if searches(options) else None
+        engine = self.engine if searches(options) else None
         memories = [] if engine is None else list(memory.states.float().numpy())
         rules = rules_of(options, list(map(len, memories))) if memories else None
         reach = None if engine is None else engine.positions
