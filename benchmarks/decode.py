@@ -17,6 +17,7 @@ from benchmarks.bundle import trained_bundle
 from benchmarks.corpus import joint_corpus, test_sources
 from benchmarks.environments import FOLDER, OURS, python_of, version_of
 from benchmarks.errors import BenchmarkError
+from benchmarks.larger import random_sources, random_weights
 from benchmarks.measure import median_ratio
 from benchmarks.options import Options
 from benchmarks.process import one_thread_environment, pinned, stop
@@ -39,6 +40,7 @@ class Case:
     beam: int
     batch: int
     sentences: int
+    model: str = "small"
 
 
 CASES = (
@@ -46,6 +48,13 @@ CASES = (
     Case("greedy, batch 1", beam=1, batch=1, sentences=16),
     Case("beam 4, batch 32", beam=4, batch=32, sentences=32),
     Case("beam 4, batch 1", beam=4, batch=1, sentences=8),
+    Case("base model, greedy, batch 32", beam=1, batch=32, sentences=32, model="base"),
+    Case("base model, greedy, batch 1", beam=1, batch=1, sentences=4, model="base"),
+    Case("base model, beam 4, batch 1", beam=4, batch=1, sentences=2, model="base"),
+    Case("language model, greedy, batch 1", beam=1, batch=1, sentences=4, model="language"),
+    Case("RNN, greedy, batch 1", beam=1, batch=1, sentences=16, model="recurrent"),
+    Case("RNN, beam 4, batch 1", beam=4, batch=1, sentences=8, model="recurrent"),
+    Case("RNN, beam 4, batch 32", beam=4, batch=32, sentences=32, model="recurrent"),
 )
 
 
@@ -57,13 +66,17 @@ class Engine:
     environment: str
     worker: str
     options: tuple[str, ...] = ()
+    variables: tuple[tuple[str, str], ...] = ()
 
 
 JUMOK = "jumok float32"
 """What the others are compared with: the precision that they have in common."""
 
 CTRANSLATE2 = f"CTranslate2 {version_of('ctranslate2', 'ctranslate2')}"
-ENGINES = (
+AVX512 = (("CT2_FORCE_CPU_ISA", "AVX512"),)
+"""CTranslate2 takes its AVX2 kernels on AMD processors unless it is told otherwise."""
+
+SMALL = (
     Engine(JUMOK, OURS, "jumok_decoding.py", ("fp32",)),
     Engine("jumok bfloat16", OURS, "jumok_decoding.py", ("bf16",)),
     Engine("jumok native float32", OURS, "jumok_engine_decoding.py", ("fp32",)),
@@ -76,7 +89,39 @@ ENGINES = (
     ),
     Engine(f"{CTRANSLATE2} float32", "ctranslate2", "ctranslate2_decoding.py", ("float32",)),
     Engine(f"{CTRANSLATE2} int8", "ctranslate2", "ctranslate2_decoding.py", ("int8",)),
+    Engine(
+        f"{CTRANSLATE2} int8, AVX512", "ctranslate2", "ctranslate2_decoding.py", ("int8",), AVX512
+    ),
 )
+
+
+LARGER = "jumok_larger_decoding.py"
+OURS_ALONE = (
+    Engine(JUMOK, OURS, LARGER, ("torch", "fp32")),
+    Engine("jumok native float32", OURS, LARGER, ("native", "fp32")),
+    Engine("jumok native bfloat16", OURS, LARGER, ("native", "bf16")),
+    Engine("jumok native int8", OURS, LARGER, ("native", "int8")),
+)
+"""For a model without a bundle that no other engine has."""
+
+
+def _larger(worker: str) -> tuple[Engine, ...]:
+    """The engines for a model without a bundle."""
+    theirs = "ctranslate2", worker, ("int8",)
+    return (
+        *OURS_ALONE,
+        Engine(f"{CTRANSLATE2} int8", *theirs),
+        Engine(f"{CTRANSLATE2} int8, AVX512", *theirs, AVX512),
+    )
+
+
+ENGINES = {
+    "small": SMALL,
+    "base": _larger("ctranslate2_decoding.py"),
+    "language": _larger("ctranslate2_language.py"),
+    "recurrent": OURS_ALONE,
+}
+"""By the model of a case."""
 
 Process = subprocess.Popen[bytes]
 
@@ -91,22 +136,35 @@ class Answers:
 
 def run(options: Options) -> list[Row]:
     """One row a case and engine."""
-    corpus = joint_corpus()
-    folder = _weights(trained_bundle(corpus, options.core))
-    sources = [row for row in test_sources(corpus) if len(row) in SOURCE_LENGTHS]
-    # Longest first, as every engine would sort them: padding is then the same for all.
-    chosen = {case: sorted(sources[: case.sentences], key=len, reverse=True) for case in CASES}
     rows: list[Row] = []
-    with ExitStack() as stack:
-        workers = {
-            engine.name: stack.enter_context(_started(engine, folder, options.core))
-            for engine in ENGINES
-        }
-        for case in CASES:
-            if options.wants(case.name):
+    for model, engines in ENGINES.items():
+        cases = [each for each in CASES if each.model == model and options.wants(each.name)]
+        if not cases:
+            continue
+        folder, sources = _small(options.core) if model == "small" else _random(model)
+        # Longest first, as every engine would sort them: padding is then the same for all.
+        chosen = {case: sorted(sources[: case.sentences], key=len, reverse=True) for case in cases}
+        with ExitStack() as stack:
+            workers = {
+                engine.name: stack.enter_context(_started(engine, folder, options.core))
+                for engine in engines
+            }
+            for case in cases:
                 print(f"decoding: {case.name} ...", file=sys.stderr)
                 rows += _rows(case, _take_turns(case, workers, chosen[case]))
     return rows
+
+
+def _small(core: int) -> tuple[Path, list[list[int]]]:
+    """The folder of a trained bundle, and test sentences."""
+    corpus = joint_corpus()
+    folder = _weights(trained_bundle(corpus, core))
+    return folder, [row for row in test_sources(corpus) if len(row) in SOURCE_LENGTHS]
+
+
+def _random(model: str) -> tuple[Path, list[list[int]]]:
+    """The folder of a larger model, and what it reads."""
+    return random_weights(model), random_sources(model, max(case.sentences for case in CASES))
 
 
 def _weights(bundle: Path) -> Path:
@@ -126,7 +184,7 @@ def _started(engine: Engine, folder: Path, core: int) -> Iterator[Process]:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
-            env=one_thread_environment(),
+            env=one_thread_environment() | dict(engine.variables),
             start_new_session=True,
         )
     try:

@@ -11,23 +11,26 @@ from pathlib import Path
 from answering import answer_requests
 
 from jumok.decoding import DecodingOptions
-from jumok.systems.translation.native import NativeTranslator
+from jumok.systems.translation.translator import Translator
 
 
 def main() -> None:
     """Load, then answer."""
-    translator = NativeTranslator.load(Path(sys.argv[1]) / "model", kind=sys.argv[2])
+    translator = Translator.load(
+        Path(sys.argv[1]) / "model", engine="native", precision=sys.argv[2]
+    )
     answer_requests(partial(_decode, translator))
 
 
 def _decode(
-    translator: NativeTranslator, sources: list[list[int]], beam: int, length: int
+    translator: Translator, sources: list[list[int]], beam: int, length: int
 ) -> list[list[int]]:
     options = DecodingOptions(
         beam=beam, minimum_length=length, maximum_length=length, length_penalty=1.0
     )
-    found = translator.engine.search(sources, translator.rules(options, sources))
-    return [list(each.tokens) for each in found]
+    without_end = [source[:-1] for source in sources]  # the searcher writes END itself
+    found = translator.searcher.read(without_end).search(options)
+    return [list(best.tokens) for best, *_ in found]
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from jumok.cli.main import app
 from jumok.cli.verbs.train import use_of
+from jumok.engine.structures import library
 from jumok.errors import BundleError, ConfigError, DataError
 from tests.systems.lm import write_lm
 
@@ -146,3 +147,45 @@ def test_generate_in_json_is_what_generate_writes(bundle):
     ]
     assert [each["prompt"] + each["text"] for each in objects] == plain
     assert [each["seed"] for each in objects] == [7, 8]
+
+
+@pytest.mark.skipif(library() is None, reason="needs a C compiler")
+@pytest.mark.parametrize(
+    "how",
+    [
+        ("--seed", 3),
+        ("--seed", 4, "--temperature", 0.7, "--top-k", 40),
+        ("--seed", 5, "--top-p", 0.8, "--samples", 3),
+        ("--greedy", "--no-repeat-ngram", 2),
+    ],
+)
+def test_generate_writes_the_same_text_on_both_engines(bundle, how):
+    """Forty bytes in a context of eight: the window moves many times."""
+    native, torch = (
+        call("generate", bundle, "ROM", "--max-tokens", 40, "--json", "--engine", engine, *how)
+        for engine in ("native", "torch")
+    )
+    assert native.exit_code == torch.exit_code == 0
+    assert native.stdout == torch.stdout
+    assert len(json.loads(native.stdout.splitlines()[0])["text"]) > 20
+
+
+@pytest.mark.skipif(library() is None, reason="needs a C compiler")
+@pytest.mark.parametrize("precision", ["bf16", "int8"])
+def test_generate_writes_in_fewer_bits(bundle, precision):
+    more = "--precision", precision, "--engine", "native"
+    out = call("generate", bundle, "ROM", "--max-tokens", 9, "--seed", 1, *more)
+    assert out.exit_code == 0
+    assert out.stdout.startswith("ROM")
+    assert call("generate", bundle, "ROM", "--max-tokens", 9, "--seed", 1, *more).stdout == (
+        out.stdout
+    )
+
+
+def test_generate_has_no_beam_on_the_engine(bundle):
+    for more in (("--engine", "native"), ("--precision", "int8")):
+        error = call("generate", bundle, "ROM", "--beam", 2, *more).exception
+        assert isinstance(error, ConfigError)
+        assert "the native engine searches with no beam in language models." in str(error)
+    error = call("generate", bundle, "--precision", "int8", "--engine", "torch").exception
+    assert "int8 needs the native engine." in str(error)

@@ -12,7 +12,7 @@ from jumok.decoding.score import score_pairs
 from jumok.engine.forced import WatchedAttention
 from jumok.engine.structures import library
 from jumok.errors import ModelError
-from tests.engine.test_transformer import engine_of, model_of, rules_of, sources_of
+from tests.engine.test_transformer import KINDS, engine_of, model_of, rules_of, sources_of
 
 pytestmark = pytest.mark.skipif(library() is None, reason="needs a C compiler")
 
@@ -27,9 +27,9 @@ def targets_of(*lengths: int) -> list[list[int]]:
     return [draw.integers(4, 139, length).tolist() for length in lengths]
 
 
-def moderate_model_of(norm):
+def moderate_model_of(**keys):
     """A model with smaller scores: large ones enlarge the rounding errors of torch, too."""
-    config, model = model_of(norm=norm)
+    config, model = model_of(**keys)
     with torch.no_grad():
         for blocks in (model.encoder.blocks, model.decoder.blocks):
             for name, weight in blocks.named_parameters():
@@ -58,9 +58,9 @@ def by_torch(model, sources, targets):
 
 
 @pytest.mark.parametrize("targets", [(3, 9, 0, 21, 8), (1, 1, 1, 1, 1), (40, 2, 5, 3, 30)])
-@pytest.mark.parametrize("norm", ["post", "pre"])
-def test_log_probabilities_and_attention_are_those_of_torch(norm, targets):
-    config, model = moderate_model_of(norm)
+@pytest.mark.parametrize("parts", ["post", "pre", "everything", "grouped, alibi", "odd widths"])
+def test_log_probabilities_and_attention_are_those_of_torch(parts, targets):
+    config, model = moderate_model_of(**KINDS[parts])
     sources, written = sources_of(*LENGTHS), targets_of(*targets)
     forced = engine_of(config, model).force(sources, written, (START, END), EVERYTHING)
     for ours, (values, weights) in zip(forced, by_torch(model, sources, written), strict=True):
@@ -121,7 +121,7 @@ def test_what_is_forced_does_not_depend_on_what_shares_its_batch(kind):
 
 @pytest.mark.parametrize(("kind", "apart"), [("bf16", 0.005), ("int8", 0.015)])
 def test_fewer_bits_change_the_attention_little(kind, apart):
-    config, model = moderate_model_of("pre")
+    config, model = moderate_model_of(norm="pre")
     sources, targets = sources_of(*LENGTHS), targets_of(9, 30, 0, 21, 8)
     exact, rounded = (
         engine_of(config, model, each).force(sources, targets, (START, END), EVERYTHING)
@@ -151,11 +151,11 @@ def test_fewer_bits_change_the_attention_little(kind, apart):
         ),
         ([], [139], "a token is not in the vocabulary"),
         ([], [-1], "a token is not in the vocabulary"),
-        ([], [5] * 70, "a text is longer than the engine's positions"),
+        ([], [5] * 71, "a text is longer than the engine's positions"),
     ],
 )
 def test_what_cannot_be_forced_is_refused(watched, target, what):
-    config, model = model_of()
+    config, model = model_of(positions="learned", max_length=71)
     engine = engine_of(config, model)
     with pytest.raises(ModelError, match=what):
         engine.force(sources_of(7), [target], (START, END), watched)

@@ -16,9 +16,6 @@ def packed_both_ways(keys) -> tuple[NativeTransformer, NativeTransformer]:
     """A model whose matrices were quantised: given as floats, and as integers."""
     config, model = model_of(**keys)
     weights = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
-    joins = model.encoder.embedding.positions, model.decoder.embedding.positions
-    tables = [each.encoding(0, 70).detach().numpy() for each in joins if each is not None]
-    places = (tables[0], tables[1]) if tables else None
     integers: dict[str, Quantised] = {}
     for name, matrix in list(weights.items()):
         if name.endswith(("embedding.table", ".weight")) and matrix.ndim == 2:
@@ -27,19 +24,19 @@ def packed_both_ways(keys) -> tuple[NativeTransformer, NativeTransformer]:
     if keys.get("tied", "all") != "none":  # stored once
         integers.pop("decoder.output.weight")
         weights.pop("decoder.output.weight")
-    given = NativeTransformer(config, weights, places, "int8")
+    given = NativeTransformer(config, weights, "int8")
     tables_alone = {
         name: array
         for name, array in weights.items()
         if name not in integers or name.endswith("embedding.table")
     }
-    return given, NativeTransformer(config, tables_alone, places, "int8", integers)
+    return given, NativeTransformer(config, tables_alone, "int8", integers)
 
 
 @pytest.mark.parametrize("keys", KINDS.values(), ids=KINDS)
 def test_stored_integers_are_what_the_engine_makes_of_their_floats(keys):
     made, stored = packed_both_ways(keys)
-    mine, theirs = made._packed._kept, stored._packed._kept
+    mine, theirs = made._packed._packed._kept, stored._packed._packed._kept
     assert len(mine) == len(theirs)
     for one, other in zip(mine, theirs, strict=True):
         begin, start = -one.ctypes.data % 64, -other.ctypes.data % 64

@@ -5,6 +5,7 @@ import pytest
 from jumok.config import TransformerConfig
 from jumok.models.catalog import DataSizes, build
 from jumok.models.tensors import tensors_of
+from jumok.parts import PARTS
 
 VARIANTS = [
     {},
@@ -15,6 +16,10 @@ VARIANTS = [
     {"positions": "rotary", "kv_heads": 1},
     {"positions_join": "concatenate", "head_dim": 7, "value_dim": 5},
     {"positions": "alibi", "score": "dot", "encoder_layers": 3},
+    {"positions": "index", "positions_join": "concatenate", "score": "bilinear"},
+    {"positions": "fraction", "score": "cosine"},
+    {"positions": "binary", "positions_join": "concatenate", "max_length": 37},
+    {"process_heads": ("qk-norm",), "process_output": ("head-scale", "head-scale")},
 ]
 
 
@@ -34,8 +39,15 @@ def test_names_shapes_and_ties_are_those_of_the_built_model(keys):
 
 @pytest.mark.parametrize(
     "keys",
-    [{"score": "additive"}, {"process_heads": ("qk-norm",)}, {"positions": "index"}],
+    [
+        {"score": "additive"},
+        {"process_heads": ("mine",)},
+        {"process_output": ("mine",)},
+        {"positions": "mine"},
+    ],
     ids=str,
 )
-def test_parts_with_other_tensors_are_not_known(keys):
+def test_parts_with_other_tensors_are_not_known(monkeypatch, keys):
+    for role in ("head_process", "output_process", "positions"):
+        monkeypatch.setitem(PARTS[role], "mine", "somewhere:Mine")
     assert tensors_of(TransformerConfig(dim=18, heads=3, **keys), 31) is None

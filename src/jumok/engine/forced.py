@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from jumok.engine.searching import Source
 from jumok.engine.structures import WatchedLayout, library
 from jumok.errors import ModelError
 
@@ -49,10 +50,11 @@ class Forced:
 
 @dataclass(frozen=True)
 class Depth:
-    """How many layers and heads a model has."""
+    """How many layers of each kind of attention a model has, and how many heads."""
 
     encoder: int
     decoder: int
+    cross: int
     heads: int
 
     def check(self, watched: Sequence[WatchedAttention]) -> None:
@@ -61,13 +63,13 @@ class Depth:
         Raises:
             ModelError: an unknown part, layer or head, or one that is asked for twice.
         """
+        layers = {"encoder": self.encoder, "decoder": self.decoder, "cross": self.cross}
         for each in watched:
-            layers = self.encoder if each.part == "encoder" else self.decoder
-            if each.part not in PARTS or not 0 <= each.layer < layers:
+            if not 0 <= each.layer < layers.get(each.part, 0):
+                there = (f"{part} with a layer below {count}" for part, count in layers.items())
                 raise ModelError(
                     "there is no such attention.",
-                    expected=f"encoder with a layer below {self.encoder}, or decoder or cross with "
-                    f"one below {self.decoder}",
+                    expected=", ".join(there),
                     got=f"{each.part}, layer {each.layer}",
                 )
             heads = each.heads or range(self.heads)
@@ -131,7 +133,7 @@ class Keeping:
 
 def force(
     session: int,
-    sources: Sequence[Sequence[int]],
+    sources: Sequence[Source],
     targets: Sequence[Sequence[int]],
     ends: tuple[int, int],
     keeping: Keeping,

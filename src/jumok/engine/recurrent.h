@@ -10,12 +10,16 @@
 #pragma once
 
 #include "cell.h"
+#include "search.h"
 
+/* What a step reads besides the word, and when it attends. Every width is filled up with zeros to a multiple
+ * of 16 where the weights are packed, and stays zero in every vector. */
 enum { FIRST_STATE, EVERY_STEP, BAHDANAU, LUONG, FEEDING, GNMT };
 enum { PRODUCT, COSINE, ADDITIVE };
 
 typedef struct {
-    int64_t cell, dim, embedding, encoder_layers, directions, one_vector, decoder_layers, order, score;
+    int64_t cell, dim, embedding, half; /* widths filled up to a multiple of 16; half: of one direction */
+    int64_t true_dim, true_half, encoder_layers, directions, one_vector, decoder_layers, order, score;
     double embedding_scale, scale; /* scale: of products; of cosines what divides by the temperature */
     const float *source_table, *target_table; /* (vocabulary, embedding) */
     const Cell *encoder;                      /* (layers, directions); NULL: the Memory is given */
@@ -35,6 +39,7 @@ typedef struct {
     const float **from;         /* (rows): the vector that each row continues */
     float **to;                 /* (rows): where its own goes */
     float *stream, *word, *joined, *seen, *query, *by_input, *by_state, *found, *score, *shown;
+    Watched *watched;           /* NULL: the attention is not kept */
     float **kept;               /* of each sentence: where its next weights go; NULL: nowhere */
 } RecurrentSession;
 
@@ -49,7 +54,7 @@ static void look_up(const float *table, const int32_t *tokens, int64_t rows, int
 /* One direction of a layer: what it knows at every position goes to `seen`, (tokens, panelled(dim)). */
 static void read_one_way(RecurrentSession *s, const Cell *cell, const float *inputs, int backwards, float *seen) {
     const Recurrent *m = s->model;
-    int64_t sentences = s->base.sentences, dim = m->dim / m->directions, gates = panelled(cell->input.outputs);
+    int64_t sentences = s->base.sentences, dim = m->half, gates = panelled(cell->input.outputs);
     int64_t known = parts_of(m->cell) * dim;
     float *states = s->first; /* the decoder's are not there yet */
     apply(&s->base, inputs, s->offsets[sentences], &cell->input, s->by_input, 0);
@@ -66,20 +71,27 @@ static void read_one_way(RecurrentSession *s, const Cell *cell, const float *inp
             int64_t place = s->offsets[i] + (backwards ? length - 1 - position : position);
             float *state = states + i * known;
             advance_cell(m->cell, dim, s->by_input + place * gates, s->by_state + row++ * gates, state, state);
-            memcpy(seen + place * panelled(m->dim), state, sizeof(float) * dim);
+            memcpy(seen + place * panelled(m->dim), state, sizeof(float) * m->true_half);
         }
     }
+}
+
+/* Zeros from the true width of (rows, panelled(dim)) on. */
+static void clear_rest(const Recurrent *m, float *rows, int64_t count) {
+    for (int64_t i = 0; i < count; i++, rows += panelled(m->dim))
+        memset(rows + m->true_dim, 0, sizeof(float) * (m->dim - m->true_dim));
 }
 
 /* The last state of both directions becomes the only position of each sentence's Memory. */
 static void keep_last(RecurrentSession *s) {
     const Recurrent *m = s->model;
-    int64_t dim = panelled(m->dim), half = m->dim / m->directions;
+    int64_t dim = panelled(m->dim), half = m->true_half;
     for (int64_t i = 0; i < s->base.sentences; i++) {
         const float *beginning = s->memory + s->offsets[i] * dim, *end = s->memory + (s->offsets[i + 1] - 1) * dim;
         memcpy(s->stream + i * dim, end, sizeof(float) * half);
         if (m->directions == 2) memcpy(s->stream + i * dim + half, beginning + half, sizeof(float) * half);
     }
+    clear_rest(m, s->stream, s->base.sentences);
     float *other = s->memory;
     s->memory = s->stream, s->stream = other;
     for (int64_t i = 0; i <= s->base.sentences; i++) s->offsets[i] = i;
@@ -88,11 +100,12 @@ static void keep_last(RecurrentSession *s) {
 /* Reads the sources; leaves the Memory. */
 static void read_sources(RecurrentSession *s, const int32_t *tokens) {
     const Recurrent *m = s->model;
-    int64_t half = m->dim / m->directions;
-    look_up(m->source_table, tokens, s->offsets[s->base.sentences], m->embedding, (float)m->embedding_scale, s->memory);
+    int64_t count = s->offsets[s->base.sentences];
+    look_up(m->source_table, tokens, count, m->embedding, (float)m->embedding_scale, s->memory);
     for (int64_t layer = 0; layer < m->encoder_layers; layer++) {
+        clear_rest(m, s->stream, count);
         for (int64_t way = 0; way < m->directions; way++)
-            read_one_way(s, m->encoder + layer * m->directions + way, s->memory, way == 1, s->stream + way * half);
+            read_one_way(s, m->encoder + layer * m->directions + way, s->memory, way == 1, s->stream + way * m->true_half);
         float *read = s->memory;
         s->memory = s->stream, s->stream = read;
     }
@@ -252,6 +265,37 @@ static void recurrent_step(Session *base, int64_t rows, const int32_t *tokens, i
     }
 }
 
+/* Reads given targets step by step, all sentences together: see Force. */
+static int64_t force_recurrent(Session *base, const int32_t *tokens, const int32_t *following, const int64_t *offsets,
+                               int64_t layers, float *values) {
+    RecurrentSession *s = (RecurrentSession *)base;
+    int64_t sentences = base->sentences;
+    int32_t *slots = malloc(sizeof(int32_t) * 4 * sentences), *read = slots + sentences, *wanted = read + sentences;
+    float *found = (float *)(wanted + sentences), *kept = s->watched ? s->watched->weights : NULL;
+    float **next = calloc(sentences, sizeof *next);
+    (void)layers; /* all are needed */
+    for (int64_t i = 0; next && kept && i < sentences; i++) {
+        next[i] = kept;
+        kept += (offsets[i + 1] - offsets[i]) * (s->offsets[i + 1] - s->offsets[i]);
+    }
+    s->kept = kept ? next : NULL;
+    for (int64_t position = 0, rows = 1; slots && next && rows; position++) {
+        rows = 0;
+        for (int64_t i = 0; i < sentences; i++)
+            if (offsets[i] + position < offsets[i + 1]) {
+                slots[rows] = (int32_t)i, read[rows] = tokens[offsets[i] + position];
+                wanted[rows++] = following[offsets[i] + position];
+            }
+        recurrent_step(base, rows, read, position, slots, NULL, slots);
+        if (values) score_tokens(base, rows, wanted, found);
+        for (int64_t row = 0; values && row < rows; row++) values[offsets[slots[row]] + position] = found[row];
+    }
+    s->kept = NULL;
+    int64_t failed = !slots || !next;
+    free(slots), free(next);
+    return failed;
+}
+
 static void end_recurrent(Session *base) {
     RecurrentSession *s = (RecurrentSession *)base;
     if (s->keys != s->memory) free(s->keys);
@@ -272,7 +316,7 @@ static int64_t widest_input(const Recurrent *m) {
 /* offsets: of the tokens of the sources, or of the positions of the Memory, (positions, dim), where that is
  * given. beam and longest as in jumok_begin. NULL: there is not enough memory. */
 static Session *begin_recurrent(const Recurrent *m, int64_t sentences, const int32_t *tokens, const float *memory,
-                                const int64_t *offsets, int64_t beam, int64_t longest) {
+                                const int64_t *offsets, int64_t beam, int64_t longest, Watched *watched) {
     RecurrentSession *s = calloc(1, sizeof *s);
     if (!s) return NULL;
     Session *base = &s->base;
@@ -282,9 +326,9 @@ static Session *begin_recurrent(const Recurrent *m, int64_t sentences, const int
     for (int64_t i = 0; i < sentences; i++)
         if (offsets[i + 1] - offsets[i] > most) most = offsets[i + 1] - offsets[i];
     *base = (Session){.sentences = sentences, .slots = slots, .longest = longest, .output = &m->output,
-                      .step = recurrent_step, .end = end_recurrent};
+                      .step = recurrent_step, .force = force_recurrent, .end = end_recurrent};
     make_room(base, rows, input);
-    s->model = m, s->known = covered_at(m) + (m->coverage ? padded(most) : 0);
+    s->model = m, s->watched = watched, s->known = covered_at(m) + (m->coverage ? padded(most) : 0);
     if ((s->offsets = room(base, sizeof(int64_t) * (sentences + 1)))) memcpy(s->offsets, offsets, sizeof(int64_t) * (sentences + 1));
 #define FLOATS(count) room(base, sizeof(float) * (count))
     s->memory = FLOATS(count * wide), s->stream = FLOATS(count * wide), s->mean = FLOATS(sentences * dim);
@@ -297,8 +341,10 @@ static Session *begin_recurrent(const Recurrent *m, int64_t sentences, const int
 #undef FLOATS
     s->from = room(base, sizeof(float *) * slots), s->to = room(base, sizeof(float *) * slots);
     if (!base->failed && tokens) read_sources(s, tokens);
-    else if (!base->failed)
-        for (int64_t i = 0; i < count; i++) memcpy(s->memory + i * dim, memory + i * m->dim, sizeof(float) * m->dim);
+    else if (!base->failed) {
+        for (int64_t i = 0; i < count; i++) memcpy(s->memory + i * dim, memory + i * m->true_dim, sizeof(float) * m->true_dim);
+        clear_rest(m, s->memory, count);
+    }
     s->keys = keys ? keys : s->memory;
     if (base->failed) {
         jumok_end(base);

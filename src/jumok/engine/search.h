@@ -81,6 +81,25 @@ static void best_tokens(Session *s, int64_t rows, const Permitted *may, int64_t 
         for (int64_t i = 0; i < wanted; i++) values[row * wanted + i] -= logarithm(s->divisor[row]);
 }
 
+/* The log-probabilities of these tokens, one a row, from what the last pass has shown. */
+static void score_tokens(Session *s, int64_t rows, const int32_t *tokens, float *values) {
+    const Linear *layer = s->output;
+    int64_t width = panelled(layer->inputs);
+    for (int64_t first = 0; first < rows; first += s->at_once) {
+        int64_t count = rows - first < s->at_once ? rows - first : s->at_once;
+        begin_logits(s, s->shown + first * width, count);
+        for (int64_t tile = 0; tile < layer->outputs; tile += TILE) {
+            int64_t columns = next_logits(s, count, tile);
+            for (int64_t row = 0; row < count; row++) {
+                int64_t here = tokens[first + row] - tile;
+                if (here >= 0 && here < columns) values[first + row] = s->logits[row * TILE + here];
+                add_logits(s->logits + row * TILE, columns, s->divisor + row);
+            }
+        }
+        for (int64_t row = 0; row < count; row++) values[first + row] -= logarithm(s->divisor[row]);
+    }
+}
+
 typedef struct {
     int64_t minimum;        /* length, without END */
     int32_t start, end;

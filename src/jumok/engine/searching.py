@@ -11,6 +11,12 @@ import numpy.typing as npt
 from jumok.engine.structures import Best, SearchLimits, library
 from jumok.errors import ModelError
 
+Memory = npt.NDArray[np.float32]
+"""(positions dim): what an encoder wrote, at least one position"""
+
+Source = Sequence[int] | Memory
+"""What a decoder is given to read: a text's tokens, END included, or a Memory."""
+
 
 @dataclass(frozen=True)
 class SearchRules:
@@ -46,27 +52,68 @@ class Written:
     attention: tuple[npt.NDArray[np.float32], ...] = ()
 
 
+@dataclass(frozen=True)
+class Joined:
+    """Sources as the engine reads them: one after the other, without padding.
+
+    Attributes:
+        offsets: the address of where each of them begins, and of the number of all at the end.
+        tokens, memory: the address of one of them; None for the other.
+    """
+
+    offsets: int
+    tokens: int | None
+    memory: int | None
+    _kept: tuple[npt.NDArray[np.generic], ...]
+
+
+def joined(sources: Sequence[Source]) -> Joined:
+    """All sources of a batch, which are of one kind."""
+    offsets = np.cumsum([0, *map(len, sources)], dtype=np.int64)
+    given = isinstance(sources[0], np.ndarray)
+    whole = np.concatenate(
+        [np.asarray(each, np.float32 if given else np.int32) for each in sources]
+    )
+    address = whole.ctypes.data
+    tokens, memory = (None, address) if given else (address, None)
+    return Joined(offsets.ctypes.data, tokens, memory, (offsets, whole))
+
+
 def check_sources(
-    sources: Sequence[Sequence[int]], rules: SearchRules, vocabulary: int, positions: int | None
+    sources: Sequence[Source],
+    rules: SearchRules,
+    vocabulary: int,
+    positions: int | None,
+    dim: int,
 ) -> None:
     """Everything that the engine would read must be there.
 
     Args:
         vocabulary: the number of tokens that the model has.
         positions: the most positions of a source or of a target; None: no limit.
+        dim: the width of a Memory.
 
     Raises:
-        ModelError: a source or a target is too long, or a token is not in the vocabulary.
+        ModelError: a source or a target is too long, a token is not in the vocabulary, or a Memory
+            has another width.
     """
-    longest = max(*map(len, sources), max(rules.longest) + 1)
+    texts = [each for each in sources if not isinstance(each, np.ndarray)]
+    shapes = {each.shape[1:] for each in sources if isinstance(each, np.ndarray)}
+    if shapes - {(dim,)}:
+        raise ModelError(
+            "a Memory has another width than the model's.",
+            expected=f"(positions, {dim})",
+            got=str(next(iter(shapes - {(dim,)}))),
+        )
+    longest = max(max(map(len, texts), default=0), max(rules.longest) + 1)
     if positions is not None and longest > positions:
         raise ModelError(
             "a text is longer than the engine's positions.",
             expected=f"at most {positions} tokens",
             got=str(longest),
         )
-    highest = max(map(max, sources))
-    if min(map(min, sources)) < 0 or highest >= vocabulary:
+    highest = max(map(max, texts), default=0)
+    if min(map(min, texts), default=0) < 0 or highest >= vocabulary:
         raise ModelError(
             "a token is not in the vocabulary.",
             expected=f"ids from 0 to {vocabulary - 1}",

@@ -21,11 +21,30 @@ typedef struct Session Session;
 typedef void Step(Session *, int64_t rows, const int32_t *tokens, int64_t position, const int32_t *slots,
                   const int32_t *ancestors, const int32_t *sentences);
 
+enum { ENCODER, DECODER, CROSS };
+
+/* An attention whose weights are kept: (chosen heads, queries, keys) of each sentence, one sentence
+ * after the other. rank: of each head, its number among the chosen ones, or -1. */
+typedef struct {
+    int64_t part, layer, heads;
+    const int32_t *rank;
+    float *weights; /* where those of the next sentence go */
+} Watched;
+
+/* Reads given targets. Returns 0, or 1 where memory is lacking.
+ *
+ * tokens: those of every target after START, one target after the other; following: what is expected
+ * after each of them; offsets: where each target begins, and the number of all at the end. layers: the
+ * blocks of the decoder that are needed. values: the log-probabilities of `following`; NULL: not wanted. */
+typedef int64_t Force(Session *, const int32_t *tokens, const int32_t *following, const int64_t *offsets,
+                      int64_t layers, float *values);
+
 struct Session {
     int64_t sentences, slots, longest; /* longest: positions of the target, END counted */
     int64_t at_once;                   /* how many rows have room for their logits */
     const Linear *output;
     Step *step;
+    Force *force;
     void (*end)(Session *); /* frees what the model's own session has */
     const float *shown;     /* (rows, panelled(inputs of the output)) */
     float *logits;
@@ -43,6 +62,21 @@ static inline float total_of(floats x) {
     for (int half = LANES / 2; half; half /= 2)
         for (int i = 0; i < half; i++) v[i] += v[i + half];
     return v[0];
+}
+
+/* The sums of 16 vectors, each by halves as in total_of: a level adds the halves of two vectors at once. */
+static inline floats totals_of(floats *block) {
+#define HALVE(distance)                                                                     \
+    for (int i = 0; i < distance; i++) {                                                    \
+        floats a = block[i], b = block[i + distance];                                       \
+        block[i] = PICK(a, b, UPPER_##distance) + PICK(a, b, LOWER_##distance);             \
+    }
+    HALVE(8)
+    HALVE(4)
+    HALVE(2)
+    HALVE(1)
+#undef HALVE
+    return block[0];
 }
 
 /* softmax of scale * score, in place; beyond `keys` zeros */

@@ -25,9 +25,15 @@ class LinearLayout(ctypes.Structure):
 
 
 class NormLayout(ctypes.Structure):
-    """A LayerNorm; both addresses are 0 where there is none."""
+    """A norm: of the root mean square where `bias` is 0; both are 0 where there is none."""
 
     _fields_ = [("gain", ADDRESS), ("bias", ADDRESS)]
+
+
+class ProcessLayout(ctypes.Structure):
+    """What heads are put through after their projection; see layers.h."""
+
+    _fields_ = [("gain", ADDRESS), ("unit", ADDRESS)]
 
 
 class BlockLayout(ctypes.Structure):
@@ -36,10 +42,14 @@ class BlockLayout(ctypes.Structure):
     _fields_ = [
         ("projections", LinearLayout),
         ("output", LinearLayout),
+        ("queries", ProcessLayout),
+        ("keys", ProcessLayout),
         ("after_self", NormLayout),
         ("cross_query", LinearLayout),
         ("cross_projections", LinearLayout),
         ("cross_output", LinearLayout),
+        ("cross_queries", ProcessLayout),
+        ("cross_keys", ProcessLayout),
         ("after_cross", NormLayout),
         ("inner", LinearLayout),
         ("outer", LinearLayout),
@@ -51,12 +61,14 @@ class ModelLayout(ctypes.Structure):
     """A whole model."""
 
     _fields_ = [
-        *((name, INTEGER) for name in ("dim", "heads", "head_dim", "value_dim", "hidden")),
-        *((name, INTEGER) for name in ("positions", "encoder_blocks", "decoder_blocks")),
-        ("post_norm", INTEGER),
-        *((name, REAL) for name in ("epsilon", "scale", "embedding_scale")),
+        *((name, INTEGER) for name in ("dim", "heads", "kv_heads", "head_dim", "value_dim")),
+        *((name, INTEGER) for name in ("hidden", "true_dim", "true_head_dim")),
+        *((name, INTEGER) for name in ("encoder_blocks", "decoder_blocks", "post_norm")),
+        *((name, INTEGER) for name in ("activation", "gated")),
+        *((name, REAL) for name in ("epsilon", "scale")),
         *((name, ADDRESS) for name in ("source_table", "target_table")),
         *((name, ADDRESS) for name in ("source_places", "target_places")),
+        *((name, ADDRESS) for name in ("source_slope", "turn", "slopes")),
         ("encoder_first", NormLayout),
         ("decoder_first", NormLayout),
         ("encoder", ctypes.POINTER(BlockLayout)),
@@ -66,7 +78,7 @@ class ModelLayout(ctypes.Structure):
 
 
 class WatchedLayout(ctypes.Structure):
-    """An attention whose weights are kept; see model.h."""
+    """An attention whose weights are kept; see session.h."""
 
     _fields_ = [
         *((name, INTEGER) for name in ("part", "layer", "heads")),
@@ -85,7 +97,8 @@ class RecurrentLayout(ctypes.Structure):
     """A sequence-to-sequence RNN, or its decoder alone; see recurrent.h."""
 
     _fields_ = [
-        *((name, INTEGER) for name in ("cell", "dim", "embedding", "encoder_layers")),
+        *((name, INTEGER) for name in ("cell", "dim", "embedding", "half")),
+        *((name, INTEGER) for name in ("true_dim", "true_half", "encoder_layers")),
         *((name, INTEGER) for name in ("directions", "one_vector", "decoder_layers")),
         *((name, INTEGER) for name in ("order", "score")),
         *((name, REAL) for name in ("embedding_scale", "scale")),
@@ -129,12 +142,13 @@ def library() -> ctypes.CDLL | None:
         return None
     engine.jumok_begin.restype = ADDRESS
     engine.jumok_begin.argtypes = [
-        ctypes.POINTER(ModelLayout), INTEGER, ADDRESS, ADDRESS, ADDRESS, INTEGER, INTEGER,
+        ctypes.POINTER(ModelLayout), INTEGER, ADDRESS, ADDRESS, ADDRESS, ADDRESS, INTEGER, INTEGER,
         ctypes.POINTER(WatchedLayout), INTEGER,
     ]  # fmt: skip
     engine.jumok_begin_recurrent.restype = ADDRESS
     engine.jumok_begin_recurrent.argtypes = [
-        ctypes.POINTER(RecurrentLayout), INTEGER, ADDRESS, ADDRESS, ADDRESS, INTEGER, INTEGER
+        ctypes.POINTER(RecurrentLayout), INTEGER, ADDRESS, ADDRESS, ADDRESS, INTEGER, INTEGER,
+        ctypes.POINTER(WatchedLayout),
     ]  # fmt: skip
     engine.jumok_greedy.argtypes = [
         ADDRESS, ctypes.POINTER(SearchLimits), ctypes.POINTER(Best)
@@ -143,5 +157,7 @@ def library() -> ctypes.CDLL | None:
         ADDRESS, ctypes.POINTER(SearchLimits), INTEGER, ctypes.POINTER(Best)
     ]  # fmt: skip
     engine.jumok_force.argtypes = [ADDRESS, ADDRESS, ADDRESS, ADDRESS, INTEGER, ADDRESS]
+    engine.jumok_read.restype = None
+    engine.jumok_read.argtypes = [ADDRESS, INTEGER, ADDRESS, INTEGER, ADDRESS]
     engine.jumok_end.argtypes = [ADDRESS]
     return engine

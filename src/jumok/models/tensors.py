@@ -8,13 +8,14 @@ from jumok.config.transformer import TransformerConfig
 Shape = tuple[int, ...]
 
 KNOWN = {
-    "score": ("dot", "scaled-dot"),
+    "score": ("dot", "scaled-dot", "bilinear", "cosine"),
     "norm_kind": ("layer", "rms"),
     "feedforward_kind": ("plain", "gated"),
-    "positions": ("sinusoidal", "learned", "rotary", "alibi", "none"),
-    "process_heads": ((),),
-    "process_output": ((),),
-}
+    "positions": (
+        "index", "fraction", "binary", "sinusoidal", "learned", "rotary", "alibi", "none",
+    ),
+}  # fmt: skip
+PROCESSES = {"process_heads": {"qk-norm"}, "process_output": {"head-scale"}}
 """The parts whose tensors are known here."""
 
 TABLES = "encoder.embedding.table", "decoder.embedding.table", "decoder.output.weight"
@@ -39,6 +40,8 @@ def tensors_of(config: TransformerConfig, vocabulary: int) -> Tensors | None:
     values = config.model_dump()
     if any(values[key] not in known for key, known in KNOWN.items()):
         return None
+    if any(not known.issuperset(values[key]) for key, known in PROCESSES.items()):
+        return None
     shapes: dict[str, Shape] = dict.fromkeys(TABLES, (vocabulary, config.dim))
     for side, layers in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
         if config.positions == "learned":
@@ -46,7 +49,7 @@ def tensors_of(config: TransformerConfig, vocabulary: int) -> Tensors | None:
             shapes[table] = (config.max_length, config.dim)
         if config.positions_join == "concatenate":
             join = f"{side}.embedding.positions.join"
-            shapes[f"{join}.weight"] = config.dim, 2 * config.dim
+            shapes[f"{join}.weight"] = config.dim, config.dim + _place_width(config)
             shapes[f"{join}.bias"] = (config.dim,)
         if config.norm == "pre":
             shapes |= _norm(config, f"{side}.first_norm")
@@ -70,12 +73,31 @@ def _block(config: TransformerConfig, name: str, cross: bool) -> dict[str, Shape
 def _attention(config: TransformerConfig, name: str) -> dict[str, Shape]:
     head = config.head_dim or config.dim // config.heads
     value, shared = config.value_dim or head, config.kv_heads or config.heads
-    return {
+    shapes: dict[str, Shape] = {
         **_linear(config, f"{name}.query", config.dim, config.heads * head),
         **_linear(config, f"{name}.key", config.dim, shared * head),
         **_linear(config, f"{name}.value", config.dim, shared * value),
         **_linear(config, f"{name}.output", config.heads * value, config.dim),
     }
+    if config.score == "bilinear":
+        shapes |= {f"{name}.score.key.weight": (head, head), f"{name}.score.key.bias": (head,)}
+    elif config.score == "cosine":
+        shapes[f"{name}.score.sharpness"] = (config.heads,)
+    for number in range(len(config.process_heads)):
+        for what in ("queries", "keys"):
+            shapes[f"{name}.process_{what}.{number}.weight"] = (head,)
+    for number in range(len(config.process_output)):
+        shapes[f"{name}.process_output.{number}.gain"] = (config.heads,)
+    return shapes
+
+
+def _place_width(config: TransformerConfig) -> int:
+    """The width of a place's vector."""
+    if config.positions in ("index", "fraction"):
+        return 1
+    if config.positions == "binary":
+        return max(1, (config.max_length - 1).bit_length())
+    return config.dim
 
 
 def _linear(config: TransformerConfig, name: str, inputs: int, outputs: int) -> dict[str, Shape]:

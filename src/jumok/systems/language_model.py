@@ -8,24 +8,29 @@ from typing import get_args
 
 import torch
 
-from jumok.attention.heard import tell
-from jumok.bundle.reading import CONFIG, TOKENIZER, Bundle
+from jumok.attention.heard import anyone_listens, tell
+from jumok.attention.here import having_any
+from jumok.bundle.reading import CONFIG, TOKENIZER, Bundle, Precision
 from jumok.data.texts.corpus import Rule
 from jumok.data.texts.tokenizer import TextTokenizer, load_text_tokenizer
 from jumok.data.tokenizer import END, PAD, START, UNKNOWN
 from jumok.decoding import DecodingOptions, decode
+from jumok.decoding.filters import place_of_largest
 from jumok.decoding.sample import drawer
 from jumok.decoding.stream import stream
-from jumok.decoding.topk import place_of_largest
 from jumok.decoding.window import Window
+from jumok.engine.language import NativeCausal
 from jumok.errors import BundleError, DataError, ModelError, Place
+from jumok.kernels import packed
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.decoder import TransformerState
 from jumok.shapes import Tensor
 from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, Shown, System, at_work, loaded_from
-from jumok.systems.device import PrecisionName
+from jumok.systems.device import EngineName, EnginePrecision, PrecisionName
 from jumok.systems.given import text_of, texts_in
-from jumok.systems.loading import load_one
+from jumok.systems.language_on_engine import engine_of, next_tokens, serves
+from jumok.systems.loading import load_one, read_bundles
+from jumok.systems.translation.on_engine import choose_engine, precision_of
 
 DEFAULTS = DecodingOptions(beam=1, sample=True)
 
@@ -129,6 +134,8 @@ class LanguageModel(System):
         self.model, self.tokenizer, self.context = model, tokenizer, context
         self.documents = documents
         self.decoder = Window(model.decoder, context)
+        self._engine: NativeCausal | None = None
+        self._precision: Precision = "fp32"
 
     def answer(self, given: Sequence[str]) -> list[Facts]:
         return [{"text": "".join(self.generate(prompt))} for prompt in given]
@@ -138,17 +145,30 @@ class LanguageModel(System):
         cls,
         *folders: Bundle | Path | str,
         device: str = "auto",
-        precision: PrecisionName = "fp32",
+        precision: EnginePrecision = "auto",
+        engine: EngineName = "torch",
     ) -> "LanguageModel":
         """The bundle in this folder.
 
+        Args:
+            precision: "int8" is one of the native engine alone; "auto" is there that of the bundle,
+                otherwise "fp32".
+            engine: "native" is several times faster on a CPU; "auto" is that where it serves the
+                model and there is no GPU. The model is then there twice, because beams, listeners
+                and changes need torch.
+
         Raises:
             BundleError: a bundle is missing, damaged or unsafe, or there are several.
-            ConfigError: the device does not exist.
+            ConfigError: the device does not exist, or the engine does not serve the model.
         """
+        bundles = read_bundles(folders, cls.task) if folders else []
+        choice = choose_engine(bundles, device, precision, engine)
+        known = precision_of(bundles, choice, precision)
+        on_torch: PrecisionName = "bf16" if known == "bf16" and not choice.native else "fp32"
         bundle, model = load_one(
-            folders, CausalLanguageModel, device, precision, "language models form no ensemble."
-        )
+            bundles, CausalLanguageModel, "cpu" if choice.native else device, on_torch,
+            "language models form no ensemble.",
+        )  # fmt: skip
         config = bundle.config
         system = cls(
             model,
@@ -156,7 +176,38 @@ class LanguageModel(System):
             context=config.max_tokens,
             documents=_rule(config.documents, bundle.folder / CONFIG),
         )
-        return loaded_from(system, [bundle], device, precision)
+        if choice.native:
+            system._engine = engine_of(bundle, model, known)
+        loaded = loaded_from(system, [bundle], device, precision)
+        loaded._options = {**loaded._options, "engine": engine}
+        loaded._precision = known
+        return loaded
+
+    @classmethod
+    def load_on(
+        cls,
+        engine: EngineName,
+        *folders: Bundle | Path | str,
+        device: str = "auto",
+        precision: EnginePrecision = "auto",
+        threads: int = 0,
+    ) -> "LanguageModel":
+        """As `load`; the native engine writes a text on one thread."""
+        del threads
+        return cls.load(*folders, device=device, precision=precision, engine=engine)
+
+    @property
+    def computed_by(self) -> dict[str, str]:
+        left = self.engine is None and self._precision == "int8"
+        name = "torch" if self.engine is None else "native"
+        return {"name": name, "precision": "fp32" if left else self._precision}
+
+    @property
+    def engine(self) -> NativeCausal | None:
+        """The native engine; None where torch computes, as where a change or a listener may be."""
+        if self._engine is None or not self._untouched or anyone_listens() or having_any():
+            return None
+        return None if any(packed.GLOBAL) else self._engine
 
     def modules(self) -> Sequence[CausalLanguageModel]:
         return [self.model]
@@ -183,17 +234,35 @@ class LanguageModel(System):
         return certain_text(self.tokenizer, prompt, tokens)
 
     def generate_tokens(
-        self, prompt: str = "", options: DecodingOptions = DEFAULTS, *, max_tokens: int = 256
+        self,
+        prompt: str = "",
+        options: DecodingOptions = DEFAULTS,
+        *,
+        max_tokens: int = 256,
+        watch: Callable[[Tensor], None] | None = None,
     ) -> Iterator[int]:
-        """The tokens of the text that `generate` writes with the same arguments."""
+        """The tokens of the text that `generate` writes with the same arguments.
+
+        Args:
+            watch: receives the log-probabilities of every step, (vocabulary), before its token;
+                not in beam search.
+        """
         ids = self.tokenizer.encode(text_of(prompt, "prompt"))
         options = replace(
             options, nbest=1, minimum_length=0, maximum_length=len(ids) + max_tokens,
             maximum_ratio=None, forbidden=(PAD, UNKNOWN, START),
         )  # fmt: skip
-        return self.each_at_work(self._tokens(ids, options))
+        engine = self.engine if serves(options) and watch is None else None
+        if engine is not None:
+            return next_tokens(engine, ids, options)
+        return self.each_at_work(self._tokens(ids, options, watch))
 
-    def _tokens(self, prompt: list[int], options: DecodingOptions) -> Iterator[int]:
+    def _tokens(
+        self,
+        prompt: list[int],
+        options: DecodingOptions,
+        watch: Callable[[Tensor], None] | None = None,
+    ) -> Iterator[int]:
         memory = self.model.nothing()
         if not options.sample and options.beam > 1:
             hypotheses = decode(self.decoder, memory, options, [prompt])
@@ -205,7 +274,7 @@ class LanguageModel(System):
         if options.sample:
             generator = torch.Generator(memory.states.device).manual_seed(options.seed % 2**63)
             choose = drawer(generator, options.filters())
-        yield from stream(self.decoder, memory, options.limits(), choose, prompt)
+        yield from stream(self.decoder, memory, options.limits(), choose, prompt, watch)
 
     def read_texts(self, texts: Sequence[str], batch_size: int) -> None:
         """Reads texts for `jumok.states_of`, without writing any."""
@@ -253,6 +322,18 @@ class LanguageModel(System):
         self, windows: Sequence["_Span"], encoded: list[list[int]], values: list[list[float]]
     ) -> None:
         """Writes the log-probabilities of the tokens that these windows predict."""
+        engine = self.engine
+        if engine is not None:
+            texts = [encoded[one.row][one.start : one.end + 1] for one in windows]
+            found = [row.tolist() for row in engine.score(texts)]
+        else:
+            found = self._scored(windows, encoded)
+        for window, row in zip(windows, found, strict=True):
+            new = row[window.scored - window.start : window.end - window.start]
+            values[window.row][window.scored : window.end] = new
+
+    def _scored(self, windows: Sequence["_Span"], encoded: list[list[int]]) -> list[list[float]]:
+        """On torch, the log-probability of each token of these windows but the first."""
         device = self.model.decoder.embedding.table.device
         width = max(window.end - window.start for window in windows)
         # padding follows the tokens that are read, so no query attends to it
@@ -262,10 +343,10 @@ class LanguageModel(System):
         ]
         tokens = torch.tensor(rows, device=device)
         logits = self.model.decoder.logits(self.model.hidden(tokens[:, :-1]))
-        chosen = logits.float().log_softmax(2).gather(2, tokens[:, 1:, None])[..., 0].tolist()
-        for window, row in zip(windows, chosen, strict=True):
-            new = row[window.scored - window.start : window.end - window.start]
-            values[window.row][window.scored : window.end] = new
+        chosen: list[list[float]] = (
+            logits.float().log_softmax(2).gather(2, tokens[:, 1:, None])[..., 0].tolist()
+        )
+        return chosen
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,11 @@ from jumok.late import late_imports
 
 with late_imports():
     from jumok import decoding
+    from jumok.systems import language_model as systems_language_model
 
 if TYPE_CHECKING:
     from jumok.decoding import DecodingOptions
+    from jumok.systems.device import EngineName, EnginePrecision
     from jumok.systems.language_model import LanguageModel
 
 BETWEEN = "-" * 20
@@ -52,7 +54,8 @@ def generate(
     as_json: option.Json = False,
     output: option.Output = None,
     device: option.Device = "auto",
-    precision: option.Precision = "fp32",
+    engine: option.WritingEngine = "auto",
+    precision: option.EnginePrecision = "auto",
     threads: option.Threads = 0,
 ) -> None:
     """Continue a prompt, and print the text while it is generated.
@@ -82,7 +85,13 @@ def generate(
     )
     form_of(output, as_json, (".txt", *JSON))
     options.filters()  # an option out of range is reported before the model is loaded
-    system: LanguageModel = option.load_system(model, "generate", device, precision, threads)
+    if beam > 1 and (engine == "native" or precision == "int8"):
+        raise ConfigError(
+            "the native engine searches with no beam in language models.",
+            got=f"--beam {beam}",
+            do="leave out --engine native and --precision int8: torch searches, or sample",
+        )
+    system = load_writer(model, device, "torch" if beam > 1 else engine, precision, threads)
     prompt = read_prompt(prompt)
     say_what_is_forgotten(system, prompt)
     with open_output(output) as stream:
@@ -94,6 +103,18 @@ def generate(
                 stream.flush()
             else:
                 write_text(stream, f"{BETWEEN}\n{prompt}" if number else prompt, pieces)
+
+
+def load_writer(
+    model: str, device: str, engine: "EngineName", precision: "EnginePrecision", threads: int
+) -> "LanguageModel":
+    """Loads a language model on the given engine."""
+    option.use_threads(threads)
+    opened = option.open_models(model)
+    opened.check_verb("generate")
+    system = opened.load(device, precision, engine, threads)
+    assert isinstance(system, systems_language_model.LanguageModel)
+    return system
 
 
 def write_text(stream: TextIO, begin: str, pieces: Iterator[str]) -> None:

@@ -1,0 +1,273 @@
+"""The weights of stacks of blocks in the engine's layout.
+
+Every width is filled up with zeros to a multiple of 16, in the weights on both sides of it, so that
+what is beyond the true width is zero in every vector. What is linear and comes before or after a
+linear layer (a bilinear score, the scales of heads) is multiplied into it here.
+"""
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from jumok.config.stack import StackConfig
+from jumok.engine.embedding import FURTHEST, slopes, turns, vectors_of
+from jumok.engine.packing import Array, Kind, Packed, Weights
+from jumok.engine.quantising import Quantised, together
+from jumok.engine.structures import (
+    BlockLayout,
+    LinearLayout,
+    ModelLayout,
+    NormLayout,
+    ProcessLayout,
+)
+
+Numbers = TypeVar("Numbers", Array, npt.NDArray[np.int8])
+
+LANES = 16
+ACTIVATIONS = ("relu", "gelu", "silu")
+Layer = tuple[Array | Quantised, Array]
+"""(outputs inputs), and the biases"""
+
+SHARPEST = np.log(100.0)
+"""The largest sharpness of a cosine score; see attention/cosine.py."""
+
+
+def filled(width: int) -> int:
+    """The next multiple of 16."""
+    return width + -width % LANES
+
+
+def padded(array: Numbers, *sizes: int) -> Numbers:
+    """The array with zeros after it up to these sizes."""
+    return np.pad(array, [(0, size - have) for size, have in zip(sizes, array.shape, strict=True)])
+
+
+def floats_of(matrix: Array | Quantised) -> Array:
+    """The weights that a matrix stands for."""
+    return matrix.floats() if isinstance(matrix, Quantised) else matrix
+
+
+class PackedStacks:
+    """An encoder and a decoder, or one of them, in the engine's layout.
+
+    Attributes:
+        layout: what the engine reads; it is valid as long as this object is alive.
+        positions: the number of positions of a text; None: no limit.
+        vocabulary: the number of tokens.
+
+    Args:
+        weights: by their names in a bundle, float32; tied ones may be there once.
+        blocks: the number of blocks of the encoder and of the decoder.
+        cross: whether the decoder attends to a Memory.
+        integers: by their names, matrices that are already int8; of these `weights` needs only the
+            tables.
+    """
+
+    def __init__(
+        self,
+        config: StackConfig,
+        weights: Weights,
+        kind: Kind,
+        blocks: tuple[int, int],
+        *,
+        cross: bool,
+        integers: Mapping[str, Quantised] | None = None,
+    ) -> None:
+        self._packed, self._config = Packed(kind), config
+        self._weights, self._integers = weights, integers or {}
+        self._head_dim = config.head_dim or config.dim // config.heads
+        self._value_dim = config.value_dim or self._head_dim
+        self._kv_heads = config.kv_heads or config.heads
+        encoder = [self._block(f"encoder.blocks.{n}", False) for n in range(blocks[0])]
+        decoder = [self._block(f"decoder.blocks.{n}", cross) for n in range(blocks[1])]
+        self._blocks = (
+            (BlockLayout * len(encoder))(*encoder),
+            (BlockLayout * len(decoder))(*decoder),
+        )
+        read = weights.get("encoder.embedding.table")
+        written = weights.get("decoder.embedding.table", read)
+        assert written is not None
+        self.vocabulary = len(written)
+        self.positions: int | None = None
+        self.layout = ModelLayout(
+            filled(config.dim), config.heads, self._kv_heads, filled(self._head_dim),
+            filled(self._value_dim), filled(config.feedforward), config.dim, self._head_dim,
+            len(encoder), len(decoder), config.norm == "post",
+            ACTIVATIONS.index(config.activation), config.feedforward_kind == "gated",
+            config.norm_epsilon, self._head_dim**-0.5 if config.score == "scaled-dot" else 1.0,
+        )  # fmt: skip
+        self._embed(read if blocks[0] else None, written)
+        self.layout.encoder_first = self._norm("encoder.first_norm")
+        self.layout.decoder_first = self._norm("decoder.first_norm")
+        self.layout.encoder, self.layout.decoder = self._blocks
+        self.layout.output = self._output()
+
+    @property
+    def arrays(self) -> Packed:
+        """The arrays that the layout points to."""
+        return self._packed
+
+    def _embed(self, read: Array | None, written: Array) -> None:
+        """The vectors of words and positions, wherever positions enter."""
+        layout, config, packed = self.layout, self._config, self._packed
+        dim, reach = filled(config.dim), []
+        tied = read is not None and read.ctypes.data == written.ctypes.data
+        sides = {"decoder": written} if read is None else {"decoder": written, "encoder": read}
+        for side, table in sides.items():
+            vectors = vectors_of(config, self._matrix, side, table)
+            target = side == "decoder"
+            if not target and tied and config.positions_join == "add":
+                layout.source_table = layout.target_table
+            else:
+                address = packed.address(padded(vectors.words, len(table), dim))
+                setattr(layout, "target_table" if target else "source_table", address)
+            if vectors.places is not None:
+                reach.append(len(vectors.places))
+                address = packed.address(padded(vectors.places, reach[-1], dim))
+                setattr(layout, "target_places" if target else "source_places", address)
+            if vectors.slope is not None:
+                layout.source_slope = packed.address(padded(vectors.slope, 1, dim))
+        if config.positions == "rotary":
+            table = turns(self._head_dim, config.rotary_base)
+            layout.turn = packed.address(padded(table, FURTHEST, 2, filled(self._head_dim)))
+            reach.append(FURTHEST)
+        if config.positions == "alibi":
+            layout.slopes = packed.address(np.array(slopes(config.heads), np.float32))
+        self.positions = min(reach, default=None)
+
+    def _norm(self, name: str) -> NormLayout:
+        """The norm of this name; an empty one where the model has none."""
+        dim, gain = filled(self._config.dim), self._weights.get(f"{name}.weight")
+        bias = self._weights.get(f"{name}.bias")
+        return NormLayout(
+            0 if gain is None else self._packed.address(padded(gain, dim)),
+            0 if bias is None else self._packed.address(padded(bias, dim)),
+        )
+
+    def _matrix(self, name: str) -> Array:
+        """The floats of this name."""
+        stored = self._integers.get(name)
+        return self._weights[name] if stored is None else stored.floats()
+
+    def _output(self) -> LinearLayout:
+        """From states to logits: tied weights are there once, under their first name."""
+        tables = ("decoder.output.weight", "decoder.embedding.table", "encoder.embedding.table")
+        for name in tables:
+            if name in self._integers or name in self._weights:
+                break
+        dim = self._config.dim
+        rows = len(self._integers[name].scales if name in self._integers else self._weights[name])
+        return self._packed.matrix(self._filled(name, (1, rows), (1, dim), exact=True))
+
+    def _filled(
+        self, name: str, outputs: tuple[int, int], inputs: tuple[int, int], *, exact: bool = False
+    ) -> Array | Quantised:
+        """A matrix whose outputs and inputs are so many groups of so many elements.
+
+        Args:
+            exact: the outputs are not filled up.
+        """
+        (groups, width), (in_groups, in_width) = outputs, inputs
+        high = width if exact else filled(width)
+        sizes = groups, high, in_groups, filled(in_width)
+        flat = groups * high, in_groups * sizes[3]
+        stored = self._integers.get(name)
+        if stored is None:
+            matrix = self._weights[name].reshape(*outputs, *inputs)
+            return padded(matrix, *sizes).reshape(flat)
+        integers = padded(stored.integers.reshape(*outputs, *inputs), *sizes)
+        scales = padded(stored.scales.reshape(outputs), groups, high)
+        return Quantised(integers.reshape(flat), scales.ravel())
+
+    def _layer(self, name: str, outputs: tuple[int, int], inputs: tuple[int, int]) -> Layer:
+        """A linear layer; see `_filled`."""
+        matrix = self._filled(f"{name}.weight", outputs, inputs)
+        bias = self._weights.get(f"{name}.bias")
+        groups, width = outputs[0], filled(outputs[1])
+        if bias is None:
+            return matrix, np.zeros(groups * width, np.float32)
+        return matrix, padded(bias.reshape(outputs), groups, width).ravel()
+
+    def _together(self, *layers: Layer) -> LinearLayout:
+        """Several layers as one, their outputs one after the other."""
+        matrices, biases = zip(*layers, strict=True)
+        integers = [matrix for matrix in matrices if isinstance(matrix, Quantised)]
+        whole: Array | Quantised
+        if len(integers) == len(matrices):
+            whole = together(integers)
+        else:
+            whole = np.concatenate([floats_of(matrix) for matrix in matrices])
+        return self._packed.matrix(whole, np.concatenate(biases))
+
+    def _projection(self, name: str, what: str) -> Layer:
+        config, dim = self._config, (1, self._config.dim)
+        if what == "query":
+            return self._layer(f"{name}.query", (config.heads, self._head_dim), dim)
+        if what == "value":
+            return self._layer(f"{name}.value", (self._kv_heads, self._value_dim), dim)
+        key, biases = self._layer(f"{name}.key", (self._kv_heads, self._head_dim), dim)
+        if config.score != "bilinear":
+            return key, biases
+        square = (1, self._head_dim), (1, self._head_dim)
+        score, bias = self._layer(f"{name}.score.key", *square)
+        heads, width, matrix = self._kv_heads, filled(self._head_dim), floats_of(score)
+        return (
+            (matrix @ floats_of(key).reshape(heads, width, -1)).reshape(heads * width, -1),
+            (biases.reshape(heads, width) @ matrix.T + bias).ravel(),
+        )
+
+    def _process(self, name: str, what: str, heads: int) -> ProcessLayout:
+        """What the heads of queries, or of keys, are put through."""
+        process = ProcessLayout()
+        gain = self._weights.get(f"{name}.process_{what}.0.weight")
+        if gain is not None:
+            process.gain = self._packed.address(padded(gain, filled(self._head_dim)))
+        sharpness = self._weights.get(f"{name}.score.sharpness")
+        if sharpness is not None:
+            keys = what == "keys"
+            unit = np.ones(heads) if keys else np.exp(np.minimum(sharpness, SHARPEST))
+            process.unit = self._packed.address(unit.astype(np.float32))
+        return process
+
+    def _mixed(self, name: str) -> LinearLayout:
+        """The output layer of an attention, with the scales of its heads."""
+        config = self._config
+        heads = (config.heads, self._value_dim)
+        matrix, bias = self._layer(f"{name}.output", (1, config.dim), heads)
+        if not config.process_output:
+            return self._packed.matrix(matrix, bias)
+        whole = floats_of(matrix)
+        by_head = whole.reshape(len(whole), config.heads, -1)
+        for number in range(len(config.process_output)):
+            by_head = by_head * self._weights[f"{name}.process_output.{number}.gain"][:, None]
+        return self._packed.matrix(by_head.reshape(whole.shape), bias)
+
+    def _block(self, name: str, cross: bool) -> BlockLayout:
+        config, kv_heads = self._config, self._kv_heads
+        own, other = f"{name}.self_attention", f"{name}.cross_attention"
+        block = BlockLayout(
+            self._together(*(self._projection(own, what) for what in ("query", "key", "value"))),
+            self._mixed(own),
+            self._process(own, "queries", config.heads),
+            self._process(own, "keys", kv_heads),
+            self._norm(f"{name}.after_self.norm"),
+        )
+        if cross:
+            block.cross_query = self._together(self._projection(other, "query"))
+            block.cross_projections = self._together(
+                *(self._projection(other, what) for what in ("key", "value"))
+            )
+            block.cross_output = self._mixed(other)
+            block.cross_queries = self._process(other, "queries", config.heads)
+            block.cross_keys = self._process(other, "keys", kv_heads)
+            block.after_cross = self._norm(f"{name}.after_cross.norm")
+        hidden, dim = (1, config.feedforward), (1, config.dim)
+        inner = ("gate", "inner") if config.feedforward_kind == "gated" else ("inner",)
+        block.inner = self._together(
+            *(self._layer(f"{name}.feedforward.{layer}", hidden, dim) for layer in inner)
+        )
+        block.outer = self._together(self._layer(f"{name}.feedforward.outer", dim, hidden))
+        block.after_feedforward = self._norm(f"{name}.after_feedforward.norm")
+        return block

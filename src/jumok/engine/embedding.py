@@ -1,0 +1,101 @@
+"""Token and position vectors as the engine adds them up; the readable twin is `jumok/positions`.
+
+How positions are joined to words is worked out here, once: a joint layer is linear, so that
+[x ; p] W + b = (x W_x + b) + p W_p is again a sum of two vectors, one from a table of the words and
+one from a table of the places.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from jumok.config.stack import StackConfig
+from jumok.engine.packing import Array
+from jumok.positions.waves import waves
+
+FURTHEST = 4096 + 2
+"""Positions for which there are vectors or angles where the encoding itself has no limit."""
+
+
+Named = Callable[[str], Array]
+"""Gives the weights of a name."""
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """What is added up for each token.
+
+    Attributes:
+        words: (vocabulary dim).
+        places: (positions dim); None: positions do not enter here.
+        slope: (dim), which is added times the fraction of the sentence before a token; None:
+            nothing is.
+    """
+
+    words: Array
+    places: Array | None
+    slope: Array | None
+
+
+def vectors_of(config: StackConfig, weights: Named, side: str, table: Array) -> Vectors:
+    """The vectors of the words in `table` and of their places, for "encoder" or "decoder"."""
+    words = table * np.float32(math.sqrt(config.dim))
+    places = _places(config, weights, side)
+    slope = np.ones((1, 1), np.float32) if _by_length(config, side) else None
+    if config.positions_join == "concatenate":
+        matrix = weights(f"{side}.embedding.positions.join.weight").T
+        bias = weights(f"{side}.embedding.positions.join.bias")
+        of_words, of_places = matrix[: config.dim], matrix[config.dim :]
+        words = words @ of_words + bias
+        places = None if places is None else places @ of_places
+        slope = None if slope is None else slope @ of_places
+    return Vectors(words, _wide(places, config.dim), _wide(slope, config.dim))
+
+
+def _wide(rows: Array | None, dim: int) -> Array | None:
+    """An encoding that is narrower than the words is added to their first elements."""
+    return None if rows is None else np.pad(rows, ((0, 0), (0, dim - rows.shape[1])))
+
+
+def _by_length(config: StackConfig, side: str) -> bool:
+    """Whether a place depends on the sentence's length; a decoder assumes the longest one."""
+    return config.positions == "fraction" and side == "encoder"
+
+
+def _places(config: StackConfig, weights: Named, side: str) -> Array | None:
+    """(positions width)"""
+    place = np.arange(FURTHEST, dtype=np.float32)[:, None]
+    if config.positions == "index":
+        return place
+    if config.positions == "fraction" and not _by_length(config, side):
+        return place / np.float32(max(1, config.max_length - 1))
+    if config.positions == "binary":
+        bits = max(1, (config.max_length - 1).bit_length())
+        return (np.arange(1 << bits)[:, None] >> np.arange(bits) & 1).astype(np.float32)
+    if config.positions == "sinusoidal":
+        return waves(FURTHEST, config.dim)
+    if config.positions == "learned":
+        return weights(f"{side}.embedding.positions.encoding.table")
+    return None
+
+
+def turns(head_dim: int, base: float) -> Array:
+    """(positions 2 head_dim): for each element its cosine, and the sine of its neighbour's part.
+
+    As `positions/rotary.py`: (x, y) becomes (x cos - y sin, y cos + x sin).
+    """
+    exponent = np.arange(0, head_dim, 2) / head_dim
+    frequency = np.exp(exponent * -math.log(base)).astype(np.float32)
+    angle = np.arange(FURTHEST, dtype=np.float32)[:, None] * frequency
+    sine, cosine = np.sin(angle), np.cos(angle)
+    both = np.stack((cosine.repeat(2, 1), np.stack((-sine, sine), 2).reshape(FURTHEST, -1)), 1)
+    return both.astype(np.float32)
+
+
+def slopes(heads: int) -> list[float]:
+    """As `positions/alibi.py`."""
+    power = 1 << (heads.bit_length() - 1)
+    even = [2.0 ** (-8.0 * h / power) for h in range(1, power + 1)]
+    return even if power == heads else even + slopes(2 * power)[0::2][: heads - power]

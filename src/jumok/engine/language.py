@@ -1,0 +1,148 @@
+"""A causal language model on the engine: it reads a text piece by piece, and scores texts."""
+
+import ctypes
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+
+from jumok.config.causal import CausalConfig
+from jumok.engine.blocks import PackedStacks
+from jumok.engine.packing import Array, Kind, Weights
+from jumok.engine.searching import begun
+from jumok.engine.structures import library
+from jumok.errors import ModelError
+
+
+class NativeCausal:
+    """A model's weights in the engine's layout; any number of threads may read with it at once.
+
+    Attributes:
+        vocabulary: the number of tokens.
+        context: the number of tokens that are read at once.
+
+    Args:
+        weights: by their names in a bundle, float32; tied ones may be there once.
+
+    Raises:
+        ModelError: the model has fewer positions than the context has tokens.
+    """
+
+    def __init__(
+        self, config: CausalConfig, weights: Weights, context: int, kind: Kind = "fp32"
+    ) -> None:
+        self._packed = PackedStacks(config, weights, kind, (0, config.layers), cross=False)
+        self._layers = config.layers
+        self.vocabulary, self.context = self._packed.vocabulary, context
+        reach = self._packed.positions
+        if reach is not None and context > reach:
+            raise ModelError(
+                "the context is longer than the engine's positions.",
+                expected=f"at most {reach} tokens",
+                got=str(context),
+            )
+
+    @contextmanager
+    def reader(self) -> Iterator["Reader"]:
+        """A reader of one text.
+
+        Raises:
+            MemoryError: there is not enough memory.
+        """
+        with self._session(1, self.context) as session:
+            yield Reader(session, self.context, self.vocabulary)
+
+    def score(self, texts: Sequence[Sequence[int]]) -> list[Array]:
+        """The log-probability of every token of each text but its first one, in one pass.
+
+        Args:
+            texts: of two tokens or more, and of one more than the context at most.
+
+        Raises:
+            ModelError: a text is too long, or a token is not in the vocabulary.
+            MemoryError: there is not enough memory.
+        """
+        if not texts:
+            return []
+        check_tokens([token for text in texts for token in text], self.vocabulary)
+        longest = max(map(len, texts)) - 1
+        if longest > self.context:
+            raise ModelError(
+                "a text is longer than the model's context.",
+                expected=f"at most {self.context + 1} tokens",
+                got=str(longest + 1),
+            )
+        given, following = (
+            np.array([token for text in texts for token in text[part]], np.int32)
+            for part in (slice(None, -1), slice(1, None))
+        )
+        offsets = np.cumsum([0, *(len(text) - 1 for text in texts)], dtype=np.int64)
+        values = np.zeros(len(given), np.float32)
+        engine = library()
+        assert engine is not None
+        with self._session(len(texts), longest) as session:
+            failed = engine.jumok_force(
+                session, given.ctypes.data, following.ctypes.data, offsets.ctypes.data,
+                self._layers, values.ctypes.data,
+            )  # fmt: skip
+        if failed:
+            raise MemoryError("the engine's pass over given texts")
+        return np.split(values, offsets[1:-1])
+
+    @contextmanager
+    def _session(self, texts: int, longest: int) -> Iterator[int]:
+        engine = library()
+        assert engine is not None
+        nothing = np.zeros(texts + 1, np.int64)
+        session = engine.jumok_begin(
+            ctypes.byref(self._packed.layout), texts, None, None, None, nothing.ctypes.data,
+            1, longest, None, 0,
+        )  # fmt: skip
+        with begun(session) as address:
+            yield address
+
+
+class Reader:
+    """Reads one text; when the context is full, it is read again from its last half on.
+
+    Which tokens are in the context is what `decoding/window.py` says, its readable twin.
+    """
+
+    def __init__(self, session: int, context: int, vocabulary: int) -> None:
+        self._session, self._context = session, context
+        self._window: list[int] = []
+        self._known = 0
+        self._logits = np.empty(vocabulary, np.float32)
+
+    def read(self, tokens: Sequence[int]) -> Array:
+        """The logits after the last of these tokens, at least one, which continue the text.
+
+        The array is used again by the next call.
+
+        Raises:
+            ModelError: a token is not in the vocabulary.
+        """
+        check_tokens(tokens, len(self._logits))
+        for token in tokens:
+            if len(self._window) == self._context:
+                self._window = self._window[-(self._context // 2) :]
+                self._known = 0
+            self._window.append(token)
+        new = np.array(self._window[self._known :], np.int32)
+        engine = library()
+        assert engine is not None
+        engine.jumok_read(
+            self._session, len(new), new.ctypes.data, self._known, self._logits.ctypes.data
+        )
+        self._known = len(self._window)
+        return self._logits
+
+
+def check_tokens(tokens: Sequence[int], vocabulary: int) -> None:
+    """Raises ModelError if a token is not in the vocabulary."""
+    if min(tokens) < 0 or max(tokens) >= vocabulary:
+        raise ModelError(
+            "a token is not in the vocabulary.",
+            expected=f"ids from 0 to {vocabulary - 1}",
+            got=str(max(tokens) if min(tokens) >= 0 else min(tokens)),
+        )

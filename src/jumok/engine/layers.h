@@ -1,0 +1,153 @@
+/* A Transformer's weights, its session, and what a block consists of besides attention: norms,
+ * activations, feed-forward layers.
+ *
+ * Every width is filled up with zeros to a multiple of 16 where the weights are packed, and stays zero
+ * in every vector; only means divide by the true widths.
+ */
+#pragma once
+
+#include "session.h"
+
+typedef struct { const float *gain, *bias; } Norm; /* bias NULL: an RMS norm; both NULL: there is none */
+
+/* What the heads of queries or of keys are put through after their projection. */
+typedef struct {
+    const float *gain; /* (head_dim): x becomes gain x / rms(x); NULL: it does not */
+    const float *unit; /* (heads): x becomes unit x / |x|; NULL: it does not */
+} Process;
+
+typedef struct {
+    Linear projections, output; /* queries, keys and values in one layer */
+    Process queries, keys;
+    Norm after_self;
+    Linear cross_query, cross_projections, cross_output; /* keys and values of the Memory in one layer */
+    Process cross_queries, cross_keys;
+    Norm after_cross;
+    Linear inner, outer; /* of a gated layer the gate comes first, then the inner layer */
+    Norm after_feedforward;
+} Block;
+
+enum { RELU, GELU, SILU };
+
+typedef struct {
+    int64_t dim, heads, kv_heads, head_dim, value_dim, hidden; /* widths filled up to a multiple of 16 */
+    int64_t true_dim, true_head_dim;
+    int64_t encoder_blocks, decoder_blocks, post_norm, activation, gated;
+    double epsilon, scale;
+    const float *source_table, *target_table;   /* (vocabulary, dim), scaled */
+    const float *source_places, *target_places; /* (positions, dim), or NULL */
+    const float *source_slope;  /* (dim): times a place's fraction of its source; NULL: nothing */
+    const float *turn;          /* (positions, 2, head_dim): rotary cosines and signed sines; or NULL */
+    const float *slopes;        /* (heads): of ALiBi; or NULL */
+    Norm encoder_first, decoder_first;
+    const Block *encoder, *decoder;
+    Linear output;
+} Model;
+
+/* Where the weights of one row are kept: those of a head `apart` elements after those of the head before. */
+typedef struct { const int32_t *rank; float *weights; int64_t apart; } Kept; /* weights NULL: nowhere */
+
+typedef struct {
+    Session base;
+    const Model *model;
+    Watched *watched;
+    int64_t watched_count;
+    const int64_t *targets;      /* where each given target begins; NULL: they are not given */
+    int64_t most;                /* rows of one pass */
+    int64_t *offsets;            /* of each sentence's source tokens, and their number at the end */
+    float **memory;              /* of each decoder block: (tokens, keys and values) */
+    float **key, **value;        /* of each decoder block: (slots, longest, width) */
+    float *stream, *normed, *wide, *found, *score;
+    int32_t *places;            /* (rows) */
+    const int32_t *first_slot;  /* (rows) of zeros */
+    const float **at;           /* addresses of keys, and of values: (2, positions) */
+    int64_t reach;              /* how many of each */
+} TransformerSession;
+
+static inline int64_t query_width(const Model *m) { return m->heads * m->head_dim; }
+static inline int64_t key_width(const Model *m) { return m->kv_heads * m->head_dim; }
+static inline int64_t value_width(const Model *m) { return m->kv_heads * m->value_dim; }
+static inline int64_t found_width(const Model *m) { return m->heads * m->value_dim; }
+
+/* The mean of the squares of x - mean; beyond the true width there is nothing. */
+static inline float mean_square(const float *x, float mean, int64_t width, int64_t true_width) {
+    floats square = {};
+    for (int64_t d = 0; d < width; d += LANES) {
+        floats apart = load_f32(x + d) - mean;
+        if (d + LANES > true_width) apart = choose((ints)COUNT < (int32_t)(true_width - d), apart, spread(0.0f));
+        square += apart * apart;
+    }
+    return total_of(square) / true_width;
+}
+
+/* normed = norm(stream), one row; without a norm a copy */
+static void norm_row(const Model *m, const float *x, float *y, Norm norm) {
+    if (!norm.gain) {
+        memcpy(y, x, sizeof(float) * m->dim);
+        return;
+    }
+    floats sum = {};
+    for (int64_t d = 0; norm.bias && d < m->dim; d += LANES) sum += load_f32(x + d);
+    float mean = norm.bias ? total_of(sum) / m->true_dim : 0.0f;
+    float rate = 1.0f / sqrtf(mean_square(x, mean, m->dim, m->true_dim) + (float)m->epsilon);
+    for (int64_t d = 0; d < m->dim; d += LANES) {
+        floats normed = (load_f32(x + d) - mean) * rate * load_f32(norm.gain + d);
+        store_f32(y + d, norm.bias ? normed + load_f32(norm.bias + d) : normed);
+    }
+}
+
+static void norm_rows(const TransformerSession *s, int64_t rows, Norm norm) {
+    int64_t dim = panelled(s->model->dim);
+    for (int64_t row = 0; row < rows; row++) norm_row(s->model, s->stream + row * dim, s->normed + row * dim, norm);
+}
+
+/* stream += update, then its norm, which replaces the stream in post-norm models */
+static void add_norm(TransformerSession *s, const float *update, Norm norm, int64_t rows) {
+    const Model *m = s->model;
+    int64_t row_width = panelled(m->dim);
+    for (int64_t row = 0; row < rows; row++) {
+        float *x = s->stream + row * row_width, *y = s->normed + row * row_width;
+        for (int64_t d = 0; d < m->dim; d += LANES)
+            store_f32(x + d, load_f32(x + d) + load_f32(update + row * row_width + d));
+        norm_row(m, x, y, norm);
+        if (m->post_norm) memcpy(x, y, sizeof(float) * m->dim);
+    }
+}
+
+/* x Phi(x), where Phi(x) = erfc(-x / sqrt 2) / 2. erfc by the Chebyshev fit of Press et al., Numerical
+ * Recipes, section 6.2: the relative error is below 1.2e-7. */
+static inline floats gelu(floats x) {
+    static const float FIT[] = {0.17087277f, -0.82215223f, 1.48851587f, -1.13520398f, 0.27886807f,
+                                -0.18628806f, 0.09678418f, 0.37409196f, 1.00002368f, -1.26551223f};
+    floats z = x * 0.70710678f, size = larger(-z, z), t = 1.0f / (1.0f + 0.5f * size), sum = spread(FIT[0]);
+    for (unsigned i = 1; i < sizeof FIT / sizeof *FIT; i++) sum = sum * t + FIT[i];
+    floats tail = 0.5f * t * exponential(sum - size * size); /* the probability beyond |x| */
+    return x * choose(x > 0.0f, 1.0f - tail, tail);
+}
+
+static inline floats activated(int64_t activation, floats x) {
+    if (activation == GELU) return gelu(x);
+    return activation == SILU ? x * sigmoid(x) : larger(spread(0.0f), x);
+}
+
+/* The activations between the layers, in place: rows of the outer layer's width. A gate comes first and
+ * is followed by what it is multiplied with. */
+static void activate(const Model *m, float *x, int64_t rows, int64_t from_width, int64_t to_width) {
+    for (int64_t row = 0; row < rows; row++) {
+        const float *from = x + row * from_width;
+        float *to = x + row * to_width; /* never beyond what is read next */
+        for (int64_t d = 0; d < m->hidden; d += LANES) {
+            floats y = activated(m->activation, load_f32(from + d));
+            store_f32(to + d, m->gated ? y * load_f32(from + m->hidden + d) : y);
+        }
+    }
+}
+
+static void feed_forward(TransformerSession *s, const Block *block, int64_t rows) {
+    const Model *m = s->model;
+    int plain = !m->gated && m->activation == RELU; /* the layer itself leaves out what is negative */
+    apply(&s->base, s->normed, rows, &block->inner, s->wide, plain);
+    if (!plain) activate(m, s->wide, rows, panelled(block->inner.outputs), panelled(block->outer.inputs));
+    apply(&s->base, s->wide, rows, &block->outer, s->found, 0);
+    add_norm(s, s->found, block->after_feedforward, rows);
+}

@@ -1,0 +1,111 @@
+"""What every model on the engine does: search for targets, and read given ones."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+
+from jumok.engine.forced import Depth, Forced, Keeping, WatchedAttention, force
+from jumok.engine.searching import SearchRules, Source, Written, check_sources, search
+from jumok.errors import ModelError
+
+
+class NativeModel(ABC):
+    """A model's weights in the engine's layout; any number of threads may use it at once.
+
+    Attributes:
+        positions: the number of positions of a text, END or START included; None: no limit.
+        vocabulary: the number of its tokens.
+        dim: the width of a Memory.
+    """
+
+    positions: int | None
+    vocabulary: int
+    dim: int
+    _depth: Depth
+
+    def search(
+        self,
+        sources: Sequence[Source],
+        rules: SearchRules,
+        watched: Sequence[WatchedAttention] = (),
+    ) -> list[Written]:
+        """The best hypothesis for each source (its tokens, or a Memory); beam 1 is greedy.
+
+        Args:
+            watched: the attentions whose weights come with each hypothesis, as in `force`; the
+                sources are not read again for them.
+
+        Raises:
+            ModelError: a source or a target is longer than the model's positions, a token is not
+                in the vocabulary, there is no such attention, or the model gives no token a
+                probability.
+            MemoryError: there is not enough memory.
+        """
+        if not sources:
+            return []
+        check_sources(sources, rules, self.vocabulary, self.positions, self.dim)
+        self._depth.check(watched)
+        with self._session(sources, rules, watched) as (session, keeping):
+            found = search(session, len(sources), rules)
+            if not watched:
+                return found
+            ends, targets = (rules.start, rules.end), [each.tokens for each in found]
+            seen = force(session, sources, targets, ends, keeping, None)
+        return [
+            replace(each, attention=its.attention) for each, its in zip(found, seen, strict=True)
+        ]
+
+    def force(
+        self,
+        sources: Sequence[Source],
+        targets: Sequence[Sequence[int]],
+        ends: tuple[int, int],
+        watched: Sequence[WatchedAttention] = (),
+        *,
+        log_probabilities: bool = True,
+    ) -> list[Forced]:
+        """What the model makes of given targets, all positions of which it reads at once.
+
+        In float32 the weights are those of torch to 1e-5. In bfloat16 and int8 they are those of a
+        rounded model. Measured on a trained one (2 + 2 layers of 128, 200 pairs, all heads), the
+        difference from float32 is on average 0.0002 in bfloat16 and 0.0007 in int8, at most 0.01
+        and 0.04, and above 0.001 for 1 to 5 % and 7 to 21 % of the weights of a layer.
+
+        Args:
+            sources: their tokens, END included, or Memories.
+            targets: one for each source, without START and END.
+            ends: START and END.
+            watched: the attentions whose weights are wanted, each at most once.
+            log_probabilities: whether those of the targets' tokens are wanted. Without them only
+                the layers below the highest that is watched are computed, which makes alignments
+                cheap.
+
+        Raises:
+            ModelError: not one target a source; a text is longer than the model's positions, a
+                token is not in the vocabulary, or there is no such attention.
+            MemoryError: there is not enough memory.
+        """
+        if len(sources) != len(targets):
+            raise ModelError(
+                "every source needs a target.",
+                expected=f"{len(sources)} targets",
+                got=str(len(targets)),
+            )
+        if not sources:
+            return []
+        rules = SearchRules(1, *ends, (), 0, [len(each) for each in targets], (), 0)
+        check_sources(sources, rules, self.vocabulary, self.positions, self.dim)
+        check_sources(
+            [[*each, ends[1]] for each in targets], rules, self.vocabulary, None, self.dim
+        )
+        self._depth.check(watched)
+        with self._session(sources, rules, watched) as (session, keeping):
+            layers = self._depth.decoder if log_probabilities else None
+            return force(session, sources, targets, ends, keeping, layers)
+
+    @abstractmethod
+    def _session(
+        self, sources: Sequence[Source], rules: SearchRules, watched: Sequence[WatchedAttention]
+    ) -> AbstractContextManager[tuple[int, Keeping]]:
+        """A session that has read the sources."""

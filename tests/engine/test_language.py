@@ -1,0 +1,151 @@
+"""Causal language models on the engine against torch."""
+
+import numpy as np
+import pytest
+import torch
+
+from jumok.config.causal import CausalConfig
+from jumok.data.tokenizer import START
+from jumok.decoding import filters
+from jumok.decoding.sample import draw
+from jumok.decoding.window import Window
+from jumok.engine.choosing import Draws, Sampling, largest, log_softmax, repeats
+from jumok.engine.language import NativeCausal
+from jumok.engine.structures import library
+from jumok.errors import ModelError
+from jumok.models.causal import CausalLanguageModel
+
+pytestmark = pytest.mark.skipif(library() is None, reason="needs a C compiler")
+
+VOCABULARY, CONTEXT = 139, 16
+KINDS = {
+    "as gpt": {"positions": "learned", "activation": "gelu"},
+    "as llama": {
+        "norm_kind": "rms", "feedforward_kind": "gated", "activation": "silu", "bias": False,
+        "kv_heads": 1, "positions": "rotary", "tied": False,
+    },
+    "alibi, post, odd": {"positions": "alibi", "norm": "post", "dim": 42, "feedforward": 53},
+    "sinusoidal": {"positions": "sinusoidal", "process_heads": ("qk-norm",)},
+}  # fmt: skip
+
+
+def model_of(**keys) -> tuple[CausalConfig, CausalLanguageModel]:
+    sizes = {"dim": 48, "heads": 3, "feedforward": 80, "layers": 2, "max_length": CONTEXT}
+    config = CausalConfig(**(sizes | keys))
+    torch.manual_seed(7)
+    model = CausalLanguageModel(config, VOCABULARY).eval()
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if weight.dim() == 1:  # gains and biases of training are not 1 and 0
+                weight.add_(torch.randn_like(weight) * 0.3)
+            elif "table" not in name:
+                weight.mul_(2.0)
+    return config, model
+
+
+def engine_of(config, model, kind="fp32", context=CONTEXT) -> NativeCausal:
+    weights = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
+    return NativeCausal(config, weights, context, kind)
+
+
+def text_of(length: int, seed: int = 3) -> list[int]:
+    return [START, *np.random.default_rng(seed).integers(4, VOCABULARY, length - 1).tolist()]
+
+
+@pytest.mark.parametrize("pieces", [(1,) * 40, (7, 1, 1, 9, 22), (40,), (16, 1, 23)])
+@pytest.mark.parametrize("keys", KINDS.values(), ids=KINDS)
+def test_the_logits_after_every_piece_are_those_of_torch(keys, pieces):
+    """Texts of up to 40 tokens in a context of 16: the window moves."""
+    config, model = model_of(**keys)
+    text, done = text_of(sum(pieces)), 0
+    window = Window(model.decoder, CONTEXT)
+    with torch.inference_mode():
+        expected = window.forward(model.nothing(), torch.tensor([text]))[0].numpy()
+    with engine_of(config, model).reader() as reader:
+        for count in pieces:
+            logits = reader.read(text[done : done + count])
+            done += count
+            np.testing.assert_allclose(logits, expected[done - 1], atol=2e-4)
+
+
+@pytest.mark.parametrize("keys", KINDS.values(), ids=KINDS)
+def test_the_scores_of_texts_are_those_of_torch(keys):
+    config, model = model_of(**keys)
+    texts = [text_of(length, length) for length in (17, 2, 9, 13)]
+    found = engine_of(config, model).score(texts)
+    for text, values in zip(texts, found, strict=True):
+        tokens = torch.tensor([text])
+        with torch.inference_mode():
+            logits = model.decoder(None, tokens[:, :-1])
+        expected = logits.log_softmax(2).gather(2, tokens[:, 1:, None])[0, :, 0]
+        np.testing.assert_allclose(values, expected.numpy(), atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["fp32", "bf16", "int8"])
+def test_a_text_is_read_alike_in_any_pieces_and_company(kind):
+    config, model = model_of(**KINDS["as llama"])
+    engine = engine_of(config, model, kind)
+    texts = [text_of(length, length) for length in (17, 2, 9, 13, 5)]
+    together = engine.score(texts)
+    for text, values in zip(texts, together, strict=True):
+        assert engine.score([text])[0].tolist() == values.tolist()
+    with engine.reader() as whole, engine.reader() as single:
+        for token in texts[0][:15]:
+            last = single.read([token])
+        assert whole.read(texts[0][:15]).tolist() == last.tolist()
+
+
+def test_what_cannot_be_read_is_refused():
+    config, model = model_of(**KINDS["as gpt"])
+    engine = engine_of(config, model)
+    with engine.reader() as reader, pytest.raises(ModelError, match="not in the vocabulary"):
+        reader.read([VOCABULARY])
+    with pytest.raises(ModelError, match="not in the vocabulary"):
+        engine.score([[START, -1]])
+    with pytest.raises(ModelError, match="longer than the model's context"):
+        engine.score([text_of(18)])
+    with pytest.raises(ModelError, match="longer than the engine's positions"):
+        engine_of(config, model, context=CONTEXT + 1)
+    assert engine.score([]) == []
+
+
+@pytest.mark.parametrize("seed", [0, 5, 2**31 + 7, 2**40 + 3])
+def test_samples_are_those_of_torch(seed):
+    scores = np.random.default_rng(1).normal(size=(300, 997)).astype(np.float32) * 3
+    generator, draws = torch.Generator().manual_seed(seed), Draws(seed)
+    expected = [int(draw(torch.tensor(row[None]), generator)) for row in scores]
+    assert [draws.draw(row) for row in scores] == expected
+    assert len(set(expected)) > 200
+
+
+@pytest.mark.parametrize(
+    ("temperature", "top_k", "top_p"),
+    [(0.7, None, None), (1.0, 5, None), (1.0, 5000, None), (1.3, None, 0.8), (0.5, 40, 0.95)],
+)
+def test_filters_are_those_of_torch(temperature, top_k, top_p):
+    draw_from = np.random.default_rng(2)
+    rows = [draw_from.normal(size=700) * 2, draw_from.integers(-3, 3, 700)]  # the latter has equals
+    chain = [filters.temperature(temperature)]
+    chain += [] if top_k is None else [filters.top_k(top_k)]
+    chain += [] if top_p is None else [filters.top_p(top_p)]
+    for row in rows:
+        scores = log_softmax(row.astype(np.float32))
+        expected = torch.tensor(scores)[None]
+        for each in chain:
+            expected = each(expected)
+        found = Sampling(temperature, top_k, top_p).of(scores)
+        np.testing.assert_allclose(found, expected[0].numpy(), rtol=1e-6)
+        kept = np.isfinite(found)
+        assert kept.any()
+        assert kept.all() == (top_k in (None, 5000) and top_p is None)
+
+
+def test_the_largest_in_order_and_what_repeats():
+    assert largest(np.array([1, 5, 3, 5, 5, 0], np.float32), 2).tolist() == [1, 3]
+    assert largest(np.array([2, 1], np.float32), 2).tolist() == [0, 1]
+    written = [4, 5, 6, 4, 5, 7, 4, 5]
+    assert repeats(written, 3) == [6, 7]
+    assert repeats(written, 1) == written
+    assert repeats([4], 3) == []
+    blocked = filters.no_repeat(torch.tensor([written]), 3)(torch.zeros(1, 9))
+    assert np.flatnonzero(np.isinf(blocked[0].numpy())).tolist() == [6, 7]
