@@ -109,6 +109,43 @@ def test_it_translates_without_a_compiler(installed: Path, alone, tmp_path: Path
     assert "no C compiler" not in ran([installed, "-m", "jumok", "info", model], **here).stdout
 
 
+def test_it_translates_where_torch_cannot_be_imported(installed: Path, alone, tmp_path) -> None:
+    model = transformer(tmp_path / "model")
+    blocked = tmp_path / "blocked" / "torch"
+    blocked.mkdir(parents=True)
+    (blocked / "__init__.py").write_text("raise ImportError('there is no torch here')")
+    here = {"cwd": tmp_path, "input": LINES}
+    command = [installed, "-m", "jumok", "translate", model, "--beam", "2"]
+    without = ran(command, **here, env={**alone, "PYTHONPATH": str(blocked.parent)})
+    assert without.returncode == 0, without.stderr
+    assert without.stdout == ran([*command, "--engine", "torch"], **here, env=alone).stdout
+    told = ran(
+        [installed, "-m", "jumok", "doctor"], env={**alone, "PYTHONPATH": str(blocked.parent)}
+    )
+    assert told.returncode == 1
+    assert "BROKEN  PyTorch" in told.stdout
+    assert "there is no torch here" in told.stdout
+
+
+def test_the_compiler_of_ziglang_is_used_where_there_is_no_other(
+    installed: Path, alone, tmp_path: Path
+) -> None:
+    if not BUILDER.exists():
+        pytest.skip("make test installs ziglang")
+    find = "import ziglang, pathlib; print(pathlib.Path(ziglang.__file__).parent)"
+    (tmp_path / "packages").mkdir()
+    (tmp_path / "packages" / "ziglang").symlink_to(ran([BUILDER, "-c", find]).stdout.strip())
+    code = (
+        "from jumok.kernels.building import PROBE, loaded; "
+        "found = loaded('probe', PROBE); print(found.origin, found.level, found.place)"
+    )
+    variables = {**alone, "JUMOK_CPU": "native", "PYTHONPATH": str(tmp_path / "packages")}
+    found = ran([installed, "-c", code], env=variables)
+    assert found.stdout == "compiled native ziglang\n", found.stderr
+    [kept] = (tmp_path / ".cache" / "jumok").iterdir()
+    assert kept.name.startswith("probe-")
+
+
 @pytest.mark.parametrize("level", [each.name for each in permitted(features(), None, machine())])
 def test_every_level_computes_what_torch_computes(installed: Path, alone, level: str) -> None:
     """The tests of the engine and of a kernel, with the wheel's libraries of this level."""

@@ -21,7 +21,7 @@ INSTALL = "install jumok's wheel for this system, or gcc or clang, or: pip insta
 def library_checks() -> Iterator[Check]:
     """The processor, the engine, the kernels of training, and the compilers."""
     yield processor()
-    yield of_library("engine", "translating with --engine native", structures.SOURCES)
+    yield of_library("engine", "translation", structures.SOURCES)
     try:
         sources = native.SOURCES
     except (ImportError, OSError):
