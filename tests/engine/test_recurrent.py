@@ -11,6 +11,7 @@ from jumok.data.tokenizer import END, START
 from jumok.decoding import DecodingOptions
 from jumok.decoding.score import score_pairs
 from jumok.engine.forced import WatchedAttention
+from jumok.engine.quantising import quantised
 from jumok.engine.recurrent import NativeRecurrent, missing
 from jumok.engine.structures import library
 from jumok.errors import ModelError
@@ -39,6 +40,33 @@ KINDS = {
     "one direction, one vector": {"bidirectional": False, "attention": "none"},
     "untied": {"tied": "none"},
     "target tied": {"tied": "target", "embedding": 112},
+    "odd widths": {"dim": 58, "embedding": 21, "encoder_layers": 2, "coverage": True},
+    "odd widths, LSTM": {
+        "dim": 30,
+        "embedding": 40,
+        "order": "gnmt",
+        "decoder_layers": 2,
+        "cell": "lstm",
+    },
+    "odd widths, one vector": {
+        "dim": 38,
+        "embedding": 50,
+        "attention": "none",
+        "context": "every-step",
+    },
+    "odd widths, dot": {
+        "dim": 46,
+        "embedding": 10,
+        "order": "luong",
+        "attention": "dot",
+        "input_feeding": True,
+    },
+    "odd widths, scaled cosine": {
+        "dim": 45,
+        "embedding": 10,
+        "attention": "cosine",
+        "bidirectional": False,
+    },
     "as wide as the states": {"embedding": 96, "dim": 96, "order": "luong", "input_feeding": True},
 }
 
@@ -182,14 +210,25 @@ def test_fewer_bits_change_the_probabilities_little(keys, kind, apart):
         assert 0 < abs(one.log_probabilities[0] - other.log_probabilities[0]) < apart
 
 
-@pytest.mark.parametrize(
-    ("keys", "what"),
-    [
-        ({"embedding": 40}, "embedding = 40, which is no multiple of 16"),
-        ({"dim": 80}, "dim = 80, which is no multiple of 32"),
-        ({"dim": 40, "bidirectional": False}, "dim = 40, which is no multiple of 16"),
-    ],
-)
-def test_what_the_engine_does_not_have_is_named(keys, what):
-    config, _ = model_of(**keys)
-    assert missing(config) == what
+def test_matrices_that_are_int8_already_give_the_same_answers():
+    config, model = model_of(dim=58, embedding=21, order="gnmt", decoder_layers=2)
+    sources = sources_of(*LENGTHS)
+    rules = rules_of(DecodingOptions(beam=2, maximum_length=12), sources)
+    weights = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
+    integers = {name: quantised(each) for name, each in weights.items() if each.ndim == 2}
+    floats = {
+        name: integers[name].floats() if name.endswith("table") else each
+        for name, each in weights.items()
+        if name not in integers or name.endswith("table")
+    }
+    found = NativeRecurrent(config, floats, "int8", integers).search(sources, rules)
+    rounded = {
+        name: integers[name].floats() if name in integers else weights[name] for name in weights
+    }
+    assert found == NativeRecurrent(config, rounded, "int8").search(sources, rules)
+
+
+def test_what_the_engine_does_not_have_is_named():
+    config, _ = model_of()
+    assert missing(config) is None
+    assert missing(config.model_copy(update={"attention": "mine"})) == "attention = 'mine'"

@@ -6,6 +6,10 @@ from pydantic import model_validator
 
 from jumok.config.section import Count, Layers, ModelSection, Share, part_name
 
+GATES = {"rnn": 1, "gru": 3, "lstm": 4}
+PARTS = {"rnn": 1, "gru": 1, "lstm": 2}
+"""How many vectors a cell's input is turned into, and how many its state is made of."""
+
 
 class RecurrentConfig(ModelSection):
     """Sequence to sequence with RNNs, with one context vector or with attention."""
@@ -34,6 +38,30 @@ class RecurrentConfig(ModelSection):
         layers = f"{self.encoder_layers}+{self.decoder_layers}"
         reads = f"{self.attention} attention" if self.attention != "none" else "no attention"
         return f"{self.cell.upper()}, {layers} layers, width {self.dim}, {reads}"
+
+    @property
+    def looks(self) -> bool:
+        """Whether the decoder has attention."""
+        return self.attention != "none"
+
+    @property
+    def word_inputs(self) -> tuple[int, ...]:
+        """The widths of what the decoder's lowest cell reads, side by side."""
+        if self.order == "bahdanau" if self.looks else self.context == "every-step":
+            return self.embedding, self.dim
+        return (self.embedding, self.embedding) if self.input_feeding else (self.embedding,)
+
+    @property
+    def upper_inputs(self) -> tuple[int, ...]:
+        """The widths of what the decoder's other cells read."""
+        return (self.dim, self.dim) if self.looks and self.order == "gnmt" else (self.dim,)
+
+    @property
+    def readout_inputs(self) -> tuple[int, ...]:
+        """The widths of what an output is computed from: state, context vector, word."""
+        if self.word_inputs == (self.embedding, self.dim) and not self.input_feeding:
+            return self.dim, self.dim, self.embedding
+        return (self.dim, self.dim) if self.looks else (self.dim,)
 
     @model_validator(mode="after")
     def _parts_fit(self) -> "RecurrentConfig":

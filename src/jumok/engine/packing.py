@@ -1,12 +1,11 @@
 """Weights as the engine reads them: aligned arrays, and linear layers in panels of 64 outputs."""
 
-from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from jumok.engine.quantising import Quantised, quantised, together
+from jumok.engine.quantising import Quantised, quantised
 from jumok.engine.structures import LinearLayout
 
 Array = npt.NDArray[np.float32]
@@ -22,14 +21,13 @@ GROUPS: dict[Kind, int] = {"fp32": 1, "bf16": 2, "int8": 4}
 class Packed:
     """The arrays whose addresses the engine has; they live as long as this does.
 
-    Args:
-        integers: by their names, matrices that are already int8; their floats are not needed.
+    Attributes:
+        arrays: by their addresses.
     """
 
-    def __init__(self, kind: Kind, integers: Mapping[str, Quantised] | None = None) -> None:
+    def __init__(self, kind: Kind) -> None:
         self.kind = kind
-        self._integers = integers or {}
-        self._kept: list[npt.NDArray[np.uint8]] = []
+        self.arrays: dict[int, npt.NDArray[np.generic]] = {}
 
     def address(self, array: npt.NDArray[np.generic]) -> int:
         """The address of an aligned copy."""
@@ -37,22 +35,8 @@ class Packed:
         start = -room.ctypes.data % ALIGNMENT
         copy = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
         copy[...] = array
-        self._kept.append(room)
+        self.arrays[copy.ctypes.data] = copy
         return copy.ctypes.data
-
-    def linear(self, weights: Weights, *names: str) -> LinearLayout:
-        """The layers of these names as one, their outputs one after the other."""
-        matrices = [f"{name}.weight" for name in names]
-        integers = [self._integers[name] for name in matrices if name in self._integers]
-        matrix: npt.NDArray[np.float32] | Quantised
-        if len(integers) == len(names):
-            matrix = together(integers)
-        else:
-            matrix = np.concatenate([weights[name] for name in matrices])
-        biases = [weights.get(f"{name}.bias") for name in names]
-        if biases[0] is None:
-            return self.matrix(matrix)
-        return self.matrix(matrix, np.concatenate([each for each in biases if each is not None]))
 
     def matrix(
         self,
@@ -89,6 +73,17 @@ class Packed:
         number = list(GROUPS).index(self.kind)
         places = self.address(panels), self.address(biases), scale, correction
         return LinearLayout(outputs, inputs, number, *places)
+
+    def floats(self, layer: LinearLayout) -> Array:
+        """(outputs inputs): the weights of a packed layer, as the engine computes with them."""
+        kind = list(GROUPS)[layer.kind]
+        panels = self.arrays[layer.panels].transpose(0, 2, 1, 3).reshape(-1, layer.inputs)
+        if kind == "bf16":
+            panels = (panels.astype(np.uint32) << 16).view(np.float32)
+        whole = panels.astype(np.float32)
+        if kind == "int8":
+            whole *= self.arrays[layer.scale].astype(np.float32)[:, None]
+        return whole[: layer.outputs]
 
 
 def bfloat16(values: npt.NDArray[np.float32]) -> npt.NDArray[np.uint16]:

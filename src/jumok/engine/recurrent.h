@@ -12,11 +12,14 @@
 #include "cell.h"
 #include "search.h"
 
+/* What a step reads besides the word, and when it attends. Every width is filled up with zeros to a multiple
+ * of 16 where the weights are packed, and stays zero in every vector. */
 enum { FIRST_STATE, EVERY_STEP, BAHDANAU, LUONG, FEEDING, GNMT };
 enum { PRODUCT, COSINE, ADDITIVE };
 
 typedef struct {
-    int64_t cell, dim, embedding, encoder_layers, directions, one_vector, decoder_layers, order, score;
+    int64_t cell, dim, embedding, half; /* widths filled up to a multiple of 16; half: of one direction */
+    int64_t true_dim, true_half, encoder_layers, directions, one_vector, decoder_layers, order, score;
     double embedding_scale, scale; /* scale: of products; of cosines what divides by the temperature */
     const float *source_table, *target_table; /* (vocabulary, embedding) */
     const Cell *encoder;                      /* (layers, directions); NULL: the Memory is given */
@@ -51,7 +54,7 @@ static void look_up(const float *table, const int32_t *tokens, int64_t rows, int
 /* One direction of a layer: what it knows at every position goes to `seen`, (tokens, panelled(dim)). */
 static void read_one_way(RecurrentSession *s, const Cell *cell, const float *inputs, int backwards, float *seen) {
     const Recurrent *m = s->model;
-    int64_t sentences = s->base.sentences, dim = m->dim / m->directions, gates = panelled(cell->input.outputs);
+    int64_t sentences = s->base.sentences, dim = m->half, gates = panelled(cell->input.outputs);
     int64_t known = parts_of(m->cell) * dim;
     float *states = s->first; /* the decoder's are not there yet */
     apply(&s->base, inputs, s->offsets[sentences], &cell->input, s->by_input, 0);
@@ -68,20 +71,27 @@ static void read_one_way(RecurrentSession *s, const Cell *cell, const float *inp
             int64_t place = s->offsets[i] + (backwards ? length - 1 - position : position);
             float *state = states + i * known;
             advance_cell(m->cell, dim, s->by_input + place * gates, s->by_state + row++ * gates, state, state);
-            memcpy(seen + place * panelled(m->dim), state, sizeof(float) * dim);
+            memcpy(seen + place * panelled(m->dim), state, sizeof(float) * m->true_half);
         }
     }
+}
+
+/* Zeros from the true width of (rows, panelled(dim)) on. */
+static void clear_rest(const Recurrent *m, float *rows, int64_t count) {
+    for (int64_t i = 0; i < count; i++, rows += panelled(m->dim))
+        memset(rows + m->true_dim, 0, sizeof(float) * (m->dim - m->true_dim));
 }
 
 /* The last state of both directions becomes the only position of each sentence's Memory. */
 static void keep_last(RecurrentSession *s) {
     const Recurrent *m = s->model;
-    int64_t dim = panelled(m->dim), half = m->dim / m->directions;
+    int64_t dim = panelled(m->dim), half = m->true_half;
     for (int64_t i = 0; i < s->base.sentences; i++) {
         const float *beginning = s->memory + s->offsets[i] * dim, *end = s->memory + (s->offsets[i + 1] - 1) * dim;
         memcpy(s->stream + i * dim, end, sizeof(float) * half);
         if (m->directions == 2) memcpy(s->stream + i * dim + half, beginning + half, sizeof(float) * half);
     }
+    clear_rest(m, s->stream, s->base.sentences);
     float *other = s->memory;
     s->memory = s->stream, s->stream = other;
     for (int64_t i = 0; i <= s->base.sentences; i++) s->offsets[i] = i;
@@ -90,11 +100,12 @@ static void keep_last(RecurrentSession *s) {
 /* Reads the sources; leaves the Memory. */
 static void read_sources(RecurrentSession *s, const int32_t *tokens) {
     const Recurrent *m = s->model;
-    int64_t half = m->dim / m->directions;
-    look_up(m->source_table, tokens, s->offsets[s->base.sentences], m->embedding, (float)m->embedding_scale, s->memory);
+    int64_t count = s->offsets[s->base.sentences];
+    look_up(m->source_table, tokens, count, m->embedding, (float)m->embedding_scale, s->memory);
     for (int64_t layer = 0; layer < m->encoder_layers; layer++) {
+        clear_rest(m, s->stream, count);
         for (int64_t way = 0; way < m->directions; way++)
-            read_one_way(s, m->encoder + layer * m->directions + way, s->memory, way == 1, s->stream + way * half);
+            read_one_way(s, m->encoder + layer * m->directions + way, s->memory, way == 1, s->stream + way * m->true_half);
         float *read = s->memory;
         s->memory = s->stream, s->stream = read;
     }
@@ -330,8 +341,10 @@ static Session *begin_recurrent(const Recurrent *m, int64_t sentences, const int
 #undef FLOATS
     s->from = room(base, sizeof(float *) * slots), s->to = room(base, sizeof(float *) * slots);
     if (!base->failed && tokens) read_sources(s, tokens);
-    else if (!base->failed)
-        for (int64_t i = 0; i < count; i++) memcpy(s->memory + i * dim, memory + i * m->dim, sizeof(float) * m->dim);
+    else if (!base->failed) {
+        for (int64_t i = 0; i < count; i++) memcpy(s->memory + i * dim, memory + i * m->true_dim, sizeof(float) * m->true_dim);
+        clear_rest(m, s->memory, count);
+    }
     s->keys = keys ? keys : s->memory;
     if (base->failed) {
         jumok_end(base);

@@ -2,17 +2,20 @@
 
 import ctypes
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from jumok.config.recurrent import RecurrentConfig
+import numpy as np
+
+from jumok.config.recurrent import GATES, PARTS, RecurrentConfig
+from jumok.engine.blocks import Numbers, filled, padded
 from jumok.engine.forced import Depth, Keeping, WatchedAttention
 from jumok.engine.native import NativeModel
-from jumok.engine.packing import Kind, Packed, Weights
+from jumok.engine.packing import Array, Kind, Packed, Weights
+from jumok.engine.quantising import Quantised
 from jumok.engine.searching import SearchRules, Source, begun, joined
 from jumok.engine.structures import CellLayout, LinearLayout, RecurrentLayout, library
 
-LANES = 16
 CELLS = ("rnn", "lstm", "gru")
 ORDERS = ("first-state", "every-step", "bahdanau", "luong", "feeding", "gnmt")
 SCORES = {"dot": 0, "scaled-dot": 0, "bilinear": 0, "cosine": 1, "additive": 2}
@@ -26,16 +29,22 @@ def missing(config: RecurrentConfig) -> str | None:
     """What of this model the engine does not have; None if it serves the model."""
     if config.attention not in ("none", *SCORES):
         return f"attention = {config.attention!r}"
-    if config.embedding % LANES:
-        return f"embedding = {config.embedding}, which is no multiple of {LANES}"
-    directions = 1 + config.bidirectional
-    if config.dim % (directions * LANES):
-        return f"dim = {config.dim}, which is no multiple of {directions * LANES}"
     return "no C compiler" if library() is None else None
 
 
+def spaced(matrix: Numbers, outputs: tuple[int, int], inputs: Sequence[int]) -> Numbers:
+    """A matrix with zeros after each group of outputs and of inputs, up to a multiple of 16."""
+    groups, width = outputs
+    columns = [
+        padded(part, len(part), filled(part.shape[1]))
+        for part in np.split(matrix, np.cumsum(inputs)[:-1], axis=1)
+    ]
+    whole = np.concatenate(columns, axis=1).reshape(groups, width, -1)
+    return padded(whole, groups, filled(width), whole.shape[2]).reshape(groups * filled(width), -1)
+
+
 def _order(config: RecurrentConfig) -> str:
-    if config.attention == "none":
+    if not config.looks:
         return config.context
     return "feeding" if config.input_feeding else config.order
 
@@ -46,62 +55,130 @@ class NativeRecurrent(NativeModel):
     Args:
         weights: by their names in a bundle, float32; tied ones may be there once. Without those of
             an encoder every source is a Memory.
+        integers: by their names, matrices that are already int8; of these `weights` needs only the
+            tables.
     """
 
-    positions = None
-
-    def __init__(self, config: RecurrentConfig, weights: Weights, kind: Kind = "fp32") -> None:
+    def __init__(
+        self,
+        config: RecurrentConfig,
+        weights: Weights,
+        kind: Kind = "fp32",
+        integers: Mapping[str, Quantised] | None = None,
+    ) -> None:
         assert missing(config) is None
-        self._packed = packed = Packed(kind)
-        self._weights = weights
-        self._depth = Depth(0, 0, int(config.attention != "none"), heads=1)
-        self.dim = config.dim
+        self._packed, self._config = Packed(kind), config
+        self._weights, self._integers = weights, integers or {}
+        self._depth = Depth(0, 0, int(config.looks), heads=1)
+        self.dim, ways = config.dim, 1 + config.bidirectional
         source = weights.get("encoder.embedding.table")
         target = weights.get("decoder.embedding.table", source)
         assert target is not None
-        self.vocabulary = len(target)
-        encoder = [] if source is None else self._encoder(config)
-        decoder = [self._cell(f"decoder.cells.cells.{n}") for n in range(config.decoder_layers)]
+        self.vocabulary, self.positions = len(target), None
+        encoder = [] if source is None else self._encoder()
+        decoder = self._decoder()
         self._cells = (CellLayout * len(encoder))(*encoder), (CellLayout * len(decoder))(*decoder)
-        score = "decoder.attention.score"
+        score, dim, word = "decoder.attention.score", config.dim, config.embedding
+        states = config.decoder_layers * PARTS[config.cell]
         self._model = RecurrentLayout(
-            CELLS.index(config.cell), config.dim, config.embedding, config.encoder_layers,
-            1 + config.bidirectional, config.attention == "none", config.decoder_layers,
-            ORDERS.index(_order(config)), SCORES.get(config.attention, 0),
-            config.embedding**0.5, self._scale(config),
-            0 if source is None else packed.address(source), packed.address(target), *self._cells,
-            self._linear("decoder.first"), self._linear(f"{score}.query"),
-            self._linear(f"{score}.key"), self._linear("decoder.gate"),
-            self._linear("decoder.readout"),
-            packed.matrix(weights.get("decoder.output.weight", target)),
+            CELLS.index(config.cell), filled(dim), filled(word), filled(dim // ways), dim,
+            dim // ways, config.encoder_layers, ways, not config.looks,
+            config.decoder_layers, ORDERS.index(_order(config)), SCORES.get(config.attention, 0),
+            word**0.5, self._scale(), *self._tables(source, target), *self._cells,
+            self._linear("decoder.first", (states, dim), dim),
+            self._linear(f"{score}.query", (1, dim), dim),
+            self._linear(f"{score}.key", (1, dim), dim),
+            self._linear("decoder.gate", (1, 1), dim),
+            self._linear("decoder.readout", (1, word), *config.readout_inputs),
+            self._output(),
             self._vector(f"{score}.energy"), self._vector(f"{score}.coverage"),
         )  # fmt: skip
 
-    def _encoder(self, config: RecurrentConfig) -> list[CellLayout]:
-        ways = ("forwards", "backwards")[: 1 + config.bidirectional]
+    def _encoder(self) -> list[CellLayout]:
+        config, ways = self._config, ("forwards", "backwards")[: 1 + self._config.bidirectional]
         return [
-            self._cell(f"encoder.readers.{layer}.{way}")
+            self._cell(
+                f"encoder.readers.{layer}.{way}",
+                config.dim // len(ways),
+                config.dim if layer else config.embedding,
+            )
             for layer in range(config.encoder_layers)
             for way in ways
         ]
 
-    def _scale(self, config: RecurrentConfig) -> float:
+    def _decoder(self) -> list[CellLayout]:
+        config = self._config
+        inputs = [config.word_inputs, *[config.upper_inputs] * (config.decoder_layers - 1)]
+        return [
+            self._cell(f"decoder.cells.cells.{layer}", config.dim, *widths)
+            for layer, widths in enumerate(inputs)
+        ]
+
+    def _cell(self, name: str, dim: int, *inputs: int) -> CellLayout:
+        outputs = GATES[self._config.cell], dim
+        return CellLayout(
+            self._linear(f"{name}.input", outputs, *inputs),
+            self._linear(f"{name}.state", outputs, dim),
+        )
+
+    def _linear(self, name: str, outputs: tuple[int, int], *inputs: int) -> LinearLayout:
+        """The layer of this name; an empty one where the model has none.
+
+        Args:
+            outputs: how many vectors of which width.
+            inputs: the widths of the vectors that it reads, side by side.
+        """
+        matrix = self._matrix(f"{name}.weight", outputs, *inputs)
+        if matrix is None:
+            return LinearLayout()
+        bias = self._weights[f"{name}.bias"].reshape(outputs)
+        return self._packed.matrix(matrix, padded(bias, outputs[0], filled(outputs[1])).ravel())
+
+    def _matrix(
+        self, name: str, outputs: tuple[int, int], *inputs: int
+    ) -> Array | Quantised | None:
+        """With every width filled up to a multiple of 16; None where the model has none."""
+        if name in self._integers:
+            stored = self._integers[name]
+            scales = padded(stored.scales.reshape(outputs), outputs[0], filled(outputs[1]))
+            return Quantised(spaced(stored.integers, outputs, inputs), scales.ravel())
+        return spaced(self._weights[name], outputs, inputs) if name in self._weights else None
+
+    def _output(self) -> LinearLayout:
+        """From what a step shows to logits: tied weights are there once, under their first name."""
+        tables = ("decoder.output.weight", "decoder.embedding.table", "encoder.embedding.table")
+        for name in tables:
+            if name in self._integers:
+                stored, width = self._integers[name], filled(self._config.embedding)
+                whole = padded(stored.integers, len(stored.integers), width)
+                return self._packed.matrix(Quantised(whole, stored.scales))
+            if name in self._weights:
+                return self._packed.matrix(self._table(self._weights[name]))
+        raise KeyError(tables)
+
+    def _table(self, table: Array) -> Array:
+        return padded(table, len(table), filled(self._config.embedding))
+
+    def _tables(self, source: Array | None, target: Array) -> tuple[int, int]:
+        """The addresses of the tables of sources and of targets, which may be one."""
+        here = self._packed.address(self._table(target))
+        if source is None:
+            return 0, here
+        tied = source.ctypes.data == target.ctypes.data
+        return (here if tied else self._packed.address(self._table(source))), here
+
+    def _vector(self, name: str) -> int:
+        vector = self._weights.get(name)
+        if vector is None:
+            return 0
+        return self._packed.address(padded(vector, filled(len(vector))))
+
+    def _scale(self) -> float:
+        config = self._config
         if config.attention == "cosine":
             (sharpness,) = self._weights["decoder.attention.score.sharpness"]
             return math.exp(min(float(sharpness), SHARPEST))
         return float(config.dim**-0.5 if config.attention == "scaled-dot" else 1.0)
-
-    def _cell(self, name: str) -> CellLayout:
-        return CellLayout(self._linear(f"{name}.input"), self._linear(f"{name}.state"))
-
-    def _linear(self, name: str) -> LinearLayout:
-        """The layer of this name; an empty one where the model has none."""
-        there = f"{name}.weight" in self._weights
-        return self._packed.linear(self._weights, name) if there else LinearLayout()
-
-    def _vector(self, name: str) -> int:
-        there = name in self._weights
-        return self._packed.address(self._weights[name]) if there else 0
 
     @contextmanager
     def _session(

@@ -97,7 +97,8 @@ class RecurrentLayout(ctypes.Structure):
     """A sequence-to-sequence RNN, or its decoder alone; see recurrent.h."""
 
     _fields_ = [
-        *((name, INTEGER) for name in ("cell", "dim", "embedding", "encoder_layers")),
+        *((name, INTEGER) for name in ("cell", "dim", "embedding", "half")),
+        *((name, INTEGER) for name in ("true_dim", "true_half", "encoder_layers")),
         *((name, INTEGER) for name in ("directions", "one_vector", "decoder_layers")),
         *((name, INTEGER) for name in ("order", "score")),
         *((name, REAL) for name in ("embedding_scale", "scale")),

@@ -1,36 +1,26 @@
-"""The searcher on the native engine: one Transformer on the CPU. Nothing here imports torch."""
+"""The searcher on the native engine: one model on the CPU. Nothing here imports torch."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from math import ceil
 from typing import Literal
 
 from jumok.alignment.setting import AlignmentSetting, default_setting
 from jumok.alignment.words import Weights
-from jumok.bundle.arrays import read_stored
-from jumok.bundle.described import check_alignment, check_size, check_tensors, section_of, unfit
 from jumok.bundle.reading import Bundle, Precision
-from jumok.config import TransformerConfig
-from jumok.config.causal import CausalConfig
 from jumok.data.tokenizer import END, START
 from jumok.decoding import DecodingOptions, Hypothesis
 from jumok.decoding.constraints import Constraints
 from jumok.decoding.limits import Prefixes
 from jumok.decoding.rank import Ranker
 from jumok.engine.forced import WatchedAttention
-from jumok.engine.packing import Kind
-from jumok.engine.searching import SearchRules
-from jumok.engine.served import missing_part
-from jumok.engine.transformer import NativeTransformer, missing
+from jumok.engine.native import NativeModel
+from jumok.engine.searching import SearchRules, Source
 from jumok.errors import ConfigError, Place
-from jumok.models.tensors import tensors_of
 from jumok.systems.device import EngineName, EnginePrecision, has_gpu
 from jumok.systems.loading import reading_of
+from jumok.systems.native_models import FURTHEST, lacking, looks_of
 from jumok.systems.translation.searching import ReadSources, Searcher
-
-FURTHEST = 4096
-"""The longest target, in tokens, that the engine writes."""
 
 TORCH = "--engine torch"
 
@@ -101,69 +91,18 @@ def precision_of(
     return bundles[0].precision if choice.native else "fp32"
 
 
-def lacking(bundle: Bundle) -> str | None:
-    """What of the model in a bundle the engine does not have; None if it serves the model."""
-    config = section_of(bundle)
-    if isinstance(config, CausalConfig):
-        return missing_part(config)
-    if not isinstance(config, TransformerConfig):
-        return f"kind = {bundle.config.model.get('kind')!r}"
-    if tensors_of(config, 0) is None:
-        return missing(config) or "parts that only torch knows"
-    return missing(config)
-
-
-def load_engine(bundle: Bundle, kind: Kind) -> NativeTransformer:
-    """The model of a bundle on the engine, which has to serve it.
-
-    Args:
-        kind: the number format of its weights.
-
-    Raises:
-        BundleError: the weights are damaged, or not those that config.json describes.
-    """
-    config = section_of(bundle)
-    assert isinstance(config, TransformerConfig)
-    check_size(bundle, config)
-    expected = tensors_of(config, bundle.config.vocabulary_size)
-    assert expected is not None
-    check_alignment(bundle, config.decoder_layers)
-    check_tensors(bundle, expected.shapes)
-    stored = read_stored(bundle)
-    tables = {*chain.from_iterable(expected.tied), *filter(is_table, stored.integers)}
-    # embeddings are looked up as floats, also where their table is a projection in int8
-    weights = stored.floats | {
-        name: each.floats() for name, each in stored.integers.items() if name in tables
-    }
-    for names in expected.tied:
-        shared = next((weights[name] for name in names if name in weights), None)
-        if shared is not None:
-            weights |= dict.fromkeys(names, shared)
-    known = {*weights, *stored.integers}
-    if absent := [name for name in expected.shapes if name not in known]:
-        raise unfit(bundle, f"no tensor for {absent[0]}")
-    return NativeTransformer(config, weights, kind, stored.integers)
-
-
-def is_table(name: str) -> bool:
-    """Whether this is the name of a table of embeddings."""
-    return name.endswith("embedding.table")
-
-
-def reading_on_engine(bundle: Bundle) -> AlignmentSetting:
-    """The alignment setting of a model that the engine serves."""
-    config = section_of(bundle)
-    assert isinstance(config, TransformerConfig)
-    setting = reading_of(bundle.config) or default_setting(config.decoder_layers)
-    assert setting is not None
-    return setting
+def reading_on_engine(bundle: Bundle) -> AlignmentSetting | None:
+    """The alignment setting of a model that the engine serves; None for one without attention."""
+    looks = looks_of(bundle)
+    return (reading_of(bundle.config) if looks else None) or default_setting(looks)
 
 
 class EngineSearcher:
-    """A Transformer on the engine; any number of threads may search with it at once.
+    """A model on the engine; any number of threads may search with it at once.
 
     Args:
-        setting: where alignments are extracted.
+        layers: the number of its cross-attentions.
+        setting: where alignments are extracted; None: the model has no attention.
         on_torch: gives the same model on torch, for what the engine does not do.
     """
 
@@ -171,22 +110,17 @@ class EngineSearcher:
 
     def __init__(
         self,
-        model: NativeTransformer,
-        setting: AlignmentSetting,
+        model: NativeModel,
+        layers: int,
+        setting: AlignmentSetting | None,
         on_torch: Callable[[], Searcher],
     ) -> None:
         self.model, self.setting, self.on_torch = model, setting, on_torch
+        self.layers = layers
 
-    def serves(self, options: DecodingOptions, prefixes: Sequence[str] | None = None) -> bool:
+    def serves(self, options: DecodingOptions, prefixes: Prefixes | None = None) -> bool:
         """Whether the engine searches with these options."""
-        return not (
-            options.sample
-            or options.nbest > 1
-            or options.coverage_penalty
-            or options.no_repeat_ngram
-            or options.maximum_length > FURTHEST
-            or any(prefixes or ())
-        )
+        return searches(options) and not any(prefixes or ())
 
     def read(self, sources: Sequence[Sequence[int]]) -> ReadSources:
         """These sources in one batch."""
@@ -242,19 +176,15 @@ class EngineSources:
             for target, forced in zip(targets, found, strict=True)
         ]
 
-    def attention(self, targets: Sequence[Sequence[int]]) -> list[Weights]:
+    def attention(
+        self, targets: Sequence[Sequence[int]], setting: AlignmentSetting | None = None
+    ) -> list[Weights]:
         """For each target how much its tokens attended to each source token, and to END."""
         if not self._fits(targets):
-            return self._on_torch().attention(targets)
-        setting = self._searcher.setting
-        heads = None if setting.head is None else (setting.head,)
-        watched = [WatchedAttention("cross", setting.layer, heads)]
-        found = self._searcher.model.force(
-            self._ended, targets, (START, END), watched, log_probabilities=False
-        )
-        # Row i of the weights is the step that reads token i - 1 (START first) and writes token i.
-        means: list[Weights] = [each.attention[0].mean(axis=0) for each in found]
-        return [each[1:] if setting.at_input else each[:-1] for each in means]
+            return self._on_torch().attention(targets, setting)
+        setting = setting or self._searcher.setting
+        assert setting is not None
+        return attention_of(self._searcher.model, self._ended, targets, setting)
 
     def _fits(self, targets: Sequence[Sequence[int]] = ()) -> bool:
         """Whether the engine has a position for every token."""
@@ -268,11 +198,37 @@ class EngineSources:
         return self._again
 
 
+def searches(options: DecodingOptions) -> bool:
+    """Whether the engine searches with these options."""
+    return not (
+        options.sample
+        or options.nbest > 1
+        or options.coverage_penalty
+        or options.no_repeat_ngram
+        or options.maximum_length > FURTHEST
+    )
+
+
+def attention_of(
+    model: NativeModel,
+    sources: Sequence[Source],
+    targets: Sequence[Sequence[int]],
+    setting: AlignmentSetting,
+) -> list[Weights]:
+    """For each target how much its tokens attended to each position of its source."""
+    heads = None if setting.head is None else (setting.head,)
+    watched = [WatchedAttention("cross", setting.layer, heads)]
+    found = model.force(sources, targets, (START, END), watched, log_probabilities=False)
+    # Row i of the weights is the step that reads token i - 1 (START first) and writes token i.
+    means: list[Weights] = [each.attention[0].mean(axis=0) for each in found]
+    return [each[1:] if setting.at_input else each[:-1] for each in means]
+
+
 def rules_of(options: DecodingOptions, lengths: Sequence[int]) -> SearchRules:
     """The options as the engine's rules: see `decoding/limits.py` and `decoding/beam.py`.
 
     Args:
-        lengths: of the sources, END counted.
+        lengths: of the sources, END counted, or of their Memories.
     """
     limits, penalty = options.limits(), options.ranker().length_penalty
     longest = [limits.longest_of(length) for length in lengths]
