@@ -3,6 +3,8 @@
 import json
 import math
 import re
+import subprocess
+import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -189,3 +191,17 @@ def test_generate_has_no_beam_on_the_engine(bundle):
         assert "the native engine searches with no beam in language models." in str(error)
     error = call("generate", bundle, "--precision", "int8", "--engine", "torch").exception
     assert "int8 needs the native engine." in str(error)
+
+
+@pytest.mark.skipif(library() is None, reason="needs a C compiler")
+def test_generate_prints_while_it_writes(bundle):
+    """The real command: its first words arrive while it is still at work."""
+    arguments = ["ROM", "--engine", "native", "--samples", "900000", "--max-tokens", "50"]
+    command = [sys.executable, "-m", "jumok", "generate", str(bundle), *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        try:
+            assert process.stdout.read(4)[:3] == b"ROM"
+            assert process.poll() is None
+        finally:
+            process.kill()

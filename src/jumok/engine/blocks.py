@@ -127,8 +127,8 @@ class PackedStacks:
                 reach.append(len(vectors.places))
                 address = packed.address(padded(vectors.places, reach[-1], dim))
                 setattr(layout, "target_places" if target else "source_places", address)
-            if vectors.slope is not None:
-                layout.source_slope = packed.address(padded(vectors.slope, 1, dim))
+            if vectors.by_fraction is not None:
+                layout.source_fraction = packed.address(padded(vectors.by_fraction, 1, dim))
         if config.positions == "rotary":
             table = turns(self._head_dim, config.rotary_base)
             layout.turn = packed.address(padded(table, FURTHEST, 2, filled(self._head_dim)))

@@ -24,34 +24,34 @@ Named = Callable[[str], Array]
 
 
 @dataclass(frozen=True)
-class Vectors:
+class TokenVectors:
     """What is added up for each token.
 
     Attributes:
         words: (vocabulary dim).
         places: (positions dim); None: positions do not enter here.
-        slope: (dim), which is added times the fraction of the sentence before a token; None:
+        by_fraction: (dim), which is added times the fraction of the sentence before a token; None:
             nothing is.
     """
 
     words: Array
     places: Array | None
-    slope: Array | None
+    by_fraction: Array | None
 
 
-def vectors_of(config: StackConfig, weights: Named, side: str, table: Array) -> Vectors:
+def vectors_of(config: StackConfig, weights: Named, side: str, table: Array) -> TokenVectors:
     """The vectors of the words in `table` and of their places, for "encoder" or "decoder"."""
     words = table * np.float32(math.sqrt(config.dim))
     places = _places(config, weights, side)
-    slope = np.ones((1, 1), np.float32) if _by_length(config, side) else None
+    by_fraction = np.ones((1, 1), np.float32) if _by_length(config, side) else None
     if config.positions_join == "concatenate":
         matrix = weights(f"{side}.embedding.positions.join.weight").T
         bias = weights(f"{side}.embedding.positions.join.bias")
         of_words, of_places = matrix[: config.dim], matrix[config.dim :]
         words = words @ of_words + bias
         places = None if places is None else places @ of_places
-        slope = None if slope is None else slope @ of_places
-    return Vectors(words, _wide(places, config.dim), _wide(slope, config.dim))
+        by_fraction = None if by_fraction is None else by_fraction @ of_places
+    return TokenVectors(words, _wide(places, config.dim), _wide(by_fraction, config.dim))
 
 
 def _wide(rows: Array | None, dim: int) -> Array | None:

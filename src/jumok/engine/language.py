@@ -1,4 +1,4 @@
-"""A causal language model on the engine: it reads a text piece by piece, and scores texts."""
+"""A causal language model on the engine: it reads a text as it grows, and scores texts."""
 
 import ctypes
 from collections.abc import Iterator, Sequence

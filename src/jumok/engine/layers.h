@@ -36,7 +36,7 @@ typedef struct {
     double epsilon, scale;
     const float *source_table, *target_table;   /* (vocabulary, dim), scaled */
     const float *source_places, *target_places; /* (positions, dim), or NULL */
-    const float *source_slope;  /* (dim): times a place's fraction of its source; NULL: nothing */
+    const float *source_fraction;  /* (dim): times a place's fraction of its source; NULL: nothing */
     const float *turn;          /* (positions, 2, head_dim): rotary cosines and signed sines; or NULL */
     const float *slopes;        /* (heads): of ALiBi; or NULL */
     Norm encoder_first, decoder_first;

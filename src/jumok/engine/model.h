@@ -30,7 +30,7 @@ static void add_fractions(TransformerSession *s) {
             float *stream = s->stream + (first + place) * panelled(m->dim);
             float fraction = (float)place / (float)(length > 1 ? length - 1 : 1);
             for (int64_t d = 0; d < m->dim; d += LANES)
-                store_f32(stream + d, load_f32(stream + d) + fraction * load_f32(m->source_slope + d));
+                store_f32(stream + d, load_f32(stream + d) + fraction * load_f32(m->source_fraction + d));
         }
     }
 }
@@ -80,7 +80,7 @@ static void encode(TransformerSession *s, const int32_t *tokens, const int32_t *
     const Model *m = s->model;
     int64_t count = s->offsets[s->base.sentences];
     embed(s, m->source_table, m->source_places, tokens, places, count);
-    if (m->source_slope) add_fractions(s);
+    if (m->source_fraction) add_fractions(s);
     norm_rows(s, count, m->encoder_first);
     for (int64_t layer = 0; layer < m->encoder_blocks; layer++) {
         const Block *block = m->encoder + layer;

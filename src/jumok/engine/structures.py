@@ -68,7 +68,7 @@ class ModelLayout(ctypes.Structure):
         *((name, REAL) for name in ("epsilon", "scale")),
         *((name, ADDRESS) for name in ("source_table", "target_table")),
         *((name, ADDRESS) for name in ("source_places", "target_places")),
-        *((name, ADDRESS) for name in ("source_slope", "turn", "slopes")),
+        *((name, ADDRESS) for name in ("source_fraction", "turn", "slopes")),
         ("encoder_first", NormLayout),
         ("decoder_first", NormLayout),
         ("encoder", ctypes.POINTER(BlockLayout)),
