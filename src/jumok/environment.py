@@ -15,6 +15,7 @@ VARIABLES = {
     "JUMOK_DATA": "the folder of the corpora that recipes and labs name as $JUMOK_DATA",
     "JUMOK_RUNS": "the folder of all runs, unless --runs is given (default: runs)",
     "JUMOK_CACHE": "compiled kernels (default: XDG_CACHE_HOME/jumok or ~/.cache/jumok)",
+    "JUMOK_CPU": "the level of processor whose compiled code is used (default: the fastest here)",
     "JUMOK_THREADS": "processor cores to use, unless --threads is given (default: all)",
     "JUMOK_PLUGINS": "plugins to load, unless --plugin is given (separated like PATH)",
     "JUMOK_LANG": "the language of `jumok lab`, en or ko, unless --lang is given",
@@ -43,6 +44,16 @@ def cache_folder() -> Path:
     # By the specification a relative path is invalid, and is ignored.
     home = Path(common) if os.path.isabs(common) else Path.home() / ".cache"
     return home / "jumok"
+
+
+def cpu() -> str | None:
+    """The level of processor in JUMOK_CPU; None: it is not set. `kernels/levels.py` checks it."""
+    return os.environ.get("JUMOK_CPU") or None
+
+
+def with_variables(more: Mapping[str, str]) -> dict[str, str]:
+    """The environment of this process with some variables more, for a process that it starts."""
+    return {**os.environ, **more}
 
 
 def threads() -> int | None:

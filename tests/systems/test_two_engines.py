@@ -22,7 +22,7 @@ from jumok.errors import BundleError, ConfigError
 from jumok.systems.device import has_gpu
 from jumok.systems.translation.translator import Translator
 from jumok.tracing.recording.record import record
-from tests.systems.test_ordinary_module import transformer
+from tests.systems.test_ordinary_module import recurrent, transformer
 from tests.systems.untrained import write_masked
 
 pytestmark = pytest.mark.skipif(library() is None, reason="needs a C compiler")
@@ -50,8 +50,10 @@ def test_auto_is_the_engine_where_it_serves_the_model(folder, tmp_path):
     assert jumok.load(folder, device="cpu").computed_by == {"name": "native", "precision": "fp32"}
     assert jumok.load(folder, device="cpu", precision="bf16").computed_by["precision"] == "bf16"
     several = jumok.load(folder, folder, device="cpu")
+    rnn = jumok.load(recurrent(tmp_path / "rnn", attention="dot"), device="cpu")
     additive = jumok.load(transformer(tmp_path / "additive", score="additive"), device="cpu")
     assert several.computed_by["name"] == "torch"
+    assert rnn.computed_by == {"name": "native", "precision": "fp32"}
     assert additive.computed_by == {"name": "torch", "precision": "fp32"}
 
 

@@ -217,7 +217,7 @@ Confidence = Annotated[
     bool,
     typer.Option(
         "--confidence",
-        help="Also print the model's confidence, 0 to 1 (not the probability of being correct).",
+        help="Also print the model's confidence, 0 to 1; jumok info says what it is worth.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -286,6 +286,15 @@ WritingEngine = Annotated[
         help="What computes: torch, or the native engine (on the CPU, without beams), which is "
         "several times faster and writes the same text from the same seed in fp32. auto: native "
         "where it serves the model and there is no GPU.",
+        rich_help_panel=MACHINE,
+    ),
+]
+CaptioningEngine = Annotated[
+    Literal["auto", "torch", "native"],
+    typer.Option(
+        help="What writes the captions: torch, or the native engine (on the CPU), which is several "
+        "times faster; images are read by torch. auto: native where it serves the model's decoder "
+        "and there is no GPU.",
         rich_help_panel=MACHINE,
     ),
 ]

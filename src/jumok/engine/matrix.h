@@ -12,13 +12,11 @@
 
 #include "../kernels/vectors.h"
 
-#ifdef __AVX512VNNI__
-#include <immintrin.h>
-#endif
+#include "products.h"
 
 #define PANEL 64
 #define VECTORS (PANEL / LANES)
-#define ROWS 6 /* rows of a tile: with VECTORS they fill the registers */
+#define AHEAD 4096 /* bytes of a panel that are fetched before they are needed */
 
 enum { FLOAT32, BFLOAT16, INT8 };
 
@@ -70,65 +68,71 @@ static void prepare(const float *x, int64_t x_row, int64_t rows, int64_t inputs,
     }
 }
 
-/* sum + the four products of each output's group */
-static inline ints times_int8(ints sum, uint32_t four, const int8_t *panel) {
-    words group;
-    memcpy(&group, panel, sizeof group);
-#ifdef __AVX512VNNI__
-    return (ints)_mm512_dpbusd_epi32((__m512i)sum, _mm512_set1_epi32((int)four), (__m512i)group);
-#else
-    for (int j = 0; j < 4; j++)
-        sum += ((ints)(group << (24 - 8 * j)) >> 24) * (int32_t)(four >> 8 * j & 255);
-    return sum;
-#endif
-}
-
 /* One panel's outputs for `rows` rows, a constant wherever this is called. */
 #define INLINE static inline __attribute__((always_inline))
 
 INLINE void tile_int8(const Prepared *x, int64_t first, const Linear *layer, int64_t column, float *y,
                       int64_t y_row, int positive, const int rows) {
     int64_t inputs = layer->inputs;
-    const int8_t *panel = (const int8_t *)layer->panels + column * inputs;
-    const uint8_t *from = x->bytes_ + first * inputs;
-    ints sum[ROWS][VECTORS];
-    for (int r = 0; r < rows; r++)
-        for (int v = 0; v < VECTORS; v++) sum[r][v] = (ints){};
-    for (int64_t k = 0; k < inputs; k += 4, panel += 4 * PANEL)
-        for (int r = 0; r < rows; r++) {
-            uint32_t four;
-            memcpy(&four, from + r * inputs + k, sizeof four);
-            for (int v = 0; v < VECTORS; v++) sum[r][v] = times_int8(sum[r][v], four, panel + 4 * LANES * v);
+    const int wide = WIDE(rows);
+    for (int v = 0; v < VECTORS; v += wide) {
+        const int8_t *panel = (const int8_t *)layer->panels + column * inputs + 4 * LANES * v;
+        const uint8_t *from = x->bytes_ + first * inputs;
+        Piece sum[ROWS][VECTORS * PIECES];
+        for (int r = 0; r < rows; r++)
+            for (int p = 0; p < wide * PIECES; p++) sum[r][p] = (Piece){};
+        for (int64_t k = 0; k < inputs; k += 4, panel += 4 * PANEL) {
+            for (int i = 0; i < 4 * LANES * wide; i += 64) __builtin_prefetch(panel + AHEAD + i);
+            for (int r = 0; r < rows; r++) {
+                uint32_t four;
+                memcpy(&four, from + r * inputs + k, sizeof four);
+                for (int p = 0; p < wide * PIECES; p++) {
+                    Piece weights;
+                    memcpy(&weights, panel + 4 * PIECE * p, sizeof weights);
+                    sum[r][p] = add_products(sum[r][p], spread_four(four), weights);
+                }
+            }
         }
-    for (int v = 0; v < VECTORS; v++) {
-        ints correction;
-        memcpy(&correction, layer->correction + column + v * LANES, sizeof correction);
-        floats scale = load_f32(layer->scale + column + v * LANES), bias = load_f32(layer->bias + column + v * LANES);
-        for (int r = 0; r < rows; r++) {
-            floats out = __builtin_convertvector(sum[r][v] - correction, floats) * (scale * x->scale[first + r]) + bias;
-            store_f32(y + r * y_row + v * LANES, positive ? larger(spread(0.0f), out) : out);
+        for (int w = 0; w < wide; w++) {
+            int64_t at = column + (v + w) * LANES;
+            ints correction;
+            memcpy(&correction, layer->correction + at, sizeof correction);
+            floats scale = load_f32(layer->scale + at), bias = load_f32(layer->bias + at);
+            for (int r = 0; r < rows; r++) {
+                ints total;
+                memcpy(&total, sum[r] + w * PIECES, sizeof total);
+                floats out = __builtin_convertvector(total - correction, floats) * (scale * x->scale[first + r]) + bias;
+                store_f32(y + r * y_row + (v + w) * LANES, positive ? larger(spread(0.0f), out) : out);
+            }
         }
     }
 }
 
-#define TILE_OF_FLOATS(name, TYPE, rows_of, GROUP, times)                                                          \
+#define TILE_OF_FLOATS(name, TYPE, rows_of, GROUP)                                                                 \
     INLINE void tile_##name(const Prepared *x, int64_t first, const Linear *layer, int64_t column, float *y,       \
                             int64_t y_row, int64_t x_row, int positive, const int rows) {                          \
-        const TYPE *panel = (const TYPE *)layer->panels + column * layer->inputs;                                  \
-        const TYPE *from = rows_of + first * x_row;                                                                \
-        floats sum[ROWS][VECTORS];                                                                                 \
-        for (int r = 0; r < rows; r++)                                                                             \
-            for (int v = 0; v < VECTORS; v++) sum[r][v] = load_f32(layer->bias + column + v * LANES);              \
-        for (int64_t k = 0; k < layer->inputs; k += GROUP, panel += GROUP * PANEL)                                 \
+        const int wide = WIDE(rows);                                                                               \
+        for (int v = 0; v < VECTORS; v += wide) {                                                                  \
+            const TYPE *panel = (const TYPE *)layer->panels + column * layer->inputs + GROUP * LANES * v;          \
+            const TYPE *from = rows_of + first * x_row;                                                            \
+            const float *bias = layer->bias + column + v * LANES;                                                  \
+            FloatPiece sum[ROWS][VECTORS * PIECES];                                                                \
             for (int r = 0; r < rows; r++)                                                                         \
-                for (int v = 0; v < VECTORS; v++)                                                                  \
-                    sum[r][v] = times(sum[r][v], from + r * x_row + k, panel + GROUP * LANES * v);                 \
-        for (int r = 0; r < rows; r++)                                                                             \
-            for (int v = 0; v < VECTORS; v++)                                                                      \
-                store_f32(y + r * y_row + v * LANES, positive ? larger(spread(0.0f), sum[r][v]) : sum[r][v]);      \
+                for (int p = 0; p < wide * PIECES; p++) memcpy(&sum[r][p], bias + p * PIECE, sizeof(FloatPiece));  \
+            for (int64_t k = 0; k < layer->inputs; k += GROUP, panel += GROUP * PANEL)                             \
+                for (int r = 0; r < rows; r++)                                                                     \
+                    for (int p = 0; p < wide * PIECES; p++)                                                        \
+                        sum[r][p] = add_##name(sum[r][p], from + r * x_row + k, panel + GROUP * PIECE * p);        \
+            for (int r = 0; r < rows; r++)                                                                         \
+                for (int w = 0; w < wide; w++) {                                                                   \
+                    floats out;                                                                                    \
+                    memcpy(&out, sum[r] + w * PIECES, sizeof out);                                                 \
+                    store_f32(y + r * y_row + (v + w) * LANES, positive ? larger(spread(0.0f), out) : out);        \
+                }                                                                                                  \
+        }                                                                                                          \
     }
-TILE_OF_FLOATS(float32, float, x->floats_, 1, times_f32)
-TILE_OF_FLOATS(bfloat16, uint16_t, x->halves_, 2, times_bf16)
+TILE_OF_FLOATS(float32, float, x->floats_, 1)
+TILE_OF_FLOATS(bfloat16, uint16_t, x->halves_, 2)
 
 INLINE void tile(const Prepared *x, int64_t x_row, int64_t first, const Linear *layer, int64_t column, float *y,
                  int64_t y_row, int positive, const int rows) {
@@ -146,7 +150,11 @@ static void panel_of(const Prepared *x, int64_t x_row, int64_t rows, const Linea
     int64_t row = 0;
     for (; row + ROWS <= rows; row += ROWS) tile(x, x_row, row, layer, column, y + row * y_row, y_row, positive, ROWS);
 #define REST(n) case n: tile(x, x_row, row, layer, column, y + row * y_row, y_row, positive, n); break;
+#if ROWS > 3
     switch (rows - row) { REST(1) REST(2) REST(3) REST(4) REST(5) }
+#else
+    switch (rows - row) { REST(1) REST(2) }
+#endif
 #undef REST
 }
 

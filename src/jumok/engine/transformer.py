@@ -56,6 +56,11 @@ class NativeTransformer(NativeModel):
         self.positions, self.vocabulary = self._packed.positions, self._packed.vocabulary
         self.dim = config.dim
 
+    @property
+    def packed(self) -> PackedStacks:
+        """Its weights as the engine reads them."""
+        return self._packed
+
     @contextmanager
     def _session(
         self, sources: Sequence[Source], rules: SearchRules, watched: Sequence[WatchedAttention]

@@ -1,69 +1,176 @@
-"""Compiles C sources once a machine, and loads the library. Imports no torch."""
+"""The libraries in C: shipped with jumok, or compiled here. Imports no torch.
+
+In this order, and the first that loads is used:
+
+1. the library in `shipped/`, for the fastest level that this processor runs (wheels have them);
+2. the machine's own compiler, for this very processor (`-march=native`);
+3. the compiler of the package ziglang, the same;
+4. none: torch computes what the library would.
+
+JUMOK_CPU names another level, or one of these ways; see `levels.py`.
+"""
 
 import ctypes
-import hashlib
-import os
-import platform
-import subprocess
-import tempfile
-import threading
+import functools
+import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Literal
 
-from jumok.environment import cache_folder
-from jumok.kernels.compiler import find_compiler
+from jumok.environment import cpu
+from jumok.kernels.compiler import Compiler, compiled, compilers, digest_of
+from jumok.kernels.levels import (
+    CONTENTS,
+    FEATURES,
+    NATIVE,
+    SMALLEST,
+    TORCH,
+    Level,
+    library_name,
+    machine,
+    permitted,
+    system,
+)
 
-FLAGS = ("-O3", "-march=native", "-fno-math-errno", "-shared", "-fPIC")
+PROBE = (Path(__file__).with_name("probe.c"),)
+SHIPPED = Path(__file__).with_name("shipped")
+Origin = Literal["shipped", "compiled", "none"]
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A library, and why it is this one.
+
+    Attributes:
+        library: None: torch computes what it would.
+        level: the name of the level that it was compiled for; "native": this very processor; "".
+        origin: where it comes from.
+        place: the file or the compiler; "" if there is no library.
+        passed_over: what was tried before, and why it was not used.
+    """
+
+    library: ctypes.CDLL | None
+    level: str
+    origin: Origin
+    place: str
+    passed_over: tuple[str, ...]
 
 
 def built(name: str, sources: Sequence[Path]) -> ctypes.CDLL | None:
     """The library of these sources, the first of which includes the others.
 
     Args:
-        name: the beginning of its file's name in the cache folder.
+        name: the beginning of its file's name.
 
     Returns:
-        None if there is no compiler that can build it.
+        None if none was shipped and no compiler can build it.
+
+    Raises:
+        ConfigError: JUMOK_CPU names a level that is unknown, or that the processor lacks.
     """
-    compiler = find_compiler()
-    if compiler is None:
-        return None
-    # the processor's name: a home folder may be shared by machines of different kinds
-    version = subprocess.run([compiler, "--version"], check=False, capture_output=True, text=True)
-    identity = "\n".join((*map(Path.read_text, sources), *FLAGS, version.stdout, _processor()))
-    file = f"{name}-{hashlib.sha256(identity.encode()).hexdigest()[:16]}.so"
+    return loaded(name, sources).library
+
+
+def loaded(name: str, sources: Sequence[Path]) -> Loaded:
+    """The same with what it is and why."""
+    forced = cpu()
+    levels = permitted(features(), forced, machine())
+    if forced == TORCH:
+        return Loaded(None, "", "none", "", (f"JUMOK_CPU={TORCH}",))
+    own = levels[0] if levels and forced not in (None, NATIVE) else None
+    return _first(name, sources, () if forced == NATIVE else tuple(levels), own)
+
+
+def are_shipped() -> bool:
+    """Whether libraries for this system came with jumok."""
+    return bool(_contents([]))
+
+
+@functools.cache
+def features() -> frozenset[str]:
+    """What the processor has and the operating system lets programs use; empty if unknown."""
+    smallest = SMALLEST.get(machine())
+    if smallest is None:
+        return frozenset()
+    found = _first("probe", PROBE, (smallest,), smallest).library
+    if found is None:
+        return frozenset()
+    found.jumok_features.restype = ctypes.c_int64
+    bits: int = found.jumok_features()
+    return frozenset(each for place, each in enumerate(FEATURES) if bits >> place & 1)
+
+
+def _first(
+    name: str, sources: Sequence[Path], levels: Sequence[Level], own: Level | None
+) -> Loaded:
+    """The first way to the library that works.
+
+    Args:
+        levels: of the shipped libraries, the preferred one first.
+        own: the level to compile for; None: this very processor.
+    """
+    reasons: list[str] = []
+    contents = _contents(reasons) if levels else {}
+    for level in levels:
+        file = SHIPPED / library_name(name, level)
+        if file.name in contents:
+            library = _shipped(file, contents[file.name], reasons)
+            if library is not None:
+                return Loaded(library, level.name, "shipped", str(file), tuple(reasons))
+    for compiler in compilers():
+        library = _compiled(compiler, own, name, sources, reasons)
+        if library is not None:
+            level_name = NATIVE if own is None else own.name
+            return Loaded(library, level_name, "compiled", compiler.name, tuple(reasons))
+    if not compilers():
+        reasons.append("no C compiler")
+    return Loaded(None, "", "none", "", tuple(reasons))
+
+
+def _contents(reasons: list[str]) -> dict[str, str]:
+    """The digests of the shipped libraries, if they are for this system."""
     try:
-        return ctypes.CDLL(str(_compiled(compiler, sources[0], cache_folder() / file)))
-    except (OSError, RuntimeError, subprocess.CalledProcessError):
-        return _without_cache(compiler, sources[0], file)
+        listed = json.loads((SHIPPED / CONTENTS).read_text("utf-8"))
+        made_for, digests = listed["system"], listed["libraries"]
+    except FileNotFoundError:
+        reasons.append("no shipped libraries")
+        return {}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        reasons.append(f"shipped libraries: {CONTENTS} is damaged ({error})")
+        return {}
+    if made_for != system():
+        reasons.append(f"the shipped libraries are for {made_for}, and this is {system()}")
+        return {}
+    return {str(file): str(digest) for file, digest in dict(digests).items()}
 
 
-def _without_cache(compiler: str, source: Path, name: str) -> ctypes.CDLL | None:
-    """Compiles for this process only: a folder that others can write to cannot be trusted."""
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            return ctypes.CDLL(str(_compiled(compiler, source, Path(folder) / name)))
-        except (OSError, subprocess.CalledProcessError):
-            return None
+def _shipped(file: Path, digest: str, reasons: list[str]) -> ctypes.CDLL | None:
+    """A shipped library; loading one that was damaged could end the process."""
+    try:
+        if digest_of(file) == digest:
+            return ctypes.CDLL(str(file))
+        reasons.append(f"{file.name} is damaged: install jumok again")
+    except OSError as error:
+        reasons.append(f"{file.name} cannot be loaded: {error}")
+    return None
 
 
-def _compiled(compiler: str, source: Path, target: Path) -> Path:
-    """Compiles to another name and renames: no other process or thread sees half a file."""
-    if not target.exists():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        partial = target.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
-        command = [compiler, *FLAGS, str(source), "-o", str(partial), "-lm"]
-        try:
-            subprocess.run(command, check=True, capture_output=True)
-            partial.rename(target)
-        finally:
-            partial.unlink(missing_ok=True)
-    return target
-
-
-def _processor() -> str:
-    cpuinfo = Path("/proc/cpuinfo")
-    if not cpuinfo.exists():
-        return platform.processor() or platform.machine()
-    flags = next((line for line in cpuinfo.read_text().split("\n") if line.startswith("flags")), "")
-    return platform.machine() + flags
+def _compiled(
+    compiler: Compiler,
+    level: Level | None,
+    name: str,
+    sources: Sequence[Path],
+    reasons: list[str],
+) -> ctypes.CDLL | None:
+    folder: TemporaryDirectory[str] | None = None
+    try:
+        file, folder = compiled(compiler, level, name, sources)
+        return ctypes.CDLL(str(file))
+    except (OSError, RuntimeError) as error:
+        reasons.append(f"{compiler.name}: {error}")
+        return None
+    finally:
+        if folder is not None:
+            folder.cleanup()

@@ -11,6 +11,18 @@
 #include <immintrin.h>
 #endif
 
+#ifdef _WIN32 /* it has no aligned_alloc, and frees what is aligned with a function of its own */
+#include <malloc.h>
+static inline void *zeroed(size_t size) {
+    void *found = _aligned_malloc(size, 64);
+    return found ? memset(found, 0, size) : NULL;
+}
+#define aligned_alloc(alignment, size) _aligned_malloc(size, alignment)
+#define malloc(size) _aligned_malloc(size, 64)
+#define calloc(count, size) zeroed((size_t)(count) * (size))
+#define free _aligned_free
+#endif
+
 #define LANES 16
 typedef float floats __attribute__((vector_size(64)));
 typedef int32_t ints __attribute__((vector_size(64)));

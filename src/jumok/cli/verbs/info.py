@@ -10,6 +10,7 @@ import typer
 from rich.table import Table
 
 from jumok.cli.screen import console, print_scores
+from jumok.kernels.building import are_shipped
 from jumok.kernels.compiler import NONE, find_compiler
 from jumok.late import late_imports
 
@@ -20,6 +21,7 @@ with late_imports():
 
 if TYPE_CHECKING:
     from jumok.bundle.card import BundleConfig
+    from jumok.bundle.confidence import Calibration
     from jumok.bundle.reading import Bundle
 
 
@@ -64,8 +66,10 @@ def facts_table(bundle: "Bundle") -> Table:
         "training": f"{card.steps:,} steps, {card.minutes:.1f} minutes, finished {card.date}",
         "trained further": f"from {card.started_from}" if card.started_from else "",
         "written by": f"jumok {bundle.jumok}",
+        "confidence": card.confidence.text if card.confidence else "",
+        "reliability": reliability(card.confidence) if card.confidence else "",
         "notes": "\n".join(card.notes),
-        "here": "" if find_compiler() else NONE,
+        "here": "" if are_shipped() or find_compiler() else NONE,
     }
     table = Table(show_header=False, box=None)
     table.add_column(style="bold", no_wrap=True)
@@ -80,6 +84,15 @@ def engine(bundle: "Bundle") -> dict[str, str]:
     """What computes the model on a CPU, and why it is not the native engine."""
     why = native_models.lacking(bundle)
     return {"name": "native"} if why is None else {"name": "torch", "why": why}
+
+
+def reliability(confidence: "Calibration") -> str:
+    """The reliability diagram: a line for each bin, with the share of right outputs as a bar."""
+    return "\n".join(
+        f"{each.confidence:.2f}  {'█' * round(20 * each.right):<20}  right {each.right:.2f} of "
+        f"{each.outputs}"
+        for each in confidence.bins
+    )
 
 
 def architecture(model: Mapping[str, object], part: str = "") -> Iterator[str]:

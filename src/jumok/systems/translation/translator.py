@@ -23,6 +23,7 @@ from pathlib import Path
 
 from jumok.alignment.setting import AlignmentSetting, default_setting
 from jumok.attention.heard import is_heard, tell
+from jumok.bundle.confidence import Calibration
 from jumok.bundle.reading import Bundle
 from jumok.data.pairs.rows import batched_rows
 from jumok.data.tokenizer import Tokenizer
@@ -83,6 +84,7 @@ class Translator(TranslationModels, FileTranslator):
         longest_target: the maximum length of a target in tokens; None if positions set no limit.
         readings: the alignment setting of each model, None for one without attention; None instead
             of the list uses `default_setting`.
+        calibration: what the confidence is worth; None: it is the models' own.
 
     Raises:
         ModelError: the vocabulary is not the tokenizer's.
@@ -103,6 +105,7 @@ class Translator(TranslationModels, FileTranslator):
         sentences: int | None = None,
         longest_target: int | None = None,
         readings: Sequence[AlignmentSetting | None] | None = None,
+        calibration: Calibration | None = None,
     ) -> None:
         for model in models:
             if model.decoder.vocabulary_size != tokenizer.size:
@@ -114,7 +117,7 @@ class Translator(TranslationModels, FileTranslator):
         self.tokenizer = tokenizer
         self.max_tokens, self.sentences = max_tokens, sentences
         self.source_language, self.target_language = source_language, target_language
-        self.longest_target = longest_target
+        self.longest_target, self.calibration = longest_target, calibration
         self._hold(
             models, readings or [default_setting(len(model.cross_sites)) for model in models]
         )
@@ -162,6 +165,7 @@ class Translator(TranslationModels, FileTranslator):
         system.max_tokens = min(map(longest_part, bundles))
         system.source_language = bundles[0].config.source_language
         system.target_language = bundles[0].config.target_language
+        system.calibration = bundles[0].card.confidence if len(bundles) == 1 else None
         system.sentences = min(
             filter(None, (one.config.sentences for one in bundles)), default=None
         )
@@ -312,7 +316,7 @@ class Translator(TranslationModels, FileTranslator):
 
         return PartWriter(
             self.tokenizer, options.ranker(), self.aligns, alignments,
-            self.longest_target, self.spaceless, keep, glossary,
+            self.longest_target, self.spaceless, keep, glossary, self.calibration,
         )  # fmt: skip
 
     def translate_lines(

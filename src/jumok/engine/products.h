@@ -1,0 +1,119 @@
+/* Sums of products, and how many of them fit into the registers, for each level of processor.
+ *
+ * Inputs are 8 bits without a sign, weights 8 bits with one. x86-64 without VNNI multiplies them as 16 bits
+ * (pmaddwd): its product of bytes (pmaddubsw) would saturate at 2 * 255 * 127. All of them are exact, so
+ * every level gives the same sums.
+ */
+#pragma once
+
+#include "../kernels/vectors.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#elif defined(__wasm_simd128__)
+#include <wasm_simd128.h>
+#endif
+
+/* A tile has at most ROWS rows, and WIDE(rows) of the 4 vectors of a panel: its sums stay in registers, and
+ * there are enough of them that none waits for the one before. */
+#ifdef __AVX512F__
+#define ROWS 6
+#define WIDE(rows) 4
+#elif defined(__AVX2__) || defined(__aarch64__)
+#define ROWS 6
+#define WIDE(rows) ((rows) == 1 ? 4 : (rows) < 4 ? 2 : 1)
+#else
+#define ROWS 3
+#define WIDE(rows) ((rows) == 1 ? 2 : 1)
+#endif
+
+/* Piece: what one instruction adds to. Its arguments are the inputs, the same four for every output, and the
+ * weights of as many outputs as it has sums. */
+#if defined(__AVX512VNNI__)
+typedef __m512i Piece;
+static inline Piece spread_four(uint32_t four) { return _mm512_set1_epi32((int)four); }
+static inline Piece add_products(Piece sum, Piece four, Piece w) { return _mm512_dpbusd_epi32(sum, four, w); }
+#elif defined(__AVX512BW__)
+typedef __m512i Piece;
+static inline Piece spread_four(uint32_t four) { return _mm512_set1_epi32((int)four); }
+static inline Piece add_products(Piece sum, Piece four, Piece w) {
+    Piece even = _mm512_madd_epi16(_mm512_and_si512(four, _mm512_set1_epi16(255)),
+                                   _mm512_srai_epi16(_mm512_slli_epi16(w, 8), 8));
+    Piece odd = _mm512_madd_epi16(_mm512_srli_epi16(four, 8), _mm512_srai_epi16(w, 8));
+    return _mm512_add_epi32(sum, _mm512_add_epi32(even, odd));
+}
+#elif defined(__AVX2__)
+typedef __m256i Piece;
+static inline Piece spread_four(uint32_t four) { return _mm256_set1_epi32((int)four); }
+static inline Piece add_products(Piece sum, Piece four, Piece w) {
+#ifdef __AVXVNNI__
+    return _mm256_dpbusd_avx_epi32(sum, four, w);
+#else
+    Piece even = _mm256_madd_epi16(_mm256_and_si256(four, _mm256_set1_epi16(255)),
+                                   _mm256_srai_epi16(_mm256_slli_epi16(w, 8), 8));
+    Piece odd = _mm256_madd_epi16(_mm256_srli_epi16(four, 8), _mm256_srai_epi16(w, 8));
+    return _mm256_add_epi32(sum, _mm256_add_epi32(even, odd));
+#endif
+}
+#elif defined(__SSE2__)
+typedef __m128i Piece;
+static inline Piece spread_four(uint32_t four) { return _mm_set1_epi32((int)four); }
+static inline Piece add_products(Piece sum, Piece four, Piece w) {
+    Piece even = _mm_madd_epi16(_mm_and_si128(four, _mm_set1_epi16(255)), _mm_srai_epi16(_mm_slli_epi16(w, 8), 8));
+    Piece odd = _mm_madd_epi16(_mm_srli_epi16(four, 8), _mm_srai_epi16(w, 8));
+    return _mm_add_epi32(sum, _mm_add_epi32(even, odd));
+}
+#elif defined(__wasm_simd128__)
+typedef v128_t Piece;
+static inline Piece spread_four(uint32_t four) { return wasm_i32x4_splat((int32_t)four); }
+static inline Piece add_products(Piece sum, Piece four, Piece w) {
+    Piece even = wasm_i32x4_dot_i16x8(wasm_v128_and(four, wasm_i16x8_splat(255)), wasm_i16x8_shr(wasm_i16x8_shl(w, 8), 8));
+    Piece odd = wasm_i32x4_dot_i16x8(wasm_u16x8_shr(four, 8), wasm_i16x8_shr(w, 8));
+    return wasm_i32x4_add(sum, wasm_i32x4_add(even, odd));
+}
+#elif defined(__ARM_FEATURE_MATMUL_INT8)
+typedef int32x4_t Piece;
+static inline Piece spread_four(uint32_t four) { return vreinterpretq_s32_u32(vdupq_n_u32(four)); }
+static inline Piece add_products(Piece sum, Piece four, Piece w) {
+    return vusdotq_s32(sum, vreinterpretq_u8_s32(four), vreinterpretq_s8_s32(w));
+}
+#else
+typedef int32_t Piece __attribute__((vector_size(16)));
+static inline Piece spread_four(uint32_t four) { return (Piece){} + (int32_t)four; }
+static inline Piece add_products(Piece sum, Piece four, Piece w) {
+    typedef uint32_t Bits __attribute__((vector_size(16)));
+    for (int j = 0; j < 4; j++)
+        sum += ((Piece)((Bits)w << (24 - 8 * j)) >> 24) * (Piece)((Bits)four >> 8 * j & 255u);
+    return sum;
+}
+#endif
+
+#define PIECES ((int)(sizeof(ints) / sizeof(Piece))) /* of a vector of 16 */
+#define PIECE (LANES / PIECES)                       /* outputs of a piece */
+
+/* The same of floats: written for pieces, because gcc keeps vectors that are wider than registers in memory. */
+typedef float FloatPiece __attribute__((vector_size(sizeof(Piece))));
+typedef uint32_t WordPiece __attribute__((vector_size(sizeof(Piece))));
+
+static inline FloatPiece add_float32(FloatPiece sum, const float *x, const float *panel) {
+    FloatPiece w;
+    memcpy(&w, panel, sizeof w);
+    return sum + *x * w;
+}
+
+static inline FloatPiece add_bfloat16(FloatPiece sum, const uint16_t *x, const uint16_t *panel) {
+    uint32_t pair;
+    WordPiece both;
+    memcpy(&pair, x, sizeof pair);
+    memcpy(&both, panel, sizeof both);
+#if defined(__AVX512BF16__)
+    return (FloatPiece)_mm512_dpbf16_ps((__m512)sum, (__m512bh)((WordPiece){} + pair), (__m512bh)both);
+#elif defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
+    return (FloatPiece)vbfdotq_f32((float32x4_t)sum, (bfloat16x8_t)((WordPiece){} + pair), (bfloat16x8_t)both);
+#else
+    sum += (FloatPiece)((WordPiece){} + (pair << 16)) * (FloatPiece)(both << 16);
+    return sum + (FloatPiece)((WordPiece){} + (pair & 0xFFFF0000u)) * (FloatPiece)(both & 0xFFFF0000u);
+#endif
+}
