@@ -1,6 +1,7 @@
 """`jumok translate` on the native engine: the same lines as with torch, and no torch."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -182,3 +183,13 @@ def test_more_threads_give_the_same_lines_in_the_same_order(bundle, tmp_path):
     alone = translated(bundle, file, *options, "--threads", "1")
     assert translated(bundle, file, *options, "--threads", "2") == alone
     assert len(alone[0]) == 9 * len(LINES)
+
+
+def test_info_says_what_computes_the_model_and_why(bundle, tmp_path):
+    additive = transformer(tmp_path / "additive", score="additive")
+    shown = CliRunner().invoke(app, ["info", str(bundle)]).stdout
+    assert re.search(r"^ *engine +native$", shown, re.MULTILINE)
+    shown = CliRunner().invoke(app, ["info", str(additive)]).stdout
+    assert re.search(r"^ *engine +torch: score = 'additive'$", shown, re.MULTILINE)
+    told = json.loads(CliRunner().invoke(app, ["info", str(additive), "--json"]).stdout)
+    assert told["engine"] == {"name": "torch", "why": "score = 'additive'"}

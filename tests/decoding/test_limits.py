@@ -63,3 +63,18 @@ def test_longest_counts_real_positions() -> None:
 def test_limits_refuse_what_nothing_can_keep_to(arguments: dict, text: str) -> None:
     with pytest.raises(ConfigError, match=text):
         Limits(**arguments)
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        Limits(maximum_length=9),
+        Limits(maximum_length=40, maximum_ratio=1.3, maximum_extra=2),
+        Limits(minimum_length=5, maximum_length=8, maximum_ratio=0.1, maximum_extra=0),
+    ],
+    ids=str,
+)
+def test_the_longest_target_of_a_length_is_that_of_a_memory(limits: Limits) -> None:
+    allowed = torch.arange(30) < torch.arange(1, 31)[:, None]
+    memory = Memory(torch.zeros(30, 30, 2), allowed)
+    assert limits.longest(memory).tolist() == [limits.longest_of(n) for n in range(1, 31)]

@@ -1,7 +1,8 @@
 """What a recipe's `model.kind` becomes."""
 
 from jumok.config import TransformerConfig
-from jumok.config.families import FAMILIES, model_config
+from jumok.config.families import FAMILIES
+from jumok.config.models import SECTIONS, model_config
 from jumok.models.catalog import CATALOG, DataSizes, build
 from jumok.models.encoder_decoder import Transformer
 
@@ -14,7 +15,8 @@ def test_catalog_builds_what_a_recipe_names():
 
 
 def test_every_kind_has_a_recipe_and_a_model():
-    assert {section.model_fields["kind"].default for section in CATALOG} == set(FAMILIES)
+    assert set(SECTIONS) == set(FAMILIES)
+    assert set(SECTIONS.values()) == set(CATALOG)
 
 
 def test_a_section_that_a_bundle_kept_becomes_the_same_config():

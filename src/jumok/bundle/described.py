@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pydantic import ValidationError
 
 from jumok.bundle.reading import CONFIG, WEIGHTS, Bundle
-from jumok.config.families import model_config
+from jumok.config.models import model_config
 from jumok.config.section import ModelSection
 from jumok.errors import BundleError, ModelError, Place
 from jumok.models.size import BYTES, check_memory

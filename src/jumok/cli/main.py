@@ -129,6 +129,8 @@ def run() -> None:
     # times as long next to any other work; sleeping threads are as fast on an idle machine.
     # torch reads this variable when it is imported, which is later.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    # pydantic looks for plugins in the metadata of all installed packages.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # an ASCII terminal shows "?"
             stream.reconfigure(errors="replace")

@@ -1,6 +1,5 @@
 """Which sections a recipe has, for each kind of model."""
 
-from collections.abc import Mapping
 from typing import Annotated, ClassVar, get_args
 
 from pydantic import Field, field_validator, model_validator
@@ -260,17 +259,3 @@ def families() -> dict[str, type[Config]]:
     """The recipe of every `model.kind`, those of plugins included."""
     places = [each.recipe for each in KINDS.values() if each.recipe is not None]
     return FAMILIES | {kind: recipe for recipe in map(resolve, places) for kind in _kinds(recipe)}
-
-
-def model_config(values: Mapping[str, object]) -> ModelSection:
-    """The [model] section from a bundle's values.
-
-    Raises:
-        ValidationError: pydantic's: keys or values that this kind does not have.
-    """
-    kind, recipes = str(values.get("kind")), families()
-    section: type[ModelSection] = TransformerConfig
-    if kind in recipes:
-        sections = sections_of(recipes[kind])
-        (section,) = (one for one in sections if one.model_fields["kind"].default == kind)
-    return section.model_validate(values)

@@ -5,6 +5,7 @@ import io
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import chain, islice
 from math import exp, floor, log, log1p
 from pathlib import Path
@@ -16,7 +17,7 @@ import numpy.typing as npt
 import sentencepiece
 
 from jumok.data.files.atomic import write_durably
-from jumok.data.sampling import piece_sampler
+from jumok.data.sampling import MergeSampler, UnigramSampler, piece_sampler
 from jumok.errors import ConfigError, DataError, Place
 
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
@@ -93,8 +94,12 @@ class Tokenizer:
         self.size: int = self._processor.get_piece_size()
         newline = self._processor.piece_to_id(NEWLINE)
         self.newline: int | None = newline if self._processor.is_control(newline) else None
-        self._sampler = piece_sampler(self._processor, SPACE, UNKNOWN)
         self.hash = hashlib.sha256(model).hexdigest()
+
+    @cached_property
+    def _sampler(self) -> UnigramSampler | MergeSampler:
+        """Made when text is first sampled: it reads the whole vocabulary."""
+        return piece_sampler(self._processor, SPACE, UNKNOWN)
 
     def __reduce__(self) -> tuple[type["Tokenizer"], tuple[bytes]]:
         """Pickled as its model; SentencePiece objects are created again."""

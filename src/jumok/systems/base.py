@@ -208,12 +208,17 @@ class System:
         return not self._packs.watched
 
     def __getstate__(self) -> dict[str, object]:
-        """Adds digests of the models: where the copy is used the bundle may be missing."""
+        """Adds digests of the models: where the copy is used the bundle may be missing.
+
+        Leaves out the native engine, which has addresses of this process, and which is not used any
+        more once other code has had the models.
+        """
+        state: dict[str, object] = {**self.__dict__, "_engine": None}
         if self._origins:
             with suppress(BundleError):  # it may be missing here, too
                 _ = self.fingerprint
-            return {**self.__dict__, "_loaded": self._loaded or _digests(self.modules())}
-        return self.__dict__
+            state["_loaded"] = self._loaded or _digests(self.modules())
+        return state
 
 
 AnySystem = TypeVar("AnySystem", bound=System)

@@ -27,6 +27,14 @@ def dtype_of(precision: PrecisionName) -> torch.dtype:
     return torch.float32 if precision == "fp32" else torch.bfloat16
 
 
+def cores() -> int:
+    """The processor's cores that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # only Linux has it
+        return os.cpu_count() or 1
+
+
 def has_gpu() -> bool:
     """Whether "auto" is a GPU; torch is asked only where there may be one."""
     asked = "torch" in sys.modules or sys.platform == "win32"

@@ -1,7 +1,7 @@
 """The length of text that a model can read or write at once."""
 
 from jumok.bundle.reading import Bundle
-from jumok.config.families import model_config
+from jumok.config.models import model_config
 from jumok.config.section import ModelSection
 from jumok.config.stack import StackConfig
 

@@ -12,7 +12,6 @@ changed or hooked them, so from then on torch computes everything.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -33,7 +32,7 @@ from jumok.decoding.limits import Prefixes
 from jumok.errors import BundleError, ConfigError, ModelError, Place
 from jumok.late import late_imports
 from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, at_work, known_origin
-from jumok.systems.device import EngineName, EnginePrecision, choose_device, dtype_of
+from jumok.systems.device import EngineName, EnginePrecision, choose_device, cores, dtype_of
 from jumok.systems.given import texts_in
 from jumok.systems.languages import WITHOUT_SPACES, language_code
 from jumok.systems.loading import load_tokenizer, read_bundles
@@ -170,7 +169,7 @@ class Translator(TranslationModels, FileTranslator):
             filter(None, (one.config.sentences for one in bundles)), default=None
         )
         system.longest_target = min(filter(None, map(positions_end, bundles)), default=None)
-        system.threads, system._precision = threads or len(os.sched_getaffinity(0)), known
+        system.threads, system._precision = threads or cores(), known
         if choice.native:
             system._begin_natively(bundles[0])
         else:
