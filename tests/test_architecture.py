@@ -38,6 +38,9 @@ OPTIONS = {
         *("--data", "-d", "--from", "--to", "--columns", "--skip-damaged"),
         *("--text", "--documents", "--mix"),
     },
+    "export": {
+        *("model", "--output", "-o", "--to", "--title", "--precision", "--beam", "-b"),
+    },
     "recipes": set(),
     "plot": {"runs", "--to", "--over"},
     "smallworld": {
@@ -68,7 +71,7 @@ OPTIONS = {
     },
     "caption": {
         *("model", "images", "--beam", "-b", "--nbest", "--length-penalty", "--scores", "--looks"),
-        "--no-repeat-ngram",
+        *("--no-repeat-ngram", "--engine"),
         *("--sample", "--temperature", "--top-k", "--top-p", "--seed"),
         *(WRITTEN | MACHINE),
     },

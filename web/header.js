@@ -14,7 +14,7 @@ const SENT = "sent:"; // the prefix of the name of an image that was uploaded
  * uploaded file.
  */
 export function header(raw, state, onGiven) {
-  const live = Boolean(raw.token);
+  const { live = false } = raw;
   let texts = {};
   const pictures = live && raw.kind.reads === "picture";
   const input = live
@@ -29,6 +29,7 @@ export function header(raw, state, onGiven) {
     out: element("dt", {}),
     output: element("dd", {}),
     fault: element("div", { class: "fault", role: "alert" }),
+    cost: element("p", { class: "cost muted", hidden: true }),
     seen: element("img", { class: "seen", alt: "", hidden: true }),
     language: element("button", { type: "button", id: "language" }),
   };
@@ -51,7 +52,7 @@ export function header(raw, state, onGiven) {
   const node = element("header", {},
     element("h1", {}, parts.title, parts.model, parts.changes), parts.language,
     element("dl", {}, parts.in, element("dd", { class: pictures ? "given" : null }, input, ...(pictures ? file.nodes : []), parts.seen, parts.examples),
-      parts.out, parts.output), parts.fault);
+      parts.out, parts.output), parts.cost, parts.fault);
   const update = (trace, text) => {
     const spoken = texts;
     texts = text;
@@ -68,6 +69,8 @@ export function header(raw, state, onGiven) {
     parts.out.textContent = text.output;
     parts.output.textContent = visible(trace.output);
     parts.out.hidden = parts.output.hidden = !trace.steps.length; // there is no output
+    parts.cost.hidden = trace.milliseconds === undefined;
+    if (!parts.cost.hidden) parts.cost.textContent = text.inPage(trace.weights, trace.precision, trace.milliseconds);
     parts.language.textContent = state.get("lang") === "ko" ? "English" : "한국어";
     parts.language.lang = state.get("lang") === "ko" ? "en" : "ko";
     if (live) input.setAttribute("aria-label", pictures ? text.picturePath : text.input);
@@ -83,7 +86,8 @@ export function header(raw, state, onGiven) {
 
 /** The error in the page's language; a message from Python remains as it is. */
 function faultNodes(found, texts) {
-  const known = { empty: texts.faultEmpty, gone: texts.faultGone, tooLarge: texts.fileTooLarge }[found];
+  const known = { empty: texts.faultEmpty, gone: texts.faultGone, tooLarge: texts.fileTooLarge }[found]
+    ?? (found.known === "faultEmpty" ? texts.faultEmpty : texts[found.known]?.(...found.numbers));
   if (known) return [element("p", { class: found === "empty" ? "muted" : null }, known)];
   const [what, ...lines] = String(found).split("\n").filter((line) => line.trim());
   const parts = lines.map((line) => line.match(/^\s*(expected|got|do):\s*(.*)$/)).filter(Boolean);
@@ -119,19 +123,22 @@ function fileButton(token, onSent, onFault) {
   return { nodes: [button, input], name };
 }
 
+/** What a live page's server answers. */
+export function serverAt(token) {
+  const headers = { "Content-Type": "application/json", "X-Token": token };
+  return async (question, signal) =>
+    (await fetch("trace", { method: "POST", headers, body: JSON.stringify(question), signal })).json();
+}
+
 /** Sends requests; if an answer is no longer needed the connection is closed, and the server stops computing. */
-export function asker(token, onTrace, onFault) {
+export function asker(answer, onTrace, onFault) {
   let waiting;
   return async (question) => {
     waiting?.abort();
     waiting = new AbortController();
     const mine = waiting;
-    const headers = { "Content-Type": "application/json", "X-Token": token };
     try {
-      const answer = await fetch("trace", {
-        method: "POST", headers, body: JSON.stringify(question), signal: mine.signal,
-      });
-      const found = await answer.json();
+      const found = await answer(question, mine.signal);
       if (mine !== waiting) return;
       if (found.error) onFault(found.error);
       else onTrace(found, question);

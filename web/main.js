@@ -3,7 +3,7 @@
 import { UNCHANGED, after, changed, changes, isOf } from "./changes.js";
 import { download, element } from "./dom.js";
 import { goldText } from "./gold.js";
-import { asker, header } from "./header.js";
+import { asker, header, serverAt } from "./header.js";
 import { State } from "./state.js";
 import { Trace, sharpest } from "./trace.js";
 import { words } from "./words.js";
@@ -25,8 +25,8 @@ const VIEWS = {
 };
 
 /** The views that apply to this trace; a view lists what it `needs`. */
-function viewsOf(trace, live) {
-  return Object.keys(VIEWS).filter((name) => VIEWS[name].needs?.(trace, live) ?? true);
+function viewsOf(trace, live, asks = live) {
+  return Object.keys(VIEWS).filter((name) => VIEWS[name].needs?.(trace, live, asks) ?? true);
 }
 
 /** What the first trace says about a model; later ones contain it only on request. */
@@ -62,7 +62,8 @@ function ownLanguage() {
   return navigator.language.startsWith("ko") ? "ko" : "en";
 }
 
-export function start(raw, root) {
+/** `answer`: what a page with a model in it answers requests by; otherwise a live page's server does. */
+export function start(raw, root, answer = raw.token && serverAt(raw.token)) {
   let trace = new Trace(raw);
   const live = Boolean(raw.token);
   const pictures = raw.kind.reads === "picture";
@@ -82,7 +83,7 @@ export function start(raw, root) {
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => render());
   let shown = ""; // the current image; "" is the one that the page opened with
-  const ask = raw.token && asker(raw.token, (found, { text, picture, prefix, begun }) => {
+  const ask = answer && asker(answer, (found, { text, picture, prefix, begun }) => {
     const { findings, baseline } = trace;
     const same = pictures ? picture === shown : text === trace.text;
     const whole = same ? baseline || trace : undefined;
@@ -120,7 +121,7 @@ export function start(raw, root) {
     };
     ask({ text, picture, written, prefix, begun, ...changes(state), ...wanted });
   });
-  const top = header(raw, state, (given) => {
+  const top = header({ ...raw, live: Boolean(answer) }, state, (given) => {
     if (changed(state) || state.get("node")) state.set({ ...UNCHANGED, node: "" });
     if (!pictures) state.keep({ text: given.text, gold: "" }); // links belong to the words of one sentence
     remember(state.fragment);
@@ -141,7 +142,7 @@ export function start(raw, root) {
     const open = [...document.querySelectorAll("#panel details[open][id]")].map(({ id }) => id);
     const at = [scrollX, scrollY];
     const text = words(state.get("lang"), trace.kind);
-    const names = viewsOf(trace, live);
+    const names = viewsOf(trace, live, Boolean(ask));
     const name = names.includes(state.get("view")) ? state.get("view") : names[0];
     document.documentElement.lang = state.get("lang");
     document.title = `${text.title}: ${trace.text}`;
@@ -150,7 +151,8 @@ export function start(raw, root) {
       rest.replaceChildren(element("p", { class: "muted" }, pictures ? text.givePicture : text.faultEmpty));
       return;
     }
-    const view = VIEWS[name](trace, state, text, again);
+    // A model in the page can be asked about texts, but not changed.
+    const view = VIEWS[name](trace, state, text, live || name === "compare" ? again : undefined);
     view.controls.forEach((control, i) => {
       control.querySelector("select, input").id = `control-${name}-${i}`;
     });

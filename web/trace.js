@@ -1,6 +1,8 @@
 /** The recorded numbers: arrays that are decoded once, and the sums that every view needs. */
 
-function bytesOf(text) {
+/** The bytes of a text in base64; bytes are returned as they are. */
+export function bytesOf(text) {
+  if (typeof text !== "string") return text;
   if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
   const letters = atob(text);
   const bytes = new Uint8Array(letters.length);

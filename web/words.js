@@ -27,6 +27,11 @@ export const WORDS = {
     fileTooLarge: "This file is too large: at most 32 MB.",
     output: "Output",
     examples: "Examples",
+    faultLong: (count, most) => `This text has ${count} tokens, and the model reads at most ${most} at once: enter one sentence.`,
+    faultHalf: () => "This text contains an unpaired surrogate, half of a character: enter it again.",
+    faultMemory: () => "The browser has not enough memory for this text.",
+    inPage: (weights, precision, milliseconds) =>
+      `Computed in this page in ${milliseconds.toFixed(1)} ms, by ${weights.toLocaleString("en")} weights in ${precision}; nothing is sent anywhere.`,
     part: "Attention kind",
     cross: "cross-attention (target → source)",
     encoder: "encoder self-attention (source → source)",
@@ -189,6 +194,11 @@ export const WORDS = {
     fileTooLarge: "파일이 너무 큽니다. 32 MB까지만 받습니다.",
     output: "출력",
     examples: "예문",
+    faultLong: (count, most) => `입력한 글은 토큰 ${count}개인데, 모델은 한 번에 ${most}개까지 읽습니다. 한 문장을 입력하세요.`,
+    faultHalf: () => "글에 짝이 없는 서로게이트(글자의 반쪽)가 있습니다. 다시 입력하세요.",
+    faultMemory: () => "이 글을 처리하기에는 브라우저의 메모리가 부족합니다.",
+    inPage: (weights, precision, milliseconds) =>
+      `이 페이지 안에서 ${milliseconds.toFixed(1)} ms 만에 계산했습니다. 가중치 ${weights.toLocaleString("ko")}개, ${precision}. 아무것도 전송하지 않습니다.`,
     part: "어텐션 종류",
     cross: "번역문 → 원문 (크로스 어텐션)",
     encoder: "원문 → 원문 (인코더 셀프 어텐션)",

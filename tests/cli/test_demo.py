@@ -12,6 +12,7 @@ from jumok.cli.main import app
 from jumok.cli.report.page import ReportExample, report
 from jumok.cli.verbs import demo
 from jumok.config import load_config
+from jumok.engine import wasm
 from jumok.errors import ConfigError
 from jumok.systems.translation.result import WordAttention
 
@@ -53,6 +54,14 @@ def test_a_demo_trains_translates_draws_and_reports(tmp_path, monkeypatch, short
     told = " ".join(result.output.split())
     page, report = "demo/page.html one translation, every layer and head", "demo/report.html"
     assert f"Open in a browser: {page} {report}" in told
+    translator = tmp_path / "demo" / "translator.html"
+    if wasm.missing_compiler() is None:
+        assert "demo/translator.html the model itself: type a sentence, offline" in told
+        assert 'id="model">' in translator.read_text("utf-8")
+    else:
+        assert "demo/translator.html was not written" in told
+        assert "pip install ziglang" in told
+        assert not translator.exists()
     assert told.endswith("look demo/smallworld-en-ko/model")  # no terminal, so no offer to open it
     look = (tmp_path / "demo" / "page.html").read_text("utf-8")
     data = json.loads(re.search(r'id="data">(.*?)</script>', look)[1])
@@ -67,6 +76,15 @@ def test_a_demo_trains_translates_draws_and_reports(tmp_path, monkeypatch, short
     assert ("attribution" in data["findings"]) == wrote
     again = CliRunner().invoke(app, ["demo", "--minutes", "0.05"])
     assert again.exit_code == 0, again.output
+
+
+def test_a_demo_that_cannot_build_the_translator_says_so(tmp_path, monkeypatch, tiny_bundle):
+    monkeypatch.setattr(wasm, "find_spec", lambda _: None)
+    monkeypatch.setattr(wasm, "SHIPPED", tmp_path / "none.wasm")
+    missing = demo.save_translator(tiny_bundle, tmp_path / "translator.html")
+    assert missing is not None
+    assert missing.do == "pip install ziglang"
+    assert not (tmp_path / "translator.html").exists()
 
 
 def test_the_recipe_of_the_demo_is_the_shipped_one():

@@ -161,8 +161,8 @@ def native(folder) -> LanguageModel:
 
 def test_the_engine_scores_texts_as_torch_does(folder, native):
     on_torch = LanguageModel.load(folder, engine="torch")
-    assert native.native is not None
-    assert on_torch.native is None
+    assert native.engine is not None
+    assert on_torch.engine is None
     texts = ["a", "나는 학생이다.", "To be, or not to be\n"]
     for ours, theirs in zip(native.score(texts), on_torch.score(texts), strict=True):
         assert ours.tokens == theirs.tokens
@@ -188,20 +188,20 @@ def test_torch_computes_where_someone_listens_or_has_had_the_model(folder):
     if library() is None:
         pytest.skip("needs a C compiler")
     system = LanguageModel.load(folder, engine="native", precision="int8")
-    assert system.native is not None
+    assert system.engine is not None
     with jumok.record(system) as recording:
-        assert system.native is None
+        assert system.engine is None
         list(system.generate("a", max_tokens=2))
     assert recording
     again = LanguageModel.load(folder, engine="native")
     with torch.no_grad():
         again.model.decoder.embedding.table.zero_()
-    assert again.native is None
+    assert again.engine is None
 
 
 def test_a_pickle_of_one_on_the_engine_is_on_the_engine(native):
     copy = pickle.loads(pickle.dumps(native))
-    assert copy.native is not None
+    assert copy.engine is not None
     prompt = "ROM", replace(DEFAULTS, seed=1)
     assert list(copy.generate(*prompt, max_tokens=9)) == list(
         native.generate(*prompt, max_tokens=9)

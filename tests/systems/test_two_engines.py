@@ -47,19 +47,19 @@ def on_torch(folder) -> Translator:
 
 
 def test_auto_is_the_engine_where_it_serves_the_model(folder, tmp_path):
-    assert jumok.load(folder, device="cpu").engine == {"name": "native", "precision": "fp32"}
-    assert jumok.load(folder, device="cpu", precision="bf16").engine["precision"] == "bf16"
+    assert jumok.load(folder, device="cpu").computed_by == {"name": "native", "precision": "fp32"}
+    assert jumok.load(folder, device="cpu", precision="bf16").computed_by["precision"] == "bf16"
     several = jumok.load(folder, folder, device="cpu")
     rnn = jumok.load(recurrent(tmp_path / "rnn", attention="dot"), device="cpu")
     additive = jumok.load(transformer(tmp_path / "additive", score="additive"), device="cpu")
-    assert several.engine["name"] == "torch"
-    assert rnn.engine == {"name": "native", "precision": "fp32"}
-    assert additive.engine == {"name": "torch", "precision": "fp32"}
+    assert several.computed_by["name"] == "torch"
+    assert rnn.computed_by == {"name": "native", "precision": "fp32"}
+    assert additive.computed_by == {"name": "torch", "precision": "fp32"}
 
 
 def test_other_kinds_refuse_the_engine(tmp_path):
     with pytest.raises(ConfigError, match=r"does not run models of this kind.*\n.*int8"):
-        jumok.load(write_masked(tmp_path / "masked"), device="cpu", precision="int8")
+        jumok.load(write_masked(tmp_path / "gaps"), device="cpu", precision="int8")
 
 
 def test_a_gpu_is_looked_for_without_torch(monkeypatch):
@@ -85,20 +85,20 @@ def test_scores_alignments_and_attention_are_those_of_torch(native, on_torch):
         assert values[0] == pytest.approx(values[1], abs=1e-5)
     seen, looked = (one.attention(TEXTS[1], "나는 학생입니다.") for one in (native, on_torch))
     torch.testing.assert_close(seen.weights, looked.weights, atol=1e-5, rtol=0)
-    assert native.engine["name"] == "native", "nothing has needed torch"
+    assert native.computed_by["name"] == "native", "nothing has needed torch"
 
 
 def test_reading_states_and_scores_leaves_the_engine_in_charge(native, on_torch):
     assert native.fingerprint == on_torch.fingerprint
     vectors = native.sentence_vectors(TEXTS)  # on torch, without handing the model out
     torch.testing.assert_close(vectors, on_torch.sentence_vectors(TEXTS))
-    assert native.engine["name"] == "native"
+    assert native.computed_by["name"] == "native"
 
 
 def test_who_has_the_model_gets_what_the_model_is_then(native, on_torch):
     before = native.translate(TEXTS, OPTIONS)
     model = native.models[0]
-    assert native.engine["name"] == "torch"
+    assert native.computed_by["name"] == "torch"
     assert native.translate(TEXTS, OPTIONS) == on_torch.translate(TEXTS, OPTIONS)
     fired: list[nn.Module] = []
     inner = model.decoder.blocks[0].feedforward.outer
@@ -124,10 +124,10 @@ def test_a_model_that_is_first_read_without_gradients_can_be_trained(native):
 def test_listeners_and_global_hooks_are_answered_by_torch(native):
     heard: list[int] = []
     with listening_to(native, {"given": Ear(heard.append)}):
-        assert native.engine["name"] == "torch"
+        assert native.computed_by["name"] == "torch"
         native.translate(TEXTS, OPTIONS)
     assert heard == [len(TEXTS)]
-    assert native.engine["name"] == "native"
+    assert native.computed_by["name"] == "native"
     seen: list[nn.Module] = []
     handle = nn.modules.module.register_module_forward_hook(lambda module, *_: seen.append(module))
     try:
@@ -135,7 +135,7 @@ def test_listeners_and_global_hooks_are_answered_by_torch(native):
     finally:
         handle.remove()
     assert seen
-    assert native.engine["name"] == "native"
+    assert native.computed_by["name"] == "native"
 
 
 def test_recordings_are_of_torch_and_whole(native, on_torch):
@@ -165,7 +165,7 @@ def facts(found: list[Any]) -> list[Any]:
 
 def translated(system: Translator, send: Any) -> None:
     """In another process."""
-    send.send((facts(system.translate(TEXTS, OPTIONS)), system.engine, "torch" in sys.modules))
+    send.send((facts(system.translate(TEXTS, OPTIONS)), system.computed_by, "torch" in sys.modules))
 
 
 def test_a_system_is_pickled_by_its_folder(native, folder):

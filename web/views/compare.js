@@ -7,7 +7,7 @@ import { siteChoices, siteOf } from "./board.js";
 
 const BETWEEN_MAPS = 40; // px between two figures
 
-compareView.needs = (trace, live) => Boolean(trace.other) || (live && !trace.picture);
+compareView.needs = (trace, _, asks) => Boolean(trace.other) || (asks && !trace.picture);
 
 export function compareView(trace, state, words, ask) {
   const { other } = trace;

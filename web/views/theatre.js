@@ -26,7 +26,7 @@ function path(nodes, id) {
 }
 
 /** Only models that write from left to right use beam search; of weights from elsewhere none is recorded. */
-theatreView.needs = (trace) => trace.writesText
+theatreView.needs = (trace, live, asks) => trace.writesText && (live || !asks || Boolean(trace.findings.search))
   && trace.sites.some((site) => site.kind !== "given");
 
 export function theatreView(trace, state, words, ask) {

@@ -7,6 +7,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from jumok.bundle.confidence import Calibration
+
 ALL_KNOWN = {"extra": "forbid"}
 """How pydantic validates what is read from a file: unknown keys are errors."""
 
@@ -96,6 +98,7 @@ class Card:
         started_from: the name and the fingerprint of the model that was trained further; "" for a
             model trained from scratch.
         quality: what was lost by quantizing; None for a model as it was trained.
+        confidence: what the model's confidence is worth; None: it was not measured.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = ALL_KNOWN
@@ -110,6 +113,7 @@ class Card:
     notes: tuple[str, ...] = ()
     started_from: str = ""
     quality: MeasuredQuality | None = None
+    confidence: Calibration | None = None
 
 
 @dataclass(frozen=True)
@@ -182,4 +186,11 @@ def card_text(config: BundleConfig, card: Card) -> str:
             lines.append(
                 f"| {score.on} | {score.name} | {score.value:.2f} | {whole} | {signature} |"
             )
+    if card.confidence is not None:
+        lines += ["", "## Confidence", "", f"The confidence is {card.confidence.text}.", ""]
+        lines += ["| outputs | confidence | right |", "|---|---|---|"]
+        lines += [
+            f"| {each.outputs} | {each.confidence:.2f} | {each.right:.2f} |"
+            for each in card.confidence.bins
+        ]
     return "\n".join([*lines, ""])

@@ -30,6 +30,7 @@ from jumok.cli.verbs.quantize import quantize
 from jumok.cli.verbs.recipes import recipes
 from jumok.cli.verbs.score import score
 from jumok.cli.verbs.serve import serve
+from jumok.cli.verbs.ship.export import export
 from jumok.cli.verbs.smallworld import smallworld
 from jumok.cli.verbs.train import train
 from jumok.cli.verbs.translate import translate
@@ -79,6 +80,7 @@ app.command(rich_help_panel=USE)(embed)
 app.command(rich_help_panel=USE)(generate)
 app.command(rich_help_panel=USE)(fill)
 app.command(rich_help_panel=USE)(serve)
+app.command(rich_help_panel=USE)(export)
 app.command(rich_help_panel=USE)(doctor)
 app.command(rich_help_panel=USE)(quantize)
 app.command(rich_help_panel=JUDGE)(evaluate)

@@ -104,6 +104,11 @@ class PackedStacks:
         self.layout.encoder, self.layout.decoder = self._blocks
         self.layout.output = self._output()
 
+    @property
+    def arrays(self) -> Packed:
+        """The arrays that the layout points to."""
+        return self._packed
+
     def _embed(self, read: Array | None, written: Array) -> None:
         """The vectors of words and positions, wherever positions enter."""
         layout, config, packed = self.layout, self._config, self._packed

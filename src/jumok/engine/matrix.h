@@ -16,6 +16,7 @@
 
 #define PANEL 64
 #define VECTORS (PANEL / LANES)
+#define AHEAD 4096 /* bytes of a panel that are fetched before they are needed */
 
 enum { FLOAT32, BFLOAT16, INT8 };
 
@@ -80,7 +81,8 @@ INLINE void tile_int8(const Prepared *x, int64_t first, const Linear *layer, int
         Piece sum[ROWS][VECTORS * PIECES];
         for (int r = 0; r < rows; r++)
             for (int p = 0; p < wide * PIECES; p++) sum[r][p] = (Piece){};
-        for (int64_t k = 0; k < inputs; k += 4, panel += 4 * PANEL)
+        for (int64_t k = 0; k < inputs; k += 4, panel += 4 * PANEL) {
+            for (int i = 0; i < 4 * LANES * wide; i += 64) __builtin_prefetch(panel + AHEAD + i);
             for (int r = 0; r < rows; r++) {
                 uint32_t four;
                 memcpy(&four, from + r * inputs + k, sizeof four);
@@ -90,6 +92,7 @@ INLINE void tile_int8(const Prepared *x, int64_t first, const Linear *layer, int
                     sum[r][p] = add_products(sum[r][p], spread_four(four), weights);
                 }
             }
+        }
         for (int w = 0; w < wide; w++) {
             int64_t at = column + (v + w) * LANES;
             ints correction;

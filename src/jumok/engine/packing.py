@@ -19,11 +19,15 @@ GROUPS: dict[Kind, int] = {"fp32": 1, "bf16": 2, "int8": 4}
 
 
 class Packed:
-    """The arrays whose addresses the engine has; they live as long as this does."""
+    """The arrays whose addresses the engine has; they live as long as this does.
+
+    Attributes:
+        arrays: by their addresses.
+    """
 
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
-        self._kept: list[npt.NDArray[np.uint8]] = []
+        self.arrays: dict[int, npt.NDArray[np.generic]] = {}
 
     def address(self, array: npt.NDArray[np.generic]) -> int:
         """The address of an aligned copy."""
@@ -31,7 +35,7 @@ class Packed:
         start = -room.ctypes.data % ALIGNMENT
         copy = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
         copy[...] = array
-        self._kept.append(room)
+        self.arrays[copy.ctypes.data] = copy
         return copy.ctypes.data
 
     def matrix(
@@ -69,6 +73,17 @@ class Packed:
         number = list(GROUPS).index(self.kind)
         places = self.address(panels), self.address(biases), scale, correction
         return LinearLayout(outputs, inputs, number, *places)
+
+    def floats(self, layer: LinearLayout) -> Array:
+        """(outputs inputs): the weights of a packed layer, as the engine computes with them."""
+        kind = list(GROUPS)[layer.kind]
+        panels = self.arrays[layer.panels].transpose(0, 2, 1, 3).reshape(-1, layer.inputs)
+        if kind == "bf16":
+            panels = (panels.astype(np.uint32) << 16).view(np.float32)
+        whole = panels.astype(np.float32)
+        if kind == "int8":
+            whole *= self.arrays[layer.scale].astype(np.float32)[:, None]
+        return whole[: layer.outputs]
 
 
 def bfloat16(values: npt.NDArray[np.float32]) -> npt.NDArray[np.uint16]:

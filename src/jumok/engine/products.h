@@ -12,6 +12,8 @@
 #include <immintrin.h>
 #elif defined(__aarch64__)
 #include <arm_neon.h>
+#elif defined(__wasm_simd128__)
+#include <wasm_simd128.h>
 #endif
 
 /* A tile has at most ROWS rows, and WIDE(rows) of the 4 vectors of a panel: its sums stay in registers, and
@@ -62,6 +64,14 @@ static inline Piece add_products(Piece sum, Piece four, Piece w) {
     Piece even = _mm_madd_epi16(_mm_and_si128(four, _mm_set1_epi16(255)), _mm_srai_epi16(_mm_slli_epi16(w, 8), 8));
     Piece odd = _mm_madd_epi16(_mm_srli_epi16(four, 8), _mm_srai_epi16(w, 8));
     return _mm_add_epi32(sum, _mm_add_epi32(even, odd));
+}
+#elif defined(__wasm_simd128__)
+typedef v128_t Piece;
+static inline Piece spread_four(uint32_t four) { return wasm_i32x4_splat((int32_t)four); }
+static inline Piece add_products(Piece sum, Piece four, Piece w) {
+    Piece even = wasm_i32x4_dot_i16x8(wasm_v128_and(four, wasm_i16x8_splat(255)), wasm_i16x8_shr(wasm_i16x8_shl(w, 8), 8));
+    Piece odd = wasm_i32x4_dot_i16x8(wasm_u16x8_shr(four, 8), wasm_i16x8_shr(w, 8));
+    return wasm_i32x4_add(sum, wasm_i32x4_add(even, odd));
 }
 #elif defined(__ARM_FEATURE_MATMUL_INT8)
 typedef int32x4_t Piece;

@@ -66,7 +66,7 @@ LEVELS = (
     ),
     Level("arm", "aarch64", frozenset(), ("-march=armv8-a",), "generic"),
 )  # fmt: skip
-"""Of each machine the fastest first."""
+"""The levels of a machine, the fastest first."""
 
 SMALLEST = {
     "x86_64": Level("any", "x86_64", frozenset(), ("-march=x86-64",), "x86_64"),

@@ -178,9 +178,9 @@ class LanguageModel(System):
         )
         if choice.native:
             system._engine = engine_of(bundle, model, known)
-        system._precision = known
         loaded = loaded_from(system, [bundle], device, precision)
         loaded._options = {**loaded._options, "engine": engine}
+        loaded._precision = known
         return loaded
 
     @classmethod
@@ -197,14 +197,13 @@ class LanguageModel(System):
         return cls.load(*folders, device=device, precision=precision, engine=engine)
 
     @property
-    def engine(self) -> dict[str, str]:
-        native = self.native is not None
-        left = not native and self._precision == "int8"
-        precision = "fp32" if left else self._precision
-        return {"name": "native" if native else "torch", "precision": precision}
+    def computed_by(self) -> dict[str, str]:
+        left = self.engine is None and self._precision == "int8"
+        name = "torch" if self.engine is None else "native"
+        return {"name": name, "precision": "fp32" if left else self._precision}
 
     @property
-    def native(self) -> NativeCausal | None:
+    def engine(self) -> NativeCausal | None:
         """The native engine; None where torch computes, as where a change or a listener may be."""
         if self._engine is None or not self._untouched or anyone_listens() or having_any():
             return None
@@ -235,20 +234,35 @@ class LanguageModel(System):
         return certain_text(self.tokenizer, prompt, tokens)
 
     def generate_tokens(
-        self, prompt: str = "", options: DecodingOptions = DEFAULTS, *, max_tokens: int = 256
+        self,
+        prompt: str = "",
+        options: DecodingOptions = DEFAULTS,
+        *,
+        max_tokens: int = 256,
+        watch: Callable[[Tensor], None] | None = None,
     ) -> Iterator[int]:
-        """The tokens of the text that `generate` writes with the same arguments."""
+        """The tokens of the text that `generate` writes with the same arguments.
+
+        Args:
+            watch: receives the log-probabilities of every step, (vocabulary), before its token;
+                not in beam search.
+        """
         ids = self.tokenizer.encode(text_of(prompt, "prompt"))
         options = replace(
             options, nbest=1, minimum_length=0, maximum_length=len(ids) + max_tokens,
             maximum_ratio=None, forbidden=(PAD, UNKNOWN, START),
         )  # fmt: skip
-        engine = self.native if serves(options) else None
+        engine = self.engine if serves(options) and watch is None else None
         if engine is not None:
             return next_tokens(engine, ids, options)
-        return self.each_at_work(self._tokens(ids, options))
+        return self.each_at_work(self._tokens(ids, options, watch))
 
-    def _tokens(self, prompt: list[int], options: DecodingOptions) -> Iterator[int]:
+    def _tokens(
+        self,
+        prompt: list[int],
+        options: DecodingOptions,
+        watch: Callable[[Tensor], None] | None = None,
+    ) -> Iterator[int]:
         memory = self.model.nothing()
         if not options.sample and options.beam > 1:
             hypotheses = decode(self.decoder, memory, options, [prompt])
@@ -260,7 +274,7 @@ class LanguageModel(System):
         if options.sample:
             generator = torch.Generator(memory.states.device).manual_seed(options.seed % 2**63)
             choose = drawer(generator, options.filters())
-        yield from stream(self.decoder, memory, options.limits(), choose, prompt)
+        yield from stream(self.decoder, memory, options.limits(), choose, prompt, watch)
 
     def read_texts(self, texts: Sequence[str], batch_size: int) -> None:
         """Reads texts for `jumok.states_of`, without writing any."""
@@ -308,7 +322,7 @@ class LanguageModel(System):
         self, windows: Sequence["_Span"], encoded: list[list[int]], values: list[list[float]]
     ) -> None:
         """Writes the log-probabilities of the tokens that these windows predict."""
-        engine = self.native
+        engine = self.engine
         if engine is not None:
             texts = [encoded[one.row][one.start : one.end + 1] for one in windows]
             found = [row.tolist() for row in engine.score(texts)]

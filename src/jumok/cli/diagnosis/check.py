@@ -1,4 +1,4 @@
-"""One thing that `jumok doctor` looked at."""
+"""One result of `jumok doctor`."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -14,6 +14,7 @@ import typer
 from jumok.cli import browser
 from jumok.cli.machine import say_what_is_missing
 from jumok.cli.screen import console
+from jumok.cli.verbs.ship import export
 from jumok.errors import ConfigError, Place
 from jumok.late import late_imports
 
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
 PAGE = "page.html"
 """The interactive page, next to the report."""
+TRANSLATOR = "translator.html"
+"""The page that translates by itself, next to the report."""
 RECIPE = "smallworld-en-ko"
 SENTENCES, LISTED, DRAWN = 300, 12, 4
 
@@ -53,7 +56,8 @@ def demo(folder: Folder = Path("demo"), minutes: Minutes = 3.0, open_: Open = Fa
 
     Writes the built-in corpus, trains a model, translates unseen sentences,
     draws a word alignment, and writes FOLDER/report.html and the interactive
-    page FOLDER/page.html.
+    page FOLDER/page.html; with ziglang installed, or from a wheel for this
+    system, also FOLDER/translator.html, which translates by itself.
     """
     lock.refuse_several_processes(os.environ)
     config = jumok_config.load_config(
@@ -77,8 +81,9 @@ def demo(folder: Folder = Path("demo"), minutes: Minutes = 3.0, open_: Open = Fa
     save_page(result.model, examples, folder / PAGE)
     file = folder / "report.html"
     file.write_text(page.report(figures, records, examples, commands, PAGE), encoding="utf-8")
+    missing = save_translator(result.model, folder / TRANSLATOR)
     show(examples, scores)
-    show_what_to_open(file, result.model, commands)
+    show_what_to_open(file, result.model, commands, missing)
     if open_:
         browser.open_page(folder / PAGE)
 
@@ -148,6 +153,16 @@ def save_page(model: Path, examples: Sequence["ReportExample"], file: Path) -> N
     file.write_text(document.page(trace), encoding="utf-8")
 
 
+def save_translator(model: Path, file: Path) -> ConfigError | None:
+    """The page that translates by itself; returns why there is none."""
+    file.unlink(missing_ok=True)  # of an earlier demo
+    try:
+        export.save_web_page(reading.read_bundle(model), file)
+    except ConfigError as error:
+        return error
+    return None
+
+
 def jumok_here() -> str:
     """The program as it was called, from this folder, quoted for a shell."""
     program = Path(sys.argv[0])
@@ -194,14 +209,24 @@ def show(examples: Sequence["ReportExample"], scores: Sequence["Score"]) -> None
         )
 
 
-def show_what_to_open(report: Path, model: Path, commands: Sequence[str]) -> None:
-    """Prints the next commands, and last the files to open in a browser."""
+def show_what_to_open(
+    report: Path, model: Path, commands: Sequence[str], missing: ConfigError | None
+) -> None:
+    """Prints the next commands, and last the files to open in a browser.
+
+    Args:
+        missing: why there is no page that translates by itself.
+    """
+    translator = "the model itself: type a sentence, offline"
+    if missing is not None:
+        translator = f"was not written: {missing.what} {missing.do}"
     lines = [
         "\nTry next:\n",
         *(f"  {command}" for command in commands),
         "\nOpen in a browser:\n",
         f"  {report.parent / PAGE}  one translation, every layer and head",
         f"  {report}  learning curves, translations and attention",
+        f"  {report.parent / TRANSLATOR}  {translator}",
         "\nThe same page, live, with sentences of your own:\n",
         f"  {jumok_here()} look {model}",
     ]

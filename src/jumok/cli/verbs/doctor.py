@@ -25,7 +25,7 @@ MARKS = {"ok": "ok", "note": "note", "broken": "BROKEN"}
 def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Say what works on this machine and why, what is missing, and what to do.
+    """Show what works on this machine and why, what is missing, and what to do.
 
     The compiled code and where it comes from, PyTorch, extras, memory, disk,
     the cache, a browser and fonts. Exit code 1: something needed is broken.

@@ -21,6 +21,7 @@ with late_imports():
 
 if TYPE_CHECKING:
     from jumok.bundle.card import BundleConfig
+    from jumok.bundle.confidence import Calibration
     from jumok.bundle.reading import Bundle
 
 
@@ -65,6 +66,8 @@ def facts_table(bundle: "Bundle") -> Table:
         "training": f"{card.steps:,} steps, {card.minutes:.1f} minutes, finished {card.date}",
         "trained further": f"from {card.started_from}" if card.started_from else "",
         "written by": f"jumok {bundle.jumok}",
+        "confidence": card.confidence.text if card.confidence else "",
+        "reliability": reliability(card.confidence) if card.confidence else "",
         "notes": "\n".join(card.notes),
         "here": "" if are_shipped() or find_compiler() else NONE,
     }
@@ -78,11 +81,18 @@ def facts_table(bundle: "Bundle") -> Table:
 
 
 def engine(bundle: "Bundle") -> dict[str, str]:
-    """What computes a translator on a CPU, and why it is not the native engine."""
-    if bundle.config.task != "translation":
-        return {}
+    """What computes the model on a CPU, and why it is not the native engine."""
     why = native_models.lacking(bundle)
     return {"name": "native"} if why is None else {"name": "torch", "why": why}
+
+
+def reliability(confidence: "Calibration") -> str:
+    """The reliability diagram: a line for each bin, with the share of right outputs as a bar."""
+    return "\n".join(
+        f"{each.confidence:.2f}  {'█' * round(20 * each.right):<20}  right {each.right:.2f} of "
+        f"{each.outputs}"
+        for each in confidence.bins
+    )
 
 
 def architecture(model: Mapping[str, object], part: str = "") -> Iterator[str]:

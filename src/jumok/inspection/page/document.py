@@ -50,20 +50,37 @@ def page(
     return document("page.js", data, asks=token is not None)
 
 
-def document(entry: str, data: Mapping[str, object], *, asks: bool = False) -> str:
+def document(
+    entry: str,
+    data: Mapping[str, object],
+    *,
+    asks: bool = False,
+    styles: Sequence[str] = ("style.css",),
+    blobs: Mapping[str, bytes] | None = None,
+) -> str:
     """An HTML page with a script of `web/`, the style, and its data as JSON.
 
     Args:
         entry: the module that starts it.
         asks: whether it may send requests to its server.
+        styles: the style sheets of `web/`.
+        blobs: bytes that the page holds besides, in base64, by the ids of their elements; among
+            them may be WebAssembly, which the page may then run.
     """
-    script, style = bundle(entry), (source_folder() / "style.css").read_text(encoding="utf-8")
+    script = bundle(entry)
+    style = "".join((source_folder() / each).read_text(encoding="utf-8") for each in styles)
+    runs = " 'wasm-unsafe-eval'" if blobs else ""
     policy = (
-        f"default-src 'none'; script-src '{_digest(script)}'; "
+        f"default-src 'none'; script-src '{_digest(script)}'{runs}; "
         f"style-src '{_digest(style)}'; img-src data: blob:; base-uri 'none'; form-action 'none'"
         + ("; connect-src 'self'" if asks else "")
     )
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    coded = {name: base64.b64encode(each).decode("ascii") for name, each in (blobs or {}).items()}
+    held = "".join(
+        f'<script type="application/octet-stream" id="{name}">{each}</script>\n'
+        for name, each in coded.items()
+    )
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
@@ -72,7 +89,7 @@ def document(entry: str, data: Mapping[str, object], *, asks: bool = False) -> s
         '<main id="page"></main>\n'
         # "</script>" inside a token must not end the element.
         f'<script type="application/json" id="data">{text.replace("<", chr(92) + "u003c")}'
-        f"</script>\n<script>{script}</script>\n</body>\n</html>\n"
+        f"</script>\n{held}<script>{script}</script>\n</body>\n</html>\n"
     )
 
 

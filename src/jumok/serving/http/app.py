@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from jumok.errors import JumokError
-from jumok.serving.http.dialects import libretranslate, openai, own
+from jumok.serving.http.dialects import box, files, libretranslate, openai, own
 from jumok.serving.http.dialects.asking import ClientGone, service_of
 from jumok.serving.http.gate import Gate
 from jumok.serving.http.models import Service
@@ -27,7 +27,7 @@ def application(service: Service) -> ASGIApp:
     # FastAPI's pages of documentation load scripts from elsewhere; the description itself does not.
     app = FastAPI(title="jumok", version=version("jumok"), docs_url=None, redoc_url=None)
     app.state.service = service
-    for router in (own.router, openai.router, libretranslate.router):
+    for router in (own.router, openai.router, libretranslate.router, files.router, box.router):
         app.include_router(router)
     app.add_api_route("/metrics", metrics, methods=["GET"])
     known = (RequestRefused, RequestValidationError, HTTPException, JumokError, ClientGone)

@@ -1,5 +1,6 @@
 """The server's metrics, in a registry of their own. No label comes from what a client sends."""
 
+from pathlib import Path
 from typing import Literal
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -25,7 +26,7 @@ class Meters:
             PROMETHEUS_MULTIPROC_DIR; None: there is one process.
     """
 
-    def __init__(self, shared: str | None = None) -> None:
+    def __init__(self, shared: Path | None = None) -> None:
         self._shared = shared
         self.registry = registry = CollectorRegistry()
         self.requests = Counter(
@@ -91,5 +92,5 @@ class Meters:
         if self._shared is None:
             return generate_latest(self.registry)
         together = CollectorRegistry()
-        MultiProcessCollector(together, path=self._shared)
+        MultiProcessCollector(together, path=str(self._shared))
         return generate_latest(together)

@@ -9,6 +9,7 @@ from typing import TypeVar
 from jumok.bundle.reading import Bundle
 from jumok.data.texts.tokenizer import ByteTokenizer
 from jumok.errors import ConfigError
+from jumok.serving.http.downloads import Downloads
 from jumok.serving.http.engine import Engine
 from jumok.serving.http.meters import Meters
 from jumok.serving.http.rates import Rates
@@ -25,6 +26,22 @@ SomeSystem = TypeVar("SomeSystem", bound=System)
 BYTES_OF_TOKEN = 3
 """Bytes of text that are counted as one token before a text is tokenised: English has about four,
 Korean five, so the estimate is mostly too high."""
+
+
+@dataclass(frozen=True)
+class Folders:
+    """The folders of a server.
+
+    Attributes:
+        metrics: where several processes sum their metrics; None: there is one process.
+        downloads: where translated files wait; None: files are not translated.
+    """
+
+    metrics: Path | None = None
+    downloads: Path | None = None
+
+
+NO_FOLDERS = Folders()
 
 
 @dataclass
@@ -78,6 +95,7 @@ class Service:
     settings: ServeSettings
     meters: Meters
     rates: Rates
+    downloads: Downloads
     draining: bool = False
     closed: bool = False
 
@@ -184,7 +202,7 @@ def serve_models(
     device: str,
     precision: EnginePrecision,
     fatal: Callable[[BaseException], None],
-    shared_metrics: str | None = None,
+    folders: Folders = NO_FOLDERS,
     computing: EngineName = "auto",
 ) -> Service:
     """The service of these models; their engines load them when they are started.
@@ -192,7 +210,10 @@ def serve_models(
     Args:
         computing: "auto" is the native engine where it serves a model.
     """
-    service = Service({}, settings, Meters(shared_metrics), Rates(settings.limits.rate))
+    meters = Meters(folders.metrics)
+    service = Service(
+        {}, settings, meters, Rates(settings.limits.rate), Downloads(folders.downloads)
+    )
 
     def loader(name: str) -> Callable[[], None]:
         def load() -> None:
@@ -205,7 +226,7 @@ def serve_models(
             if isinstance(system, Translator):
                 system.translate(["a"])  # compiles the kernels before the first request
             model.system = system
-            told = system.engine
+            told = system.computed_by
             model.computes, model.precision = told["name"], told["precision"]
             facts = (name, model.digest, model.computes, model.precision)
             service.meters.info.labels(*facts).set(1)

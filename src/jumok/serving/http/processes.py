@@ -19,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from types import FrameType
 
 from prometheus_client.multiprocess import mark_process_dead
@@ -26,6 +27,7 @@ from prometheus_client.multiprocess import mark_process_dead
 from jumok.errors import JumokError
 from jumok.plugins import load_plugin
 from jumok.serving.http.logs import log
+from jumok.serving.http.models import Folders
 from jumok.serving.http.running import BROKEN, Serving, address_of, listen, serve_forever
 
 SHARED_METRICS = "PROMETHEUS_MULTIPROC_DIR"
@@ -76,8 +78,8 @@ class Processes:
     def _ended(self, place: int, process: BaseProcess) -> None:
         del self._running[place]
         code = process.exitcode or 0
-        if self._serving.shared_metrics is not None and process.pid is not None:
-            mark_process_dead(process.pid, self._serving.shared_metrics)
+        if process.pid is not None:
+            mark_process_dead(process.pid, str(self._serving.folders.metrics))
         if self._signals:
             self._code = self._code or max(code, 0)
             return
@@ -139,16 +141,19 @@ def serve_processes(
         ConfigError: the address cannot be used.
         JumokError: a model cannot be loaded.
     """
-    if count == 1:
-        listener = listen(*address)
-        announce(address_of(listener))
-        return serve_forever(serving, listener)
-    # A socket that takes the address alone tells whether another server has it.
-    first = listen(*address)
-    host, port = address[0], first.getsockname()[1]
-    first.close()
-    listeners = [listen(host, port, shared=True) for _ in range(count)]
-    with tempfile.TemporaryDirectory(prefix="jumok-metrics-") as folder:
-        os.environ[SHARED_METRICS] = folder
+    with tempfile.TemporaryDirectory(prefix="jumok-serve-") as folder:
+        metrics, downloads = Path(folder) / "metrics", Path(folder) / "downloads"
+        downloads.mkdir()
+        if count == 1:
+            listener = listen(*address)
+            announce(address_of(listener))
+            return serve_forever(replace(serving, folders=Folders(None, downloads)), listener)
+        metrics.mkdir()
+        os.environ[SHARED_METRICS] = str(metrics)
+        # A socket that takes the address alone tells whether another server has it.
+        first = listen(*address)
+        host, port = address[0], first.getsockname()[1]
+        first.close()
+        listeners = [listen(host, port, shared=True) for _ in range(count)]
         announce(address_of(listeners[0]))
-        return Processes(replace(serving, shared_metrics=folder), listeners).run()
+        return Processes(replace(serving, folders=Folders(metrics, downloads)), listeners).run()

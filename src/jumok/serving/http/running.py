@@ -18,7 +18,7 @@ from jumok.errors import ConfigError, JumokError
 from jumok.serving.http.app import application
 from jumok.serving.http.connection import connections
 from jumok.serving.http.logs import fault_of, log
-from jumok.serving.http.models import Service, serve_models
+from jumok.serving.http.models import NO_FOLDERS, Folders, Service, serve_models
 from jumok.serving.http.settings import ServeSettings
 from jumok.systems.catalog import OpenedModel
 from jumok.systems.device import EngineName, EnginePrecision
@@ -121,7 +121,6 @@ class Serving:
         threads: of the processor; 0: all cores.
         plugins: the files that the models need.
         computing: "native", "torch", or "auto".
-        shared_metrics: the folder where several processes sum their metrics; None: there is one.
     """
 
     models: dict[str, OpenedModel]
@@ -130,7 +129,7 @@ class Serving:
     precision: EnginePrecision = "auto"
     threads: int = 1
     plugins: tuple[Path, ...] = ()
-    shared_metrics: str | None = None
+    folders: Folders = NO_FOLDERS
     computing: EngineName = "auto"
 
     def service(self, fatal: Callable[[BaseException], None]) -> Service:
@@ -143,7 +142,7 @@ class Serving:
             self.device,
             self.precision,
             fatal,
-            self.shared_metrics,
+            self.folders,
             self.computing,
         )
 

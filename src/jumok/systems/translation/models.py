@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from jumok.alignment.setting import AlignmentSetting, default_setting
 from jumok.attention.heard import anyone_listens
 from jumok.attention.here import having_any
-from jumok.bundle.reading import Bundle, Precision
+from jumok.bundle.reading import Bundle
 from jumok.errors import BundleError, Place
 from jumok.late import late_imports
 from jumok.systems.base import Shown
@@ -52,7 +52,6 @@ class TranslationModels(GivenTranslations):
     readings: list[AlignmentSetting | None]
     _engine: EngineSearcher | None = None
     _unread: tuple[Bundle, ...] = ()
-    _precision: Precision = "fp32"
 
     def _hold(
         self,
@@ -114,7 +113,7 @@ class TranslationModels(GivenTranslations):
         return on_torch.TorchSearcher(self)
 
     @property
-    def engine(self) -> dict[str, str]:
+    def computed_by(self) -> dict[str, str]:
         """What computes: its name, "native" or "torch", and its number format."""
         name = self.searcher.name
         left = name == "torch" and self._precision == "int8"

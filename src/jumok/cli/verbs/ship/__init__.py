@@ -1,0 +1,1 @@
+"""The commands that make something of a model for other machines."""

@@ -1,0 +1,152 @@
+"""What is in a SentencePiece model, for a reader that has no SentencePiece: the page in a browser.
+
+A model is a message of Protocol Buffers; the fields below are those of sentencepiece_model.proto.
+"""
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from jumok.errors import DataError
+
+PIECES, TRAINER, NORMALIZER, DENORMALIZER = 1, 2, 3, 5
+PIECE, SCORE, TYPE = 1, 2, 3
+MODEL_TYPE, SUFFIX, BYTE_FALLBACK, UNKNOWN_SURFACE = 3, 24, 35, 44
+CHARSMAP, DUMMY_PREFIX, REMOVE_EXTRA, ESCAPE = 2, 3, 4, 5
+
+Segmentation = Literal["unigram", "bpe", "word", "char"]
+SEGMENTATIONS: tuple[Segmentation, ...] = ("unigram", "bpe", "word", "char")  # from 1
+NORMAL, UNKNOWN_PIECE, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
+
+VARINT, EIGHT, LENGTH, FOUR = 0, 1, 2, 5
+
+
+@dataclass(frozen=True)
+class PieceTable:
+    """A SentencePiece model's contents.
+
+    Attributes:
+        subwords, scores, types: of each id; types are numbers of sentencepiece_model.proto.
+        charsmap: the compiled rules of the normaliser: the size of a double-array trie (4 bytes,
+            little-endian), the trie, and the texts it leads to, each ended by a zero byte. Empty:
+            text stays as it is.
+        dummy_prefix: a space is put before the text.
+        remove_extra: spaces at the ends, and all but one of several, are removed.
+        suffix: that space is put after the text, and subwords end with one instead.
+        escape: a space is written as ▁.
+        unknown: what UNKNOWN is decoded to.
+        denormalized: rules are applied to the decoded text.
+    """
+
+    segmentation: Segmentation
+    subwords: tuple[str, ...]
+    scores: tuple[float, ...]
+    types: tuple[int, ...]
+    byte_fallback: bool = False
+    charsmap: bytes = b""
+    dummy_prefix: bool = True
+    remove_extra: bool = True
+    escape: bool = True
+    suffix: bool = False
+    unknown: str = " ⁇ "
+    denormalized: bool = False
+
+    @property
+    def lacks_in_page(self) -> str | None:
+        """What of it the page's tokenizer (`web/model/`) does not have; None: it has all."""
+        if self.segmentation == "word":
+            return "a tokenizer of whole words"
+        if UNUSED in self.types:
+            return "a tokenizer with unused subwords"
+        if self.suffix or not self.escape:
+            return "a tokenizer whose subwords do not begin with the space"
+        return "a tokenizer that changes what it decodes" if self.denormalized else None
+
+
+def read_pieces(model: bytes) -> PieceTable:
+    """The contents of a SentencePiece model.
+
+    Raises:
+        DataError: the bytes are not one.
+    """
+    try:
+        return _table(model)
+    except (ValueError, IndexError, struct.error):
+        raise DataError("this is not a SentencePiece model.") from None
+
+
+def _table(model: bytes) -> PieceTable:
+    pieces, scores, types = [], [], []
+    trainer: dict[int, int | bytes] = {}
+    normalizer: dict[int, int | bytes] = {}
+    denormalizer: dict[int, int | bytes] = {}
+    for number, value in _fields(model):
+        if number == PIECES:
+            piece = dict(_fields(_bytes(value)))
+            pieces.append(_bytes(piece[PIECE]).decode())
+            scores.append(struct.unpack("<f", _bytes(piece.get(SCORE, bytes(4))))[0])
+            types.append(_integer(piece.get(TYPE, NORMAL)))
+        elif number == TRAINER:
+            trainer = dict(_fields(_bytes(value)))
+        elif number == NORMALIZER:
+            normalizer = dict(_fields(_bytes(value)))
+        elif number == DENORMALIZER:
+            denormalizer = dict(_fields(_bytes(value)))
+    return PieceTable(
+        SEGMENTATIONS[_integer(trainer.get(MODEL_TYPE, 1)) - 1],
+        tuple(pieces),
+        tuple(scores),
+        tuple(types),
+        bool(trainer.get(BYTE_FALLBACK, 0)),
+        _bytes(normalizer.get(CHARSMAP, b"")),
+        bool(normalizer.get(DUMMY_PREFIX, 1)),
+        bool(normalizer.get(REMOVE_EXTRA, 1)),
+        bool(normalizer.get(ESCAPE, 1)),
+        bool(trainer.get(SUFFIX, 0)),
+        _bytes(trainer.get(UNKNOWN_SURFACE, " ⁇ ".encode())).decode(),
+        bool(denormalizer.get(CHARSMAP)),
+    )
+
+
+def _bytes(value: int | bytes) -> bytes:
+    if isinstance(value, int):
+        raise ValueError
+    return value
+
+
+def _integer(value: int | bytes) -> int:
+    if not isinstance(value, int):
+        raise ValueError
+    return value
+
+
+def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
+    """The fields of a message in order: numbers of varints, and the bytes of all others."""
+    at = 0
+    while at < len(message):
+        key, at = _varint(message, at)
+        number, wire = key >> 3, key & 7
+        if wire == VARINT:
+            value, at = _varint(message, at)
+            yield number, value
+            continue
+        if wire == LENGTH:
+            length, at = _varint(message, at)
+        else:
+            length = {EIGHT: 8, FOUR: 4}.get(wire, -1)
+        if length < 0 or at + length > len(message):
+            raise ValueError
+        yield number, message[at : at + length]
+        at += length
+
+
+def _varint(message: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = message[at]
+        at += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, at
+        shift += 7

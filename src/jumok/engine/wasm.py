@@ -1,0 +1,108 @@
+"""The engine as WebAssembly: `web.c` and what it includes, with 128-bit vectors.
+
+A wheel has the compiled file; a checkout compiles it once, with the compiler of the package
+ziglang, which brings the C library for WebAssembly too. The module imports nothing: a page writes
+the model into its memory, and calls it.
+"""
+
+import hashlib
+import os
+import subprocess
+import sys
+import threading
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+from jumok.engine.structures import SOURCES
+from jumok.environment import cache_folder, with_variables
+from jumok.errors import ConfigError
+
+HERE = Path(__file__).parent
+SHIPPED = HERE / "engine.wasm"
+"""Where a wheel has it."""
+
+EXPORTS = (
+    *("malloc", "free", "jumok_open", "jumok_write", "jumok_look", "jumok_weights", "jumok_close"),
+    "jumok_table",
+)
+FLAGS = (
+    *("-target", "wasm32-wasi", "-mexec-model=reactor", "-O3", "-fno-math-errno"),
+    *(f"-Wl,--export={name}" for name in EXPORTS),
+    "-Wl,--strip-all",
+)
+VECTORS = "-msimd128"
+
+
+def engine_wasm() -> bytes:
+    """The module: the wheel's, or one that is compiled once a machine.
+
+    Raises:
+        ConfigError: there is neither, nor a compiler.
+    """
+    if SHIPPED.exists():
+        return SHIPPED.read_bytes()
+    lacking = missing_compiler()
+    if lacking is not None:
+        raise lacking
+    file = _compiled()
+    if not file.exists():
+        build(file)
+    return file.read_bytes()
+
+
+def is_built() -> bool:
+    """Whether the module is there, and need not be compiled."""
+    return SHIPPED.exists() or _compiled().exists()
+
+
+def _compiled() -> Path:
+    """Where the module is once it is compiled."""
+    return cache_folder() / f"engine-{_identity()}.wasm"
+
+
+def missing_compiler() -> ConfigError | None:
+    """The error for a machine that can neither read nor build the module; None: it can."""
+    if SHIPPED.exists() or find_spec("ziglang") is not None:
+        return None
+    return ConfigError(
+        "the engine cannot be compiled to WebAssembly here.",
+        expected="the package ziglang, or a wheel of jumok, which has the compiled engine",
+        do="pip install ziglang",
+    )
+
+
+def build(target: Path, flags: tuple[str, ...] = (VECTORS,)) -> None:
+    """Compiles the module to this file, under another name first: half a file is never seen.
+
+    Raises:
+        ConfigError: the compiler refuses.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
+    command = [
+        sys.executable, "-m", "ziglang", "cc", *FLAGS, *flags,
+        str(HERE / "web.c"), "-o", str(partial),
+    ]  # fmt: skip
+    # what zig keeps (the compiled C library) is kept beside the result
+    zig = dict.fromkeys(
+        ("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"), str(cache_folder() / "zig")
+    )
+    try:
+        subprocess.run(command, check=True, capture_output=True, text=True, env=with_variables(zig))
+        partial.rename(target)
+    except subprocess.CalledProcessError as error:
+        raise ConfigError(
+            "the engine could not be compiled to WebAssembly.",
+            got=error.stderr.strip()[-400:],
+            do="pip install --upgrade ziglang",
+        ) from None
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _identity() -> str:
+    """What the module depends on: the sources, the flags and the compiler."""
+    sources = (*SOURCES, HERE / "web.c")
+    parts = *map(Path.read_text, sources), *FLAGS, VECTORS, version("ziglang")
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]

@@ -1,0 +1,244 @@
+"""A model in a page: offline, the same translations and attention as the engine's in Python."""
+
+import io
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import unicodedata
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sentencepiece
+
+from jumok.bundle.reading import TOKENIZER, read_bundle
+from jumok.data.pieces import read_pieces
+from jumok.data.tokenizer import Tokenizer
+from jumok.engine.structures import library
+from jumok.engine.wasm import SHIPPED, build
+from jumok.kernels.levels import machine
+from jumok.smallworld.corpus import pairs
+from jumok.systems.translation.web import WebTranslator
+from tests.browser.bare import SHORT, bare_page
+from tests.conftest import TINY_TEXT
+from tests.systems.test_ordinary_module import transformer
+
+pytestmark = [
+    pytest.mark.skipif(library() is None, reason="needs a C compiler"),
+    pytest.mark.skipif(
+        find_spec("ziglang") is None and not SHIPPED.exists(), reason="needs the package ziglang"
+    ),
+]
+
+ROOT = Path(__file__).parents[2]
+SENTENCES = [
+    pair.source for pair, _ in zip(pairs("test", maximum_words=8), range(200), strict=False)
+]
+LARGEST = 3_000_000
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory) -> WebTranslator:
+    folder = transformer(tmp_path_factory.mktemp("exported") / "model")
+    return WebTranslator(read_bundle(folder), "int8", SHORT)
+
+
+@pytest.fixture
+def asked(browser, tmp_path):
+    """Opens a bare page offline; what it returns calls a function of that page."""
+    context = browser.new_context(offline=True)
+
+    def open_bare(given: WebTranslator | Path, **changes: object):
+        page = context.new_page()
+        file = tmp_path / "bare.html"
+        page.goto(
+            (given if isinstance(given, Path) else bare_page(given, file, **changes)).as_uri()
+        )
+        page.wait_for_function("document.title === 'ready'")
+        return lambda name, given: page.evaluate(f"(given) => window.{name}(given)", given)
+
+    yield open_bare
+    context.close()
+
+
+def on_plain_processor(
+    folder: Path, kind: str, texts: list[str], home: Path
+) -> tuple[dict[str, np.ndarray], Path]:
+    """The answers of the engine in Python, compiled without fused multiply-add, and a page.
+
+    Both are of one process: numpy may sum a product of matrices in another order in another one.
+    """
+    given, to, page = home / "texts.json", home / "answers.npz", home / "page.html"
+    given.write_text(json.dumps(texts), "utf-8")
+    level = {"JUMOK_CPU": "v2"} if machine() == "x86_64" else {}
+    files = folder, kind, given, to, page
+    command = [sys.executable, "-m", "tests.browser.bare", *map(str, files)]
+    subprocess.run(command, cwd=ROOT, env=os.environ | level, check=True)
+    return dict(np.load(to)), page
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes"),
+    [
+        ("int8", {}),
+        ("int8", {"norm": "post", "tied": "target"}),
+        ("int8", {"positions": "learned", "max_length": 300, "tied": "none"}),
+        ("int8", {"positions": "rotary", "kv_heads": 1, "norm_kind": "rms", "feedforward": 40}),
+        ("int8", {"positions_join": "concatenate"}),
+        ("int8", {"activation": "gelu"}),
+        ("bf16", {"positions": "alibi", "feedforward_kind": "gated", "activation": "silu"}),
+        ("fp32", {}),
+    ],
+    ids=str,
+)
+def test_the_page_computes_the_bits_of_the_engine(asked, tmp_path, kind, changes):
+    folder = transformer(tmp_path / "model", **changes)
+    tokenizer = Tokenizer.load(folder / TOKENIZER)
+    fitting = [each for each in SENTENCES if len(tokenizer.encode(each)) <= 61]
+    texts = fitting[:60] if (kind, changes) == ("int8", {}) else fitting[:5]
+    expected, page = on_plain_processor(folder, kind, texts, tmp_path)
+    look = asked(page)
+    for number, text in enumerate(texts):
+        found = look("looked", text)
+        tokens = expected[f"{number}/tokens"].tolist()
+        assert found["findings"]["written"] == tokens, text
+        assert found["output"] == tokenizer.decode(tokens)
+        steps = [step["log_probability"] for step in found["steps"]]
+        known = expected[f"{number}/log_probabilities"]  # without END's, where a text was cut
+        np.testing.assert_allclose(steps[: len(known)], known, atol=1e-5)
+        for site in found["sites"]:
+            shown = np.array(site["weights"], np.float32).reshape(site["shape"])
+            weights = expected[f"{number}/{site['part']}.{site['layer']}"]
+            if machine() == "x86_64":
+                np.testing.assert_array_equal(shown, weights)
+            else:  # elsewhere no level lacks fused multiply-add
+                np.testing.assert_allclose(shown, weights, atol=0.05)
+
+
+def test_without_vectors_the_module_computes_the_same(asked, exported, tmp_path):
+    """The products of int8 have a readable twin, which is compiled where there are no vectors."""
+    build(tmp_path / "plain.wasm", flags=("-mno-simd128",))
+    fast = asked(exported)
+    plain = asked(exported, wasm=(tmp_path / "plain.wasm").read_bytes())
+    for text in TINY_TEXT:
+        found, expected = (one("looked", text) for one in (fast, plain))
+        assert found["sites"] == expected["sites"]
+        assert found["steps"] == expected["steps"]
+
+
+def hard_texts() -> list[str]:
+    """Sentences, and what SentencePiece might treat in its own way."""
+    signs = (
+        "abc ABC é e\u0301 ﬁ ＡＢＣ　１２ ½②㎏ ｶﾞ 한글각 \u1112\u1161\u11ab ▁ <s></s><0x41><pad> "
+        "\x00\x1b\t\n\u2028\ufeff\u200b\u200d\u00a0 👨‍👩‍👧🇰🇷 漢字 हिन्दी ſß"
+    )
+    draw = random.Random(3)
+    texts = [*SENTENCES, *TINY_TEXT, *map(unicodedata.normalize, ["NFD"] * 4, TINY_TEXT)]
+    texts += ["".join(draw.choices(signs, k=draw.randint(0, 14))) for _ in range(1500)]
+    whole = [chr(code) for code in range(1, 0x20000) if not 0xD800 <= code < 0xE000]
+    return texts + ["".join(draw.choices(whole, k=9)) for _ in range(500)]
+
+
+def trained(**settings: object) -> bytes:
+    """A model of SentencePiece with settings that jumok's own do not have."""
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter([*TINY_TEXT, *SENTENCES]), model_writer=model, minloglevel=2,
+        pad_id=0, unk_id=1, bos_id=2, eos_id=3, **settings,
+    )  # fmt: skip
+    return model.getvalue()
+
+
+TOKENIZERS = {
+    "unigram": lambda: Tokenizer.train([*TINY_TEXT, *SENTENCES], "unigram", 420).model,
+    "bpe": lambda: Tokenizer.train([*TINY_TEXT, *SENTENCES], "bpe", 450).model,
+    "char": lambda: Tokenizer.train([*TINY_TEXT, *SENTENCES], "char", 350).model,
+    "unigram without bytes": lambda: Tokenizer.train(
+        [*TINY_TEXT, *SENTENCES], "unigram", 150, byte_fallback=False
+    ).model,
+    "layout": lambda: Tokenizer.train(
+        [*TINY_TEXT, *SENTENCES], "unigram", 420, keep_layout=True
+    ).model,
+    "nmt_nfkc": lambda: trained(model_type="unigram", vocab_size=420, byte_fallback=True),
+    "nmt_nfkc_cf, symbols": lambda: trained(
+        model_type="bpe", vocab_size=170, normalization_rule_name="nmt_nfkc_cf",
+        add_dummy_prefix=False, user_defined_symbols=["<pad>b", "한글", "c A"],
+    ),
+    "nfkc, symbols": lambda: trained(
+        model_type="unigram", vocab_size=150, normalization_rule_name="nfkc",
+        remove_extra_whitespaces=False, user_defined_symbols=["<pad>b", "한글", "c A"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+def test_text_is_cut_as_sentencepiece_cuts_it(asked, exported, name):
+    model = TOKENIZERS[name]()
+    tokenizer, table = Tokenizer(model), read_pieces(model)
+    facts = {
+        "segmentation": table.segmentation, "pieces": table.subwords, "scores": table.scores,
+        "types": table.types, "byteFallback": table.byte_fallback, "unknown": table.unknown,
+        "dummyPrefix": table.dummy_prefix, "removeExtra": table.remove_extra,
+    }  # fmt: skip
+    page = asked(exported, tokenizer=facts, charsmap=table.charsmap)
+    texts = hard_texts()
+    assert page("encoded", texts) == tokenizer.encode_batch(texts)
+    draw, codes = random.Random(4), [id for id, kind in enumerate(table.types) if kind == 6]
+    lists = [draw.choices(range(tokenizer.size), k=draw.randint(0, 12)) for _ in range(600)]
+    lists += [draw.choices([*codes, 5], k=9) for _ in range(300)]
+    lists += [[codes[byte] for byte in text.encode()] for text in texts[-50:] if codes]
+    assert page("decoded", lists) == [
+        [tokenizer.decode(ids), tokenizer.words(ids)] for ids in lists
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (" \u2028\t", {"known": "faultEmpty", "numbers": []}),
+        ("cat " * 90, {"known": "faultLong", "numbers": [90, 61]}),
+    ],
+)
+def test_texts_that_the_model_does_not_read_are_refused(asked, exported, text, told):
+    assert asked(exported)("answered", {"text": text})["error"] == told
+
+
+def test_a_text_that_is_typed_is_translated_and_drawn_at_once(reading, exported):
+    """Without a server or a network: the page loads nothing after itself."""
+    saved = exported.page("a model", SENTENCES[:3])
+    assert len(saved.encode()) < LARGEST
+    reader = reading(saved)
+    page = reader.page
+    page.locator("#text").fill(SENTENCES[1])
+    page.wait_for_function("(text) => document.title.endsWith(text)", arg=SENTENCES[1])
+    cost = page.locator(".cost").inner_text()
+    assert re.search(r"in \d+\.\d ms, by \d[\d,]+ weights in int8", cost)
+    reader.choose("Attention kind", "encoder self-attention (source → source)")
+    reader.choose("Show as", "table")
+    assert reader.table()[0][1:-1] == SENTENCES[1].split()
+    page.get_by_role("button", name=SENTENCES[2]).click()
+    page.wait_for_function("(text) => document.title.endsWith(text)", arg=SENTENCES[2])
+    assert reader.table()[0][1:-1] == SENTENCES[2].split()
+    assert reader.serious() == []
+
+
+def test_two_texts_are_shown_side_by_side(reading, exported):
+    reader = reading(exported.page("a model", SENTENCES[:1]))
+    reader.tab("A | B")
+    reader.page.get_by_label("Second sentence").fill(SENTENCES[1])
+    reader.page.get_by_label("Second sentence").press("Enter")
+    reader.page.get_by_text("A − B").first.wait_for()
+
+
+def test_the_page_speaks_korean_and_fits_a_phone(reading, exported):
+    reader = reading(exported.page("모델", SENTENCES[:1]), "ko-KR")
+    reader.page.set_viewport_size({"width": 360, "height": 740})
+    assert "아무것도 전송하지 않습니다" in reader.page.locator(".cost").inner_text()
+    wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert reader.page.evaluate(wide) <= 0
+    reader.page.locator("#text").fill("cat " * 90)
+    reader.page.get_by_role("alert").get_by_text("한 번에 61개까지 읽습니다").wait_for()

@@ -1,0 +1,62 @@
+"""The engine as WebAssembly: built once, self-contained, or refused with what to do."""
+
+from importlib.util import find_spec
+
+import pytest
+
+from jumok.engine import wasm
+from jumok.errors import ConfigError
+
+
+@pytest.fixture
+def without_zig(monkeypatch, tmp_path):
+    monkeypatch.setattr(wasm, "find_spec", lambda _: None)
+    monkeypatch.setattr(wasm, "SHIPPED", tmp_path / "engine.wasm")
+
+
+def test_without_a_compiler_the_error_says_what_to_install(without_zig):
+    with pytest.raises(ConfigError) as caught:
+        wasm.engine_wasm()
+    assert "the engine cannot be compiled to WebAssembly here." in str(caught.value)
+    assert "pip install ziglang" in str(caught.value)
+
+
+def test_the_module_of_a_wheel_needs_no_compiler(without_zig):
+    wasm.SHIPPED.write_bytes(b"\0asm")
+    assert wasm.engine_wasm() == b"\0asm"
+    assert wasm.is_built()
+    assert wasm.missing_compiler() is None
+
+
+@pytest.mark.skipif(find_spec("ziglang") is None, reason="needs the package ziglang")
+def test_the_module_is_compiled_once_and_imports_nothing(monkeypatch, tmp_path):
+    module = wasm.engine_wasm()
+    assert wasm.is_built()
+    monkeypatch.setattr(wasm, "build", lambda *_: pytest.fail("it is built already"))
+    assert wasm.engine_wasm() == module
+    assert module[:8] == b"\0asm\1\0\0\0"
+    assert 2 not in sections(module), "an import section"
+    assert all(name.encode() in module for name in wasm.EXPORTS)
+
+
+@pytest.mark.skipif(find_spec("ziglang") is None, reason="needs the package ziglang")
+def test_what_the_compiler_says_is_passed_on(tmp_path):
+    with pytest.raises(ConfigError, match="could not be compiled to WebAssembly"):
+        wasm.build(tmp_path / "engine.wasm", ("-not-an-option",))
+    assert list(tmp_path.iterdir()) == []
+
+
+def sections(module: bytes) -> set[int]:
+    """The numbers of a module's sections: each is a byte, a length in LEB128, and contents."""
+    found, at = set(), 8
+    while at < len(module):
+        found.add(module[at])
+        at, length, shift = at + 1, 0, 0
+        while True:
+            byte = module[at]
+            length |= (byte & 127) << shift
+            at, shift = at + 1, shift + 7
+            if byte < 128:
+                break
+        at += length
+    return found

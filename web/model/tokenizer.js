@@ -1,0 +1,186 @@
+/** Text to ids and back, as jumok's Tokenizer does it with SentencePiece (data/tokenizer.py). */
+
+import { Charsmap } from "./charsmap.js";
+import { byCharacters, byMerging, byUnigrams } from "./segment.js";
+
+const [PAD, UNKNOWN] = [0, 1];
+export const START = 2;
+export const END = 3;
+const [NORMAL, CONTROL, USER_DEFINED, BYTE] = [1, 3, 4, 6]; // numbers of sentencepiece_model.proto
+const SPACE = "▁";
+const BLANKS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029▁]/gu; // eslint-disable-line no-control-regex
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+const strict = new TextDecoder("utf-8", { ignoreBOM: true, fatal: true });
+
+/** The text in NFC, with control characters and line breaks replaced by spaces. */
+export function normalize(text) {
+  return text.replace(BLANKS, " ").normalize("NFC");
+}
+
+/** Whether UTF-8 can encode the text: it has no half of a surrogate pair. */
+export function isWritable(text) {
+  return !/\p{Surrogate}/u.test(text);
+}
+
+/** As Python's strip(): a byte order mark is no whitespace there. */
+export function strip(text) {
+  return text.replace(/^(?:(?!\ufeff)\s)+|(?:(?!\ufeff)\s)+$/gu, "");
+}
+
+export class Tokenizer {
+  /** `raw`: what `jumok.data.pieces.PieceTable` holds; `charsmap`: bytes, or null. */
+  constructor(raw, charsmap = null) {
+    Object.assign(this, { pieces: raw.pieces, types: raw.types, raw });
+    this.charsmap = charsmap && new Charsmap(charsmap);
+    const scores = Float32Array.from(raw.scores);
+    const normal = scores.filter((_, id) => raw.types[id] === NORMAL);
+    const ids = new Map();
+    const defined = new Set();
+    this.bytes = new Map();
+    raw.pieces.forEach((piece, id) => {
+      if (raw.types[id] === NORMAL || raw.types[id] === USER_DEFINED) ids.set(piece, id);
+      if (raw.types[id] === USER_DEFINED) defined.add(id);
+      if (raw.types[id] === BYTE) this.bytes.set(Number.parseInt(piece.slice(3, 5), 16), id);
+    });
+    const longest = Math.max(...raw.pieces.map((piece) => [...piece].length));
+    this.table = { ids, scores, defined, longest, unknown: UNKNOWN, most: Math.max(...normal), least: Math.min(...normal) };
+    this.symbols = [...defined].map((id) => raw.pieces[id]).sort((a, b) => b.length - a.length);
+  }
+
+  /** The ids of a text, without START and END. */
+  encode(text) {
+    const clean = this.prepared(normalize(text));
+    if (!clean) return [];
+    const { segmentation, byteFallback } = this.raw;
+    const found = segmentation === "unigram" ? byUnigrams([...clean], this.table)
+      : (segmentation === "bpe" ? byMerging : byCharacters)(this.split(clean), this.table);
+    const ids = [];
+    let unknown = false;
+    for (const [piece, id] of found) {
+      const unseen = id === UNKNOWN;
+      if (unseen && byteFallback) for (const byte of encoder.encode(piece)) ids.push(this.bytes.get(byte));
+      else if (!unseen || !unknown) ids.push(id); // neighbours that are unknown are one
+      unknown = unseen;
+    }
+    return ids;
+  }
+
+  /** SentencePiece's own normalisation: its rules, spaces, and the space before the text. */
+  prepared(text) {
+    const { dummyPrefix, removeExtra } = this.raw;
+    if (!text) return "";
+    let out = "";
+    let afterSpace = removeExtra;
+    for (let part of this.replacedParts(text)) {
+      if (afterSpace) part = part.replace(/^ +/, "");
+      out += part;
+      if (part) afterSpace = removeExtra && part.endsWith(" ");
+    }
+    out = (dummyPrefix ? SPACE : "") + out.replaceAll(" ", SPACE);
+    return removeExtra ? out.replace(/▁+$/u, "") : out;
+  }
+
+  /** The text in parts: user-defined symbols as they are, and other characters replaced by the rules. */
+  *replacedParts(text) {
+    if (!this.charsmap && !this.symbols.length) {
+      yield* text;
+      return;
+    }
+    const bytes = encoder.encode(text);
+    const symbols = this.symbols.map((symbol) => encoder.encode(symbol));
+    for (let at = 0; at < bytes.length;) {
+      const symbol = symbols.find((each) => each.every((byte, i) => bytes[at + i] === byte));
+      const rule = symbol ? null : this.charsmap?.replaced(bytes, at);
+      const lead = bytes[at];
+      const length = symbol?.length ?? rule?.length ?? (lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4);
+      yield rule ? decoder.decode(rule.bytes) : decoder.decode(bytes.subarray(at, at + length));
+      at += length;
+    }
+  }
+
+  /** Characters, and whole user-defined symbols. */
+  split(text) {
+    const found = [];
+    for (let at = 0; at < text.length;) {
+      const symbol = this.symbols.find((each) => text.startsWith(each, at));
+      const part = symbol ?? String.fromCodePoint(text.codePointAt(at));
+      found.push({ text: part, frozen: Boolean(symbol) });
+      at += part.length;
+    }
+    return found;
+  }
+
+  /** The text of the ids, without PAD, START and END. */
+  decode(ids) {
+    let text = "";
+    let run = [];
+    let first = true;
+    const close = () => {
+      text += textOfBytes(run);
+      run = [];
+    };
+    const { dummyPrefix, removeExtra, unknown } = this.raw;
+    for (const id of ids) {
+      if (id === PAD || id === START || id === END) continue;
+      if (this.types[id] === BYTE) {
+        run.push(Number.parseInt(this.pieces[id].slice(3, 5), 16));
+        continue;
+      }
+      close();
+      if (text) first = false;
+      if (this.types[id] === CONTROL) continue;
+      if (id === UNKNOWN) {
+        text += unknown;
+        continue;
+      }
+      let piece = this.pieces[id];
+      if (first && (dummyPrefix || removeExtra) && piece.startsWith(SPACE)) {
+        piece = piece.slice(1);
+        if (!removeExtra) first = false;
+      }
+      text += piece.replaceAll(SPACE, " ");
+    }
+    close();
+    return normalize(text);
+  }
+
+  names(ids) {
+    return ids.map((id) => this.pieces[id]);
+  }
+
+  /** For each id the index of its word: a symbol of the space on its own belongs to the next one. */
+  words(ids) {
+    let word = 0;
+    let filled = false;
+    const words = ids.map((id) => {
+      const piece = this.pieces[id];
+      if (piece.startsWith(SPACE) && filled) {
+        word += 1;
+        filled = false;
+      }
+      filled ||= piece !== SPACE;
+      return word;
+    });
+    const last = filled ? word : Math.max(word - 1, 0);
+    return words.map((index) => Math.min(index, last));
+  }
+}
+
+/** UTF-8, with U+FFFD for every byte that is not part of a character. */
+function textOfBytes(bytes) {
+  let text = "";
+  for (let at = 0; at < bytes.length;) {
+    const lead = bytes[at];
+    const length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+    try {
+      text += strict.decode(Uint8Array.from(bytes.slice(at, at + length)));
+      at += length;
+    } catch {
+      text += "\ufffd";
+      at += 1;
+    }
+  }
+  return text;
+}
