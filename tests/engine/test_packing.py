@@ -36,11 +36,7 @@ def packed_both_ways(keys) -> tuple[NativeTransformer, NativeTransformer]:
 @pytest.mark.parametrize("keys", KINDS.values(), ids=KINDS)
 def test_stored_integers_are_what_the_engine_makes_of_their_floats(keys):
     made, stored = packed_both_ways(keys)
-    mine, theirs = made._packed._packed._kept, stored._packed._packed._kept
-    assert len(mine) == len(theirs)
-    for one, other in zip(mine, theirs, strict=True):
-        begin, start = -one.ctypes.data % 64, -other.ctypes.data % 64
-        assert (one[begin : len(one) - 64 + begin] == other[start : len(other) - 64 + start]).all()
+    same(made.packed.arrays, stored.packed.arrays)
     sources = sources_of(7, 1, 19, 4)
     for options in (OPTIONS["greedy"], OPTIONS["beam"]):
         rules = rules_of(options, sources)
@@ -54,31 +50,29 @@ def test_integers_are_floats_for_other_kinds():
         first, second = Packed(kind), Packed(kind)
         first.matrix(stored)
         second.matrix(stored.floats())
-        for one, other in zip(first._kept, second._kept, strict=True):
-            begin, start = -one.ctypes.data % 64, -other.ctypes.data % 64
-            size = len(one) - 64
-            assert (one[begin : begin + size] == other[start : start + size]).all()
+        same(first, second)
+
+
+def same(first: Packed, second: Packed) -> None:
+    """Both have the same arrays, made in the same order."""
+    assert len(first.arrays) == len(second.arrays)
+    for one, other in zip(first.arrays.values(), second.arrays.values(), strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
 
 
 def test_a_panel_by_hand():
     """(outputs / 64, inputs / 4, 64, 4): the integers, scales and sums of two rows."""
     packed = Packed("int8")
     layout = packed.matrix(np.array([[127, -3, 5, 9] * 2, [-254, 4, 0, 2] * 2], np.float32))
-    panels, biases, scales, sums = sorted_places(packed, layout)
+    places = layout.panels, layout.bias, layout.scale, layout.correction
+    panels, biases, scales, sums = (packed.arrays[place] for place in places)
     assert (layout.outputs, layout.inputs) == (2, 8)
-    assert panels.view(np.int8).reshape(2, 64, 4)[:, :2].tolist() == [
+    assert panels.reshape(2, 64, 4)[:, :2].tolist() == [
         [[127, -3, 5, 9], [-127, 2, 0, 1]],
         [[127, -3, 5, 9], [-127, 2, 0, 1]],
     ]
-    assert not panels.view(np.int8).reshape(2, 64, 4)[:, 2:].any()
-    assert scales.view(np.float32)[:3].tolist() == [1, 2, 0]
-    assert sums.view(np.int32)[:3].tolist() == [128 * 2 * 138, 128 * 2 * -124, 0]
+    assert not panels.reshape(2, 64, 4)[:, 2:].any()
+    assert scales[:3].tolist() == [1, 2, 0]
+    assert sums[:3].tolist() == [128 * 2 * 138, 128 * 2 * -124, 0]
     assert not biases.any()
-
-
-def sorted_places(packed, layout) -> list[np.ndarray]:
-    found = {}
-    for room in packed._kept:
-        begin = -room.ctypes.data % 64
-        found[room.ctypes.data + begin] = room[begin : len(room) - 64 + begin]
-    return [found[each] for each in (layout.panels, layout.bias, layout.scale, layout.correction)]

@@ -31,7 +31,8 @@ def measure_language_model(asked: QualityCheck) -> ComparedModels:
         raise ConfigError("--check names pairs, and a language model reads one text.", do=GIVE)
     corpora = _corpora(asked)
     first, second = (
-        LanguageModel.load(each, device="cpu") for each in (asked.model, asked.quantized)
+        LanguageModel.load(each, device="cpu", engine="torch")
+        for each in (asked.model, asked.quantized)
     )
     rule = first.documents
     texts = list(chain.from_iterable(documents(each, rule) for each in corpora))
